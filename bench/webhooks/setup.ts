@@ -111,7 +111,6 @@ async function subscribe(
     urlRules: { allowHttpLoopback: true },
     alerts: createEndpointAlerts({
       mail: createMailQueue({ clock: systemClock, sealer }),
-      log: createLog('silent'),
       facts: createFactQueue({ clock: systemClock }),
       invitedWithRoles: async () => [],
     }),

@@ -26,5 +26,4 @@ create index uploads_ended on users.uploads (expires_at, partner_id);
 alter table payouts.bulk_items add column line_digest bigint;
 create index bulk_items_by_line on payouts.bulk_items (partner_id, line_digest, bulk_id) where line_digest is not null;
 
-create index beneficiaries_by_alias on beneficiaries.beneficiaries (partner_id, lower(alias)) where removed_at is null and alias is not null;
 create index beneficiaries_by_name on beneficiaries.beneficiaries (partner_id, lower(name)) where removed_at is null;

@@ -58,4 +58,3 @@ create table checkout.late_payments (
 );
 select public.shard('checkout.late_payments');
 create index late_payments_of_session on checkout.late_payments (partner_id, session_id, id);
-create index late_payments_undecided on checkout.late_payments (partner_id, id) where choice is null;

@@ -30,5 +30,3 @@ select public.shard('staff.notes');
 alter table staff.notes add constraint notes_note_length check (char_length(note) between 1 and 500);
 create index notes_of_subject on staff.notes (partner_id, kind, subject_id, id);
 
--- The desk finds a payee by the partner's own name of it. Few payees have one: about 80 bytes for each.
-create index beneficiaries_by_alias on beneficiaries.beneficiaries (partner_id, alias, id) where alias is not null and removed_at is null;

@@ -55,7 +55,7 @@ test(
       'Ada und Tochter;DE89 3704 0044 0532 0130 00;12,50;EUR;"Rent; <May>";',
       'Émile Neu;FR1420041010050500013M02606;0,40;EUR;;',
       'Wrong Co;DE89370400440532013001;1.234;EUR;;',
-      ';;5;EUR;;Nobody of ours',
+      ';;5;EUR;;Unknown Co',
       ';;;;;',
     ]
     await upload(page, `${rows.join('\r\n')}\r\n`, 'latin1')
@@ -131,7 +131,8 @@ test(
 )
 
 test('the pages are German for a German reader, and a corrected file keeps what was right', { skip }, async () => {
-  const { page, close } = await person('Operator', 'Bea Operator', { locale: 'de-DE' })
+  const { page, close } = await person('Operator', 'Bea Operator')
+  await page.setExtraHTTPHeaders({ 'accept-language': 'de' })
   await createBeneficiary(service.client, { name: 'Vermieterin GmbH' })
   await open(page, 'bulk-payouts/new')
   assert.match(

@@ -109,7 +109,7 @@ test('a payee is chosen by a search', { skip }, async () => {
       await page.fill('#search', text)
       await press(page, 'Show')
       assert.equal(await page.locator('tbody tr').count(), 1, text)
-      await page.getByRole('link', { name: /^Pay/ }).click()
+      await page.getByRole('link', { name: 'Pay Katherine Johnson' }).click()
       assert.match(page.url(), new RegExp(`beneficiaryId=${payee}`))
     }
   await open(page, 'payouts/new?search=Unknown%20Person')
@@ -124,6 +124,13 @@ test('the status of a payment moves while its page is open', { skip }, async () 
   const [payout = {}] = listAt(success(await client.get('/v1/payouts?reference=Watched')))
   await open(page, `payouts/${textAt(payout, 'id')}`)
   const loaded = await page.evaluate(() => performance.timeOrigin)
+  const parts = await page.evaluate(async () => {
+    const first = await fetch('', { headers: { 'X-Live': '1' } })
+    const known = { 'X-Live': '1', 'If-None-Match': first.headers.get('etag') ?? '' }
+    return [first.status, (await first.text()).slice(0, 15), (await fetch('', { headers: known })).status]
+  })
+  assert.deepEqual(parts.slice(0, 2), [200, '<div data-live='])
+  assert.ok(parts[2] === 304 || parts[2] === 200)
   await page.locator('.strip .badge', { hasText: 'Completed' }).waitFor({ timeout: 60_000 })
   assert.equal(await page.evaluate(() => performance.timeOrigin), loaded)
   await check(page)

@@ -125,6 +125,11 @@ const ofPayments: Partial<Record<ProblemCode, Provocation>> = {
     )
     return client.post(`/v1/customers/${guid}/erase`, {})
   },
+  possible_duplicate: async ({ client }) => {
+    const beneficiary = textAt(await createBeneficiary(client), 'id')
+    success(await client.post(payouts, payoutText(beneficiary, '17.31', { reference: 'INV-2026-0731' })))
+    return client.post(payouts, payoutText(beneficiary, '17.31', { reference: 'INV 2026/0731', onDuplicate: 'Refuse' }))
+  },
   limit_exceeded: async (stage) => {
     const beneficiary = textAt(await createBeneficiary(stage.client), 'id')
     await limitPayouts(stage, beneficiary)

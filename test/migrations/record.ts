@@ -82,7 +82,6 @@ async function recordDeliveries({ db, clock, log, sealer, cursors, eventOutbox }
     urlRules: { allowHttpLoopback: true },
     alerts: createEndpointAlerts({
       mail: createMailQueue({ clock, sealer }),
-      log,
       facts: createFactQueue({ clock }),
       invitedWithRoles: async () => [],
     }),

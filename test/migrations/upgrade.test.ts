@@ -94,7 +94,7 @@ describe('data of the version before the baseline', () => {
       eventOutbox,
       urlRules: { allowHttpLoopback: true },
       alerts: createEndpointAlerts({
-        ...{ mail, log: service.log, facts: createFactQueue({ clock }), invitedWithRoles: users.invitedWithRoles },
+        ...{ mail, facts: createFactQueue({ clock }), invitedWithRoles: users.invitedWithRoles },
       }),
     })
     const [subscription] = (await webhooks.list(partnerId, {})).data

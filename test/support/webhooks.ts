@@ -80,7 +80,6 @@ export async function createHooks(options: HooksOptions = {}) {
   const sealer = createSealer([key])
   const alerts = createEndpointAlerts({
     mail: createMailQueue({ clock, sealer }),
-    log,
     facts: createFactQueue({ clock }),
     invitedWithRoles: async () => [{ fullName: 'Ada Lovelace', email: 'ada@example.com' }],
   })

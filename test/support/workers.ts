@@ -170,6 +170,11 @@ export const workers = {
   },
   bulks: async (_given: None, run) => drain((await serve(run)).bulkPayouts.step),
   orders: async (_given: None, run) => drain((await serve(run)).standingOrders.step),
+  /** Makes the entries of what has happened, and queues the mails of persons who are told at once. */
+  inbox: async (_given: None, run) => {
+    const { inbox } = await serve(run, { settings: { INBOX_GATHER_SECONDS: '0' } })
+    await drain(inbox.spreadStep, inbox.mailStep)
+  },
   monitors: async ({ settings }: { readonly settings: Readonly<Record<string, string>> }, run) =>
     drain((await serve(run, { settings })).monitors.monitorStep),
   /** The bank is in the same database, so that its commits have points, too. */

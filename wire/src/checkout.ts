@@ -45,7 +45,7 @@ const statusMeanings: Readonly<Record<CheckoutStatus, string>> = {
 /** The payment methods that a session can have. */
 export const checkoutPaymentMethods = ['SepaCreditTransfer', 'SepaInstant', 'Swift'] as const
 
-/** From minutes to 30 days: an ordinary transfer takes until the next business day. */
+/** Lasts from minutes to 30 days: an ordinary transfer takes until the next business day. */
 export const checkoutExpiry = { secondsMin: 300, secondsMax: 2_592_000, secondsDefault: 3600 } as const
 
 const { secondsMin, secondsMax, secondsDefault } = checkoutExpiry
@@ -178,7 +178,7 @@ export const LatePayment = closed({
   currency: described(Currency, 'Currency of the money, ISO 4217 alpha-3.'),
   reason: described(
     oneOf(latePaymentReasons),
-    'Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest.',
+    'Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest.',
   ),
   status: described(
     oneOf(latePaymentStatuses),

@@ -169,7 +169,7 @@ const RuleVerdict = closed({
   ),
   code: described(
     optional(Type.String()),
-    'The problem code of the refusal. Of the rules `reach` and `payeeCheck` the `errorKey` that the payout would fail with. Only if the rule failed.',
+    'The problem code of the refusal. Of the rules `reach` and `payeeCheck` the `errorKey` that the payout would fail with. Only if the rule failed or is a warning.',
   ),
   detail: described(
     optional(Type.String()),

@@ -1862,7 +1862,7 @@ export const operations = {
     idempotencyKey: undefined,
     cursor: 'after',
     requestAmounts: [],
-    responseAmounts: ['data.*.data.amount', 'data.*.data.settledAmount', 'data.*.data.paidAmount', 'data.*.data.partAmount', 'data.*.data.remainingAmount', 'data.*.data.rearmAt', 'data.*.data.threshold'],
+    responseAmounts: ['data.*.data.amount', 'data.*.data.settledAmount', 'data.*.data.paidAmount', 'data.*.data.partAmount', 'data.*.data.remainingAmount', 'data.*.data.lateAmount', 'data.*.data.rearmAt', 'data.*.data.threshold'],
   },
   getEvent: {
     method: 'GET',
@@ -1873,7 +1873,7 @@ export const operations = {
     idempotencyKey: undefined,
     cursor: undefined,
     requestAmounts: [],
-    responseAmounts: ['data.amount', 'data.settledAmount', 'data.paidAmount', 'data.partAmount', 'data.remainingAmount', 'data.rearmAt', 'data.threshold'],
+    responseAmounts: ['data.amount', 'data.settledAmount', 'data.paidAmount', 'data.partAmount', 'data.remainingAmount', 'data.lateAmount', 'data.rearmAt', 'data.threshold'],
   },
 } as const satisfies Record<string, Route>
 
@@ -2078,4 +2078,4 @@ export const methods = {
 } as const satisfies Record<string, Record<string, OperationId>>
 
 /** The paths of amounts in a webhook delivery. */
-export const eventAmounts: readonly string[] = ['data.amount', 'data.settledAmount', 'data.paidAmount', 'data.partAmount', 'data.remainingAmount', 'data.rearmAt', 'data.threshold']
+export const eventAmounts: readonly string[] = ['data.amount', 'data.settledAmount', 'data.paidAmount', 'data.partAmount', 'data.remainingAmount', 'data.lateAmount', 'data.rearmAt', 'data.threshold']

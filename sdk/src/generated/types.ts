@@ -600,7 +600,7 @@ export type FiatPayoutPreview = {
     readonly rule: string
     /** `passed`, `failed`, or `warning`: the payout would be accepted, and a person should look. `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
     readonly verdict: 'passed' | 'warning' | 'failed' | 'notApplicable'
-    /** The problem code of the refusal. Of the rules `reach` and `payeeCheck` the `errorKey` that the payout would fail with. Only if the rule failed. */
+    /** The problem code of the refusal. Of the rules `reach` and `payeeCheck` the `errorKey` that the payout would fail with. Only if the rule failed or is a warning. */
     readonly code?: string
     /** Explanation for people. The text may change. Of `requirements` that passed: what the payee will need from a later day on. */
     readonly detail?: string
@@ -704,7 +704,7 @@ export type FxPayoutPreview = {
     readonly rule: string
     /** `passed`, `failed`, or `warning`: the payout would be accepted, and a person should look. `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
     readonly verdict: 'passed' | 'warning' | 'failed' | 'notApplicable'
-    /** The problem code of the refusal. Of the rules `reach` and `payeeCheck` the `errorKey` that the payout would fail with. Only if the rule failed. */
+    /** The problem code of the refusal. Of the rules `reach` and `payeeCheck` the `errorKey` that the payout would fail with. Only if the rule failed or is a warning. */
     readonly code?: string
     /** Explanation for people. The text may change. Of `requirements` that passed: what the payee will need from a later day on. */
     readonly detail?: string
@@ -1194,7 +1194,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'approver_limit_exceeded' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'last_admin' | 'invitation_not_pending' | 'customer_exists' | 'customer_not_erasable' | 'checkout_session_not_open' | 'checkout_session_not_paid' | 'late_payment_decided' | 'refund_exceeds_payment' | 'payer_account_unknown' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'identity_verification_open' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'customer_not_verified' | 'balance_limit_exceeded' | 'currency_not_supported' | 'country_not_supported' | 'identity_provider_not_configured' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'ownership_proof_required' | 'ownership_proof_expired' | 'recipient_blocked' | 'service_account_limit_reached' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'monitor_limit_reached' | 'report_schedule_limit_reached' | 'contrast_too_low' | 'line_items_mismatch' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'transfer_coding_not_supported' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'approver_limit_exceeded' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'last_admin' | 'invitation_not_pending' | 'customer_exists' | 'customer_not_erasable' | 'checkout_session_not_open' | 'checkout_session_not_paid' | 'late_payment_decided' | 'refund_exceeds_payment' | 'payer_account_unknown' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'identity_verification_open' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'possible_duplicate' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'customer_not_verified' | 'balance_limit_exceeded' | 'currency_not_supported' | 'country_not_supported' | 'identity_provider_not_configured' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'ownership_proof_required' | 'ownership_proof_expired' | 'recipient_blocked' | 'service_account_limit_reached' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'monitor_limit_reached' | 'report_schedule_limit_reached' | 'contrast_too_low' | 'line_items_mismatch' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'transfer_coding_not_supported' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -2650,7 +2650,7 @@ export type CheckoutLatePaymentUpdated = {
   readonly eventType: 'checkout.late.payment.updated'
   /** Time at which the event occurred. */
   readonly timestamp: string
-  /** Amount of the money in major units of `currency`. Parse it as a decimal. */
+  /** Amount of the session in major units of `currency`. Parse it as a decimal. */
   readonly amount: Amount
   /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
   readonly currency: string
@@ -2662,6 +2662,10 @@ export type CheckoutLatePaymentUpdated = {
   readonly reference: string
   /** Your own reference of the session. Null without one. */
   readonly websiteReference: string | null
+  /** Amount of the money in major units of `lateCurrency`. Parse it as a decimal. */
+  readonly lateAmount: Amount
+  /** Currency of the money, ISO 4217 alpha-3. */
+  readonly lateCurrency: string
   /** Reference of the transaction of accepted money. Null if it is not accepted. */
   readonly acceptedReference: string | null
   /** Time until which you may choose. Then the operator decides. */
@@ -3126,7 +3130,7 @@ export type ListTransactionsQuery = {
   readonly amountMin?: string | undefined
   /** Only transactions of at most this amount, in major units of `currency`, which is required with it. */
   readonly amountMax?: string | undefined
-  /** Only transactions from or to this account of the other side: an IBAN, the number of an account without one, or the address of a wallet. Spaces and case do not count. */
+  /** Only transactions from or to this account of the other side. It is an IBAN, an account number or the address of a wallet. Spaces and case do not count. */
   readonly account?: string | undefined
   /** Only deposits with this `websiteReference`, for example the number of an order. */
   readonly websiteReference?: string | undefined
@@ -3167,7 +3171,7 @@ export type SumTransactionsQuery = {
   readonly amountMin?: string | undefined
   /** Only transactions of at most this amount, in major units of `currency`, which is required with it. */
   readonly amountMax?: string | undefined
-  /** Only transactions from or to this account of the other side: an IBAN, the number of an account without one, or the address of a wallet. Spaces and case do not count. */
+  /** Only transactions from or to this account of the other side. It is an IBAN, an account number or the address of a wallet. Spaces and case do not count. */
   readonly account?: string | undefined
   /** Only deposits with this `websiteReference`, for example the number of an order. */
   readonly websiteReference?: string | undefined
@@ -3621,7 +3625,7 @@ export type OperationResults = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -3716,7 +3720,7 @@ export type OperationResults = {
         readonly amount: Amount
         /** Currency of the money, ISO 4217 alpha-3. */
         readonly currency: string
-        /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+        /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
         readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
         /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
         readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -3814,7 +3818,7 @@ export type OperationResults = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -3907,7 +3911,7 @@ export type OperationResults = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -4019,7 +4023,7 @@ export type OperationResults = {
     readonly amount: Amount
     /** Currency of the money, ISO 4217 alpha-3. */
     readonly currency: string
-    /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+    /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
     readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
     /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
     readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -4041,7 +4045,7 @@ export type OperationResults = {
     readonly amount: Amount
     /** Currency of the money, ISO 4217 alpha-3. */
     readonly currency: string
-    /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+    /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
     readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
     /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
     readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -4764,6 +4768,10 @@ export type OperationResults = {
       readonly currency: string
       /** The beneficiary that receives the payout. */
       readonly beneficiaryId: string
+      /** Name of the account holder: as the payout has it, or as the beneficiary has it now. Absent if the beneficiary was erased. */
+      readonly beneficiaryName?: string
+      /** IBAN that the payout goes to, or the numbers of an account without one. Absent if the beneficiary was erased. */
+      readonly beneficiaryAccount?: string
       /** The `reference` of the request. Absent without one. */
       readonly userReference?: string
       /** The `EndToEndId` of the payment in your file. Absent without one, and if it is `NOTPROVIDED`. */
@@ -4772,6 +4780,8 @@ export type OperationResults = {
       readonly status: 'Processing' | 'Accepted' | 'Refused' | 'NotMade'
       /** The `id` of the payout. Only if it is accepted. */
       readonly payoutId?: string
+      /** Present status of the payout. Only if it is accepted. */
+      readonly payoutStatus?: PayoutStatus
       /** Reference of the transaction: follow it at `GET /v1/transactions/{reference}`. Only if the payout is accepted. */
       readonly reference?: string
       /** Refusal of the payout. Absent if it is accepted. */
@@ -5618,7 +5628,7 @@ export type OperationResults = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -6934,7 +6944,7 @@ export type Namespaces = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7070,7 +7080,7 @@ export type Namespaces = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7173,7 +7183,7 @@ export type Namespaces = {
         readonly amount: Amount
         /** Currency of the money, ISO 4217 alpha-3. */
         readonly currency: string
-        /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+        /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
         readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
         /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
         readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7274,7 +7284,7 @@ export type Namespaces = {
         readonly amount: Amount
         /** Currency of the money, ISO 4217 alpha-3. */
         readonly currency: string
-        /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+        /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
         readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
         /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
         readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7380,7 +7390,7 @@ export type Namespaces = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7483,7 +7493,7 @@ export type Namespaces = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7720,7 +7730,7 @@ export type Namespaces = {
     readonly amount: Amount
     /** Currency of the money, ISO 4217 alpha-3. */
     readonly currency: string
-    /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+    /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
     readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
     /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
     readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7753,7 +7763,7 @@ export type Namespaces = {
     readonly amount: Amount
     /** Currency of the money, ISO 4217 alpha-3. */
     readonly currency: string
-    /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+    /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
     readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
     /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
     readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -8034,7 +8044,7 @@ export type Namespaces = {
     readonly updatedAt: string
   }>
     /**
-     * Change a payment link.
+     * Update a payment link.
      *
      * Deactivates or activates the link, or changes its end, its number of payments or its description. A given
      * field is set, `null` clears it, and an absent field is unchanged. Sessions that payers have opened stay as
@@ -9274,6 +9284,10 @@ export type Namespaces = {
       readonly currency: string
       /** The beneficiary that receives the payout. */
       readonly beneficiaryId: string
+      /** Name of the account holder: as the payout has it, or as the beneficiary has it now. Absent if the beneficiary was erased. */
+      readonly beneficiaryName?: string
+      /** IBAN that the payout goes to, or the numbers of an account without one. Absent if the beneficiary was erased. */
+      readonly beneficiaryAccount?: string
       /** The `reference` of the request. Absent without one. */
       readonly userReference?: string
       /** The `EndToEndId` of the payment in your file. Absent without one, and if it is `NOTPROVIDED`. */
@@ -9282,6 +9296,8 @@ export type Namespaces = {
       readonly status: 'Processing' | 'Accepted' | 'Refused' | 'NotMade'
       /** The `id` of the payout. Only if it is accepted. */
       readonly payoutId?: string
+      /** Present status of the payout. Only if it is accepted. */
+      readonly payoutStatus?: PayoutStatus
       /** Reference of the transaction: follow it at `GET /v1/transactions/{reference}`. Only if the payout is accepted. */
       readonly reference?: string
       /** Refusal of the payout. Absent if it is accepted. */
@@ -10631,7 +10647,7 @@ export type Namespaces = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'

@@ -95,7 +95,12 @@ export async function composeGateway(deps: BackgroundDeps, modules: Modules, for
           guests: modules.guestLinks,
           savedViews: modules.savedViews,
           inbox: modules.inbox,
-          access: { issuedByPerson: (partnerId, id) => access.issuedBy(deps.db, partnerId, id) },
+          access: {
+            madeBy: async ({ partnerId, serviceAccountId: id }) => [
+              id,
+              ...(await access.issuedBy(deps.db, partnerId, id)),
+            ],
+          },
           uploads: modules.uploads,
           payees: modules.beneficiaries,
           bulks: modules.bulkPayouts,

@@ -18,21 +18,21 @@ type Deps = {
   readonly config: Config
   readonly db: Database
   readonly clock: Clock
-  readonly access: Pick<Access, 'accountIfAny' | 'addOperator' | 'issuerOf'>
+  readonly access: Pick<Access, 'accountIfAny' | 'addOperator' | 'isClosed' | 'issuerOf'>
   readonly audit: Pick<Audit, 'append'>
   readonly mail: Pick<MailQueue, 'enqueue' | 'endPending'>
   readonly cases: Pick<Cases, 'byId'>
   readonly members: { readonly singleSignOn: Pick<Members['singleSignOn'], 'waiting'> }
   readonly payouts: Pick<Payouts, 'byIds' | 'waitingAmong'>
   readonly recalls: Pick<Recalls, 'byIds'>
-  readonly screening: Pick<Screening, 'openOf'>
+  readonly screening: Pick<Screening, 'isConfirmed' | 'openOf'>
 }
 
 /** A team has some tens of people. */
 const teamMax = 1000
 
 export function composeInbox(deps: Deps): Inbox {
-  const { config, access } = deps
+  const { config, access, screening } = deps
   return createInbox({
     ...deps,
     teamOf: (tx, partnerId) => team(tx, partnerId, teamMax),
@@ -40,6 +40,9 @@ export function composeInbox(deps: Deps): Inbox {
     operatorId: operatorPartnerId,
     addOperator: access.addOperator,
     detailsOf: createDetails(deps),
+    isBarred: async (tx, partnerId, id) =>
+      partnerId !== operatorPartnerId &&
+      ((await access.isClosed(tx, partnerId)) || screening.isConfirmed(tx, { partnerId, kind: 'person', id })),
     gatherSeconds: config.INBOX_GATHER_SECONDS,
     consoleUrl: consoleUrlOf(config),
     deskUrl: deskUrlOf(config).origin,
@@ -81,9 +84,9 @@ const createDetails =
     }
     return asked.map(({ type, subject, facts }) => {
       const details = found.get(familyOf(type))?.get(subject)
-      const by = facts['by']
+      const { by = null } = facts
       // The person who proposed it is not its second one.
-      return details !== undefined && type.endsWith('.proposed') && by != null
+      return details !== undefined && type.endsWith('.proposed') && by !== null
         ? { ...details, notForNames: [by] }
         : details
     })

@@ -211,7 +211,7 @@ type Core = ReturnType<typeof composeCore>
 
 /** Composes the team of a partner and its webhooks. */
 function composeDelivery(deps: ModulesDeps, core: Core, inbox: () => Inbox) {
-  const { config, db, clock, log } = deps
+  const { config, db, clock } = deps
   const { access, mailQueue: mail } = core
   const { partnerName, isClosed } = access
   const users = createUsers({ ...core, db, clock, mail, ...invitationSettings(config) })
@@ -225,7 +225,7 @@ function composeDelivery(deps: ModulesDeps, core: Core, inbox: () => Inbox) {
   const linkKey = deriveKey(config.MASTER_KEY[0], 'links of first Admins')
   const firstAdmin = createFirstAdmin({ db, clock, mail, partnerName, isClosed, linkKey })
   const { membersWithRoles, invitedWithRoles } = users
-  const alerts = createEndpointAlerts({ mail, log, facts: core.facts, invitedWithRoles })
+  const alerts = createEndpointAlerts({ mail, facts: core.facts, invitedWithRoles })
   const webhooks = createDeliveryEngine({ ...core, db, clock, ...webhookSettings(config), alerts })
   const sample = createSample(access, db)
   const testDeliveries = createTestDeliveries({ ...core, db, clock, send: chosenHosts.sendTest, sample })

@@ -123,9 +123,9 @@ function foundBy(partnerId: string, between: Between, filter: RecordFilter, rows
       order by act.record_id desc limit ${rowsMax}`
   // Kind, act, and person with an act have an index by time; that of a person begins with the kind.
   if (kind !== null || actorId === null || action !== null) return actsOf(kind)
-  const pages = recordKinds.map((each) => sql`(select ${actsOf(each)})`)
-  const all = pages.reduce((some, page) => sql`${some} union all ${page}`)
-  return sql`kinds.record_id from (${all}) as kinds`
+  const [first = noSql, ...more] = recordKinds.map((each) => actsOf(each))
+  const others = more.reduce((some, page) => sql`${some} union all (select ${page})`, noSql)
+  return sql`kinds.record_id from ((select ${first}) ${others}) as kinds`
 }
 
 /** The record of the request that made a thing: the oldest act about it, if that made it. */

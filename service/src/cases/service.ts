@@ -73,8 +73,6 @@ export type Cases = {
   /** The open cases of each kind that has any, counted up to a little more than a thousand. */
   readonly countsOpen: typeof store.countsOpen
   readonly byId: (tx: Tx, partnerId: string, id: string) => Promise<store.CaseRow | undefined>
-  /** The cases of a partner with these ids, in no order. */
-  readonly byIds: typeof store.casesByIds
   /** The resolution of each of these cases; null: it is open. */
   readonly resolutionsOf: typeof store.resolutionsOf
   /** Reads a case and holds it as it is until the commit: no decision comes between. */
@@ -102,7 +100,7 @@ export type Cases = {
   readonly byIds: typeof store.casesByIds
   /** The open cases of a partner, oldest first, in pages. */
   readonly openOf: typeof store.openCasesOf
-  /** What the numbers of compliance count. */
+  /** Counts for the numbers of decisions. */
   readonly numbers: typeof numbers
 }
 
@@ -154,7 +152,6 @@ export function createCases(deps: CasesDeps): Cases {
     list: (after, casesMax, tx = db, wanted = {}) => store.openCases(tx, after, casesMax, wanted),
     countsOpen: store.countsOpen,
     byId: store.caseById,
-    byIds: store.casesByIds,
     resolutionsOf: store.resolutionsOf,
     hold: store.lockCase,
     openAt: store.casesOpenAt,
@@ -172,7 +169,12 @@ export function createCases(deps: CasesDeps): Cases {
     lastRemarks,
     byIds: store.casesByIds,
     openOf: store.openCasesOf,
-    numbers,
+    numbers: {
+      decidedAlerts: numbers.decidedAlerts,
+      decidedCounts: numbers.decidedCounts,
+      decidingTimes: numbers.decidingTimes,
+      openCounts: numbers.openCounts,
+    },
   }
 }
 

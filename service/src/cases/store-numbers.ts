@@ -74,7 +74,7 @@ export function decidingTimes(tx: Tx, { from, before }: CountedPeriod): Promise<
 export type DecidedAlert = Pick<CaseRow, 'partnerId' | 'id'> & {
   readonly resolvedAt: Date
   readonly outcome: Resolution
-  /** What persons have found. Null: it ended by itself, or a version before has decided it. */
+  /** The finding of persons. Null: it ended by itself, or a version before has decided it. */
   readonly disposition: Disposition | null
 }
 

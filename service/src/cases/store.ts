@@ -56,11 +56,6 @@ export function caseById(tx: Tx, partnerId: string, id: string): Promise<CaseRow
     select ${columns} from cases.cases where partner_id = ${partnerId} and id = ${id}`)
 }
 
-export function casesByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly CaseRow[]> {
-  return tx.rows<CaseRow>(sql`/* cases.casesByIds */
-    select ${columns} from cases.cases where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`)
-}
-
 /** The open cases of a partner that are about one of these subjects, oldest first. */
 export function openAbout(tx: Tx, partnerId: string, subjects: readonly string[]): Promise<readonly CaseRow[]> {
   return tx.rows<CaseRow>(sql`/* cases.openAbout */
@@ -164,7 +159,7 @@ const countedMax = 1000
 /** Counts the open cases of each kind up to 1,001, by the index of the open cases of a kind. */
 export function countsOpen(tx: Tx): Promise<readonly { readonly kind: CaseKind; readonly count: number }[]> {
   const ofKind = (kind: CaseKind) => sql`(select ${kind}::text as kind, count(*)::integer as count
-    from (select from cases.cases where resolved_at is null and kind = ${kind} limit ${countedMax} + 1) as some)`
+    from (select from cases.cases where resolved_at is null and kind = ${kind} limit ${countedMax} + 1) as counted)`
   return tx.rows(
     acrossPartners(
       'counts the open cases of each kind for the queue, by an index',

@@ -156,6 +156,9 @@ type Choosing = {
   readonly deposit: Deposit
 }
 
+/** Moves the money. Returns the deposit that accepted money became. */
+type Move = (deps: CheckoutDeps, tx: Tx, choosing: Choosing) => Promise<{ id: string; reference: string } | undefined>
+
 export function createLate(deps: CheckoutDeps): Late {
   const { db, cases, clock, deposits, eventOutbox } = deps
   const read = async (tx: Tx, partnerId: string, sessionId: string): Promise<Pick<Choosing, 'session' | 'deposit'>> => {
@@ -164,7 +167,7 @@ export function createLate(deps: CheckoutDeps): Late {
     return { session, deposit: present(deposit, `no deposit ${session.depositId} for session ${session.id}`) }
   }
   const choose =
-    (choice: store.Choice): Choose =>
+    (choice: store.Choice, move: Move): Choose =>
     (partnerId, sessionId, id, outerTx) =>
       inTransaction(db, outerTx, async (tx) => {
         const named = await store.lateById(tx, partnerId, id)
@@ -180,7 +183,7 @@ export function createLate(deps: CheckoutDeps): Late {
         if (row.choice !== null || statusOf(row, found, now) !== 'Waiting')
           throw new Refusal('late_payment_decided', `The late payment is ${statusOf(row, found, now)}.`)
         const choosing = { row, found, ...context }
-        const accepted = choice === 'Accept' ? await accept(deps, tx, choosing) : await sendBack(deps, tx, choosing)
+        const accepted = await move(deps, tx, choosing)
         const chosen = { choice, chosenAt: now, depositId: accepted?.id ?? null }
         await store.chooseLate(tx, row, chosen)
         const status = choice === 'Accept' ? 'Accepted' : 'Returning'
@@ -189,8 +192,8 @@ export function createLate(deps: CheckoutDeps): Late {
         return { ...toLate(row, found, acceptedReference, now), chosenAt: now, status, customerId }
       })
   return {
-    acceptLate: choose('Accept'),
-    returnLate: choose('Return'),
+    acceptLate: choose('Accept', accept),
+    returnLate: choose('Return', sendBack),
     returnEnded: async (tx, { partnerId, id }, status) => {
       const row = await store.lateById(tx, partnerId, id)
       if (row === undefined) return

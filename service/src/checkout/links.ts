@@ -47,7 +47,7 @@ export type ShownLink = {
   readonly closed: Closed | undefined
 }
 
-/** Why a link opens no session. `busy`: too many sessions are open, of all payers or of this address. `stopped`: the account takes no money. */
+/** Reason why a link opens no session. `busy`: too many sessions are open, of all payers or of this address. `stopped`: the account takes no money. */
 export type Closed = 'inactive' | 'ended' | 'full' | 'busy' | 'stopped'
 
 /** The payer of a link, as typed on its page. */
@@ -73,7 +73,7 @@ export type Links = {
   readonly getLink: (partnerId: string, id: string) => Promise<PaymentLink>
   /** Refuses: not_found. */
   readonly updateLink: (partnerId: string, id: string, body: BodyOf<'updatePaymentLink'>) => Promise<PaymentLink>
-  /** What the page of a link shows. Refuses: not_found. */
+  /** The link as its page shows it. Refuses: not_found. */
   readonly link: (token: string) => Promise<ShownLink>
   /** The logo of the partner. Refuses: not_found. */
   readonly linkLogo: (token: string) => Promise<Logo>
@@ -119,7 +119,7 @@ export type LinkParts = {
 }
 
 /** The largest and the smallest payment (`PaymentAmount`). */
-const [amountLeast, amountMost] = [1n, 1_000_000_000n]
+export const [amountLeast, amountMost] = [1n, 1_000_000_000n]
 
 export function createLinks(deps: CheckoutDeps, parts: LinkParts): Links {
   const { db, clock, cursors, sealer } = deps

@@ -274,7 +274,7 @@ async function payeeOf(
   return { payer, ...payeeAccount(ibans, currency) }
 }
 
-/** What payment links need of sessions. */
+/** The verbs of sessions that payment links need. */
 function linkPartsOf(deps: CheckoutDeps): LinkParts {
   const { clock, customers, deposits, eventOutbox, sealer } = deps
   return {

@@ -45,7 +45,7 @@ export type Session = {
   readonly description: string | null
   readonly lineItems: readonly LineItem[] | null
   readonly websiteReference: string | null
-  /** As the bank named the payer; before that as the payer of a link typed it, or the name of the customer. Null: unknown, or erased. */
+  /** Name that the bank gave; before that as the payer of a link typed it, or the name of the customer. Null: unknown, or erased. */
   readonly payerName: string | null
   readonly payerEmail: string | null
   readonly linkId: string | null
@@ -99,7 +99,7 @@ export function moneyOf(deposit: InParts): Pick<Session, 'paidAmount' | 'remaini
 
 const endedStatuses: ReadonlySet<Deposit['status']> = new Set(['Completed', 'Failed', 'Expired'])
 
-/** What stands beside the row and the deposit of a session. */
+/** Facts of other tables that a session shows. */
 export type Beside = {
   readonly refundedAmount: Minor
   readonly latePayments: readonly LatePayment[]

@@ -50,7 +50,7 @@ export type OfferedMoney = {
 
 /** Offers money that has a case to the partner. The module of sessions is above this one. */
 export type LateMoney = {
-  /** In the transaction that opens the cases. */
+  /** Joins the transaction that opens the cases. */
   readonly offer: (tx: Tx, offered: readonly OfferedMoney[]) => Promise<void>
 }
 

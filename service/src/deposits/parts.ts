@@ -227,7 +227,9 @@ function suspended(row: InParts, parts: readonly Part[], kind: NewCase['kind']) 
     moved: parts.map((part) => ({ ...part, status: 'Suspended' }) as const),
     entries: parts.flatMap((part) => move(row, 'parts', `settlement.${part.connector}`, part.amount)),
     cases: parts.map((part): NewCase => {
-      const { connector, notificationId, creditId, amount } = part
+      const { connector, creditId, amount } = part
+      // Under an id of its own, because the part may have had a case while its payer was under review.
+      const notificationId = `${part.notificationId} ended`
       const money = { currency, amount }
       const report = { ...toldOf(row, creditId, reportOfPart(part)), money }
       return { partnerId, id: newId(), kind, connector, notificationId, subject, report, booked: money }

@@ -7,7 +7,7 @@ import type { Tx } from '../postgres/index.ts'
 import type { FactType } from './kinds.ts'
 import * as store from './store.ts'
 
-export type NewFact = {
+type NewFact = {
   readonly partnerId: string
   readonly type: FactType
   /** Id of the thing. */

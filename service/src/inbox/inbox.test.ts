@@ -1,10 +1,11 @@
-/** What persons are told of: entries and mails of real acts, on a real database and by a real SMTP server. */
+/** Entries and mails of real acts, on a real database and by a real SMTP server. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { addApprovers, setApprovalRule } from '../../../test/support/approvals.ts'
 import { addPartner, ip, pay, stepMsDefault, type TestPartner } from '../../../test/support/composition.ts'
 import { useModules } from '../../../test/support/fixture.ts'
+import { createSessions } from '../../../test/support/checkout.ts'
 import { addMember, addStaff, queueMails, spread, useInboxMails } from '../../../test/support/inbox.ts'
 import { processBankNotifications, sendDueRecalls, submitDuePayouts } from '../banks/settlement/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
@@ -19,6 +20,13 @@ after(mails.stop)
 
 const titlesOf = async (reader: Reader, language: 'en' | 'de' = 'en') =>
   (await inbox.page(reader, language, { beforeId: null, rowsMax: 50 })).entries.map(({ title }) => title)
+
+/** A partner with a rule for approvals, which no team was told of. */
+const addRuled: typeof addApprovers = async (...given) => {
+  const partner = await addApprovers(...given)
+  await spread(service)
+  return partner
+}
 
 async function settle(rounds = 4): Promise<void> {
   for (let round = 0; round < rounds; round += 1) {
@@ -39,7 +47,7 @@ const choose = async (
 }
 
 test('an approval is told at once to who may give it, with the facts, a link and no token, and not to its maker', async () => {
-  const partner = await addApprovers(service, { aboveAmount: 50_00n })
+  const partner = await addRuled(service, { aboveAmount: 50_00n })
   const { partnerId } = partner
   const maker = await addMember(service, partnerId, 'Operator', 'Mary Maker')
   const approver = await addMember(service, partnerId, 'Operator', 'Alan Approver')
@@ -81,7 +89,7 @@ test('an approval is told at once to who may give it, with the facts, a link and
 })
 
 test('an approval that is given before the mail is due is not mailed', async () => {
-  const partner = await addApprovers(service, { aboveAmount: 50_00n })
+  const partner = await addRuled(service, { aboveAmount: 50_00n })
   const approver = await addMember(service, partner.partnerId, 'Operator', 'Alan Approver')
   const { payout } = await pay(service, partner, '70.00')
   await spread(service)
@@ -92,7 +100,7 @@ test('an approval that is given before the mail is due is not mailed', async () 
 })
 
 test('a person who lost the role, or was removed, between the act and the mail gets none', async () => {
-  const partner = await addApprovers(service, { aboveAmount: 50_00n })
+  const partner = await addRuled(service, { aboveAmount: 50_00n })
   const { partnerId, caller } = partner
   const kept = await addMember(service, partnerId, 'Admin', 'Ada Admin')
   const demoted = await addMember(service, partnerId, 'Operator', 'Oscar Other')
@@ -114,6 +122,7 @@ test('a person who lost the role, or was removed, between the act and the mail g
     sql`select person_id from inbox.readers where partner_id = ${partnerId} and person_id = ${removed.personId}`,
   )
   assert.deepEqual([left.length, readers.length], [0, 0])
+  await spread(service)
   assert.deepEqual(
     await titlesOf({ ...demoted, role: 'Developer' }),
     ['Oscar Other has the role Developer now', 'Rita Removed was removed from the team'].toReversed(),
@@ -121,7 +130,7 @@ test('a person who lost the role, or was removed, between the act and the mail g
 })
 
 test('1,000 payouts of a bulk are one entry and one mail', async () => {
-  const partner = await addApprovers(service, { aboveBulkAmount: 1_00n }, 100_000_00n)
+  const partner = await addRuled(service, { aboveBulkAmount: 1_00n }, 100_000_00n)
   const { partnerId, caller, beneficiary } = partner
   const approver = await addMember(service, partnerId, 'Operator', 'Alan Approver')
   const payouts = Array.from({ length: 1000 }, () => ({
@@ -183,7 +192,7 @@ test('failed, returned and refused: each act makes its entry, and many make one 
 })
 
 test('a payout that no one approves in time is told as cancelled', async () => {
-  const partner = await addApprovers(service, { aboveAmount: 50_00n, expiresHours: 24 })
+  const partner = await addRuled(service, { aboveAmount: 50_00n, expiresHours: 24 })
   const operator = await addMember(service, partner.partnerId, 'Operator', 'Olga Operator')
   await pay(service, partner, '70.00')
   await spread(service)
@@ -311,7 +320,7 @@ test('staff are told of cases by kind, age, money and link, without names; the p
 
 test('two workers at once make one entry for each person and one mail', async () => {
   const other = await service.anotherProcess()
-  const partner = await addApprovers(service, { aboveAmount: 50_00n })
+  const partner = await addRuled(service, { aboveAmount: 50_00n })
   const approvers = await Promise.all(
     ['One', 'Two', 'Three'].map((name) => addMember(service, partner.partnerId, 'Operator', `${name} Approver`)),
   )
@@ -399,5 +408,31 @@ test('choices are refused in words that name the field, and keep what is fixed',
   assert.deepEqual(
     (await inbox.choices(operator)).kinds.map(({ kind }) => kind),
     ['approvals', 'payments', 'refunds', 'recalls', 'rules'],
+  )
+})
+
+test('refunds of sessions are told when they end, and a change of staff to the second person', async () => {
+  const { open, settle: pays } = createSessions(() => service)
+  const { partner, session } = await open()
+  const operator = await addMember(service, partner.partnerId, 'Operator', 'Olga Operator')
+  await service.checkout.simulate(partner.partnerId, session.id, { step: 'credit', debtorName: 'Grace Hopper' }, ip)
+  await pays()
+  const body = { amount: rawNumber('5.00'), idempotencyKey: newId() }
+  await service.checkout.refund(partner.caller, session.id, body, ip)
+  await settle()
+  await spread(service)
+  const { entries } = await inbox.page(operator, 'en', { beforeId: null, rowsMax: 5 })
+  assert.match(entries[0]?.title ?? '', /^Refund of 5\.00 EUR to .* was paid$/)
+  assert.equal(await inbox.open(operator, entries[0]?.id ?? ''), `checkout/${session.id}`)
+  const author = await addStaff(service, 'admin', 'Ann Author')
+  const second = await addStaff(service, 'admin', 'Sid Second')
+  const by = { id: author.personId, fullName: author.fullName }
+  await db.transaction((tx) => service.staff.changes.propose(tx, by, { command: 'limit set', options: {} }))
+  await spread(service)
+  await queueMails(service)
+  await mails.sent()
+  assert.deepEqual(
+    [author, second].map((each) => mails.mailsTo(each).map((mail) => mail.one('Subject'))),
+    [[], ['A change waits for a second person: limit set']],
   )
 })

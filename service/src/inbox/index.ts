@@ -13,9 +13,8 @@ import { createReaders, type Inbox as Readers, type ReadersDeps } from './reader
 import { createSpreadStep } from './spread.ts'
 import * as store from './store.ts'
 
-export { createFactQueue, type FactQueue, type NewFact } from './facts.ts'
+export { createFactQueue, type FactQueue } from './facts.ts'
 export { zoneNames } from './hours.ts'
-export type { FactType } from './kinds.ts'
 export { whens } from './kinds.ts'
 export { renderInboxMail } from './mails.ts'
 export type { ChoicesShown, InboxEntry, Reader } from './readers.ts'

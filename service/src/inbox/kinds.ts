@@ -1,11 +1,11 @@
-/** What persons are told of: each type of fact with its kind, who may know it, and where its page is. */
+/** The types of facts: the kind of each, who may know it, and where its page is. */
 import { type Permission, roleAllows, type users as wire } from '@partner-payments/wire'
 
 export const whens = ['now', 'daily', 'no'] as const
 export type When = (typeof whens)[number]
 
 /** Kinds among which a member of a team chooses. */
-export const teamKinds = ['approvals', 'payments', 'refunds', 'recalls', 'webhooks', 'keys', 'team', 'rules'] as const
+const teamKinds = ['approvals', 'payments', 'refunds', 'recalls', 'webhooks', 'keys', 'team', 'rules'] as const
 export type TeamKind = (typeof teamKinds)[number]
 
 /** Kinds among which a person of staff chooses. */

@@ -14,6 +14,8 @@ import { type Details, worded } from './words.ts'
 
 export type InboxMailDeps = InboxDeps & {
   readonly mail: Pick<MailQueue, 'enqueue' | 'endPending'>
+  /** Reports whether a person may not sign in: the partner is being moved, or staff have confirmed the person as listed. */
+  readonly isBarred: (tx: Tx, partnerId: string, personId: string) => Promise<boolean>
   /** Addresses without a slash at their end. */
   readonly consoleUrl: string
   readonly deskUrl: string
@@ -41,24 +43,33 @@ async function mailPartner(deps: InboxMailDeps, tx: Tx, partnerId: string): Prom
   if (readers.length === 0) return 0
   const people = await (partnerId === operatorId ? staffOf(tx) : teamOf(tx, partnerId))
   const byId = new Map(people.map((person) => [person.id, person]))
-  for (const reader of readers) await mailReader(deps, tx, reader, byId.get(reader.personId))
+  for (const reader of readers) {
+    const person = byId.get(reader.personId)
+    if (person === undefined) await forgetReader(tx, reader)
+    else await mailReader(deps, tx, reader, person)
+  }
   return readers.length
 }
 
-/** `person`: undefined if it was removed. */
-async function mailReader(deps: InboxMailDeps, tx: Tx, reader: store.ReaderRow, person: Person | undefined) {
+/** Deletes what came while the person was being removed. */
+export async function forgetReader(tx: Tx, key: store.PersonKey): Promise<void> {
+  await store.deleteEntriesOf(tx, key)
+  await store.deleteReader(tx, key)
+}
+
+async function mailReader(deps: InboxMailDeps, tx: Tx, reader: store.ReaderRow, person: Person) {
   const now = deps.clock.now()
   const isStaff = reader.partnerId === deps.operatorId
   const rows = await store.entriesToMail(tx, reader, now, shownMax)
   const taken = await store.markMailed(tx, reader, now)
-  if (person !== undefined) {
+  if (!(await deps.isBarred(tx, reader.partnerId, person.id))) {
     const wanted = rows
       .flatMap(({ type, ...row }) => (isTeamType(type) || isStaffType(type) ? [{ ...row, type }] : []))
       .filter(({ type }) => mayBeTold(person, type, isStaff) && whenOf(person, type, reader.choices) !== 'no')
     const items = await itemsOf(deps, tx, { reader, person }, wanted)
     if (items.length > 0) await queueMail(deps, tx, { reader, person, items, more: taken - rows.length })
   }
-  await store.setMailDue(tx, reader, person === undefined ? null : await store.nextMailAt(tx, reader))
+  await store.setMailDue(tx, reader, await store.nextMailAt(tx, reader))
 }
 
 type Entry = Omit<store.EntryRow, 'type'> & { readonly type: FactType }
@@ -135,7 +146,7 @@ function ageText(language: store.Language, ms: number): string {
   return ms < dayMs ? format.format(-Math.floor(ms / hourMs), 'hour') : format.format(-Math.floor(ms / dayMs), 'day')
 }
 
-export const languageOf = ({ language, seenLanguage }: Pick<store.ReaderRow, 'language' | 'seenLanguage'>) =>
+const languageOf = ({ language, seenLanguage }: Pick<store.ReaderRow, 'language' | 'seenLanguage'>) =>
   language ?? seenLanguage ?? 'en'
 
 type Queued = {

@@ -1,4 +1,4 @@
-/** Who is told: the teams of partners and the staff of the operator, by one form. */
+/** The persons who are told: the teams of partners and the staff of the operator, by one form. */
 import type { users as wire } from '@partner-payments/wire'
 import { isSamePerson } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'

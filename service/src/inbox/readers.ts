@@ -19,7 +19,7 @@ import {
   type When,
   whens,
 } from './kinds.ts'
-import { detailsOfEntries, type InboxMailDeps } from './mails.ts'
+import { detailsOfEntries, forgetReader, type InboxMailDeps } from './mails.ts'
 import { mayBeTold, type Person } from './people.ts'
 import { newReader, waits } from './spread.ts'
 import * as store from './store.ts'
@@ -111,7 +111,7 @@ export function createReaders(deps: ReadersDeps): Inbox {
     },
     markAllRead: (reader, upToId) => store.markAllRead(db, reader, upToId, clock.now()),
     choices: async (reader) => {
-      const { language = null, ...row } =
+      const { language, ...row } =
         (await readerOf(db, reader)) ?? newReader(reader.partnerId, reader.personId, clock.now())
       return { language, zone: row.zone, dailyHour: row.dailyHour, kinds: kindsOf(deps, reader, row.choices) }
     },
@@ -119,8 +119,7 @@ export function createReaders(deps: ReadersDeps): Inbox {
     endMails,
     forget: async (tx, key) => {
       await endMails(tx, key)
-      await store.deleteEntriesOf(tx, key)
-      await store.deleteReader(tx, key)
+      await forgetReader(tx, key)
     },
   }
 

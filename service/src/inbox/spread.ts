@@ -29,8 +29,8 @@ export type InboxDeps = {
 
 const partnersPerStepMax = 20
 const factsPerStepMax = 100
-export const hourDefault = 8
-export const zoneDefault = 'UTC'
+const hourDefault = 8
+const zoneDefault = 'UTC'
 
 /** Returns how many facts it has taken. */
 export function createSpreadStep(deps: InboxDeps): () => Promise<number> {

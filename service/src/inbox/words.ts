@@ -4,7 +4,7 @@ import type { Facts, Language } from './store.ts'
 
 type Money = { readonly amount: string; readonly currency: string }
 
-/** What the modules know of the thing when a person reads of it. */
+/** The facts that the modules know of the thing when a person reads of it. */
 export type Details = {
   /** False if it waits no longer, or was never more than a report. */
   readonly isCurrent: boolean
@@ -18,7 +18,7 @@ export type Details = {
   readonly name?: string | undefined
   /** Persons who cannot act on it, such as its maker. */
   readonly notFor?: readonly string[] | undefined
-  /** Their names: a second account of one person has a similar one. */
+  /** Names of such persons: a second account of one person has a similar name. */
   readonly notForNames?: readonly string[] | undefined
 }
 
@@ -180,11 +180,12 @@ export function worded(
     payouts: details?.payouts?.toLocaleString(language),
     name: details?.name ?? facts['name'],
     role: facts['role'],
-    rule: rule == null ? undefined : [w.rules[rule], facts['currency']].filter(Boolean).join(' '),
+    rule:
+      rule === null || rule === undefined ? undefined : [w.rules[rule], facts['currency']].filter(Boolean).join(' '),
     kind: facts['kind'],
   }
   const title = w.titles[type].replaceAll(/\{(\w+)\}/g, (_all, key: string) => values[key] ?? w.unknown)
-  const [since, by] = [facts['since'], facts['by']]
+  const { since = null, by } = facts
   const until = type === 'key.expires' ? w.expiresAt : isLapse(type) ? w.lapsesAt : w.until
   const lines: (readonly [string, string | Date | null | undefined])[] = [
     [w.amount, w.titles[type].includes('{amount}') ? undefined : values['amount']],
@@ -192,8 +193,13 @@ export function worded(
     [w.askedBy, details?.askedBy],
     [until, details?.until],
     [w.reason, details?.reason ?? facts['reason']],
-    [w.since, since == null ? undefined : new Date(since)],
+    [w.since, since === null ? undefined : new Date(since)],
     [w.by, by],
   ]
-  return { title, lines: lines.flatMap(([label, value]) => (value == null || value === '' ? [] : [[label, value]])) }
+  return {
+    title,
+    lines: lines.flatMap(([label, value]) =>
+      value === null || value === undefined || value === '' ? [] : [[label, value]],
+    ),
+  }
 }

@@ -47,7 +47,7 @@ function inEuros({ t, language }: View, expiresAt: Date, now: Date): string {
 
 const words = { waiting: 'lateWaiting', accepted: 'lateAccepted', returned: 'lateReturned' } as const
 
-/** What became of money that did not fit. */
+/** Says what became of money that did not fit. */
 export const lateLines = (view: View, { late, payee }: Payment): Html =>
   html`${late.map(
     ({ amount, currency, state }) =>

@@ -1,5 +1,5 @@
 /** The page of a payment link: who is paid and for what, and the form that opens a session for the payer. */
-import type { Closed, ShownLink } from '../checkout/index.ts'
+import { amountLeast, amountMost, type Closed, type ShownLink } from '../checkout/index.ts'
 import { nameCharsMax } from './bank-page.ts'
 import { html, type Html } from './html.ts'
 import { fill } from './language.ts'
@@ -35,7 +35,7 @@ export function linkPage(view: View, { link, token, form, closed }: Shown): stri
           closed
             ? html`<h1 class="outcome" tabindex="-1">${t.linkClosed}</h1>
                 <p>${fill(t[closedTexts[closed]], { payee })}</p>`
-            : html`<p class="eyebrow">${fill(t.payTo, { payee })}</p>
+            : html`${sum !== undefined && html`<p class="eyebrow">${fill(t.payTo, { payee })}</p>`}
                 <h1 class="amount" tabindex="-1">${sum ?? fill(t.payTo, { payee })}</h1>`
         }
         ${itemsOf(view, { description, lineItems, currency, amount: amount ?? 0n })}
@@ -60,7 +60,10 @@ function payerForm(view: View, link: ShownLink, token: string, form: LinkForm): 
   const email = { id: 'email', label: t.payerEmail, value: form.email, error: form.wrong.has('email') && t.emailWrong }
   const amount = {
     ...{ id: 'amount', label: fill(t.enterAmount, { currency: link.currency }), value: form.amount },
-    ...{ error: form.wrong.has('amount') && fill(t.amountWrong, bounds), help: fill(t.amountBounds, bounds) },
+    ...{
+      error: form.wrong.has('amount') && fill(t.amountWrong, bounds),
+      ...(isBounded(link) ? { help: fill(t.amountBounds, bounds) } : {}),
+    },
   }
   return html`<section aria-label="${t.linkPay}">
     <p>${t.linkText}</p>
@@ -75,7 +78,10 @@ function payerForm(view: View, link: ShownLink, token: string, form: LinkForm): 
   </section>`
 }
 
-export const boundsOf = (view: View, { amountMin, amountMax, currency }: ShownLink) => ({
+/** The bounds of every payment are not worth a line. */
+const isBounded = ({ amountMin, amountMax }: ShownLink): boolean => amountMin > amountLeast || amountMax < amountMost
+
+const boundsOf = (view: View, { amountMin, amountMax, currency }: ShownLink) => ({
   least: amountIn({ amount: amountMin, currency }, view),
   most: amountIn({ amount: amountMax, currency }, view),
 })

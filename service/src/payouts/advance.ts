@@ -259,7 +259,7 @@ const toldEnds: Readonly<Partial<Record<store.PayoutRow['status'], 'payout.faile
   Returned: 'payout.returned',
 }
 
-/** The ends of which persons are told: those that nobody of the team has made. Refunds of sessions: `checkout/refunds.ts`. */
+/** The ends of which persons are told: those that no person of the team has made. Refunds of sessions: `checkout/refunds.ts`. */
 function toldOf({ payout: { partnerId, id: subject, status, operation }, move, kind }: Written) {
   if (operation === 'createCheckoutRefund' || move.to === status) return []
   const type = kind === 'lapsed' ? 'payout.lapsed' : toldEnds[move.to]

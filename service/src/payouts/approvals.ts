@@ -451,7 +451,7 @@ export const createWaitingApprovals =
     return keys.flatMap(({ id }) => found.get(id) ?? [])
   }
 
-/** Those of these payouts and bulks that wait, by id. */
+/** Reads which of these payouts and bulks wait, by id. */
 export async function waitingAmong(
   tx: Tx,
   partnerId: string,

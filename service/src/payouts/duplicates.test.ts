@@ -1,10 +1,15 @@
 /** Payments that may repeat earlier ones: which count, which do not, for how long, and how many are read. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { addPartner, pay, type TestPartner } from '../../../test/support/composition.ts'
+import { rawNumber } from '@partner-payments/wire'
+import { addPartner, balanceOf, ip, pay, type Service, type TestPartner } from '../../../test/support/composition.ts'
 import { useModules } from '../../../test/support/fixture.ts'
-import { dayMs, newId } from '../kernel/index.ts'
+import { refusalOf, refused } from '../../../test/support/refusals.ts'
+import { Refusal } from '../kernel/api/index.ts'
+import { dayMs, newId, nilId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
+import { payoutsRoutes } from './routes.ts'
+import { erasePayouts } from './store.ts'
 import { comparable, createDuplicates, type DuplicateCandidate, repeatedAmong } from './duplicates.ts'
 
 const account = 'DE89370400440532013000'
@@ -164,5 +169,123 @@ suite('earlier payouts', async () => {
 
   test('nothing is asked of no candidates', async () => {
     assert.deepEqual(await service.payouts.duplicatesOf(db, newId(), [], clock.now()), [])
+  })
+})
+
+suite('payouts that refuse to repeat another', async () => {
+  const service = await useModules()
+  type Fields = { readonly amount?: string; readonly reference?: string; readonly idempotencyKey?: string }
+  const bodyOf = (
+    partner: TestPartner,
+    { amount = '10.00', reference = 'INV-7', idempotencyKey = newId() }: Fields = {},
+  ) => ({
+    amount: rawNumber(amount),
+    currency: 'EUR',
+    beneficiaryId: partner.beneficiary.id,
+    idempotencyKey,
+    reference,
+    onDuplicate: 'Refuse' as const,
+  })
+  const create = (partner: TestPartner, fields: Fields = {}, on: Service = service) =>
+    on.payouts.create(partner.caller, bodyOf(partner, fields), ip)
+  const payoutsOf = async ({ partnerId }: TestPartner) => (await service.payouts.list(partnerId, { limit: '100' })).data
+  const outcomesOf = async (calls: readonly Promise<unknown>[]) =>
+    (await Promise.allSettled(calls)).map((outcome) => {
+      if (outcome.status === 'fulfilled') return 'made'
+      return outcome.reason instanceof Refusal ? outcome.reason.code : String(outcome.reason)
+    })
+
+  test('the second is refused, names the first, takes nothing and leaves its key', async () => {
+    const partner = await addPartner(service, 100_00n)
+    const { payout } = await create(partner)
+    const before = await balanceOf(service, partner.partnerId)
+    const idempotencyKey = newId()
+    const refusal = await refusalOf(create(partner, { reference: 'inv 7', idempotencyKey }))
+    assert.equal(refusal.code, 'possible_duplicate')
+    assert.match(refusal.detail, new RegExp(payout.id))
+    assert.deepEqual(await balanceOf(service, partner.partnerId), before)
+    assert.equal((await payoutsOf(partner)).length, 1)
+    const { onDuplicate: _refuse, ...allowed } = bodyOf(partner, { reference: 'inv 7', idempotencyKey })
+    const again = await service.payouts.create(partner.caller, { ...allowed, onDuplicate: 'Allow' }, ip)
+    assert.equal(again.replayed, false)
+    assert.equal((await service.payouts.create(partner.caller, allowed, ip)).replayed, true)
+  })
+
+  test('without the field a repetition is made as before', async () => {
+    const partner = await addPartner(service, 100_00n)
+    for (const reference of ['INV-7', 'INV-7']) await pay(service, partner, '10.00', { reference })
+    assert.equal((await payoutsOf(partner)).length, 2)
+  })
+
+  test('a repeated key returns its payout, also at once', async () => {
+    const partner = await addPartner(service, 100_00n)
+    const idempotencyKey = newId()
+    const made = await Promise.all([1, 2, 3, 4].map(() => create(partner, { idempotencyKey })))
+    assert.equal(new Set(made.map(({ payout }) => payout.id)).size, 1)
+    assert.equal((await create(partner, { idempotencyKey })).replayed, true)
+  })
+
+  test('of many at once, in one process or in two, one is made', async () => {
+    const other = await service.anotherProcess()
+    for (let round = 0; round < 5; round += 1) {
+      const partner = await addPartner(service, 1_000_00n)
+      const calls = Array.from({ length: 12 }, (_, index) => create(partner, {}, index % 2 === 0 ? service : other))
+      const outcomes = await outcomesOf(calls)
+      assert.deepEqual(outcomes.toSorted(), ['made', ...Array.from({ length: 11 }, () => 'possible_duplicate')])
+      assert.equal((await payoutsOf(partner)).length, 1)
+    }
+  })
+
+  test('if the first of a batch cannot be paid, a second one is judged again', async () => {
+    const partner = await addPartner(service, 5_00n)
+    assert.deepEqual(await outcomesOf([create(partner), create(partner)]), ['insufficient_funds', 'insufficient_funds'])
+  })
+
+  test('the preview warns, names the payout, and refuses only if it is asked to', async () => {
+    const partner = await addPartner(service, 100_00n)
+    const { payout } = await create(partner)
+    const ofRule = async (onDuplicate: 'Allow' | 'Refuse') => {
+      const { verdicts } = await service.payouts.preview(partner.caller, { ...bodyOf(partner), onDuplicate }, ip)
+      return verdicts.find(({ rule }) => rule === 'duplicate')
+    }
+    const warned = await ofRule('Allow')
+    assert.deepEqual([warned?.verdict, warned?.earlier?.map(({ id }) => id)], ['warning', [payout.id]])
+    assert.equal((await ofRule('Refuse'))?.verdict, 'failed')
+    const routes = payoutsRoutes(service.payouts)
+    const call = { caller: partner.caller, body: { ...bodyOf(partner), onDuplicate: 'Allow' }, ip } as never
+    const { body } = await routes.previewFiatPayout(call)
+    assert.equal(body.accepted, true)
+  })
+
+  test('a payout shows only the payouts before it', async () => {
+    const partner = await addPartner(service, 100_00n)
+    const made: string[] = []
+    for (const reference of ['A', 'B', 'C']) made.push((await pay(service, partner, '10.00', { reference })).payout.id)
+    const shown = await Promise.all(made.map((id) => service.payouts.repeatedBy(partner.partnerId, id)))
+    assert.deepEqual(
+      shown.map((earlier) => earlier.map(({ id }) => made.indexOf(id))),
+      [[], [0], [1, 0]],
+    )
+  })
+
+  test('a note is written, changed, taken away and erased with its customer', async () => {
+    const partner = await addPartner(service, 100_00n)
+    const { payout } = await create(partner)
+    const { partnerId, caller } = partner
+    const noted = async () => (await service.payouts.note(partnerId, payout.id)).row?.note
+    assert.equal(await noted(), undefined)
+    await Promise.all(['one', 'one'].map((note) => service.payouts.setNote(caller, payout.reference, note)))
+    assert.equal(await noted(), 'one')
+    await service.payouts.setNote(caller, payout.id, undefined)
+    assert.equal(await noted(), null)
+    await service.payouts.setNote(caller, payout.id, 'two')
+    await assert.rejects(
+      service.payouts.setNote((await addPartner(service)).caller, payout.id, 'x'),
+      refused('not_found'),
+    )
+    await service.db.transaction((tx) =>
+      erasePayouts(tx, { partnerId, customerId: payout.customerId ?? '', afterId: nilId }, 10),
+    )
+    assert.equal(await noted(), null)
   })
 })

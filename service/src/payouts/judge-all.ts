@@ -22,9 +22,9 @@ export type JudgedCall = {
 }
 
 export type JudgedBatch = {
-  /** In the order of the calls. */
+  /** The judgements in the order of the calls. */
   readonly calls: readonly JudgedCall[]
-  /** For each currency what the calls without a refusal take with their fees, and what there is. */
+  /** The money that the calls without a refusal take with their fees, and the available money, by currency. */
   readonly funds: readonly {
     readonly currency: Currency
     readonly needed: Minor

@@ -53,6 +53,7 @@ suite('preview', async () => {
     account: 'passed',
     payer: 'notApplicable',
     walletOwnership: 'notApplicable',
+    duplicate: 'passed',
     coolingOff: 'notApplicable',
     limits: 'notApplicable',
     approval: 'notApplicable',
@@ -126,7 +127,8 @@ suite('preview', async () => {
     assert.deepEqual(await verdictsOf(partner), { ...rest, ...ofLimits })
     await pay(service, partner, '10.00')
     const before = await stateOf(partnerId)
-    assert.deepEqual(await verdictsOf(partner), { ...rest, ...ofLimits, 'limit.partner.day': 'limit_exceeded' })
+    const repeated = { ...rest, ...ofLimits, duplicate: 'possible_duplicate' }
+    assert.deepEqual(await verdictsOf(partner), { ...repeated, 'limit.partner.day': 'limit_exceeded' })
     const { verdicts } = await previewOf(partner)
     assert.match(
       verdicts.find(({ verdict }) => verdict === 'failed')?.detail ?? '',

@@ -114,7 +114,7 @@ export type Payouts = {
   ) => Promise<{ readonly data: readonly PayoutSum[]; readonly capped: boolean }>
   /** Lists what waits for an approval, newest first: payouts that are approved alone, and each bulk as one. */
   readonly waitingApprovals: WaitingApprovals
-  /** Those of these payouts and bulks that wait for an approval, by id. */
+  /** Reads which of these payouts and bulks wait for an approval, by id. */
   readonly waitingAmong: typeof waitingAmong
   /** Finds payouts for the operator. */
   readonly find: Find

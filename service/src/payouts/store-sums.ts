@@ -14,7 +14,7 @@ export function sumPayouts(
 ): Promise<readonly PayoutSum[]> {
   return tx.rows<PayoutSum>(sql`/* payouts.sumPayouts */
     select currency, count(*) as count, sum(amount)::bigint as amount
-    from (${pageOf(partnerId, filter, null, rowsMax)}) as counted group by currency order by currency`)
+    from (select ${pageOf(partnerId, filter, null, rowsMax)}) as counted group by currency order by currency`)
 }
 
 export type PayoutFeeRow = {

@@ -337,10 +337,10 @@ export function listPayouts(
   afterId: string | null,
   rowsMax: number,
 ): Promise<readonly PayoutRow[]> {
-  return tx.rows<PayoutRow>(sql`/* payouts.listPayouts */ ${pageOf(partnerId, filter, afterId, rowsMax)}`)
+  return tx.rows<PayoutRow>(sql`/* payouts.listPayouts */ select ${pageOf(partnerId, filter, afterId, rowsMax)}`)
 }
 
-/** A page of a list, as a subquery. */
+/** A page of a list: what follows `select`. */
 export function pageOf(partnerId: string, filter: PayoutFilter, afterId: string | null, rowsMax: number): Sql {
   const { status, beneficiaryId, customerId, currency, reference, idempotencyKey, createdFrom, createdTo } = filter
   // Ids follow the time, but PostgreSQL cannot infer it: a filter by time needs the order by time to use its index.
@@ -364,7 +364,7 @@ export function pageOf(partnerId: string, filter: PayoutFilter, afterId: string 
     order by ${order} limit ${rowsMax}`,
   )
   const more = others.reduce((all, page) => sql`${all} union all (select ${payoutColumns} ${page})`, noSql)
-  return sql`select named.* from ((select ${payoutColumns} ${first}) ${more}) as named
+  return sql`named.* from ((select ${payoutColumns} ${first}) ${more}) as named
     order by ${order} limit ${rowsMax}`
 }
 

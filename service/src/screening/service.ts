@@ -105,7 +105,7 @@ export type Screening = {
   /** Hits about some subjects of a partner, and its open ones, for pages of the desk. */
   readonly about: typeof numbers.hitsAbout
   readonly openHitsOf: typeof numbers.openHitsOf
-  /** What the numbers of compliance count. */
+  /** Counts for the numbers of decisions. */
   readonly numbers: Pick<typeof numbers, 'decidedCounts' | 'decidingTimes' | 'openCounts'>
   /**
    * Decides a hit, or proposes a decision if it needs two persons. Refuses: not_found, permission_denied (a role that decides no hits),
@@ -202,7 +202,11 @@ export function createScreening(
     decisionsOf: store.decisionsOf,
     about: numbers.hitsAbout,
     openHitsOf: numbers.openHitsOf,
-    numbers,
+    numbers: {
+      decidedCounts: numbers.decidedCounts,
+      decidingTimes: numbers.decidingTimes,
+      openCounts: numbers.openCounts,
+    },
     decide: async (tx, deciding) => {
       // A worker locks a subject before its hits, too. Decisions about two hits of a subject take turns.
       await store.lockSubjectOf(tx, deciding.partnerId, deciding.id)

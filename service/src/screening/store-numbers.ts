@@ -15,7 +15,7 @@ export type ShownHit = {
   readonly openedAt: Date
   readonly decidedAt: Date | null
   readonly decidedBy: string | null
-  /** What a person has proposed, and a second person has to decide. */
+  /** The outcome that a person has proposed, and a second person has to decide. */
   readonly proposal: string | null
 }
 

@@ -12,7 +12,7 @@ export const accountsOperations = {
     params: customerId,
     response: accounts.CustomerAccount,
     idempotency: 'header',
-    makes: { id: 'iban' },
+    makes: 'nothing',
     permission: 'accounts:write',
     repeatable: true,
     sdkMethod: 'createForCustomer',

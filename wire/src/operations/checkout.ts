@@ -178,6 +178,7 @@ export const checkoutOperations = {
     path: '/v1/checkout/sessions/{sessionId}/late-payments/{latePaymentId}/accept',
     params: latePaymentId,
     response: checkout.LatePayment,
+    makes: 'nothing',
     idempotency: 'header',
     permission: 'checkout:write',
     source: 'extension',
@@ -204,6 +205,7 @@ export const checkoutOperations = {
     path: '/v1/checkout/sessions/{sessionId}/late-payments/{latePaymentId}/return',
     params: latePaymentId,
     response: checkout.LatePayment,
+    makes: 'nothing',
     idempotency: 'header',
     permission: 'checkout:write',
     source: 'extension',
@@ -228,6 +230,7 @@ export const checkoutOperations = {
     path: '/v1/checkout/links',
     body: checkout.PaymentLinkCreate,
     response: checkout.PaymentLink,
+    makes: { id: 'linkId' },
     idempotency: 'header',
     permission: 'checkout:write',
     source: 'extension',
@@ -296,7 +299,7 @@ export const checkoutOperations = {
     response: checkout.PaymentLink,
     permission: 'checkout:write',
     source: 'extension',
-    summary: 'Change a payment link',
+    summary: 'Update a payment link',
     description:
       'Deactivates or activates the link, or changes its end, its number of payments or its description. A given field is set, `null` clears it, and an absent field is unchanged. ' +
       'Sessions that payers have opened stay as they are, and can still be paid.',

@@ -29,6 +29,7 @@ export const publicHeaders = [
   'webhook-id',
   'webhook-signature',
   'webhook-timestamp',
+  'x-live',
 ] as const
 
 /** The cookies of the team's pages: the token of the session, and the partner of the last one. */

@@ -266,7 +266,7 @@ void watchLive()
 /** Adds a row of fields without a request: a copy of the last one, with the next number. Without a script the form comes back with one more. */
 for (const button of document.querySelectorAll('button[data-add-row]')) {
   button.addEventListener('click', (event) => {
-    const rows = button.parentElement.querySelectorAll('[data-row]')
+    const rows = button.closest('fieldset').querySelectorAll('[data-row]')
     const last = rows[rows.length - 1]
     if (!last || rows.length >= Number(button.dataset.addRow)) return
     event.preventDefault()

@@ -24,7 +24,7 @@ import { texts } from './texts/index.ts'
 
 export type BulkMode = 'AllOrNothing' | 'BestEffort'
 
-/** What a person keeps while a file is checked. */
+/** The content of the upload of a bulk. */
 export type BulkDraft = { readonly mode: BulkMode; readonly lines: readonly TypedLine[] }
 
 export const draftDone = ['corrected', 'replaced', 'verified'] as const
@@ -45,6 +45,8 @@ export type CheckPage = CheckedBulk & {
 const correctedAtOnce = 25
 const payeesShown = 100
 const duplicatesShown = 50
+/** Payouts that are named for a line: those with its reference come first. */
+const repeatedShown = 2
 const linesPerPage = 100
 
 /** The kind of a line, the first one that holds. Only `wrong` keeps the bulk from being sent. */
@@ -195,7 +197,7 @@ function lineFields(view: ConsoleView, line: CheckedLine, used: readonly LineCol
   </fieldset>`
 }
 
-/** What is wrong with the payee of a line as a whole. */
+/** Says what is wrong with the payee of a line as a whole. */
 function payeeText(view: ConsoleView, { resolved, typed }: CheckedLine): string | undefined {
   const b = texts[view.language].bulk
   const given = typed.cells.name || typed.cells.payee
@@ -294,12 +296,14 @@ function repeatedPart(view: ConsoleView, { id: _id, lines, earlier }: CheckPage)
       typed.cells.name || typed.cells.payee,
       read === undefined ? '' : money(view, amountText(read.amount, read.currency), read.currency),
       html`<span class="lines">
-        ${duplicates.payouts.map(
-          ({ id, createdAt, remittance, reference }) =>
-            html`<a href="${view.root}payouts/${id}"
-              >${fill(b.paidBefore, { time: timeText(view, createdAt), reference: remittance ?? reference })}</a
-            >`,
-        )}
+        ${duplicates.payouts
+          .slice(0, repeatedShown)
+          .map(
+            ({ id, createdAt, remittance, reference }) =>
+              html`<a href="${view.root}payouts/${id}"
+                >${fill(b.paidBefore, { time: timeText(view, createdAt), reference: remittance ?? reference })}</a
+              >`,
+          )}
         ${duplicates.lines.map((line) => html`<span>${fill(b.repeatsLine, { line: String(line) })}</span>`)}
       </span>`,
     ])

@@ -27,7 +27,7 @@ const formBytesMax = 512 * 1024
 const showForm = (request: PublicRequest, { view }: Person, given: NewBulk): PublicAnswer =>
   page(request, statusOf(given.problems), newBulkPage({ ...view, current: 'bulk-payouts' }, given))
 
-/** What a person reads about a file that cannot be checked. */
+/** Says why a file cannot be checked. */
 function fileProblem(
   { view }: Person,
   file: Exclude<BulkFile, { readonly kind: 'lines' }>,

@@ -4,7 +4,7 @@ import { lineColumns, type LineColumn, type TypedLine } from '../../payouts/bulk
 import { type FileColumns, type NoText, readTable, type RowProblem, textOfFile } from '../kit/csv.ts'
 
 /** The names by which files call the columns, beside the names themselves. The first two head the template in English and German. */
-export const bulkColumns: FileColumns<LineColumn> = {
+const bulkColumns: FileColumns<LineColumn> = {
   payee: [
     ...['Saved payee', 'Gespeicherter Empfänger', 'beneficiaryId', 'beneficiary', 'recipient', 'alias', 'short name'],
     ...['Empfänger', 'Zahlungsempfänger', 'Begünstigter', 'Kurzname'],
@@ -31,7 +31,7 @@ const templateColumns = [
   ...(['payee', 'sortCode', 'routingNumber', 'accountNumber'] as const),
 ] as const
 
-/** What a column is called in a file of a language. */
+/** The name of a column in a file of a language. */
 export const columnName = (language: 'en' | 'de', column: LineColumn): string =>
   bulkColumns[column][language === 'en' ? 0 : 1] ?? column
 

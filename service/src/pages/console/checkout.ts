@@ -98,15 +98,15 @@ export function sessionsOfCheckoutPage(view: ConsoleView, { rows, mayWrite, ...s
     filters: [
       { name: 'creditorReference', label: c.creditorReference },
       { name: 'customerId', label: p.customerId },
-      { name: 'linkId', label: c.links.id },
       { name: 'createdFrom', label: p.createdFrom, type: 'date' },
       { name: 'createdTo', label: p.createdTo, type: 'date' },
     ],
+    more: [{ name: 'linkId', label: c.links.id }],
     columns: [[c.order, 'head'], c.description, c.payer, p.status, p.created, c.expires, [p.amount, 'number']],
     cells: rows.map(({ id, amount, currency, status, creditorReference, createdAt, expiresAt, ...row }) => [
       html`<a href="${view.root}checkout/${id}" title="${creditorReference}">${row.order || creditorReference}</a>`,
-      html`<span class="free">${row.description}</span>`,
-      html`<span class="free">${row.payer}</span>`,
+      row.description,
+      row.payer,
       html`${statusBadge(view, status)} ${row.isLate && badge('warning', c.late.waits)}`,
       time(view, createdAt),
       time(view, expiresAt),

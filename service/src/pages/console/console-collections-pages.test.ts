@@ -245,26 +245,14 @@ function checkPages(view: ConsoleView, text: string): Named {
     ...{ amount: text, currency: text, reference: text },
   }
   const read = { amount: 1250n, currency: 'EUR', reference: text, payee: { text, account: undefined } } as const
-  const saved = {
-    ...{ id: 'p1', customerId: null, alias: text, name: text, iban: text, domesticAccount: null, accountType: null },
-    ...{
-      bic: null,
-      walletAddress: null,
-      vasp: null,
-      country: 'DE',
-      address: null,
-      currency: 'EUR',
-      createdAt: at,
-      updatedAt: at,
-    },
-  } as const
+  const names = { alias: text, name: text, iban: text, domesticAccount: null, accountType: null, bic: null }
+  const rest = { walletAddress: null, vasp: null, country: 'DE', address: null, createdAt: at, updatedAt: at }
+  const saved = { id: 'p1', customerId: null, currency: 'EUR', ...names, ...rest } as const
   const fresh = { key: text, name: text, account: text, fields: { iban: text }, currency: 'EUR' } as const
   const refusal = new Refusal('insufficient_funds', text)
   const none = { payouts: [], lines: [] }
-  const earlier = {
-    ...{ id: 'x1', reference: text, remittance: text, amount: 5n, currency: 'EUR', creditorName: text, status: 'Sent' },
-    ...{ createdAt: at, because: 'reference' },
-  } as const
+  const told = { reference: text, remittance: text, creditorName: text, createdAt: at }
+  const earlier = { id: 'x1', amount: 5n, currency: 'EUR', status: 'Sent', because: 'reference', ...told } as const
   const plain = {
     mistakes: [],
     read,
@@ -292,9 +280,10 @@ function checkPages(view: ConsoleView, text: string): Named {
     line(10, { resolved: { kind: 'problem', code: 'payeeCurrency', currencies: ['USD'] } }),
     line(11, { resolved: { kind: 'problem', code: 'payeeUnknown' } }),
   ]
+  const asked = { requestedBy: 'm1', requestedByName: text, requestedAt: at, answeredAt: at, source: text }
   const answer = {
-    ...{ id: 'v1', name: text, iban: text, result: 'CloseMatch', matchedName: text, reason: null, source: text },
-    ...{ schemeReference: null, requestedBy: 'm1', requestedByName: text, requestedAt: at, answeredAt: at },
+    ...{ id: 'v1', name: text, iban: text, matchedName: text, reason: null, schemeReference: null, ...asked },
+    result: 'CloseMatch',
   } as const
   const payee = { ...fresh, lines: [6], verification: undefined, refusal: undefined }
   const funds = [

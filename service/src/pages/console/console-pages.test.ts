@@ -25,6 +25,7 @@ import type { BalancePlot } from './balance-plot.ts'
 import { designPage } from './design.ts'
 import { findPage } from './find.ts'
 import { homePage } from './home.ts'
+import { inboxPage, notificationsPage } from './inbox.ts'
 import { firstAdminPage, joinPage, recoveryCodesPage } from './join.ts'
 import { placesOf } from './places.ts'
 import { enterSupportPage, findPartnerPage, signInPage } from './sign-in.ts'
@@ -121,6 +122,30 @@ function signedInPages(inside: (current: string) => ConsoleView, text: string): 
       }),
     ],
     ['new password', newPasswordPage(inside('account'), { nonce: text, email: text, totp, errors })],
+  ]
+}
+
+/** The inbox with an entry in each state, an empty one, and the choices with every kind and refusal. */
+function inboxPages(
+  inside: (current: string) => ConsoleView,
+  language: ConsoleLanguage,
+  text: string,
+): readonly (readonly [string, string])[] {
+  const entry = { id: text, title: text, lines: [[text, text] as const, [text, at] as const], occurredAt: at }
+  const states = [true, false].flatMap((isRead) => [true, false].map((isOver) => ({ ...entry, isRead, isOver })))
+  const t = texts[language].inbox
+  const words = { title: consoleTexts[language].notifications, lead: t.notificationsLead, kinds: t.kinds }
+  const kinds = (['approvals', 'payments', 'refunds', 'recalls', 'webhooks', 'keys', 'team', 'rules'] as const).map(
+    (kind) => ({ kind, when: 'daily' as const, isFixed: kind === 'team' }),
+  )
+  const choices = { language: null, zone: 'Pacific/Apia', dailyHour: 8, kinds }
+  const problems = { approvals: text, zone: text, dailyHour: text, language: text }
+  const named = kinds.map(({ kind }) => words.kinds[kind])
+  assert.ok(named.every((each) => each !== undefined))
+  return [
+    ['inbox', inboxPage(inside('inbox'), { entries: states, pages: { next: text, first: text } })],
+    ['empty inbox', inboxPage(inside('inbox'), { entries: [], pages: {} })],
+    ['notifications', notificationsPage(inside('notifications'), { words, choices, problems, done: true })],
   ]
 }
 
@@ -222,6 +247,7 @@ function pagesOf(language: ConsoleLanguage, text: string, mayWrite = true): Read
     ...supportPages(inside, text),
     ...signedInPages(inside, text),
     ...signOnPages(inside, text),
+    ...inboxPages(inside, language, text),
     [
       'find',
       findPage(
@@ -302,7 +328,7 @@ suite('every page of the console', () => {
   const pages = consoleLanguages.flatMap((language) => [...pagesOf(language, evil)])
 
   test('escapes hostile texts, and has nothing inline', () => {
-    assert.equal(pages.length, 48)
+    assert.equal(pages.length, 54)
     for (const [name, page] of pages) checkEscaped(name, page)
   })
 

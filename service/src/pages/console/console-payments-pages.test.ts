@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { permissions } from '@partner-payments/wire'
+import { permissions, rawNumber } from '@partner-payments/wire'
 import {
   all,
   checkEscaped,
@@ -95,7 +95,7 @@ function transactionPages(language: ConsoleLanguage, text: string): Named {
 function waitingPages(view: ConsoleView, text: string): Named {
   const held = { id: 'p1', expiresAt: at, requestedBy: text, totals: [amounts, amounts] }
   const rows = [
-    { ...held, kind: 'payout', payee: text, payeeAccount: text, reference: text },
+    { ...held, kind: 'payout', payee: text, payeeAccount: text, reference: text, userReference: `own ${text}` },
     { ...held, kind: 'bulk', payouts: 1000, createdAt: at },
   ] as const
   return (['mine', 'made', 'waiting'] as const).flatMap((tab) => [
@@ -114,8 +114,19 @@ function payoutPages(language: ConsoleLanguage, text: string): Named {
   const values = wholeQuery(payoutFilters, text)
   const draft = {
     ...{ beneficiaryId: text, payee: text, payeeAccount: text, currency: 'EUR', amount: '12.50', reference: text },
-    idempotencyKey: text,
+    ...{ note: text, payOn: '2027-01-31', idempotencyKey: text },
   }
+  const earlier = [true, false].map((sameReference) => ({
+    ...{ id: 'p0', reference: text, userReference: `own ${text}`, beneficiaryName: text, currency: 'EUR' },
+    ...{ amount: rawNumber('12.50'), status: 'Completed' as const, createdAt: at.toISOString(), sameReference },
+  }))
+  const duplicate = {
+    rule: 'duplicate',
+    verdict: 'warning',
+    code: 'possible_duplicate',
+    detail: text,
+    earlier,
+  } as const
   const rules = (['passed', 'failed', 'notApplicable'] as const).map((verdict) => ({
     ...{ rule: `limit.${text}`, verdict, code: text, detail: text },
   }))
@@ -142,7 +153,9 @@ function payoutPages(language: ConsoleLanguage, text: string): Named {
             ...{ requestedBy: text, rail: text, errorKey: text, endToEndId: text, idempotencyKey: text, updatedAt: at },
             approval: { until: at, decision: text, decidedBy: text, decidedAt: at, reason: text },
             may: { cancel: approve !== 'no', approve },
-            done: approve === 'no' ? 'cancelled' : 'created',
+            done: ({ yes: 'created', own: 'noteSaved', no: 'cancelled' } as const)[approve],
+            earlier: approve === 'no' ? [] : earlier,
+            note: { text: approve === 'own' ? '' : text, updatedBy: text, updatedAt: at, mayWrite: approve !== 'no' },
             recalls: { rows: [recall], form: { idempotencyKey: text, typed: { reason: text, text } } },
             hold: explain({ kind: 'names', by: at }),
             steps: [{ title: text, at }],
@@ -169,17 +182,26 @@ function payoutPages(language: ConsoleLanguage, text: string): Named {
         ...{ values: { search: text }, problems: {} },
       }),
     ],
-    ['new payout', newPayoutPage(view, { ...draft, problems: { amount: text, reference: text, form: text } })],
-    ...[true, false].map(
-      (accepted) =>
-        [
-          `preview ${accepted}`,
-          payoutPreviewPage(view, {
-            ...draft,
-            ...{ accepted, needsApproval: accepted, rules, problems: {}, fee: '0.00', total: '12.50' },
-            ...{ rail: text, cutOffAt: at, valueDate: at, arrivesOn: at },
-          }),
-        ] as const,
+    [
+      'new payout',
+      newPayoutPage(view, {
+        ...draft,
+        problems: { amount: text, reference: text, note: text, payOn: text, form: text },
+      }),
+    ],
+    ...[true, false].flatMap((accepted) =>
+      [true, false].map(
+        (isLater) =>
+          [
+            `preview ${accepted} ${isLater}`,
+            payoutPreviewPage(view, {
+              ...draft,
+              ...{ accepted, isLater, needsApproval: accepted, rules: [duplicate, ...rules] },
+              ...{ problems: { again: text }, fee: '0.00', total: '12.50' },
+              ...{ rail: text, cutOffAt: at, valueDate: at, arrivesOn: at },
+            }),
+          ] as const,
+      ),
     ),
   ]
 }
@@ -333,7 +355,7 @@ suite('every page of payments and customers', () => {
   const shown = consoleLanguages.flatMap((language) => pagesOf(language, evil))
 
   test('escapes hostile texts, labels fields, has relative links and stays small', () => {
-    assert.equal(shown.length, 2 * 49)
+    assert.equal(shown.length, 2 * 53)
     let fields = 0
     for (const [name, page] of shown) {
       checkEscaped(name, page)
@@ -368,7 +390,10 @@ suite('every page of payments and customers', () => {
 
 test('the preview explains itself in the language of the page', () => {
   const english = 'It waits for the approval of a second person.'
-  const draft = { beneficiaryId: 'b', amount: '1.00', currency: 'EUR', reference: 'R', idempotencyKey: 'k' }
+  const draft = {
+    ...{ beneficiaryId: 'b', amount: '1.00', currency: 'EUR', reference: 'R', note: '', payOn: '', idempotencyKey: 'k' },
+    isLater: false,
+  }
   const preview = (language: 'en' | 'de') =>
     payoutPreviewPage(viewOf(language), {
       ...{ ...draft, payee: 'P', payeeAccount: 'A', accepted: true, needsApproval: true, problems: {} },

@@ -7,7 +7,7 @@ import { empty, grouped, linkButton, table } from '../kit/parts.ts'
 import { page } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { balancePlot, type BalancePlot, plotOf } from './balance-plot.ts'
-import { madeBy, waitingPerPage } from './payouts.ts'
+import { waitingPerPage } from './payouts.ts'
 import { callOf, type Frame, type Person, type Routes } from './request.ts'
 import { endsSoon } from './service-accounts.ts'
 import { texts } from './texts/index.ts'
@@ -118,7 +118,7 @@ const plotsMax = 6
 
 /** Approvals that the person may give: those that it did not make. A bulk is one, as in the list that the count leads to. */
 async function approvalsFor({ access, approvals }: Frame, caller: Caller) {
-  const made = { notBy: await madeBy(access, caller) }
+  const made = { notBy: await access.madeBy(caller) }
   const found = await approvals.waitingApprovals(caller.partnerId, { made, afterId: null, rowsMax: waitingPerPage + 1 })
   return { data: found.slice(0, waitingPerPage), nextCursor: found.length > waitingPerPage ? 'more' : null }
 }

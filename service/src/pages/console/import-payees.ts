@@ -119,7 +119,7 @@ async function plan(
   }
   const found = rows.map((row) => matched(row, known, owners))
   const create = rows.filter((_row, at) => found[at] === undefined)
-  const assessed = await payees.assess(create.map((row) => bodyOf(row) as BeneficiaryCreate))
+  const assessed = await payees.assess(create.map((row) => bodyOf(row) as unknown as BeneficiaryCreate))
   const refused = new Map(create.map((row, at) => [row, assessed[at]]))
   const first = new Map<string, number>()
   return rows.map((row, at): Planned<Column> => {

@@ -26,7 +26,7 @@ const rowsShown = 200
 
 type Effect = 'Create' | 'Change' | 'Same' | 'Refused'
 
-/** What a row would do. `reason`: why it is refused. `fields`: those that it changes. */
+/** The effect that a row would have. `reason`: why it is refused. `fields`: those that it changes. */
 export type Planned<Column extends string> = {
   readonly row: Row<Column>
   readonly effect: Effect
@@ -45,7 +45,7 @@ export type Importer<Column extends string> = {
   /** The columns by their names in the API: the download has them in this order. */
   readonly columns: FileColumns<Column>
   readonly required: readonly Column[]
-  /** What each row would do now. Writes nothing. */
+  /** Judges what each row would do now. Writes nothing. */
   readonly plan: (
     frame: Frame,
     request: PublicRequest,

@@ -100,7 +100,7 @@ export function notificationsPage(view: ConsoleView, { words, choices, problems,
         isFixed
           ? html`<p><strong>${words.kinds[kind]}</strong><br />${t.fixed}</p>`
           : select({
-              ...{ id: `choices-${kind}`, name: kind, label: words.kinds[kind] ?? kind, value: when, options },
+              ...{ id: kind, name: kind, label: words.kinds[kind] ?? kind, value: when, options },
               error: problems[kind],
             }),
       )}
@@ -122,7 +122,7 @@ export function notificationsPage(view: ConsoleView, { words, choices, problems,
   })
 }
 
-/** What a form of this page has chosen. */
+/** Reads the choices of the form. */
 export function choicesOf(request: PublicRequest, { kinds }: ChoicesShown) {
   const given = readForm(request)
   return {

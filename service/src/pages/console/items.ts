@@ -38,7 +38,12 @@ export function itemInputs(view: ConsoleView, typed: Typed): Html {
     <legend>${c.items}</legend>
     <p class="help">${c.itemsHelp}</p>
     ${indexes.slice(0, count).map((index) => html`<div class="grid" data-row="${index}">${parts.map((part) => input(index, part))}</div>`)}
-    ${count < rowsMax && html`<button type="submit" name="add" value="1" formnovalidate data-add-row="${rowsMax}">${c.addItem}</button>`}
+    ${
+      count < rowsMax &&
+      html`<p class="buttons">
+        <button type="submit" name="add" value="1" formnovalidate data-add-row="${rowsMax}">${c.addItem}</button>
+      </p>`
+    }
   </fieldset>`
 }
 

@@ -2,7 +2,7 @@
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
-import { confirmed, type Problems } from '../kit/forms.ts'
+import { asking, openDialog, type Problems } from '../kit/forms.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { badge, money, moneyText, section, table, time, type Tone } from '../kit/parts.ts'
 import { idOf, seeOther, uuid } from '../kit/request.ts'
@@ -67,19 +67,25 @@ export function latePart(
 function choices(view: ConsoleView, sessionId: string, currency: string, row: LateRow): Html {
   const c = texts[view.language].checkout.late
   const sum = moneyText(view, row.amount, row.currency)
-  const about = `${sum} ${row.payer}`.trim()
   const shown = html`<p><strong>${sum}</strong> ${row.payer}</p>`
   const action = `${view.root}checkout/${sessionId}/late/${row.id}`
-  const accept = confirmed(view, {
-    ...{ id: `accept-${row.id}`, title: fill(c.acceptTitle, { sum }), action: `${action}/accept`, submit: c.accept },
-    ...{ about, shown, effects: [c.acceptEffect, c.acceptStatus, c.first], look: 'primary' },
-    label: fill(c.acceptLabel, { sum }),
-  })
-  return html`${row.currency === currency && accept}
-  ${confirmed(view, {
-    ...{ id: `return-${row.id}`, title: fill(c.returnTitle, { sum }), action: `${action}/return`, submit: c.giveBack },
-    ...{ about, shown, effects: [c.returnEffect, c.first], label: fill(c.returnLabel, { sum }) },
-  })}`
+  const [accept, giveBack] = [`accept-${row.id}`, `return-${row.id}`]
+  const { cancel } = view.t
+  return html`<p class="buttons">
+      ${row.currency === currency && openDialog({ id: accept, label: fill(c.acceptLabel, { sum }), about: row.payer })}
+      ${openDialog({ id: giveBack, label: fill(c.returnLabel, { sum }), about: row.payer, tone: 'danger' })}
+    </p>
+    ${
+      row.currency === currency &&
+      asking({
+        ...{ id: accept, title: fill(c.acceptTitle, { sum }), action: `${action}/accept`, submit: c.accept },
+        ...{ about: shown, effects: [c.acceptEffect, c.acceptStatus, c.first], look: 'primary', cancel },
+      })
+    }
+    ${asking({
+      ...{ id: giveBack, title: fill(c.returnTitle, { sum }), action: `${action}/return`, submit: c.giveBack },
+      ...{ about: shown, effects: [c.returnEffect, c.first], cancel },
+    })}`
 }
 
 export const lateRows = (

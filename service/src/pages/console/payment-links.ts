@@ -60,7 +60,7 @@ type LinkRow = {
   readonly endsAt: Date | undefined
 }
 
-export const linkFilters = ['active'] as const
+const linkFilters = ['active'] as const
 
 const nameOf = ({ language }: ConsoleView, { description, order, id }: LinkRow): string =>
   description || order || `${texts[language].checkout.links.link} ${id.slice(-6)}`

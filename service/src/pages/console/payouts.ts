@@ -1,6 +1,6 @@
 /** Payouts: the lists. */
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
-import type { Caller, PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
+import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { amountText, type Currency, isUuid, type Minor } from '../../kernel/index.ts'
 import type { WaitingApproval } from '../../payouts/index.ts'
 import { html, type Html } from '../html.ts'
@@ -128,7 +128,7 @@ export function payoutsPage(
     columns: [[p.payee, 'head'], p.reference, p.status, p.created, [p.amount, 'number']],
     cells: rows.map((row) => [
       html`<a href="${view.root}payouts/${row.id}">${row.payee}</a>
-        <span class="soft">${account(view, row.payeeAccount)}</span>`,
+        <code class="soft account">${inFours(row.payeeAccount)}</code>`,
       referenceCell(row),
       payoutBadge(view, row.status),
       time(view, row.createdAt),
@@ -211,12 +211,6 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
 
 export const waitingPerPage = 25
 
-/** The accounts whose payouts a person has made: its own, and the keys that it made. */
-export const madeBy = async (
-  access: Frame['access'],
-  { partnerId, serviceAccountId }: Caller,
-): Promise<readonly string[]> => [serviceAccountId, ...(await access.issuedByPerson(partnerId, serviceAccountId))]
-
 function exportColumns({ language, t }: ConsoleView): Columns<Payout> {
   const p = texts[language].payments
   const amountOf = (amount: Payout['fee']) => (amount === undefined ? undefined : { amount: decimalText(amount) })
@@ -262,9 +256,8 @@ async function showWaiting(
   const { cursor } = readQuery(request, ['cursor'])
   const afterId = cursor !== undefined && isUuid(cursor) ? cursor.toLowerCase() : null
   const { partnerId, serviceAccountId } = caller
-  // A key of the person is the person.
-  const own = tab === 'mine' ? await madeBy(access, caller) : []
-  const made = { waiting: 'any', made: { by: serviceAccountId }, mine: { notBy: own } } as const
+  const notBy = tab === 'mine' ? await access.madeBy(caller) : []
+  const made = { waiting: 'any', made: { by: serviceAccountId }, mine: { notBy } } as const
   const found = await approvals.waitingApprovals(partnerId, { made: made[tab], afterId, rowsMax: waitingPerPage + 1 })
   const rows = found.slice(0, waitingPerPage)
   const last = found.length > waitingPerPage ? rows.at(-1) : undefined

@@ -1,6 +1,7 @@
 /** Parts that the routes of the team's pages share: the view of a request, the person who is signed in, permissions, lists, refusals. */
 import type { FieldError, Permission } from '@partner-payments/wire'
 import {
+  type Caller,
   type Download,
   type Operate,
   partnerCookie,
@@ -50,8 +51,8 @@ export type ConsoleDeps = {
   readonly guests: Pick<GuestLinks, 'shown' | 'open' | 'guest' | 'leave'>
   readonly savedViews: SavedViews
   readonly inbox: Omit<Inbox, 'spreadStep' | 'mailStep' | 'retain'>
-  /** Finds the keys that a person has made. */
-  readonly access: { readonly issuedByPerson: (partnerId: string, id: string) => Promise<readonly string[]> }
+  /** The accounts whose payouts a person has made: its own, and the keys that it made. */
+  readonly access: { readonly madeBy: (caller: Caller) => Promise<readonly string[]> }
   readonly uploads: Uploads
   readonly payees: Pick<Beneficiaries, 'assess' | 'atAccounts' | 'byTexts'>
   readonly bulks: Pick<BulkPayouts, 'check' | 'idByKey'>

@@ -17,8 +17,8 @@ export const isAct = (text: string): text is ActName => Object.hasOwn(deskTexts.
 
 /** The name of an act: a verb with its object. */
 export const actTitle = ({ language }: ConsoleView, act: ActName): string => deskTexts[language].acts[act][0]
-/** What an act has done, in a sentence. */
-export const actDone = ({ language }: ConsoleView, act: ActName): string => deskTexts[language].acts[act][1]
+/** Says in a sentence what an act has done. */
+const actDone = ({ language }: ConsoleView, act: ActName): string => deskTexts[language].acts[act][1]
 
 /** Acts that have a page or a form of their own, from the root of the desk. */
 const ownPlaces: Readonly<Partial<Record<ActName, string>>> = {

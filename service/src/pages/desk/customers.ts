@@ -225,7 +225,7 @@ function capabilitiesPart(view: ConsoleView, { capabilities }: CustomerShown): P
     ${
       fields.length > 0 &&
       html`<h3>${c.missing}</h3>
-        <ul>
+        <ul class="effects">
           ${fields.map(
             ({ field: name, code }) =>
               html`<li>
@@ -369,7 +369,7 @@ export async function customersLike(
   try {
     return (await customers.list(partnerId, { ...query, namePrefix: typed })).data
   } catch (error) {
-    // Fewer letters than the index has find nobody.
+    // Fewer letters than the index has find no customer.
     if (error instanceof Refusal && error.code === 'validation_failed') return []
     throw error
   }
@@ -391,7 +391,7 @@ export async function withVerification(
   }))
 }
 
-export const customerActs: readonly ActName[] = [
+const customerActs: readonly ActName[] = [
   'review set',
   'account block',
   'account unblock',

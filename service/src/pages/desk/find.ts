@@ -59,7 +59,7 @@ const moneyForm = /^([\d.,'’]*\d) ([A-Z]{3,4})(?: (\d{4}-\d\d-\d\d))?$/
  * Reads an amount in the English or the German form: `1,250.00`, `1.250,00`, `1250`. The last separator begins the decimals if no more digits follow
  * than the currency has; each other one stands before three digits. Undefined: it has another form.
  */
-export function readMinor(text: string, currency: Currency): Minor | undefined {
+function readMinor(text: string, currency: Currency): Minor | undefined {
   const { digits } = currencies[currency]
   const last = Math.max(text.lastIndexOf('.'), text.lastIndexOf(','))
   const behind = text.length - last - 1

@@ -204,7 +204,7 @@ function falsePart(view: ConsoleView, { id, title, text, none, name, rows }: Fal
   return section(id, title, body)
 }
 
-/** What persons have found about alerts, for the report to an authority. */
+/** The findings of persons about alerts, for the report to an authority. */
 function findingsPart(view: ConsoleView, { findings }: Numbers): Html | false {
   const n = deskTexts[view.language].numbers
   return (

@@ -45,10 +45,17 @@ await inside.cases.open({
   ...{ partnerId, kind: 'contradiction', connector: 'sandbox', notificationId: payoutId, subject: payoutId },
   ...{ report: { kind: 'test' }, booked: null },
 })
+// Open, about another customer, and decided, about this one.
 const hitId = newId()
-await db.run(sql`insert into screening.hits (partner_id, id, subject_kind, subject_id, role, source, entry_id, entry_digest, score, detail_sealed, status,
-    cause, generation, opened_at)
-  values (${partnerId}, ${hitId}, 'customer', ${customerId}, 'fullName', 'un', 'x', 'x', 91, '\\x00', 'open', 'name', 1, ${new Date()})`)
+const clearedId = newId()
+for (const [id, subjectId, status, decidedAt] of [
+  [hitId, newId(), 'open', null],
+  [clearedId, customerId, 'cleared', new Date()],
+] as const)
+  await db.run(sql`insert into screening.hits (partner_id, id, subject_kind, subject_id, role, source, entry_id, entry_digest, score, detail_sealed,
+      status, cause, generation, opened_at, decided_at, decided_by)
+    values (${partnerId}, ${id}, 'customer', ${subjectId}, 'fullName', 'un', 'x', 'x', 91, '\\x00', ${status}, 'name', 1, ${new Date()},
+      ${decidedAt}, ${decidedAt === null ? null : 'Lena'})`)
 
 const customer = `customers/${partnerId}/${customerId}`
 const payee = `payees/${partnerId}/${payeeId}`
@@ -124,7 +131,7 @@ suite('pages of a partner and its people', () => {
       text,
       `partners/${partnerId}`,
       payee,
-      `hits/${partnerId}/${hitId}`,
+      `hits/${partnerId}/${clearedId}`,
       `cases/${partnerId}/${alertId}`,
       `rules/${ruleId}`,
     )
@@ -391,6 +398,23 @@ suite('notes', () => {
     ])
       assert.equal((await post('notes', { ...about, ...wrong, note: 'x' }, sam)).status, 404, JSON.stringify(wrong))
   })
+})
+
+test('every place of the navigation opens for each role that has it', async () => {
+  for (const cookie of [rosa.cookie, lena, finn, sam]) {
+    const { text } = await get('partners', cookie)
+    const [nav = ''] = /<nav class="places".*?<\/nav>/s.exec(text) ?? []
+    const places = [...nav.matchAll(/href="(?:\.\.\/)*([a-z]+)"/g)].map(([, place]) => place ?? '')
+    assert.ok(places.length > 12, places.join())
+    for (const place of places) {
+      const { status, text: shown } = await get(place, cookie)
+      const errors = service
+        .output()
+        .split('\n')
+        .filter((line) => line.includes('"level":50'))
+      assert.equal(status, 200, `${place}: ${words(shown)} ${errors.slice(-2).join(' ')}`)
+    }
+  }
 })
 
 suite('numbers', () => {

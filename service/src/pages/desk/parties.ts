@@ -60,7 +60,7 @@ export function bounded(view: ConsoleView, { id, title, text, rows, none, body, 
     html`${text !== undefined && html`<p>${text}</p>`} ${rows === 0 ? html`<p>${none ?? d.none}</p>` : body}
     ${
       all !== undefined &&
-      html`<p>
+      html`<p class="more">
         <a href="${view.root}${all}">${d.all}<span class="away"> ${title}</span></a>
       </p>`
     }`,

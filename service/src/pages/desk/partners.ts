@@ -85,7 +85,7 @@ export function partnersPage(view: ConsoleView, { partners, mayAdd, next }: Part
   })
 }
 
-/** What concerns a partner besides its rules. */
+/** Everything that concerns a partner besides its rules. */
 type Concerns = {
   readonly isClosed: boolean
   readonly customers: Parameters<typeof customersTable>[2]
@@ -126,6 +126,7 @@ export function partnerPage(view: ConsoleView, shown: PartnerShown): string {
     ...accessParts(view, shown),
     ...part('recoveries'),
     ...part('credentials'),
+    ...(shown.acts === undefined ? [] : [{ id: 'more', title: d.more, body: section('more', d.more, shown.acts) }]),
     {
       ...{ id: 'notes', title: d.notes },
       body: notesPart(view, {
@@ -153,7 +154,7 @@ export function partnerPage(view: ConsoleView, shown: PartnerShown): string {
         view,
         parts.map(({ id, title }) => [id, title]),
       )}
-      ${parts.map(({ body }) => body)} ${shown.acts !== undefined && section('more', d.more, shown.acts)}`,
+      ${parts.map(({ body }) => body)}`,
   })
 }
 
@@ -167,7 +168,7 @@ const boundedPart = (view: ConsoleView, given: Parameters<typeof bounded>[1]): P
   body: bounded(view, given),
 })
 
-/** What waits for a person. */
+/** Changes, cases, hits and alerts that wait for a person. */
 function waitingParts(view: ConsoleView, { partner, concerns }: PartnerShown): readonly Part[] {
   const d = deskTexts[view.language].parties
   const { cases, hits, alerts, changes } = concerns
@@ -374,7 +375,7 @@ type WaitingShown = {
   readonly title: string
   readonly name: 'cases' | 'hits'
   readonly table: Html
-  /** One more than is shown, if there are more. */
+  /** Has one row more than is shown, if there are more. */
   readonly rows: readonly { readonly id: string; readonly openedAt: Date }[]
 }
 
@@ -418,7 +419,7 @@ async function showCustomers(
   })
   return page(request, 200, body)
 }
-/** What was typed in the search. Empty: the list was opened without one. */
+/** The text that was typed in the search. Empty: the list was opened without one. */
 const typedIn = (request: PublicRequest): string => readForm(request)('q').trim().slice(0, searchedCharsMax)
 const searchedCharsMax = 140
 

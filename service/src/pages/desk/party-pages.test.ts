@@ -110,29 +110,42 @@ const numbersOf = (text: string): Numbers => ({
 
 type Pages = readonly (readonly [string, string])[]
 
+function given(view: ConsoleView, text: string, isFull: boolean) {
+  const rows = rowsOf(text)
+  const acts = isFull ? html`<p>${text}</p>` : undefined
+  const some = <T>(all: readonly T[]): readonly T[] => (isFull ? all : [])
+  const [partnerId, partnerName] = ['partner-1', text]
+  const review = {
+    ...{ partnerId, customerId: text, risk: 'high', reviewedBy: text, reviewedAt: at, dueOn: '2026-11-24' },
+  } as const
+  const { payments, hits, limits, notes } = rows
+  const shared = { partnerId, partnerName, acts, said: acts, payments, hits, limits, notes }
+  return { ...rows, view, acts, some, partnerId, partnerName, review, shared }
+}
+
 function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): Pages {
   const person = { fullName: text, email: text, roleName: html`${text}`, partnerName: text }
   const view = viewOf(language, { person, places: [], current: 'partners' })
-  const { customer, payee, payment, payments, cases, hits, alerts, notes, limits } = rowsOf(text)
-  assert.ok(payment)
-  const [partnerId, partnerName] = ['partner-1', text]
-  const acts = mayDecide ? html`<p>${text}</p>` : undefined
-  const shared = { partnerId, partnerName, acts, said: acts, payments, hits, limits, notes }
-  const isFull = mayDecide
-  const some = <T>(rows: readonly T[]): readonly T[] => (isFull ? rows : [])
-  const review = {
-    partnerId,
-    customerId: text,
-    risk: 'high',
-    reviewedBy: text,
-    reviewedAt: at,
-    dueOn: '2026-11-24',
-  } as const
+  return [
+    ...customerPages(view, text, mayDecide),
+    ...payeePages(view, text, mayDecide),
+    ...waitingPages(view, text, mayDecide),
+    ...partnerPages(view, text, mayDecide),
+    ...(mayDecide ? actPages(view, text) : []),
+  ]
+}
+
+function customerPages(view: ConsoleView, text: string, isFull: boolean): Pages {
+  const { customer, payee, payments, cases, hits, alerts, notes, limits, some, shared, review } = given(
+    view,
+    text,
+    isFull,
+  )
+  const { partnerId, partnerName } = shared
   const listed = [
     { ...customer, verification: 'Invalid' },
     { ...customer, verification: null },
   ]
-  const waiting = Array.from({ length: 51 }, () => ({ id: text, openedAt: at }))
   return [
     [
       'customer',
@@ -167,6 +180,14 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): P
     ],
     ['customers', customersPage(view, { partnerId, partnerName, q: text, customers: listed, next: text, first: text })],
     ['no customers', customersPage(view, { partnerId, partnerName, q: '', customers: [] })],
+  ]
+}
+
+function payeePages(view: ConsoleView, text: string, isFull: boolean): Pages {
+  const { payee, payment, payments, cases, acts, some, shared } = given(view, text, isFull)
+  const { partnerId, partnerName } = shared
+  assert.ok(payment)
+  return [
     [
       'payee',
       payeePage(view, {
@@ -210,6 +231,13 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): P
       }),
     ],
     ['no payments', paymentsPage(view, { partnerId, title: text, payments: [], back: { href: 'partners', text } })],
+  ]
+}
+
+function waitingPages(view: ConsoleView, text: string, isFull: boolean): Pages {
+  const { partnerId, partnerName, review } = given(view, text, isFull)
+  const waiting = Array.from({ length: 51 }, () => ({ id: text, openedAt: at }))
+  return [
     [
       'waiting',
       waitingPage(view, {
@@ -258,8 +286,6 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): P
         findings: [],
       }),
     ],
-    ...partnerPages(view, text, mayDecide),
-    ...actPages(view, text),
   ]
 }
 
@@ -360,7 +386,8 @@ test('no page shows a raw value, JSON, a line to type or an amount without group
     for (const [name, page] of pagesOf(language, 'Ada Lovelace', true)) {
       // A label names the form of what is typed.
       const text = page.replaceAll(/<label[^>]*>[^<]*<\/label>/g, '').replaceAll(/<[^>]*>/g, ' ')
-      assert.doesNotMatch(text, /npm run|\{"|\b(?:false|true|null|undefined)\b|settlement\./, name)
+      assert.doesNotMatch(text, /npm run|\{"|settlement\./, name)
+      assert.doesNotMatch(page, />\s*(?:false|true|null|undefined)\s*</, name)
       assert.doesNotMatch(text, /\b[A-Z][a-z]+[A-Z][a-z]+\b(?<!SoleTrader)/, `${name}: a value of the code`)
       assert.doesNotMatch(text, /\d{4,}\.\d\d|1234567/, `${name}: an amount without groups`)
       assert.doesNotMatch(text, /\d{4}-\d\d-\d\dT/, `${name}: a time of a machine`)

@@ -48,7 +48,7 @@ type PaymentShown = {
   readonly customerName: string | null | undefined
   readonly related: Parameters<typeof paymentsTable>[1]
   readonly cases: Parameters<typeof casesTable>[1]
-  /** What the partner reads while it waits. */
+  /** The sentence that the partner reads while it waits. */
   readonly partnerReads: string | undefined
   readonly acts: Html | undefined
   readonly said: Html | undefined

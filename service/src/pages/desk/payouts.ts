@@ -123,7 +123,7 @@ export function payoutPage(view: ConsoleView, shown: PayoutShown): string {
   })
 }
 
-/** What staff does first. */
+/** Says what staff does first. */
 function nextOf({ language }: ConsoleView, { hold, status }: PayoutFacts): string {
   const texts = deskTexts[language]
   if (hold !== undefined) return texts.holdNext[hold]
@@ -324,7 +324,7 @@ async function show(
   return page(request, refused === undefined ? 200 : 400, body)
 }
 
-/** What may be done about a payout that has left, or about its recall. */
+/** Acts about a payout that has left, or about its recall. */
 function actsOf({ status }: PayoutFacts, bank: BankFacts | undefined): readonly ActName[] {
   const hasRecall = bank?.recall !== undefined && bank.recall !== null
   return [

@@ -3,6 +3,7 @@ import { isCurrency, nilId } from '../../kernel/index.ts'
 import { calendarDay, freeText, money, table, time } from '../kit/parts.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
 import { nameOf } from './forms.ts'
 import { customerHref, yesNo } from './parties.ts'
 import { deskTexts } from './texts.ts'
@@ -51,6 +52,11 @@ export function printedCell(view: ConsoleView, partnerId: string, row: Printed, 
   if (value instanceof Date) return time(view, value)
   if (typeof value === 'object') {
     const words = value.map((each) => wordOf(view, column, each))
+    // Scopes are names of the API: how many a credential has tells people more, and the title has all.
+    if (column === 'permissions' && words.length > 1) {
+      const count = fill(deskTexts[view.language].parties.permissions, { count: String(words.length) })
+      return html`<span title="${words.join(', ')}">${count}</span>`
+    }
     const named = `${words.slice(0, listedMax).join(', ')}${words.length > listedMax ? ', …' : ''}`
     return words.length === 0 ? '–' : html`<span title="${words.join(', ')}">${freeText(named)}</span>`
   }

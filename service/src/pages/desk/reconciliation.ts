@@ -32,7 +32,7 @@ import { type DeskFrame, staffRoute, withStaff } from './request.ts'
 
 type AccountName = { readonly connector: string; readonly account: string; readonly currency: string }
 
-/** Nothing is green that was not compared with a statement of these days. */
+/** Shows green only what was compared with a statement of these days. */
 const tones = {
   agrees: 'good',
   agreesOld: 'warning',
@@ -45,7 +45,7 @@ const tones = {
 const statementDaysMax = 5
 const isZero = (amount: string | undefined): boolean => !/[1-9]/.test(amount ?? '')
 
-/** What a look has found. An account of a bank is compared with its last statement; suspense with the open cases. `now`: undefined for a stored look. */
+/** Names what a look has found. An account of a bank is compared with its last statement; suspense with the open cases. `now`: undefined for a stored look. */
 export function resultOf(line: Line | undefined, name: AccountName, now: Date | undefined): keyof typeof tones {
   if (line === undefined) return 'notLooked'
   if (!isZero(line['unexplained'])) return 'unexplained'

@@ -182,7 +182,7 @@ export function byAlias(tx: Tx, partnerId: string, alias: string, rowsMax: numbe
   return openedRows(
     tx.rows(sql`/* beneficiaries.byAlias */
     select ${columns} from beneficiaries.beneficiaries
-    where partner_id = ${partnerId} and alias = ${alias} and removed_at is null order by id desc limit ${rowsMax}`),
+    where partner_id = ${partnerId} and lower(alias) = lower(${alias}::text) and removed_at is null order by id desc limit ${rowsMax}`),
   )
 }
 

@@ -27,7 +27,7 @@ const lineOf = (line: number, cells: Partial<TypedLine['cells']>, choice?: strin
   ...(choice === undefined ? {} : { choice }),
 })
 
-/** What a line shows: the payee or the problem. */
+/** The payee or the problem of each line. */
 function shownOf({ lines }: CheckedBulk): readonly string[] {
   return lines.map(({ mistakes, resolved, refusal }) => {
     if (refusal !== undefined) return refusal.code
@@ -91,7 +91,7 @@ suite('the check of a bulk', async () => {
     })
     const fileOf = (count: number) =>
       Array.from({ length: count }, (_each, at) => {
-        if (at === 149) return lineOf(at + 2, { payee: 'nobody of ours', reference: String(at) })
+        if (at === 149) return lineOf(at + 2, { payee: 'unknown', reference: String(at) })
         if (at % 2 === 0) return lineOf(at + 2, { payee: 'rent', reference: String(at) })
         return lineOf(at + 2, { name: `New ${at}`, iban: ibanOf(1000 + at), reference: String(at) })
       })
@@ -210,7 +210,16 @@ suite('the check of a bulk', async () => {
       again.earlier.map((bulk) => [bulk.id, bulk.accountName, bulk.same, bulk.of]),
       [[id, 'Test account', 10, 10]],
     )
-    assert.ok(again.lines.every(({ duplicates }) => duplicates.payouts.length === 1))
+    assert.ok(
+      again.lines.every(
+        ({
+          read,
+          duplicates: {
+            payouts: [first],
+          },
+        }) => first?.because === 'reference' && first.remittance === read?.reference,
+      ),
+    )
     assert.notEqual(again.seen, first.seen)
     const other = (from: number) =>
       lines.map((line, at) =>
@@ -248,8 +257,8 @@ suite('the check of a bulk', async () => {
     const since = newId()
     assert.deepEqual(await bulksWithLines(service.db, partnerId, { digests: [1n], since, linesMin: 1, key: '' }, 3), [])
     await service.db.run(sql`
-      insert into beneficiaries.beneficiaries (partner_id, id, name, alias, iban, country, currency, created_at, updated_at)
-      select ${partnerId}, gen_random_uuid(), 'Payee ' || number, 'short ' || number, 'DE' || number, 'DE', 'EUR', now(), now()
+      insert into beneficiaries.beneficiaries (partner_id, id, name, alias, domestic_account, country, currency, created_at, updated_at)
+      select ${partnerId}, gen_random_uuid(), 'Payee ' || number, 'short ' || number, 'USABA021000021/' || number, 'US', 'USD', now(), now()
       from generate_series(1, 20000) as number`)
     await service.db.run(sql`analyze beneficiaries.beneficiaries`)
     const texts = sql`any(array(select lower(given) from unnest(${['PAYEE 7', 'Short 8']}::text[]) as given))`

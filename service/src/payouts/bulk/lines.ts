@@ -19,7 +19,7 @@ export type LineColumn = (typeof lineColumns)[number]
 
 /** A line as it was typed. `choice`: the answer to a question about its payee, the id of one or `new`. */
 export type TypedLine = {
-  /** Its number in the file, from 1. */
+  /** The number of the line in the file, from 1. */
   readonly line: number
   readonly cells: Readonly<Record<LineColumn, string>>
   readonly choice?: string

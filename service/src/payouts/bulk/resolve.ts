@@ -25,7 +25,7 @@ export type Resolved =
   | { readonly kind: 'problem'; readonly code: PayeeProblem; readonly currencies?: readonly string[] }
 
 export type KnownPayees = {
-  /** By `accountKey`. */
+  /** The payees of an account, by its text. */
   readonly byAccount: ReadonlyMap<string, readonly Beneficiary[]>
   readonly byText: (text: string) => readonly Beneficiary[]
 }

@@ -7,6 +7,7 @@ import {
   balanceOf,
   createTestService,
   ip,
+  pay,
   type Service,
   type TestPartner,
 } from '../../../../test/support/composition.ts'
@@ -84,6 +85,43 @@ suite('orders', () => {
       (await eventsOf()).map(({ type, endReason: reason }) => [type, reason]),
       [['standing.order.ended', 'Completed']],
     )
+  })
+
+  test('payouts have the note of their order, and do not repeat each other', async () => {
+    const order = await create({ count: 2 }, { reference: 'Rent', note: 'Ask Joan first.', onDuplicate: 'Refuse' })
+    for (let days = 0; days < 2; days += 1) {
+      service.clock.advance(days === 0 ? 6 * hourMs : dayMs)
+      await work()
+    }
+    assert.deepEqual(await statusesOf(order.id), ['2026-01-08 Made', '2026-01-09 Made'])
+    const notes = await Promise.all(
+      (await payoutsOf()).map(async ({ id }) => (await service.payouts.note(partner.partnerId, id)).row?.note),
+    )
+    assert.deepEqual(notes, ['Ask Joan first.', 'Ask Joan first.'])
+  })
+
+  test('a date that may repeat a payout outside the order has failed, and the order continues', async () => {
+    const once = { frequency: 'Once', businessDays: 'None' } as const
+    const refusing = await create({ count: 2 }, { reference: 'INV-1', onDuplicate: 'Refuse' })
+    const allowing = await create(once, { reference: 'INV-2' })
+    await pay(service, partner, '10.00', { reference: 'inv 1' })
+    service.clock.advance(6 * hourMs)
+    await work()
+    const [failed] = await executionsOf(refusing.id)
+    assert.deepEqual([failed?.status, failed?.problemCode], ['Failed', 'possible_duplicate'])
+    assert.equal((await orderOf(refusing.id)).status, 'Active')
+    assert.deepEqual(await statusesOf(allowing.id), ['2026-01-08 Made'])
+  })
+
+  test('of two orders for one invoice on one day one is paid', async () => {
+    const once = { frequency: 'Once', businessDays: 'None' } as const
+    const orders = [1, 2].map(() => create(once, { reference: 'INV-3', onDuplicate: 'Refuse' }))
+    const ids = (await Promise.all(orders)).map(({ id }) => id)
+    service.clock.advance(6 * hourMs)
+    await work()
+    const statuses = await Promise.all(ids.map(async (id) => (await executionsOf(id)).map(({ status }) => status)))
+    assert.deepEqual(statuses.flat().toSorted(), ['Failed', 'Made'])
+    assert.equal((await payoutsOf()).length, 1)
   })
 
   test('short funds: tried every 15 minutes until they suffice', async () => {

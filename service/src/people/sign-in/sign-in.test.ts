@@ -190,6 +190,19 @@ suite('sign-in', () => {
     assert.equal((await signIn.session(token))?.rested, true)
   })
 
+  test('an open page that asks by itself does not keep the session from resting and ending', async () => {
+    const { partnerId } = await addPartner(service)
+    const { id } = await addMember(partnerId)
+    const { signIn, clock } = service
+    const token = await open(partnerId, id)
+    const rested: (boolean | undefined)[] = []
+    for (let minutes = 0; minutes < 16; minutes += 4) {
+      clock.advance(4 * minuteMs)
+      rested.push((await signIn.session(token, 'page'))?.rested)
+    }
+    assert.deepEqual(rested, [false, true, true, undefined])
+  })
+
   test('a session ends after 15 minutes without a request and after 12 hours, and its token is stored nowhere', async () => {
     const { partnerId } = await addPartner(service)
     const { id } = await addMember(partnerId)

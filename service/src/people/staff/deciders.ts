@@ -3,47 +3,10 @@
  * the verbs of cases and screening ask here.
  */
 import { Refusal } from '../../kernel/api/index.ts'
-import { type CaseKind, caseKinds } from '../../cases/index.ts'
 import { type Clock, type Decider, judgeTwo, type NotTwo, personKey, type Standing } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { type StaffRole, staffRoles } from './rules.ts'
+import { type DecidedKind, decidedKinds, defaultDeciders, type StaffRole, staffRoles } from './rules.ts'
 import * as store from './store.ts'
-
-export const decidedKinds = [...caseKinds, 'screening_hit'] as const
-export type DecidedKind = CaseKind | 'screening_hit'
-
-const [compliance, finance] = [['compliance', 'admin'] as const, ['finance', 'admin'] as const]
-
-/** Compliance decides what lists and rules have found; finance decides money without an owner, and what is wrong at a bank. */
-export const defaultDeciders: Readonly<Record<DecidedKind, readonly StaffRole[]>> = {
-  unknown_payment: finance,
-  contradiction: finance,
-  amount_differs: finance,
-  credit_reversed: finance,
-  bank_fee: finance,
-  doubled: finance,
-  unknown_debit: finance,
-  file_unreadable: finance,
-  file_refused: finance,
-  message_differs: finance,
-  statement_gap: finance,
-  statement_overlap: finance,
-  sum_differs: finance,
-  payment_missing: finance,
-  foreign_currency: finance,
-  entry_unclear: finance,
-  announced_missing: finance,
-  payee_mismatch: finance,
-  recall_letter: finance,
-  unexplained: finance,
-  safeguarding: finance,
-  account_blocked: compliance,
-  customer_not_verified: compliance,
-  payer_data_missing: compliance,
-  sanctions_hold: compliance,
-  monitoring_alert: compliance,
-  screening_hit: compliance,
-}
 
 export type Deciders = {
   readonly kind: DecidedKind

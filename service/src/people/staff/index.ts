@@ -5,17 +5,8 @@
  * one name; an admin remains, and decides every kind; each decision checks the role in its own transaction; a change is
  * carried out once, after another person has approved it; a thing has at most one open assignment.
  */
-export { staffRealmId, type StaffRole, staffRoles, turnsRules } from './rules.ts'
-export {
-  decidedKinds,
-  type DecidedKind,
-  type Deciders,
-  kindsDecidedBy,
-  requireDecider,
-  type JudgeTwo,
-  twoDeciders,
-  twoOfStaff,
-} from './deciders.ts'
+export { type DecidedKind, decidedKinds, staffRealmId, type StaffRole, staffRoles, turnsRules } from './rules.ts'
+export { type Deciders, kindsDecidedBy, requireDecider, type JudgeTwo, twoDeciders, twoOfStaff } from './deciders.ts'
 export { assignmentsJob, type AskWaiting, thingName } from './assignments.ts'
 export {
   type Assignment,

@@ -1,6 +1,7 @@
 /** Pure: the roles of staff, what each may do, and the forms of names and tokens. */
 import { createHash } from 'node:crypto'
 import { Refusal } from '../../kernel/api/index.ts'
+import { type CaseKind, caseKinds } from '../../cases/index.ts'
 import { assert, hourMs, minuteMs } from '../../kernel/index.ts'
 
 /**
@@ -15,6 +16,43 @@ export type StaffRole = (typeof staffRoles)[number]
 /** Roles that turn rules of monitoring on and off. */
 const ruleRoles: readonly StaffRole[] = ['compliance', 'admin']
 export const turnsRules = (role: StaffRole): boolean => ruleRoles.includes(role)
+
+/** The kinds that people of staff decide. */
+export const decidedKinds = [...caseKinds, 'screening_hit'] as const
+export type DecidedKind = CaseKind | 'screening_hit'
+
+const [compliance, finance] = [['compliance', 'admin'] as const, ['finance', 'admin'] as const]
+
+/** Compliance decides what lists and rules have found; finance decides money without an owner, and what is wrong at a bank. */
+export const defaultDeciders: Readonly<Record<DecidedKind, readonly StaffRole[]>> = {
+  unknown_payment: finance,
+  contradiction: finance,
+  amount_differs: finance,
+  credit_reversed: finance,
+  bank_fee: finance,
+  doubled: finance,
+  unknown_debit: finance,
+  file_unreadable: finance,
+  file_refused: finance,
+  message_differs: finance,
+  statement_gap: finance,
+  statement_overlap: finance,
+  sum_differs: finance,
+  payment_missing: finance,
+  foreign_currency: finance,
+  entry_unclear: finance,
+  announced_missing: finance,
+  payee_mismatch: finance,
+  recall_letter: finance,
+  unexplained: finance,
+  safeguarding: finance,
+  account_blocked: compliance,
+  customer_not_verified: compliance,
+  payer_data_missing: compliance,
+  sanctions_hold: compliance,
+  monitoring_alert: compliance,
+  screening_hit: compliance,
+}
 
 /** Refuses: validation_failed. `admins`: the number of admins with this one. */
 export function refuseLastAdmin(role: StaffRole, admins: number): void {

@@ -1,7 +1,6 @@
 /** All SQL of staff: accounts and invitations, tokens of commands, changes that wait for a second person, and assignments of what waits. */
 import { acrossPartners, type KeptTable, noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
-import type { DecidedKind } from './deciders.ts'
-import type { StaffRole } from './rules.ts'
+import type { DecidedKind, StaffRole } from './rules.ts'
 
 export type AccountRow = {
   readonly id: string
@@ -437,7 +436,7 @@ export const keptAssignments: KeptTable = {
 
 // All SQL of who decides which kind. A kind that was never changed has no row.
 
-export type DecidersRow = {
+type DecidersRow = {
   readonly kind: DecidedKind
   readonly roles: readonly StaffRole[]
   readonly setBy: string

@@ -9,7 +9,7 @@ export type UploadRow = {
   /** Null: it was sent. */
   readonly contentSealed: Uint8Array | null
   readonly revision: number
-  /** What was made of it. Null: it was not sent. */
+  /** The id of what was made of it. Null: it was not sent. */
   readonly resultId: string | null
   readonly createdAt: Date
   readonly expiresAt: Date

@@ -18,12 +18,13 @@ suite('uploads', async () => {
     const id = await uploads.keep(ann, 'Bulk', { lines: ['Ada Lovelace'] })
     const found = await uploads.find(ann, 'Bulk', id)
     assert.deepEqual([found.content, found.revision, found.resultId], [{ lines: ['Ada Lovelace'] }, 1, null])
+    const other = await owner()
     for (const refused of [
-      uploads.find(colleague(ann), 'Bulk', id),
-      uploads.find(await owner(), 'Bulk', id),
-      uploads.find(ann, 'Payees', id),
-      uploads.find(ann, 'Bulk', newId()),
-      uploads.remove(colleague(ann), 'Bulk', id),
+      () => uploads.find(colleague(ann), 'Bulk', id),
+      () => uploads.find(other, 'Bulk', id),
+      () => uploads.find(ann, 'Payees', id),
+      () => uploads.find(ann, 'Bulk', newId()),
+      () => uploads.remove(colleague(ann), 'Bulk', id),
     ])
       await assert.rejects(refused, none)
     const [row] = await service.db.rows<{ readonly stored: string }>(

@@ -15,7 +15,7 @@ export type Numbers = {
   readonly at: Date
   /** `YYYY-MM` in UTC, the latest first. The latest one is not over. */
   readonly months: readonly string[]
-  /** What waits now. */
+  /** Cases and hits that wait now. */
   readonly open: readonly {
     readonly kind: CountedKind
     readonly ages: Readonly<Record<AgeBand, number>>
@@ -41,7 +41,7 @@ export type Numbers = {
   readonly lists: readonly FalseCount[]
   /** Decided alerts of each rule, and the false ones of them. `name`: of the last version. */
   readonly rules: readonly (FalseCount & { readonly id: string })[]
-  /** What persons have found about alerts. */
+  /** Findings of persons about alerts. */
   readonly findings: readonly { readonly month: string; readonly disposition: Disposition; readonly count: number }[]
 }
 

@@ -50,10 +50,9 @@ async function setUp() {
   await db.run(sql`insert into access.partners (id, name, created_at) values (${partnerId}, 'Acme', ${start})`)
   const cursors = createCursors(Buffer.alloc(32, 2))
   const users = createUsers({ db, clock, access, mail: queue, cursors, sandbox: true })
-  const lines: Record<string, unknown>[] = []
-  const log = createLog('info', { write: (line: string) => lines.push(JSON.parse(line) as never) } as never)
+  const log = createLog('silent')
   const alerts = createEndpointAlerts({
-    ...{ mail: queue, log, facts: createFactQueue({ clock }), invitedWithRoles: users.invitedWithRoles },
+    ...{ mail: queue, facts: createFactQueue({ clock }), invitedWithRoles: users.invitedWithRoles },
   })
   const caller = { partnerId, serviceAccountId: newId(), name: 'Grace Hopper', permissions }
   const invite = async (name: string, role: 'Admin' | 'Developer' | 'Operator') => {
@@ -87,7 +86,7 @@ async function setUp() {
     await worker.stop()
     return server.received.map(({ source, to }) => ({ ...readMail(source), to, source }))
   }
-  return { partnerId, caller, clock, users, alerts, invite, addAlert, recipients, send, lines }
+  return { partnerId, caller, clock, users, alerts, invite, addAlert, recipients, send }
 }
 
 test('each Admin and Developer gets one mail with its own Message-ID, an Operator and a revoked Admin get none', async () => {
@@ -97,6 +96,12 @@ test('each Admin and Developer gets one mail with its own Message-ID, an Operato
   await invite('oto', 'Operator')
   await users.revokeInvitation(caller, await invite('rea', 'Admin'))
   await addAlert()
+  const [fact, ...others] = await db.rows<{ type: string; facts: string }>(
+    sql`select type, facts from inbox.facts where partner_id = ${caller.partnerId} and subject = ${subscriptionId}`,
+  )
+  assert.deepEqual([fact?.type, others.length], ['endpoint.failing', 0])
+  assert.match(fact?.facts ?? '', /hooks\.example\.com:8443/)
+  assert.doesNotMatch(fact?.facts ?? '', /partners-secret/)
   const mails = await send(2)
   assert.deepEqual(mails.flatMap(({ to }) => to).toSorted(), ['ada@example.com', 'dan@example.com'])
   assert.equal(new Set(mails.map(({ one }) => one('Message-ID'))).size, 2)
@@ -175,13 +180,10 @@ test('at most 20 people get an alert, the first invited', async () => {
   )
 })
 
-test('a rolled back transaction queues no mail; an alert without a recipient is a warning in the log', async () => {
-  const { partnerId, invite, alerts, addAlert, recipients, lines } = await setUp()
+test('a rolled back transaction queues no mail, and an alert without an invited person queues none', async () => {
+  const { partnerId, invite, alerts, addAlert, recipients } = await setUp()
   await addAlert()
-  assert.deepEqual(
-    lines.map(({ level, msg }) => [level, msg]),
-    [['warn', 'endpoint alert without a recipient']],
-  )
+  assert.deepEqual(await recipients(), [])
   await invite('ada', 'Admin')
   const rolledBack = db.transaction(async (tx) => {
     await alerts.add(tx, { ...failing, partnerId })

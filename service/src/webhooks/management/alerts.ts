@@ -1,7 +1,7 @@
 /** Alerts about failing endpoints: queued as mails in the transaction that finds the failure. */
 import type { users as wire } from '@partner-payments/wire'
 import type { FactQueue } from '../../inbox/index.ts'
-import { type Log, newId } from '../../kernel/index.ts'
+import { newId } from '../../kernel/index.ts'
 import {
   escapeHtml,
   htmlPage,
@@ -32,7 +32,6 @@ export type EndpointAlerts = {
 
 export type EndpointAlertsDeps = {
   readonly mail: Pick<MailQueue, 'enqueue'>
-  readonly log: Log
   readonly facts: FactQueue
   /** The people of a partner who are invited with one of the roles and have not joined. */
   readonly invitedWithRoles: (
@@ -46,7 +45,7 @@ export type EndpointAlertsDeps = {
 const recipientRoles: readonly wire.Role[] = ['Admin', 'Developer']
 const recipientsMax = 20
 
-export function createEndpointAlerts({ mail, log, facts, invitedWithRoles }: EndpointAlertsDeps): EndpointAlerts {
+export function createEndpointAlerts({ mail, facts, invitedWithRoles }: EndpointAlertsDeps): EndpointAlerts {
   return {
     add: async (tx, { partnerId, subscriptionId, kind, url, failingSince, lastError }) => {
       facts.append(tx, [

@@ -107,6 +107,7 @@ function createSources({ call, run, filled, resource }) {
         name: 'Grace Hopper',
         iban: germanIban,
         currency: 'USD',
+        address: { city: 'Berlin', country: 'DE' },
         customerId: await resource('customer'),
       })),
     ],

@@ -34,7 +34,7 @@ export const collectionsDe: Words<typeof collectionsEn> = {
       why: 'Warum',
       received: 'Eingegangen',
       chooseBy: 'Wählen bis',
-      waits: 'Geld wartet auf Ihre Wahl',
+      waits: 'Über Geld entscheiden',
       reasons: {
         AfterEnd: 'Nach dem Ende',
         SecondPayment: 'Eine zweite Zahlung',

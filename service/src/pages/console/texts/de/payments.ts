@@ -76,6 +76,8 @@ export const paymentsDe: Words<typeof paymentsEn> = {
     exportTitle: 'Export',
     exportCsv: 'Diese Transaktionen als CSV laden',
     exportTooMany: 'Mehr als {count} Transaktionen passen. Engen Sie die Filter ein, oder erstellen Sie einen Bericht.',
+    exportText:
+      'Für längere Zeiträume und für Dateien, die jeden Tag, jede Woche oder jeden Monat von selbst kommen, gibt es Berichte.',
     timeline: 'Was geschehen ist',
     timelineBy: 'durch {actor}',
     bankSays: 'Die Bank sagt: „{text}“',

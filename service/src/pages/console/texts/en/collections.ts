@@ -32,7 +32,7 @@ export const collectionsEn = {
       why: 'Why',
       received: 'Arrived',
       chooseBy: 'Choose by',
-      waits: 'Money waits for your choice',
+      waits: 'Choose about money',
       reasons: {
         AfterEnd: 'After the end',
         SecondPayment: 'A second payment',

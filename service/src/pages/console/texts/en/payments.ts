@@ -81,6 +81,7 @@ export const paymentsEn = {
     exportTitle: 'Export',
     exportCsv: 'Download these transactions as CSV',
     exportTooMany: 'More than {count} transactions match. Narrow the filters, or make a report.',
+    exportText: 'For longer periods, and for files that come by themselves each day, week or month, use reports.',
     timeline: 'What happened',
     timelineBy: 'by {actor}',
     bankSays: 'The bank says: “{text}”',

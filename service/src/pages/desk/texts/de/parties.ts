@@ -4,6 +4,7 @@ import type { parties as en } from '../en/parties.ts'
 
 export const parties: Words<typeof en> = {
   parties: {
+    permissions: '{count} Berechtigungen',
     contents: 'Auf dieser Seite',
     strip: 'Auf einen Blick',
     none: 'Keine.',

@@ -1,6 +1,7 @@
 /** English texts of the desk: the pages of a partner, a customer, a payee and a payment, and the numbers of decisions. `{name}` is replaced. */
 export const parties = {
   parties: {
+    permissions: '{count} permissions',
     contents: 'On this page',
     strip: 'At a glance',
     none: 'None.',
@@ -234,7 +235,7 @@ export const parties = {
     account_closed: 'the account is closed',
   },
   categories: { Deposit: 'Deposit', Withdrawal: 'Payout', Conversion: 'Exchange' },
-  /** What staff does first about each reason for which a payment waits. */
+  /** Says what staff does first, for each reason for which a payment waits. */
   holdNext: {
     approval: 'Another person of the partner approves or rejects it. It is cancelled when the time for that is over.',
     names: 'Decide the hit below.',

@@ -1,0 +1,81 @@
+/**
+ * An approver is told by mail, opens its link, signs in, approves, and nothing waits any more. Each number of the home page leads to a list with
+ * exactly so many rows.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { noBrowser as skip } from '../support/browser.ts'
+import { listAt, success, textAt } from '../support/client.ts'
+import { check, press, useConsole } from '../support/console.ts'
+import { useService } from '../support/fixture.ts'
+import { mailedPath } from '../support/team.ts'
+import { until } from '../support/until.ts'
+import { createBeneficiary, payoutText } from '../support/world.ts'
+
+const { service, site, person, open } = useConsole(await useService({ env: { INBOX_GATHER_SECONDS: '1' } }))
+const rule = ['--partner', service.credentials.partnerId, '--currency', 'EUR', '--above', '100.00']
+await service.operator('approval', 'set', ...rule, '--staff', 'Sam', '--note', 'two persons')
+
+/** Follows each number of the home page, and compares it with the rows of its list. Returns the numbers. */
+async function followed(page: Page): Promise<readonly string[]> {
+  await open(page, 'home')
+  const links = await page.locator('.waiting a').evaluateAll((found) =>
+    found.map((link) => ({
+      href: (link as unknown as { href: string }).href,
+      count: link.querySelector('.count')?.textContent ?? '',
+    })),
+  )
+  for (const { href, count } of links) {
+    await page.goto(href)
+    assert.equal(await page.locator('main tbody tr').count(), Number(count), href)
+  }
+  return links.map(({ count }) => count)
+}
+
+test('an approver gets the mail, opens its link, signs in and approves; then nothing waits', { skip }, async () => {
+  const { page, email, close } = await person('Operator', 'Bob Approver')
+  const payee = textAt(await createBeneficiary(service.client, { name: 'Grace Hopper' }), 'id')
+  success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '1234.50')))
+  success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '250.00')))
+  const [newest = {}, before = {}] = listAt(success(await service.client.get('/v1/payouts?limit=2')))
+  assert.deepEqual(await followed(page), ['2'])
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  const path = await until('a mail with a link to the inbox', async () => {
+    const found = await mailedPath(service, email)
+    return found.startsWith('/console/open') && found
+  })
+  await page.goto(site + path)
+  await page.getByRole('button', { name: /passkey/i }).click()
+  await page.waitForURL(`${site}/console/inbox`)
+  await check(page)
+  await page.getByRole('navigation').getByText('2', { exact: true }).first().waitFor()
+  await page.getByRole('link', { name: /^Payout of 1,234\.50 EUR to Grace Hopper/ }).click()
+  await page.waitForURL(`${site}/console/payouts/${textAt(before, 'id')}`)
+  for (const id of [textAt(before, 'id'), textAt(newest, 'id')]) {
+    await open(page, `payouts/${id}/approve`)
+    await press(page, /^Approve /)
+    await page.waitForURL(`${site}/console/payouts/${id}`)
+  }
+  assert.deepEqual(await followed(page), [])
+  await open(page, 'inbox')
+  await page.getByText('Waits no longer').first().waitFor()
+  await press(page, 'Mark all as read')
+  assert.equal(await page.locator('.places .count').count(), 0)
+  await open(page, 'notifications')
+  await page.getByLabel('Approvals that wait for you').selectOption('no')
+  await press(page, 'Save choices')
+  await page.getByText('Your choices are saved.').waitFor()
+  assert.equal(await page.getByLabel('Approvals that wait for you').inputValue(), 'no')
+  await check(page)
+  await close()
+})
+
+test('a maker is not asked to approve what it made, also by its own key', { skip }, async () => {
+  const { page, close } = await person('Admin', 'Mary Maker')
+  const payee = textAt(await createBeneficiary(service.client, { name: 'Grace Hopper' }), 'id')
+  await open(page, `payouts/new?payee=${payee}`)
+  success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '500.00')))
+  assert.deepEqual(await followed(page), ['1'])
+  await close()
+})
