@@ -123,7 +123,10 @@ function ratesPart(view: ConsoleView, exchange: Exchange): Html {
       rates !== undefined
         ? html`<p>${x.ratesText}</p>
             ${form} ${rateTable(view, rates)}
-            <p class="more soft">${fill(x.asOf, { source: rates.source })} ${time(view, rates.asOf, 'seconds')}</p>`
+            <p class="more soft">
+              ${fill(x.asOf, { source: rates.source === 'sandbox' ? view.t.sandbox : rates.source.toUpperCase() })}
+              ${time(view, rates.asOf, 'seconds')}
+            </p>`
         : problems['base'] === undefined
           ? empty({ title: x.noRates, text: x.noRatesText })
           : form

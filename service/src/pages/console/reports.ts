@@ -32,6 +32,7 @@ import {
   valuesIn,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
+import { currencyOptions } from './payees.ts'
 import { callOf, type Frame, type Person, problemsOf, readList, type Routes, routesOf, textsWith } from './request.ts'
 import { texts } from './texts/index.ts'
 
@@ -119,8 +120,17 @@ function contentFields(view: ConsoleView, draft: Typed): Html {
 function scopeFields(view: ConsoleView, draft: Typed): Html {
   const r = texts[view.language].reports
   const p = texts[view.language].payments
-  return html`${input(view, draft, { name: 'currency', label: p.currency, help: r.currencyHelp, optional: true })}
-  ${input(view, draft, { name: 'customerId', label: p.customerId, help: r.customerHelp, optional: true })}`
+  // A choice shows no help: the empty one says what it means.
+  const currency = {
+    name: 'currency',
+    label: p.currency,
+    options: currencyOptions,
+    any: r.currencyAny,
+    optional: true,
+  } as const
+  return html`${input(view, draft, currency)}
+    <p class="help">${r.currencyHelp}</p>
+    ${input(view, draft, { name: 'customerId', label: p.customerId, help: r.customerHelp, optional: true })}`
 }
 
 export function newReportPage(view: ConsoleView, draft: Draft): string {

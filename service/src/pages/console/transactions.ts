@@ -105,15 +105,11 @@ export function transactionsPage(view: ConsoleView, { rows, sums, ...shown }: Tr
       money(view, amount, currency),
     ]),
     none: { title: p.transactionsEmpty, text: p.transactionsEmptyText },
-    after: html`<section aria-labelledby="export-title">
-      <h2 id="export-title">${p.exportTitle}</h2>
-      <p>
-        <a class="button" href="${linkOf(`${view.root}exports/transactions.csv`, shown.values)}" download
-          >${p.exportCsv}</a
-        >
-      </p>
-      <p class="soft">${p.exportText} <a href="${view.root}reports">${view.t.reports}</a></p>
-    </section>`,
+    after: html`<p class="more">
+      <a class="button" href="${linkOf(`${view.root}exports/transactions.csv`, shown.values)}" download
+        >${p.exportCsv}</a
+      >
+    </p>`,
   })
 }
 

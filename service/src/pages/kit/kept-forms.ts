@@ -42,7 +42,7 @@ type Site = {
 }
 
 /** A larger form is refused before it is lost: the person signs in elsewhere, and sends it again. */
-export const keptBytesMax = 300 * 1024
+const keptBytesMax = 300 * 1024
 
 /** Fields that are never kept: secrets, and what is valid for one page. */
 const secretField = /password|secret|credential|private|^(?:code|nonce|pin|token)$/i

@@ -12,7 +12,7 @@ export const consoleTexts: Readonly<Record<ConsoleLanguage, Texts>> = { en, de }
 /** The cookies of the choices. The script of the pages writes the zone of the browser (`browser/console.js`). */
 export const languageCookie = '__Host-language'
 export const zoneCookie = '__Host-zone'
-export const browserZoneCookie = '__Host-browser-zone'
+const browserZoneCookie = '__Host-browser-zone'
 
 export const isLanguage = (text: string): text is ConsoleLanguage => consoleLanguages.some((each) => each === text)
 

@@ -18,7 +18,7 @@ export {
 } from './service.ts'
 export { deviceOf, isRecentSignIn } from './rules.ts'
 export { sealedTotpSecrets } from './passwords.ts'
-export { type FormSender, type KeptForms, sealedForms } from './kept-forms.ts'
+export { type KeptForms, sealedForms } from './kept-forms.ts'
 
 export {
   createSingleSignOn,

@@ -166,7 +166,7 @@ const systems: readonly (readonly [RegExp, string])[] = [
 ]
 
 /** The words of a language about devices. `on` has `{browser}` and `{system}`. */
-export type DeviceWords = { readonly on: string; readonly browser: string; readonly system: string }
+type DeviceWords = { readonly on: string; readonly browser: string; readonly system: string }
 
 const english: DeviceWords = { on: '{browser} on {system}', browser: 'an unknown browser', system: 'an unknown system' }
 
