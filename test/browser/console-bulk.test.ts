@@ -126,6 +126,20 @@ test(
     await page.getByRole('checkbox', { name: /Pay also what may have been paid before/ }).check()
     await press(page, 'Send 1 payout')
     assert.match(await main(page), /The bulk is sent/)
+
+    // What was refused begins again, corrected or not.
+    const payee = textAt(await createBeneficiary(service.client, { name: 'Large Ltd' }), 'id')
+    const payout = (amount: number) => ({
+      amount,
+      currency: 'EUR',
+      beneficiaryId: payee,
+      idempotencyKey: `large-${amount}`,
+    })
+    const bulk = { mode: 'BestEffort', idempotencyKey: 'large', payouts: [payout(0.5), payout(9999999)] }
+    const id = textAt(success(await service.client.post('/v1/payouts/bulk', bulk)), 'id')
+    await ended(page, `${site}/console/bulk-payouts/${id}`)
+    await press(page, 'Correct and send what was not made (1)')
+    assert.match(await main(page), /9,999,999\.00 EUR[^]*are missing[^]*Large Ltd/)
     await close()
   },
 )
