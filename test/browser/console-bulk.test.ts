@@ -11,7 +11,7 @@ import { otherPartner } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary } from '../support/world.ts'
 
-const { service, site, person, open } = useConsole(await useSharedService(), ['400', '403', '404', '413'])
+const { service, site, person, visit, open } = useConsole(await useSharedService(), ['400', '403', '404', '413'])
 
 const upload = (page: Page, text: string, encoding: 'utf8' | 'latin1' = 'utf8', name = 'payouts.csv') =>
   page.setInputFiles('#file', { name, mimeType: 'text/csv', buffer: Buffer.from(text, encoding) })
@@ -145,8 +145,8 @@ test(
 )
 
 test('the pages are German for a German reader, and a corrected file keeps what was right', { skip }, async () => {
-  const { page, close } = await person('Operator', 'Bea Operator')
-  await page.setExtraHTTPHeaders({ 'accept-language': 'de' })
+  const joined = await person('Operator', 'Bea Operator')
+  const { page, close } = await visit({ locale: 'de', storageState: await joined.context.storageState() })
   await createBeneficiary(service.client, { name: 'Vermieterin GmbH' })
   await open(page, 'bulk-payouts/new')
   assert.match(
@@ -166,6 +166,7 @@ test('the pages are German for a German reader, and a corrected file keeps what 
   await ended(page, address)
   assert.match(await downloaded(page, 'Ergebnisse herunterladen (CSV)'), /1;Vermieterin GmbH;[^;]*;7,77;EUR;A;/)
   await close()
+  await joined.close()
 })
 
 test('two sends at once make one bulk; another role, person, site and partner send nothing', { skip }, async () => {
