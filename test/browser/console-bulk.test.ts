@@ -11,7 +11,7 @@ import { otherPartner } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary } from '../support/world.ts'
 
-const { service, site, person, open } = useConsole(await useSharedService(), ['400', '403', '404', '413'])
+const { service, site, person, visit, open } = useConsole(await useSharedService(), ['400', '403', '404', '413'])
 
 const upload = (page: Page, text: string, encoding: 'utf8' | 'latin1' = 'utf8', name = 'payouts.csv') =>
   page.setInputFiles('#file', { name, mimeType: 'text/csv', buffer: Buffer.from(text, encoding) })
@@ -109,30 +109,55 @@ test(
     assert.equal(await page.locator('tbody tr').count(), 0)
     assert.equal((await page.goto(`${address}?status=nope`))?.status(), 400)
     await page.locator('#status-error').waitFor()
-
-    // The same file again: it is named, and needs a worded yes.
-    await open(page, 'bulk-payouts/new')
-    await upload(page, `Saved payee,Amount,Currency,Reference\r\nMiete,"1,250.00",EUR,RECHNUNG-7\r\n`)
-    await press(page, 'Check file')
-    assert.match(
-      await main(page),
-      /May have been paid before: 1[^]*was sent before, by Ann Operator[^]*Paid on [^]*Rechnung 7/,
-    )
-    await check(page)
-    assert.ok(await page.getByRole('checkbox', { name: /Pay also what may have been paid before/ }).isVisible())
-    await page.evaluate("document.querySelector('#again').required = false")
-    await press(page, 'Send 1 payout')
-    assert.match(await page.locator('#again-error').innerText(), /Tick the box/)
-    await page.getByRole('checkbox', { name: /Pay also what may have been paid before/ }).check()
-    await press(page, 'Send 1 payout')
-    assert.match(await main(page), /The bulk is sent/)
     await close()
   },
 )
 
+test('a file that was sent before needs a worded yes, and what was refused begins again', { skip }, async () => {
+  const { page, close } = await person('Operator', 'Eve Operator')
+  const twice = textAt(await createBeneficiary(service.client, { name: 'Twice GmbH', alias: 'Zweimal' }), 'id')
+  const paid = {
+    amount: 1250,
+    currency: 'EUR',
+    beneficiaryId: twice,
+    idempotencyKey: 'rent-9',
+    reference: 'Rechnung 9',
+  }
+  const first = { mode: 'BestEffort', idempotencyKey: 'rent', payouts: [paid] }
+  const earlier = textAt(success(await service.client.post('/v1/payouts/bulk', first)), 'id')
+  await ended(page, `${site}/console/bulk-payouts/${earlier}`)
+  await open(page, 'bulk-payouts/new')
+  await upload(page, `Saved payee,Amount,Currency,Reference\r\nZweimal,"1,250.00",EUR,RECHNUNG-9\r\n`)
+  await press(page, 'Check file')
+  assert.match(await main(page), /May have been paid before: 1[^]*was sent before, by [^]*Paid on [^]*Rechnung 9/)
+  await check(page)
+  assert.ok(await page.getByRole('checkbox', { name: /Pay also what may have been paid before/ }).isVisible())
+  await page.evaluate("document.querySelector('#again').required = false")
+  await press(page, 'Send 1 payout')
+  assert.match(await page.locator('#again-error').innerText(), /Tick the box/)
+  await page.getByRole('checkbox', { name: /Pay also what may have been paid before/ }).check()
+  await press(page, 'Send 1 payout')
+  assert.match(await main(page), /The bulk is sent/)
+
+  // What was refused begins again, corrected or not.
+  const payee = textAt(await createBeneficiary(service.client, { name: 'Large Ltd' }), 'id')
+  const payout = (amount: number) => ({
+    amount,
+    currency: 'EUR',
+    beneficiaryId: payee,
+    idempotencyKey: `large-${amount}`,
+  })
+  const bulk = { mode: 'BestEffort', idempotencyKey: 'large', payouts: [payout(0.5), payout(9999999)] }
+  const id = textAt(success(await service.client.post('/v1/payouts/bulk', bulk)), 'id')
+  await ended(page, `${site}/console/bulk-payouts/${id}`)
+  await press(page, 'Correct and send what was not made (1)')
+  assert.match(await main(page), /9,999,999\.00 EUR[^]*are missing[^]*Large Ltd/)
+  await close()
+})
+
 test('the pages are German for a German reader, and a corrected file keeps what was right', { skip }, async () => {
-  const { page, close } = await person('Operator', 'Bea Operator')
-  await page.setExtraHTTPHeaders({ 'accept-language': 'de' })
+  const joined = await person('Operator', 'Bea Operator')
+  const { page, close } = await visit({ locale: 'de', storageState: await joined.context.storageState() })
   await createBeneficiary(service.client, { name: 'Vermieterin GmbH' })
   await open(page, 'bulk-payouts/new')
   assert.match(
@@ -152,6 +177,7 @@ test('the pages are German for a German reader, and a corrected file keeps what 
   await ended(page, address)
   assert.match(await downloaded(page, 'Ergebnisse herunterladen (CSV)'), /1;Vermieterin GmbH;[^;]*;7,77;EUR;A;/)
   await close()
+  await joined.close()
 })
 
 test('two sends at once make one bulk; another role, person, site and partner send nothing', { skip }, async () => {

@@ -8,7 +8,7 @@ import { listAt, success, textAt } from '../support/client.ts'
 import { check, cookieOf, main, press, useConsole } from '../support/console.ts'
 import { useSharedService } from '../support/fixture.ts'
 
-const { service, person, open } = useConsole(await useSharedService(), ['400', '403', '404'])
+const { service, person, visit, open } = useConsole(await useSharedService(), ['400', '403', '404'])
 
 const upload = (page: Page, ...lines: readonly string[]) =>
   page.setInputFiles('#file', { name: 'file.csv', mimeType: 'text/csv', buffer: Buffer.from(lines.join('\r\n')) })
@@ -94,8 +94,8 @@ test(
   'customers: an identifier makes a repeated import harmless; what the service refuses is said by line',
   { skip },
   async () => {
-    const { page, close } = await person('Operator', 'Bea Operator')
-    await page.setExtraHTTPHeaders({ 'accept-language': 'de' })
+    const joined = await person('Operator', 'Bea Operator')
+    const { page, close } = await visit({ locale: 'de', storageState: await joined.context.storageState() })
     await open(page, 'customers')
     await page.getByRole('link', { name: 'Kunden importieren' }).click()
     await check(page)
@@ -131,5 +131,6 @@ test(
     const list = await downloaded(page, 'Als CSV herunterladen')
     assert.ok(list.some((line) => line.includes('import-1;ada@example.com') && line.includes('Paris')))
     await close()
+    await joined.close()
   },
 )

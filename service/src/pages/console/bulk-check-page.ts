@@ -152,7 +152,7 @@ function correction(view: ConsoleView, { path, given, wrong }: Correction): Html
       ${hiddenField('revision', String(given.revision))} ${shown.map((line) => lineFields(view, line, used))}
       <button type="submit" class="primary">${b.saveAgain}</button>
     </form>
-    <h3>${b.orFile}</h3>
+    <h3 class="more">${b.orFile}</h3>
     <p>${fill(b.orFileText, counts)}</p>
     <p><a href="${path}/wrong.csv" download>${b.wrongFile}</a></p>
     <form method="post" action="${path}/replace" enctype="multipart/form-data">
@@ -339,7 +339,7 @@ function sendPart(view: ConsoleView, path: string, given: CheckPage): Html {
     <button type="submit">${b.leftOut}</button>
   </form>`
   if (lines.length === 0) return html`<p>${b.nothingLeft}</p>`
-  if (wrong > 0) return html`<p>${fill(b.blockedWrong, { count: count(view, wrong) })}</p>`
+  if (wrong > 0) return html`<p class="more">${fill(b.blockedWrong, { count: count(view, wrong) })}</p>`
   if (blocksAll(mode, lines))
     return html`${message('bad', fill(b.blockedRefused, { count: count(view, refused) }))}
       <div class="buttons">${leaveOut}</div>`

@@ -191,7 +191,7 @@ export const bulkDe: Words<typeof bulkEn> = {
       'Die Sammelzahlung ist gesendet. Ihre Auszahlungen werden ausgeführt; diese Seite zeigt das Ergebnis von jeder.',
     ended: 'Beendet am',
     results: 'Ergebnisse',
-    againNotMade: '{count} nicht ausgeführte Auszahlungen berichtigen und senden',
+    againNotMade: 'Nicht ausgeführte berichtigen und senden ({count})',
     download: 'Ergebnisse herunterladen (CSV)',
     resultColumns: {
       line: 'Nummer',

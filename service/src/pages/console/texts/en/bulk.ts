@@ -182,7 +182,7 @@ export const bulkEn = {
     created: 'The bulk is sent. Its payouts are being made; this page shows the result of each.',
     ended: 'Ended',
     results: 'Results',
-    againNotMade: 'Correct and send {count} payouts that were not made',
+    againNotMade: 'Correct and send what was not made ({count})',
     download: 'Download the results (CSV)',
     resultColumns: {
       line: 'Number',
