@@ -13,7 +13,7 @@ import { mailedPath } from '../support/team.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, payoutText } from '../support/world.ts'
 
-const { service, site, person, open } = useConsole(await useService({ env: { INBOX_GATHER_SECONDS: '1' } }))
+const { service, site, person, open } = useConsole(await useService({ env: { INBOX_GATHER_SECONDS: '3' } }))
 const rule = ['--partner', service.credentials.partnerId, '--currency', 'EUR', '--above', '100.00']
 await service.operator('approval', 'set', ...rule, '--staff', 'Sam', '--note', 'two persons')
 
@@ -47,9 +47,14 @@ test('an approver gets the mail, opens its link, signs in and approves; then not
   })
   await page.goto(site + path)
   await page.getByRole('button', { name: /passkey/i }).click()
-  await page.waitForURL(`${site}/console/inbox`)
+  // The mail has both payouts, unless the machine was slow: then its link leads to the first one.
+  await page.waitForURL(/\/console\/(?:inbox|payouts\/)/)
+  await until('the inbox has both payouts', async () => {
+    await open(page, 'inbox')
+    return (await page.locator('main tbody tr').count()) === 2
+  })
   await check(page)
-  await page.getByRole('navigation').getByText('2', { exact: true }).first().waitFor()
+  assert.match(await page.locator('.places .count').innerText(), /^2/)
   await page.getByRole('link', { name: /^Payout of 1,234\.50 EUR to Grace Hopper/ }).click()
   await page.waitForURL(`${site}/console/payouts/${textAt(before, 'id')}`)
   for (const id of [textAt(before, 'id'), textAt(newest, 'id')]) {
@@ -71,10 +76,9 @@ test('an approver gets the mail, opens its link, signs in and approves; then not
   await close()
 })
 
-test('a maker is not asked to approve what it made, also by its own key', { skip }, async () => {
+test('a new person sees what waits, and each number leads to its rows', { skip }, async () => {
   const { page, close } = await person('Admin', 'Mary Maker')
   const payee = textAt(await createBeneficiary(service.client, { name: 'Grace Hopper' }), 'id')
-  await open(page, `payouts/new?payee=${payee}`)
   success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '500.00')))
   assert.deepEqual(await followed(page), ['1'])
   await close()
