@@ -32,7 +32,7 @@ test(`${operations} hostile operations: no fault, and every amount is where the 
   t.diagnostic([...day.counts].map(([name, { done, refused }]) => `${name} ${done}+${refused}`).join(', '))
   assert.deepEqual(day.faults, [])
   let refunds = 0
-  const held = { open: 0, refused: 0, noted: 0 }
+  const held = { open: 0, refused: 0, released: 0 }
   const names = { held: 0, left: 0 }
   const customers = { moves: 0, parts: 0 }
   for (const partnerId of [operatorPartnerId, ...day.actors.map(({ partner }) => partner.partnerId)]) {
@@ -40,7 +40,7 @@ test(`${operations} hostile operations: no fault, and every amount is where the 
     await checkLedger(db, partnerId)
     refunds += await checkRefunds(db, partnerId)
     const ended = await checkHolds(db, partnerId, day.held)
-    for (const way of ['open', 'refused', 'noted'] as const) held[way] += ended[way]
+    for (const way of ['open', 'refused', 'released'] as const) held[way] += ended[way]
     const [heldByName, left] = await checkPayees(db, partnerId)
     names.held += heldByName
     names.left += left

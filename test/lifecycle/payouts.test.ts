@@ -101,7 +101,7 @@ async function confirm(claim: PayoutClaim): Promise<void> {
       'confirmed', 'name', 1, ${now}, ${now}, 'Sam Staff') on conflict do nothing`)
   if (['Completed', 'Failed', 'Returned', 'Cancelled'].includes(claim.status)) return
   await service.payoutLife.screen([{ ...claim, status: 'Pending' }])
-  const closing = { partnerId, id, staff: 'Sam Staff', note: 'The authority was told.', action: 'note' } as const
+  const closing = { partnerId, id, staff: 'Sam Staff', note: 'The authority was told.', action: 'refuse' } as const
   const { decisions, db } = service
   if ((await service.cases.byId(db, partnerId, id))?.resolution === null) {
     await db.transaction((tx) => decisions.propose(tx, closing))

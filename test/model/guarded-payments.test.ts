@@ -63,7 +63,7 @@ const action = fc.oneof(
   step(1, 'lapse', {}),
   step(2, 'rule', { when: fc.constantFrom('before', 'after'), country: fc.constantFrom('FR', 'NL') }),
   step(1, 'ruleOff', { pick }),
-  step(3, 'alert', { pick, how: fc.constantFrom('note', 'refuse') }),
+  step(3, 'alert', { pick, how: fc.constantFrom('release', 'refuse') }),
   step(6, 'send', {}),
   step(4, 'settle', {}),
   step(3, 'look', {}),
@@ -230,12 +230,17 @@ async function rules(day: Day, given: Extract<Action, { kind: 'rule' | 'ruleOff'
       (await alertsOf(day)).find((row) => row.alert === alert),
       'an alert',
     )
-    const decided = codeOf(twoPersons(id, partnerId, { action: given.how }))
+    const decided = codeOf(
+      twoPersons(id, partnerId, {
+        action: given.how,
+        disposition: given.how === 'release' ? 'explained' : 'fraud',
+      }),
+    )
     const canRefuse = oracle.standingOf(alert).waiting > 0n
     if (given.how === 'refuse' && !canRefuse)
       return assert.equal(await decided, 'validation_failed', 'what has left or ended is not refused')
     assert.equal(await decided, undefined)
-    alert.resolution = given.how === 'note' ? 'noted' : 'refused'
+    alert.resolution = given.how === 'release' ? 'released' : 'refused'
     return
   }
   pass(day, secondMs)
@@ -355,7 +360,7 @@ test('in any order of gates, names, rules and decisions nothing leaves that one 
       }
       // Nothing waits for ever: people decide what waits for them, or its time ends.
       for (let at = 0; day.world.alerts.some(({ resolution }) => resolution === null); at += 1)
-        await run(day, { kind: 'alert', pick: 0, how: at % 2 === 0 ? 'refuse' : 'note' })
+        await run(day, { kind: 'alert', pick: 0, how: at % 2 === 0 ? 'refuse' : 'release' })
       for (const kind of ['lapse', 'send', 'settle'] as const) await run(day, { kind })
       for (const { status, steps: taken } of day.world.payouts) {
         const open = taken.includes('Screening') && status === 'Pending'

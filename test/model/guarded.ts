@@ -20,7 +20,7 @@ export type Rule = {
 export type Alert = {
   readonly rule: Rule
   readonly owner: Owner
-  resolution: 'noted' | 'refused' | null
+  resolution: 'released' | 'refused' | null
   readonly hits: Set<Payout>
   readonly held: Set<Payout>
 }
@@ -172,7 +172,7 @@ export function lapse(world: World): void {
 export function send(world: World): void {
   for (const payout of world.payouts.filter(({ status }) => status === 'Pending')) {
     const holding = world.alerts.filter(({ held }) => held.has(payout))
-    if (holding.every(({ resolution }) => resolution === 'noted')) {
+    if (holding.every(({ resolution }) => resolution === 'released')) {
       const finding = world.rules.filter((rule) => rule.when === 'before' && finds(rule, payout))
       for (const rule of finding) alertOf(world, rule, payout).held.add(payout)
       if (finding.length > 0) wait(world, payout)

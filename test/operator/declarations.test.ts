@@ -8,11 +8,11 @@ import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { accounts, verificationStates } from '@partner-payments/wire'
 import { ConfigError } from '../../service/src/app/config.ts'
-import { caseActions } from '../../service/src/cases/index.ts'
+import { caseActions, dispositionsOf } from '../../service/src/cases/index.ts'
 import { paymentEnds, recallReasons } from '../../service/src/banks/files/index.ts'
 import { newId } from '../../service/src/kernel/index.ts'
 import { feeRails, limitPeriods, limitScopes } from '../../service/src/payouts/controls/index.ts'
-import { staffRoles } from '../../service/src/people/staff/index.ts'
+import { decidedKinds, staffRoles } from '../../service/src/people/staff/index.ts'
 import type { Kinds, Option } from '../../service/src/operator/declaration.ts'
 import {
   type CommandName,
@@ -313,6 +313,8 @@ suite('what derives from a declaration, or agrees with it', () => {
     const lists: Readonly<Record<string, readonly string[]>> = {
       ...{
         'case propose action': caseActions,
+        'case propose disposition': [...new Set(caseActions.flatMap(dispositionsOf))],
+        'decider set kind': decidedKinds,
         'payment end outcome': paymentEnds,
         'bank recall reason': recallReasons,
       },

@@ -61,16 +61,18 @@ export const ruleOperations: Readonly<Record<string, Operation>> = {
     const { partnerId, id, proposalId } = pick(random, open)
     await seeWaiting(db, partnerId, id, held)
     const by = pick(random, staff)
-    const action = random() < 0.6 ? 'note' : 'refuse'
+    const way = random() < 0.6 ? released : refused
     const key = { partnerId, id, staff: by }
     await db.transaction<unknown>((tx) => {
-      if (proposalId === null) return decisions.propose(tx, { ...key, action, note })
+      if (proposalId === null) return decisions.propose(tx, { ...key, ...way, note })
       return random() < 0.1 ? decisions.reject(tx, { ...key, note }) : decisions.approve(tx, { ...key, proposalId })
     })
   },
 }
 
 const casesMax = 10_000
+const released = { action: 'release', disposition: 'explained' } as const
+const refused = { action: 'refuse', disposition: 'fraud' } as const
 /** They have proposed nothing during the day. */
 const closers = ['Lea Closer', 'Max Closer'] as const
 
@@ -87,9 +89,9 @@ export async function decideAll({ services: [service], random, held }: HostileDa
     await seeWaiting(db, partnerId, id, held)
     // What has left or ended is not refused.
     const { waiting } = await monitoring.standingOf(db, partnerId, id)
-    const action = waiting > 0n && random() < 0.5 ? 'refuse' : 'note'
+    const way = waiting > 0n && random() < 0.5 ? refused : released
     const key = { partnerId, id }
-    await db.transaction((tx) => decisions.propose(tx, { ...key, action, note, staff: proposer }))
+    await db.transaction((tx) => decisions.propose(tx, { ...key, ...way, note, staff: proposer }))
     await db.transaction((tx) => decisions.approve(tx, { ...key, staff: approver }))
   }
 }
@@ -110,20 +112,20 @@ export async function checkHolds(
   db: Database,
   partnerId: string,
   held: HostileDay['held'],
-): Promise<Readonly<Record<'open' | 'refused' | 'noted', number>>> {
-  const counts = { open: 0, refused: 0, noted: 0 }
+): Promise<Readonly<Record<'open' | 'refused' | 'released', number>>> {
+  const counts = { open: 0, refused: 0, released: 0 }
   const rows = await db.rows<{ id: string; status: string; isSent: boolean }>(sql`
     select payout.id, payout.status, transaction.timeline @> '[{"step": "Sent"}]' as is_sent
     from payouts.payouts as payout
       join transactions.transactions as transaction on transaction.partner_id = ${partnerId} and transaction.id = payout.transaction_id
     where payout.partner_id = ${partnerId} and payout.id = any(${[...held.keys()]}::uuid[])`)
   for (const { id, status, isSent } of rows) {
-    const alerts = await db.rows<{ resolution: 'noted' | 'refused' | null }>(sql`
+    const alerts = await db.rows<{ resolution: 'released' | 'refused' | null }>(sql`
       select resolution from cases.cases where partner_id = ${partnerId} and id = any(${[...(held.get(id) ?? [])]}::uuid[])`)
     const resolutions = alerts.map(({ resolution }) => resolution ?? 'open')
-    const outcome = (['open', 'refused'] as const).find((each) => resolutions.includes(each)) ?? 'noted'
+    const outcome = (['open', 'refused'] as const).find((each) => resolutions.includes(each)) ?? 'released'
     counts[outcome] += 1
-    if (outcome !== 'noted')
+    if (outcome !== 'released')
       assert.equal(isSent, false, `payout ${id} is ${status}, its alerts are ${resolutions.join(' ')}`)
     // A name that waits for a decision too keeps it.
     if (outcome === 'refused')

@@ -159,7 +159,7 @@ const countedMax = 1000
 /** Counts the open cases of each kind up to 1,001, by the index of the open cases of a kind. */
 export function countsOpen(tx: Tx): Promise<readonly { readonly kind: CaseKind; readonly count: number }[]> {
   const ofKind = (kind: CaseKind) => sql`(select ${kind}::text as kind, count(*)::integer as count
-    from (select from cases.cases where resolved_at is null and kind = ${kind} limit ${countedMax} + 1) as some)`
+    from (select from cases.cases where resolved_at is null and kind = ${kind} limit ${countedMax} + 1) as counted)`
   return tx.rows(
     acrossPartners(
       'counts the open cases of each kind for the queue, by an index',

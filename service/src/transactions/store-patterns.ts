@@ -160,9 +160,9 @@ export async function standingOf(tx: Tx, partnerId: string, hits: Sql): Promise<
 }
 
 /** A payout that waits for the decision about an alert. */
-export type WaitingPayment = Pick<Movement, 'reference' | 'amount' | 'currency' | 'createdAt'>
+type WaitingPayment = Pick<Movement, 'reference' | 'amount' | 'currency' | 'createdAt'>
 /** What waits in a currency. */
-export type WaitingSum = { readonly currency: Currency; readonly count: bigint; readonly amount: Minor }
+type WaitingSum = { readonly currency: Currency; readonly count: bigint; readonly amount: Minor }
 
 /** The payouts that wait for a decision, oldest first. `hits`: as for `standingOf`. */
 export function waitingOf(tx: Tx, partnerId: string, hits: Sql, rowsMax: number): Promise<readonly WaitingPayment[]> {

@@ -1,10 +1,9 @@
 /** Names what holds a payout: the alerts of rules and the hits that persons have to decide, each with a link. */
-import type { CaseRow } from '../../cases/index.ts'
+import { type CaseRow, reportOf } from '../../cases/index.ts'
 import { partiesOf, type PayoutRow } from '../../payouts/index.ts'
 import { badge, freeText, message, table, time } from '../kit/parts.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
-import { reportOf } from '../../cases/index.ts'
 import type { DeskFrame } from './request.ts'
 import { deskTexts } from './texts.ts'
 import { runbookLink } from './things.ts'

@@ -63,7 +63,7 @@ export function hitsPage(
 }
 
 /** Names who proposes what about a hit. Undefined: no one does. */
-export function proposalBadge(
+function proposalBadge(
   view: ConsoleView,
   { proposal, proposedBy }: Pick<DeskHit, 'proposal' | 'proposedBy' | 'source'>,
 ): Html | undefined {

@@ -157,7 +157,7 @@ function lackName(d: (typeof deskTexts)['en']['cases'], each: string): string {
 }
 
 /** The kind of a rule, without its explanation. */
-export function ruleKindText({ language }: ConsoleView, kind: string): string {
+function ruleKindText({ language }: ConsoleView, kind: string): string {
   const words: Readonly<Record<string, string>> = deskTexts[language].rules
   return (words[kind] ?? kind).split(':', 1)[0] ?? kind
 }

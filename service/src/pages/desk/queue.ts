@@ -17,7 +17,7 @@ import { type OwnedThing, partnerCell, runbookLink, thingTable } from './things.
 import { deskTexts } from './texts.ts'
 
 export const queueTabs = ['all', 'mine', 'unowned'] as const
-export type QueueTab = (typeof queueTabs)[number]
+type QueueTab = (typeof queueTabs)[number]
 
 /** The part of the page besides cases. A text: it is not known. */
 export type WaitingShown = readonly OwnedThing[] | Extract<WaitingLook, string>
@@ -105,7 +105,7 @@ function filterPart(view: ConsoleView, { tab, kind, mine, counts }: QueueShown):
 }
 
 /** Cases of a kind are counted to this number. */
-export const countedMax = 1000
+const countedMax = 1000
 const countText = (view: ConsoleView, count: number): string =>
   count > countedMax ? fill(deskTexts[view.language].filters.thousands, { count: String(countedMax) }) : String(count)
 

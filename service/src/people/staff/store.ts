@@ -436,7 +436,7 @@ export const keptAssignments: KeptTable = {
 
 // All SQL of who decides which kind. A kind that was never changed has no row.
 
-export type DecidersRow = {
+type DecidersRow = {
   readonly kind: DecidedKind
   readonly roles: readonly StaffRole[]
   readonly setBy: string

@@ -37,9 +37,7 @@ export const screening: Words<typeof en> = {
     hitsText:
       'Namen, die einem Eintrag einer Sanktionsliste oder einer politisch exponierten Person ähneln, und Länder mit einer Regel, die ältesten zuerst. Über einen Treffer mit hohem Wert entscheiden zwei Personen.',
     none: 'Kein Treffer ist offen',
-    noneText:
-      'Ein Kunde, Eigentümer oder Empfänger, dessen Name einem gelisteten ähnelt, erscheint hier. Dieselbe Liste als Befehl:',
-    hitsCall: 'Befehl, der die Treffer auflistet',
+    noneText: 'Ein Kunde, Eigentümer oder Empfänger, dessen Name einem gelisteten ähnelt, erscheint hier.',
     hit: 'Treffer: {name}',
     name: 'Name',
     listedName: 'Gelisteter Name',
@@ -72,7 +70,6 @@ export const screening: Words<typeof en> = {
     noteWrong: 'Eine Begründung mit 1 bis 500 Zeichen ist nötig.',
     outcomeWrong: 'Wählen Sie ein Ergebnis.',
     ended: 'Der Treffer ist beendet: Ein neuer Vergleich hat ihn ersetzt.',
-    readOnly: 'Ihre Rolle liest Treffer. Entscheiden können Compliance und Administration.',
     history: 'Entscheidungen',
     when: 'Wann',
     who: 'Wer',

@@ -34,9 +34,7 @@ export const screening = {
     hitsText:
       'Names that resemble an entry of a sanctions list or of politically exposed persons, and countries with a rule, oldest first. A hit of a high score is decided by two persons.',
     none: 'No hit is open',
-    noneText:
-      'A customer, owner or beneficiary whose name resembles a listed one appears here. The same list by command:',
-    hitsCall: 'Command that lists the hits',
+    noneText: 'A customer, owner or beneficiary whose name resembles a listed one appears here.',
     hit: 'Hit: {name}',
     name: 'Name',
     listedName: 'Listed name',
@@ -67,7 +65,6 @@ export const screening = {
     noteWrong: 'A note of 1 to 500 characters is required.',
     outcomeWrong: 'Choose an outcome.',
     ended: 'The hit has ended: a new comparison has replaced it.',
-    readOnly: 'Your role reads hits. Deciding them needs the role compliance or admin.',
     history: 'Decisions',
     when: 'When',
     who: 'Who',
@@ -98,7 +95,7 @@ export const screening = {
     sum: 'Together:',
     more: 'More payments wait than are shown.',
     earlier: 'Earlier decisions about the same pair',
-    noEarlier: 'Nobody has decided about this party, or another one of this name, and this entry before.',
+    noEarlier: 'No one has decided about this party, or another one of this name, and this entry before.',
     about: 'About',
     sameSubject: 'this party',
     otherSubject: 'another party: {name}',
