@@ -205,7 +205,10 @@ suite('the numbers of decisions', () => {
     const empty = await useModules({ now })
     const read = await empty.numbers.read(99)
     assert.equal(read.months.length, 24)
-    assert.deepEqual([read.open, read.decided, read.times, read.lists, read.rules, read.findings], [[], [], [], [], [], []])
+    assert.deepEqual(
+      [read.open, read.decided, read.times, read.lists, read.rules, read.findings],
+      [[], [], [], [], [], []],
+    )
   })
 })
 
