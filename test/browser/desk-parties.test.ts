@@ -23,7 +23,7 @@ test(
     const { page, context, close } = await join('Sam', 'support')
     await page.getByRole('link', { name: 'Partners' }).click()
     await page.locator('tbody a').first().click()
-    await page.getByRole('heading', { name: 'Customers' }).waitFor()
+    await page.getByRole('heading', { name: 'Customers', exact: true }).waitFor()
     await checkForms(page)
     await page.getByLabel('Name, email address').fill('lamarr')
     await page.getByRole('button', { name: 'Search' }).click()

@@ -204,7 +204,7 @@ test('what does not fit a case is refused when it is proposed', async () => {
 })
 
 test('every action is one of the list, and a case without money is noted by one person', async () => {
-  assert.equal(caseActions.length, 10)
+  assert.equal(caseActions.length, 11)
   const id = newId()
   await report({
     kind: 'oddity',
@@ -216,7 +216,8 @@ test('every action is one of the list, and a case without money is noted by one 
   })
   const found = await caseOf(id)
   await assert.rejects(propose(found, 'fees'), /no money/)
-  await assert.rejects(propose(found, 'refuse'), /Only an alert of monitoring/)
+  for (const action of ['refuse', 'release'] as const)
+    await assert.rejects(propose(found, action), /Only an alert of monitoring/)
   assert.equal((await propose(found, 'note')).resolution, 'noted')
   assert.deepEqual(await historyOf(found), [[1, 'noted', 'Ada']])
 })

@@ -33,5 +33,5 @@ export { type CaseReport, type ReportedMoney, reportOf } from './report.ts'
 
 export { createReturns, type ReturnClaim, type Returns } from './returns.ts'
 export { type Cases, createCases, type NewCase } from './service.ts'
-export { type CaseRow, type OwnedBy, keptCases, returnsDue } from './store.ts'
+export { type CaseRow, type OpenCounts, type OwnedBy, keptCases, returnsDue } from './store.ts'
 export type { AgeTimes, CountedPeriod, DecidingTime, OpenCount } from './store-numbers.ts'

@@ -28,10 +28,10 @@ export type CaseReport = {
   readonly transactionHash?: string
   readonly details?: string
   readonly money?: ReportedMoney
-  /** Where the bank booked another amount: what a deposit expects, and what a payout instructed. */
+  /** The amount that a deposit expects or a payout instructed, if the bank booked another one. */
   readonly expected?: ReportedMoney
   readonly instructed?: ReportedMoney
-  /** Of an alert: its rule, and the pattern that it has found. */
+  /** The rule of an alert, and the pattern that it has found. */
   readonly rule?: { readonly id: string; readonly version: number; readonly name: string; readonly kind: string }
   readonly customerId?: string
   readonly reference?: string
@@ -39,7 +39,7 @@ export type CaseReport = {
   readonly sum?: string
   readonly currency?: string
   readonly references?: readonly string[]
-  /** Of a difference of reconciliation or of safeguarding. */
+  /** The sides of a difference of reconciliation or safeguarding. */
   readonly day?: string
   readonly bank?: string
   readonly ledger?: string
@@ -48,7 +48,7 @@ export type CaseReport = {
   readonly requirement?: string
   readonly resource?: string | null
   readonly missingStatements?: readonly string[]
-  /** Of money that lacks data of its payer. */
+  /** The data that the payer of the money lacks. */
   readonly payer?: { readonly lacks: readonly string[]; readonly answerBy: string | null }
   /** The refunds of a payment that its bank has taken back, as they were then. */
   readonly refunds?: readonly { readonly payoutId: string }[]

@@ -70,7 +70,7 @@ export type Cases = {
     tx?: Tx,
     wanted?: store.Wanted,
   ) => Promise<readonly store.CaseRow[]>
-  /** The open cases of each kind that has any, counted up to a little more than a thousand. */
+  /** The number of open cases of each kind that has any. */
   readonly countsOpen: typeof store.countsOpen
   readonly byId: (tx: Tx, partnerId: string, id: string) => Promise<store.CaseRow | undefined>
   /** The resolution of each of these cases; null: it is open. */

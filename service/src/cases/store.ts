@@ -1,7 +1,7 @@
 /** All SQL of cases themselves. */
 import { type Currency, type Minor, nilId } from '../kernel/index.ts'
 import { acrossPartners, dueWork, type KeptTable, sql, type Sql, type Tx } from '../postgres/index.ts'
-import { type CaseKind, caseKinds, type Disposition, type Resolution } from './rules.ts'
+import type { CaseKind, Disposition, Resolution } from './rules.ts'
 
 export type CaseRow = {
   readonly partnerId: string
@@ -154,21 +154,25 @@ export async function resolutionsOf(
   return new Map(rows.map(({ id, resolution }) => [id, resolution]))
 }
 
-const countedMax = 1000
+const countedMax = 20_000
 
-/** Counts the open cases of each kind up to 1,001, by the index of the open cases of a kind. */
-export function countsOpen(tx: Tx): Promise<readonly { readonly kind: CaseKind; readonly count: number }[]> {
-  const ofKind = (kind: CaseKind) => sql`(select ${kind}::text as kind, count(*)::integer as count
-    from (select from cases.cases where resolved_at is null and kind = ${kind} limit ${countedMax} + 1) as counted)`
-  return tx.rows(
-    acrossPartners(
-      'counts the open cases of each kind for the queue, by an index',
-      sql`/* cases.countsOpen */ select kind, count from (${joined(caseKinds.map(ofKind))}) as counts where count > 0`,
-    ),
-  )
+/** The open cases of each kind that has any. `isWhole`: false if there are more cases than were counted. */
+export type OpenCounts = {
+  readonly counts: readonly { readonly kind: CaseKind; readonly count: number }[]
+  readonly isWhole: boolean
 }
 
-const joined = (queries: readonly Sql[]): Sql => queries.reduce((all, next) => sql`${all} union all ${next}`)
+/** Counts at most 20,000 open cases by kind, by the index of the open cases of a kind. */
+export async function countsOpen(tx: Tx): Promise<OpenCounts> {
+  const counts = await tx.rows<OpenCounts['counts'][number]>(
+    acrossPartners(
+      'counts the open cases of each kind for the queue, by an index',
+      sql`/* cases.countsOpen */ select kind, count(*)::integer as count
+        from (select kind from cases.cases where resolved_at is null limit ${countedMax}) as counted group by kind`,
+    ),
+  )
+  return { counts, isWhole: counts.reduce((sum, { count }) => sum + count, 0) < countedMax }
+}
 
 const ofKinds = (kinds: readonly CaseKind[] | undefined) =>
   kinds === undefined ? sql`true` : sql`kind = any(${[...kinds]}::text[])`

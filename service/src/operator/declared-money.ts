@@ -84,7 +84,7 @@ export const moneyDeclarations = {
       byKind: true,
       examples: [
         '--partner ID --id ID --action match --payout ID --note "Paid late" --staff NAME',
-        '--partner ID --id ID --action refuse --disposition fraud --note "Reported by the payee"',
+        '--partner ID --id ID --action refuse --disposition fraud --note "Reported by the payee" --staff NAME',
       ],
     },
   ),

@@ -105,7 +105,7 @@ export const peopleDeclarations = {
       roles: maybe(choices('The roles besides admin. Default: none.', 'support', 'compliance', 'finance')),
       staff,
     },
-    { second: 'always', examples: ['--kind payee_mismatch --roles finance,compliance'] },
+    { second: 'always', examples: ['--kind payee_mismatch --roles finance,compliance --staff NAME'] },
   ),
   'staff end-sessions': changes('admin', 'End the sessions and commands of a person, who signs in again.', person, {
     cuts: (given) => `ends every session and token of ${given.id} at once`,

@@ -262,11 +262,24 @@ async function* alertsOf({ service: { monitoring, cases }, db }: Context, partne
       const rule = rules.get(`${ruleId} ${version}`)
       const { severity = 'medium', when = 'after' } = ownJson<Partial<Settings>>(rule?.settings ?? '{}')
       const decision = await cases.byId(db, partnerId, id)
-      const { resolution = null, resolvedBy = null, resolvedAt = null, note = null, disposition = null } = decision ?? {}
+      const {
+        resolution = null,
+        resolvedBy = null,
+        resolvedAt = null,
+        note = null,
+        disposition = null,
+      } = decision ?? {}
       yield {
         ...{ id, openedAt, rule: ruleId, name: rule?.name ?? '', version, kind: rule?.kind ?? '', severity, when },
         subject: subjectId === partnerId ? 'partner' : subjectId,
-        ...{ transactions: Number(transactions), state: resolution ?? 'open', resolvedBy, resolvedAt, note, disposition },
+        ...{
+          transactions: Number(transactions),
+          state: resolution ?? 'open',
+          resolvedBy,
+          resolvedAt,
+          note,
+          disposition,
+        },
       }
     }
     if (page.length < alertsPerPage) return

@@ -257,7 +257,7 @@ const queueRoute = (frame: DeskFrame, look = createWaiting(frame)): PublicRoute 
     )
     const body = queuePage(view, {
       ...{ cases: shown, tab, kind, mine, waiting, names, now: clock.now() },
-      counts: await cases.countsOpen(db),
+      open: await cases.countsOpen(db),
       next: last && query({ at: last.openedAt.toISOString(), after: last.id }),
       first: after && query({}),
     })

@@ -267,10 +267,14 @@ function queuePages(view: ConsoleView, text: string, cases: Cases): readonly (re
   const waiting = thingsOf(text)
   const names = new Map([[text, text]])
   const counts = caseKinds.map((kind, nth) => ({ kind, count: nth * 100 }))
-  const shown = { cases: [], tab: 'all', kind: undefined, mine: false, waiting: [], names, now: at, counts } as const
+  const open = { counts, isWhole: true }
+  const shown = { cases: [], tab: 'all', kind: undefined, mine: false, waiting: [], names, now: at, open } as const
   return [
     ['queue', queuePage(view, { ...shown, cases, waiting, next: text, first: text })],
-    ['queue of a kind', queuePage(view, { ...shown, kind: 'doubled', mine: true, counts: [] })],
+    [
+      'queue of a kind',
+      queuePage(view, { ...shown, kind: 'doubled', mine: true, open: { counts: [], isWhole: false } }),
+    ],
     ...queueTabs.map((tab) => [`empty queue ${tab}`, queuePage(view, { ...shown, tab })] as const),
     ...(['late', 'failed'] as const).map((each) => [each, queuePage(view, { ...shown, waiting: each })] as const),
   ]

@@ -115,9 +115,8 @@ function given(view: ConsoleView, text: string, isFull: boolean) {
   const acts = isFull ? html`<p>${text}</p>` : undefined
   const some = <T>(all: readonly T[]): readonly T[] => (isFull ? all : [])
   const [partnerId, partnerName] = ['partner-1', text]
-  const review = {
-    ...{ partnerId, customerId: text, risk: 'high', reviewedBy: text, reviewedAt: at, dueOn: '2026-11-24' },
-  } as const
+  const reviewed = { reviewedBy: text, reviewedAt: at, dueOn: '2026-11-24' }
+  const review = { partnerId, customerId: text, risk: 'high', ...reviewed } as const
   const { payments, hits, limits, notes } = rows
   const shared = { partnerId, partnerName, acts, said: acts, payments, hits, limits, notes }
   return { ...rows, view, acts, some, partnerId, partnerName, review, shared }

@@ -1,6 +1,6 @@
 /** The queue: what needs a person. Cases in words with their age, owner, proposal and runbook, and what else waits. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { type CaseAction, type CaseKind, type CaseRow, caseKinds } from '../../cases/index.ts'
+import { type CaseAction, type CaseKind, type CaseRow, caseKinds, type OpenCounts } from '../../cases/index.ts'
 import { after, amountText, dayMs, secondMs } from '../../kernel/index.ts'
 import type { WaitingThing } from '../../people/staff/index.ts'
 import { badge, empty, freeText, money, table, time } from '../kit/parts.ts'
@@ -36,7 +36,7 @@ type QueueShown = {
   readonly kind: CaseKind | undefined
   /** Only what the person may decide. */
   readonly mine: boolean
-  readonly counts: readonly { readonly kind: CaseKind; readonly count: number }[]
+  readonly open: OpenCounts
   readonly waiting: WaitingShown
   /** Names of the partners of cases and things, by their ids. */
   readonly names: ReadonlyMap<string, string>
@@ -83,13 +83,13 @@ export function queuePage(view: ConsoleView, shown: QueueShown): string {
 }
 
 /** Kinds with their counts, and the kinds that the person may decide. */
-function filterPart(view: ConsoleView, { tab, kind, mine, counts }: QueueShown): Html {
+function filterPart(view: ConsoleView, { tab, kind, mine, open }: QueueShown): Html {
   const f = deskTexts[view.language].filters
-  const known = new Map(counts.map((each) => [each.kind, each.count]))
+  const known = new Map(open.counts.map((each) => [each.kind, String(each.count)]))
   const options = caseKinds.flatMap((each) => {
-    const count = known.get(each)
-    if (count === undefined && each !== kind) return []
-    return [[each, `${kindName(view, each)} (${countText(view, count ?? 0)})`] as const]
+    const count = known.get(each) ?? '0'
+    if (open.isWhole && count === '0' && each !== kind) return []
+    return [[each, `${kindName(view, each)} (${open.isWhole ? count : fill(f.atLeast, { count })})`] as const]
   })
   return filters(view, {
     path: `${view.root}queue`,
@@ -103,11 +103,6 @@ function filterPart(view: ConsoleView, { tab, kind, mine, counts }: QueueShown):
     active: kind !== undefined || mine,
   })
 }
-
-/** Cases of a kind are counted to this number. */
-const countedMax = 1000
-const countText = (view: ConsoleView, count: number): string =>
-  count > countedMax ? fill(deskTexts[view.language].filters.thousands, { count: String(countedMax) }) : String(count)
 
 /** Shows what waits, if anything does. A list that is not known is said: it must not look like an empty one. */
 function waitingPart(view: ConsoleView, waiting: WaitingShown, names: QueueShown['names']): Html | undefined {
