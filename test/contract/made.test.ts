@@ -8,7 +8,7 @@ import { useReceiver, useService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
 import { subjects } from '../support/requests.ts'
 import { accountWith, otherPartner } from '../support/service.ts'
-import { createBeneficiary, createCustomer, createWorld, listAll } from '../support/world.ts'
+import { createBeneficiary, createCustomer, createWorld } from '../support/world.ts'
 
 const service = await useService()
 const receiver = await useReceiver()
@@ -54,7 +54,10 @@ suite('what was made', () => {
   })
 
   for (const { id, operation, request } of makers)
-    for (const key of keyPlaceOf(operation) === 'header' ? [undefined, randomUUID()] : [undefined])
+    // An owner has one wallet of a token: a second request gets the first one.
+    for (const key of keyPlaceOf(operation) === 'header' && id !== 'createWallet'
+      ? [undefined, randomUUID()]
+      : [undefined])
       test(`names it, once, with its maker: ${operation.method} ${operation.path}${key ? ' with a key' : ''}`, async () => {
         const sent = { method: 'POST', ...request(world), headers: key ? { 'Idempotency-Key': key } : {} }
         const answer = await client.send(sent)
@@ -134,10 +137,15 @@ suite('filters', () => {
     assert.deepEqual(await records(`${by}&kind=Act&subject=${world.beneficiary}`), [])
     for (const query of [by, `${by}&kind=Act`, `${by}&action=createBeneficiary`, `kind=Act&action=createBeneficiary`]) {
       const whole = idsOf(await records(`${query}&limit=100`))
-      assert.deepEqual(
-        (await listAll(client, `/v1/audit?${query}&limit=3`)).map(({ id }) => id),
-        whole.length < 100 ? whole : (await listAll(client, `/v1/audit?${query}`)).map(({ id }) => id),
-      )
+      const seen: string[] = []
+      for (let cursor = ''; seen.length < 12;) {
+        const page = success(await client.get(`/v1/audit?${query}&limit=3${cursor}`))
+        seen.push(...listAt(page).map((each) => textAt(each, 'id')))
+        if (typeof page.nextCursor !== 'string') break
+        cursor = `&cursor=${encodeURIComponent(page.nextCursor)}`
+      }
+      assert.deepEqual(seen, whole.slice(0, seen.length))
+      assert.ok(seen.length >= Math.min(12, whole.length))
     }
   })
 

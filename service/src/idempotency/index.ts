@@ -63,6 +63,8 @@ type Created<K extends OperationId> = {
   readonly created: string
   /** Customer whose data the answer contains. The answer is erased with the customer. */
   readonly customerId?: string | null
+  /** False: it was there before, so that the request has made nothing. */
+  readonly isNew?: boolean
 }
 
 /** Content that is sealed under a key. */
@@ -172,7 +174,8 @@ export function createIdempotency(deps: {
       const { caller, idempotencyKey } = call
       const make = async (tx: Tx) => {
         const made = await work(call, tx)
-        audit.made(tx, { ...call, operation, ids: madeIn(operations[operation], made.body) })
+        const ids = made.isNew === false ? [] : madeIn(operations[operation], made.body)
+        audit.made(tx, { ...call, operation, ids })
         return made
       }
       // A thing and the record of who made it commit together, also without a key.

@@ -25,7 +25,7 @@ export function walletsRoutes(wallets: Wallets, idempotency: Idempotency): Handl
     createWallet: idempotency.handler('createWallet', async ({ caller, body }, tx) => {
       const made = await wallets.create(caller.partnerId, body, tx)
       const { id, customerId } = made.wallet
-      return { body: toWallet(made), created: `the wallet ${id}`, customerId }
+      return { body: toWallet(made), created: `the wallet ${id}`, customerId, isNew: made.isNew }
     }),
     listWallets: async ({ caller, query }) => pageOf(await wallets.list(caller.partnerId, query), toWallet),
     getWallet: async ({ caller, params }) => ({

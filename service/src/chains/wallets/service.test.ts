@@ -34,7 +34,7 @@ suite('wallets', async () => {
     const again = await service.wallets.create(partnerId, { customerId: customer.serviceId, currency: 'USDC' })
     const other = await service.wallets.create(partnerId, { customerId: customer.id, currency: 'EURC' })
     const own = await service.wallets.create(partnerId, { currency: 'USDC' })
-    assert.deepEqual(again, first)
+    assert.deepEqual([first.isNew, again], [true, { ...first, isNew: false }])
     assert.equal(new Set([first, other, own].map(({ address }) => address)).size, 3)
     assert.equal(addressProblem(first.address), undefined)
     assert.deepEqual([own.wallet.customerId, own.wallet.ownerId], [null, partnerId])

@@ -29,7 +29,11 @@ export type Wallets = {
    * The wallet of the customer, or of the partner itself, for a token: the existing one, or a new one. Refuses:
    * validation_failed (currency), not_found (/customerId), currency_not_supported (no chain carries it).
    */
-  readonly create: (partnerId: string, input: WalletCreate, tx?: Tx) => Promise<Received>
+  readonly create: (
+    partnerId: string,
+    input: WalletCreate,
+    tx?: Tx,
+  ) => Promise<Received & { /** False: the owner had it already. */ readonly isNew: boolean }>
   /** Newest first. Empty if the filter names an unknown customer. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: WalletList) => Promise<Page<Received>>
   /** Refuses: not_found. */
@@ -65,22 +69,22 @@ export function createWallets(deps: WalletsDeps): Wallets {
     create: async (partnerId, input, outerTx) => {
       const currency = readCurrency(input.currency)
       const network = networkFor(networks, chooseConnector, { partnerId, currency })
-      const wallet = await inTransaction(db, outerTx, async (tx) => {
+      const { wallet, isNew } = await inTransaction(db, outerTx, async (tx) => {
         const { customerId: ref } = input
         const customer = ref === undefined ? null : await customers.hold(tx, partnerId, ref, '/customerId')
         const customerId = customer?.id ?? null
         const ownerId = customerId ?? partnerId
         const existing = await store.byOwner(tx, partnerId, ownerId, currency)
-        if (existing !== undefined) return existing
+        if (existing !== undefined) return { wallet: existing, isNew: false }
         if (customerId !== null)
           await customers.requireCapability(tx, partnerId, customerId, 'OpenAccount', {
             pointer: '/customerId',
             currency,
           })
-        return make(tx, partnerId, { ownerId, customerId, currency, network })
+        return { wallet: await make(tx, partnerId, { ownerId, customerId, currency, network }), isNew: true }
       })
       const [made] = await withReceived(deps, partnerId, [wallet])
-      return present(made, `no received sum for wallet ${wallet.id}`)
+      return { ...present(made, `no received sum for wallet ${wallet.id}`), isNew }
     },
     list: async (partnerId, { customerId: ref, ...query }) => {
       const request = cursors.read(listName(partnerId), query)
