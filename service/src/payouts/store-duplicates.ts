@@ -105,7 +105,8 @@ export async function putNote(tx: Tx, row: NoteRow): Promise<void> {
       written_by_name = excluded.written_by_name, updated_at = excluded.updated_at`)
 }
 
-export function noteOf(tx: Tx, partnerId: string, payoutId: string): Promise<NoteRow | undefined> {
-  return tx.row<NoteRow>(sql`/* payouts.noteOf */
-    select ${namesOf(noteColumns)} from payouts.notes where partner_id = ${partnerId} and payout_id = ${payoutId}`)
+/** The notes of these payouts, in no order. */
+export function notesOf(tx: Tx, partnerId: string, payoutIds: readonly string[]): Promise<readonly NoteRow[]> {
+  return tx.rows<NoteRow>(sql`/* payouts.notesOf */
+    select ${namesOf(noteColumns)} from payouts.notes where partner_id = ${partnerId} and payout_id = any(${[...payoutIds]}::uuid[])`)
 }

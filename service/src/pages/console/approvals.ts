@@ -1,6 +1,5 @@
 /** The approval of a payout or a bulk: what the person signs, the page, and the forms that approve and reject. */
 import {
-  type Caller,
   notFound,
   type PublicAnswer,
   type PublicRequest,
