@@ -600,7 +600,7 @@ export type FiatPayoutPreview = {
     readonly rule: string
     /** `passed`, `failed`, or `warning`: the payout would be accepted, and a person should look. `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
     readonly verdict: 'passed' | 'warning' | 'failed' | 'notApplicable'
-    /** The problem code of the refusal. Of the rules `reach` and `payeeCheck` the `errorKey` that the payout would fail with. Only if the rule failed. */
+    /** The problem code of the refusal. Of the rules `reach` and `payeeCheck` the `errorKey` that the payout would fail with. Only if the rule failed or is a warning. */
     readonly code?: string
     /** Explanation for people. The text may change. Of `requirements` that passed: what the payee will need from a later day on. */
     readonly detail?: string
@@ -704,7 +704,7 @@ export type FxPayoutPreview = {
     readonly rule: string
     /** `passed`, `failed`, or `warning`: the payout would be accepted, and a person should look. `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
     readonly verdict: 'passed' | 'warning' | 'failed' | 'notApplicable'
-    /** The problem code of the refusal. Of the rules `reach` and `payeeCheck` the `errorKey` that the payout would fail with. Only if the rule failed. */
+    /** The problem code of the refusal. Of the rules `reach` and `payeeCheck` the `errorKey` that the payout would fail with. Only if the rule failed or is a warning. */
     readonly code?: string
     /** Explanation for people. The text may change. Of `requirements` that passed: what the payee will need from a later day on. */
     readonly detail?: string

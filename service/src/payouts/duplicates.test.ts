@@ -54,7 +54,7 @@ suite('earlier payouts', async () => {
 
   type Case = {
     readonly holds: string
-    /** Of the earlier payout, which is paid with `INV-7` unless it says otherwise. */
+    /** Fields of the earlier payout, which is paid with `INV-7` unless it says otherwise. */
     readonly earlier?: { readonly reference?: string | null; readonly status?: string; readonly amount?: string }
     readonly daysLater?: number
     readonly asked?: Partial<DuplicateCandidate>

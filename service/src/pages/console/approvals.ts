@@ -1,11 +1,5 @@
 /** The approval of a payout or a bulk: what the person signs, the page, and the forms that approve and reject. */
-import {
-  notFound,
-  type PublicAnswer,
-  type PublicRequest,
-  type PublicRoute,
-  Refusal,
-} from '../../kernel/api/index.ts'
+import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { amountText, isUuid } from '../../kernel/index.ts'
 import { type BeyondMaximum, readReference } from '../../payouts/controls/index.ts'
 import type { GivenConfirmation } from '../../people/sign-in/index.ts'
@@ -205,7 +199,7 @@ const payoutSubject = ({ operate, approvals }: Frame): Subject => ({
     operate('rejectPayout', { ...call, params: { id }, body: { reason: form('reason').trim() } }),
 })
 
-/** What a colleague noted, and what the payout may repeat, for a person who may read payouts. */
+/** Reads the note and the payouts that this one may repeat, for a person who may read payouts. */
 async function readAbout(operate: Frame['operate'], call: Call, id: string) {
   if (!call.caller.permissions.includes('payouts:read')) return { earlier: [], note: undefined }
   const [{ data: earlier }, { note }] = await Promise.all([
