@@ -135,7 +135,7 @@ export const EarlierPayout = closed({
 export const EarlierPayouts = closed({
   data: described(
     Type.Array(EarlierPayout),
-    'At most 10: those with the same reference first, then the newest. Empty: it repeats none.',
+    'Payouts that it may repeat, at most 10: those with the same reference first, then the newest.',
   ),
 })
 

@@ -4296,7 +4296,7 @@ export type OperationResults = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
-    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
     readonly onDuplicate: 'Allow' | 'Refuse'
     /** Text for your colleagues. Absent without one. */
     readonly note?: string
@@ -4352,7 +4352,7 @@ export type OperationResults = {
       readonly currency: string
       /** Text that the beneficiary reads. Absent without one. */
       readonly reference?: string
-      /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+      /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
       readonly onDuplicate: 'Allow' | 'Refuse'
       /** Text for your colleagues. Absent without one. */
       readonly note?: string
@@ -4411,7 +4411,7 @@ export type OperationResults = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
-    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
     readonly onDuplicate: 'Allow' | 'Refuse'
     /** Text for your colleagues. Absent without one. */
     readonly note?: string
@@ -4465,7 +4465,7 @@ export type OperationResults = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
-    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
     readonly onDuplicate: 'Allow' | 'Refuse'
     /** Text for your colleagues. Absent without one. */
     readonly note?: string
@@ -4519,7 +4519,7 @@ export type OperationResults = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
-    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
     readonly onDuplicate: 'Allow' | 'Refuse'
     /** Text for your colleagues. Absent without one. */
     readonly note?: string
@@ -4573,7 +4573,7 @@ export type OperationResults = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
-    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
     readonly onDuplicate: 'Allow' | 'Refuse'
     /** Text for your colleagues. Absent without one. */
     readonly note?: string
@@ -7756,9 +7756,9 @@ export type Namespaces = {
     /**
      * List payouts that a payout may repeat.
      *
-     * Returns earlier payouts of the same amount to the same account: with the same reference within a year before
-     * it, or made within some days before it, which the operator sets. Payouts that failed, were cancelled or came
-     * back do not count, and neither do those of the same standing order.
+     * Returns earlier payouts of the same amount to the same account. They have the same reference and were made
+     * within a year before it, or were made within some days before it, which the operator sets. Payouts that
+     * failed, were cancelled or came back do not count, and neither do those of the same standing order.
      *
      * `GET /v1/payouts/{id}/duplicates`, permission `payouts:read`.
      * Problem codes: not_found.
@@ -8260,7 +8260,7 @@ export type Namespaces = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
-    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
     readonly onDuplicate: 'Allow' | 'Refuse'
     /** Text for your colleagues. Absent without one. */
     readonly note?: string
@@ -8324,7 +8324,7 @@ export type Namespaces = {
       readonly currency: string
       /** Text that the beneficiary reads. Absent without one. */
       readonly reference?: string
-      /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+      /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
       readonly onDuplicate: 'Allow' | 'Refuse'
       /** Text for your colleagues. Absent without one. */
       readonly note?: string
@@ -8386,7 +8386,7 @@ export type Namespaces = {
       readonly currency: string
       /** Text that the beneficiary reads. Absent without one. */
       readonly reference?: string
-      /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+      /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
       readonly onDuplicate: 'Allow' | 'Refuse'
       /** Text for your colleagues. Absent without one. */
       readonly note?: string
@@ -8453,7 +8453,7 @@ export type Namespaces = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
-    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
     readonly onDuplicate: 'Allow' | 'Refuse'
     /** Text for your colleagues. Absent without one. */
     readonly note?: string
@@ -8516,7 +8516,7 @@ export type Namespaces = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
-    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
     readonly onDuplicate: 'Allow' | 'Refuse'
     /** Text for your colleagues. Absent without one. */
     readonly note?: string
@@ -8580,7 +8580,7 @@ export type Namespaces = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
-    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
     readonly onDuplicate: 'Allow' | 'Refuse'
     /** Text for your colleagues. Absent without one. */
     readonly note?: string
@@ -8643,7 +8643,7 @@ export type Namespaces = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
-    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
     readonly onDuplicate: 'Allow' | 'Refuse'
     /** Text for your colleagues. Absent without one. */
     readonly note?: string
