@@ -141,7 +141,7 @@ export const EarlierPayouts = closed({
 
 export const noteCharsMax = 500
 const Note = singleLine(noteCharsMax, { examples: ['Anna has checked the invoice by phone.'] })
-/** What a colleague should know of a payout. */
+/** A text for colleagues about a payout. */
 export const PayoutNoteUpdate = closed({
   note: described(
     optional(Note),

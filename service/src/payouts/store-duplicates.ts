@@ -7,7 +7,7 @@ export type RepeatedPayment = {
   readonly position: number
   /** Only payouts before it. Null: all. */
   readonly beforeId: string | null
-  /** As the index has it, in lower case. */
+  /** The account in lower case, as the index has it. */
   readonly account: string
   readonly amount: Minor
   readonly currency: Currency
