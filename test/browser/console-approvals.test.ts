@@ -83,7 +83,7 @@ test(
     const before = await cookieOf(bob.context)
     await bob.page.getByRole('button', { name: 'Approve 1,234.50 EUR' }).click()
     await bob.page.waitForURL(`${site}/console/payouts/${id}?done=approved`)
-    assert.match(await main(bob.page), /You have approved the payout\. It goes to the bank now/)
+    assert.match(await bob.page.locator('main').innerText(), /You have approved the payout\. It goes to the bank now/)
     const after = await cookieOf(bob.context)
     assert.notEqual(after, before, 'a copied cookie ends')
     const old = await fetch(new URL('/console/sessions', service.baseUrl), {
