@@ -82,7 +82,8 @@ test(
     await check(bob.page)
     const before = await cookieOf(bob.context)
     await bob.page.getByRole('button', { name: 'Approve 1,234.50 EUR' }).click()
-    await bob.page.waitForURL(`${site}/console/payouts/${id}`)
+    await bob.page.waitForURL(`${site}/console/payouts/${id}?done=approved`)
+    assert.match(await bob.page.locator('main').innerText(), /You have approved the payout\. It goes to the bank now/)
     const after = await cookieOf(bob.context)
     assert.notEqual(after, before, 'a copied cookie ends')
     const old = await fetch(new URL('/console/sessions', service.baseUrl), {
@@ -168,7 +169,7 @@ test(
     assert.equal((await api.post(`/v1/payouts/${first.id}/approve`)).status, 403)
     assert.ok(await waiting())
     const both = await Promise.all([1, 2, 3].map(() => post(first.id, 'approve', fields, byBob)))
-    const [done, ...more] = both.filter(({ headers }) => headers.get('location') === `../${first.id}`)
+    const [done, ...more] = both.filter(({ headers }) => headers.get('location') === `../${first.id}?done=approved`)
     assert.ok(done && more.length === 0, 'one of three at once')
     assert.equal((await read(first.id)).status === 'PendingApproval', false)
     assert.equal((await post(first.id, 'approve', fields, sessionOf(done))).status, 409, 'again')

@@ -135,13 +135,13 @@ export const EarlierPayout = closed({
 export const EarlierPayouts = closed({
   data: described(
     Type.Array(EarlierPayout),
-    'At most 10: those with the same reference first, then the newest. Empty: it repeats none.',
+    'Payouts that it may repeat, at most 10: those with the same reference first, then the newest.',
   ),
 })
 
 export const noteCharsMax = 500
 const Note = singleLine(noteCharsMax, { examples: ['Anna has checked the invoice by phone.'] })
-/** What a colleague should know of a payout. */
+/** A text for colleagues about a payout. */
 export const PayoutNoteUpdate = closed({
   note: described(
     optional(Note),

@@ -116,7 +116,7 @@ export const StandingOrder = closed({
   reference: described(optional(Reference), 'Text that the beneficiary reads. Absent without one.'),
   onDuplicate: described(
     oneOf(duplicateRules),
-    'What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not.',
+    'Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not.',
   ),
   note: described(optional(Type.String()), 'Text for your colleagues. Absent without one.'),
   schedule: described(Schedule, 'When the payouts are made.'),

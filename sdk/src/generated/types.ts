@@ -4855,7 +4855,7 @@ export type OperationResults = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
-    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
     readonly onDuplicate: 'Allow' | 'Refuse'
     /** Text for your colleagues. Absent without one. */
     readonly note?: string
@@ -4911,7 +4911,7 @@ export type OperationResults = {
       readonly currency: string
       /** Text that the beneficiary reads. Absent without one. */
       readonly reference?: string
-      /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+      /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
       readonly onDuplicate: 'Allow' | 'Refuse'
       /** Text for your colleagues. Absent without one. */
       readonly note?: string
@@ -4970,7 +4970,7 @@ export type OperationResults = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
-    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
     readonly onDuplicate: 'Allow' | 'Refuse'
     /** Text for your colleagues. Absent without one. */
     readonly note?: string
@@ -5024,7 +5024,7 @@ export type OperationResults = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
-    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
     readonly onDuplicate: 'Allow' | 'Refuse'
     /** Text for your colleagues. Absent without one. */
     readonly note?: string
@@ -5078,7 +5078,7 @@ export type OperationResults = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
-    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
     readonly onDuplicate: 'Allow' | 'Refuse'
     /** Text for your colleagues. Absent without one. */
     readonly note?: string
@@ -5132,7 +5132,7 @@ export type OperationResults = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
-    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
     readonly onDuplicate: 'Allow' | 'Refuse'
     /** Text for your colleagues. Absent without one. */
     readonly note?: string
@@ -8944,9 +8944,9 @@ export type Namespaces = {
     /**
      * List payouts that a payout may repeat.
      *
-     * Returns earlier payouts of the same amount to the same account: with the same reference within a year before
-     * it, or made within some days before it, which the operator sets. Payouts that failed, were cancelled or came
-     * back do not count, and neither do those of the same standing order.
+     * Returns earlier payouts of the same amount to the same account. They have the same reference and were made
+     * within a year before it, or were made within some days before it, which the operator sets. Payouts that
+     * failed, were cancelled or came back do not count, and neither do those of the same standing order.
      *
      * `GET /v1/payouts/{id}/duplicates`, permission `payouts:read`.
      * Problem codes: not_found.
@@ -9454,7 +9454,7 @@ export type Namespaces = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
-    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
     readonly onDuplicate: 'Allow' | 'Refuse'
     /** Text for your colleagues. Absent without one. */
     readonly note?: string
@@ -9518,7 +9518,7 @@ export type Namespaces = {
       readonly currency: string
       /** Text that the beneficiary reads. Absent without one. */
       readonly reference?: string
-      /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+      /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
       readonly onDuplicate: 'Allow' | 'Refuse'
       /** Text for your colleagues. Absent without one. */
       readonly note?: string
@@ -9580,7 +9580,7 @@ export type Namespaces = {
       readonly currency: string
       /** Text that the beneficiary reads. Absent without one. */
       readonly reference?: string
-      /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+      /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
       readonly onDuplicate: 'Allow' | 'Refuse'
       /** Text for your colleagues. Absent without one. */
       readonly note?: string
@@ -9647,7 +9647,7 @@ export type Namespaces = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
-    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
     readonly onDuplicate: 'Allow' | 'Refuse'
     /** Text for your colleagues. Absent without one. */
     readonly note?: string
@@ -9710,7 +9710,7 @@ export type Namespaces = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
-    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
     readonly onDuplicate: 'Allow' | 'Refuse'
     /** Text for your colleagues. Absent without one. */
     readonly note?: string
@@ -9774,7 +9774,7 @@ export type Namespaces = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
-    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
     readonly onDuplicate: 'Allow' | 'Refuse'
     /** Text for your colleagues. Absent without one. */
     readonly note?: string
@@ -9837,7 +9837,7 @@ export type Namespaces = {
     readonly currency: string
     /** Text that the beneficiary reads. Absent without one. */
     readonly reference?: string
-    /** What happens to a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
+    /** Rule for a payout that may repeat one outside the order: `Allow` makes it, `Refuse` does not. */
     readonly onDuplicate: 'Allow' | 'Refuse'
     /** Text for your colleagues. Absent without one. */
     readonly note?: string

@@ -55,7 +55,7 @@ type Deps = {
   readonly customers: Customers
   readonly deposits: Pick<Deposits, 'byReferences' | 'eraseFields'>
   readonly fx: Pick<Fx, 'deleteOpenQuotesOf' | 'quotesOf'>
-  readonly payouts: Pick<Payouts, 'decisionsOf' | 'list'>
+  readonly payouts: Pick<Payouts, 'decisionsOf' | 'list' | 'notes'>
   readonly idempotency: Idempotency
   readonly identityChecks: Pick<IdentityChecks, 'list'>
   readonly ledger: Ledger
@@ -144,7 +144,11 @@ const payments = ({ db, checkout, deposits, fx, payouts, transactions }: Deps): 
   async function* (partnerId, { id: customerId }) {
     for await (const page of pagesOfList((query) => payouts.list(partnerId, { ...query, customerId }))) {
       const decisions = await payouts.decisionsOf(partnerId, page)
-      yield page.map((payout) => ({ type: 'payout', data: toPayoutRecord(payout, decisions.get(payout.id)) }))
+      const notes = await payouts.notes(partnerId, page)
+      yield page.map((payout) => ({
+        type: 'payout',
+        data: { ...toPayoutRecord(payout, decisions.get(payout.id)), ...given({ note: notes.get(payout.id) ?? null }) },
+      }))
     }
   },
   (partnerId, { id: customerId }) =>

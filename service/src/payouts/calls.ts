@@ -39,7 +39,7 @@ export type PayoutCall = {
   readonly ip: string
   /** `onDuplicate` is `Refuse`. Absent: a repetition is made. */
   readonly refusesDuplicates?: boolean
-  /** For colleagues. Absent: none. */
+  /** Text for colleagues. Absent: none. */
   readonly note?: string
   /** The bulk that the payout is in, its sum in the currency, and its sums in all. Undefined: it is in none. */
   readonly bulk?: {

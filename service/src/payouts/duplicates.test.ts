@@ -1,6 +1,7 @@
 /** Payments that may repeat earlier ones: which count, which do not, for how long, and how many are read. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { rawNumber } from '@partner-payments/wire'
 import { addPartner, balanceOf, ip, pay, type Service, type TestPartner } from '../../../test/support/composition.ts'
 import { useModules } from '../../../test/support/fixture.ts'
@@ -8,6 +9,7 @@ import { refusalOf, refused } from '../../../test/support/refusals.ts'
 import { Refusal } from '../kernel/api/index.ts'
 import { dayMs, newId, nilId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
+import type { PayoutCall } from './calls.ts'
 import { payoutsRoutes } from './routes.ts'
 import { erasePayouts } from './store.ts'
 import { comparable, createDuplicates, type DuplicateCandidate, repeatedAmong } from './duplicates.ts'
@@ -54,7 +56,7 @@ suite('earlier payouts', async () => {
 
   type Case = {
     readonly holds: string
-    /** Of the earlier payout, which is paid with `INV-7` unless it says otherwise. */
+    /** Fields of the earlier payout, which is paid with `INV-7` unless it says otherwise. */
     readonly earlier?: { readonly reference?: string | null; readonly status?: string; readonly amount?: string }
     readonly daysLater?: number
     readonly asked?: Partial<DuplicateCandidate>
@@ -234,6 +236,36 @@ suite('payouts that refuse to repeat another', async () => {
       assert.deepEqual(outcomes.toSorted(), ['made', ...Array.from({ length: 11 }, () => 'possible_duplicate')])
       assert.equal((await payoutsOf(partner)).length, 1)
     }
+  })
+
+  test('a second one waits for the end of a transaction that makes the first', async () => {
+    const partner = await addPartner(service, 100_00n)
+    const { caller, beneficiary } = partner
+    const callOf = (): PayoutCall => ({
+      ...{ caller, nonce: undefined, operation: 'createFiatPayout', idempotencyKey: newId(), requestFingerprint: '' },
+      ...{ amount: 10_00n, currency: 'EUR', reference: 'INV-7', ip, refusesDuplicates: true },
+      payee: { beneficiaryId: beneficiary.id },
+    })
+    const accept = (before: () => Promise<unknown>) => {
+      const { read, work } = service.payouts.acceptance()
+      const call = callOf()
+      return service.db.transaction(async (tx) => {
+        const [outcome] = await work(tx, [call], await read(tx, [call]), undefined)
+        await before()
+        return outcome instanceof Refusal ? outcome.code : 'made'
+      })
+    }
+    const [accepted, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const first = accept(async () => {
+      accepted.resolve()
+      await released.promise
+    })
+    await accepted.promise
+    const second = accept(() => Promise.resolve())
+    // Nothing shows that it waits, but that it does not end.
+    assert.equal(await Promise.race([second, sleep(300, 'waits')]), 'waits')
+    released.resolve()
+    assert.deepEqual(await Promise.all([first, second]), ['made', 'possible_duplicate'])
   })
 
   test('if the first of a batch cannot be paid, a second one is judged again', async () => {

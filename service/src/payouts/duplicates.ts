@@ -45,7 +45,7 @@ export type DuplicatesOf = (
 ) => Promise<readonly Duplicates[]>
 
 /** A person looks at some payments, not at hundreds. */
-export const earlierMax = 10
+const earlierMax = 10
 /** An invoice number is used again after a year or more: some companies begin with 1 every year. */
 const referenceDays = 365
 

@@ -2,7 +2,7 @@
  * Payouts: money out to a beneficiary, once per idempotency key. accept.ts accepts a payout, life.ts has its steps from there to its end,
  * lifecycle.ts is the table of its transitions.
  *
- * Tables: payouts.payouts, payouts.approvals. Invariants: one payout per (partner, operation, key), for ever. The transaction that
+ * Tables: payouts.payouts, payouts.approvals, payouts.notes, payouts.duplicate_turns. Invariants: one payout per (partner, operation, key), for ever. The transaction that
  * accepts a payout reserves its money and its fee, which are posted or released exactly once. `Pending -> Processing -> Sent -> Completed`, or
  * `Failed` or `Returned`; each move writes its events in the same transaction. The id of the
  * instruction at the bank is derived from the idempotency key, so that a repeated attempt is never a second payment.

@@ -37,7 +37,7 @@ import { createPreview, type Preview, verdictOf } from './preview.ts'
 import { fingerprintOf, fxFingerprintOf, instructionIdOf, isPayoutOperation, type PayoutStatus } from './rules.ts'
 import { feesOf, type PayoutSum, sumPayouts } from './store-sums.ts'
 import * as store from './store.ts'
-import { noteOf, type NoteRow, putNote } from './store-duplicates.ts'
+import { type NoteRow, notesOf, putNote } from './store-duplicates.ts'
 import type { Person } from './lifecycle.ts'
 import type { TransactionView, WithdrawalSearch } from '../transactions/index.ts'
 import { makeDue, stateOfPayout } from './store.ts'
@@ -90,6 +90,8 @@ export type Payouts = {
   readonly repeatedBy: (partnerId: string, idOrReference: string) => Promise<readonly EarlierPayout[]>
   /** The note about a payout for colleagues. Undefined: none was written. Refuses: not_found. */
   readonly note: (partnerId: string, idOrReference: string) => Promise<Note>
+  /** The notes about these payouts, by payout id. */
+  readonly notes: (partnerId: string, payouts: readonly store.PayoutRow[]) => Promise<ReadonlyMap<string, string>>
   /** Writes the note about a payout, or takes it away. Refuses: not_found. */
   readonly setNote: (caller: Caller, idOrReference: string, note: string | undefined) => Promise<Note>
   /** The payouts of a partner with these ids, in no order. */
@@ -249,10 +251,19 @@ const createRepeatedBy =
 
 type Note = { readonly payoutId: string; readonly row: NoteRow | undefined }
 
-const createNotes = ({ db, clock }: PayoutsDeps, get: Payouts['get']): Pick<Payouts, 'note' | 'setNote'> => ({
+const createNotes = ({ db, clock }: PayoutsDeps, get: Payouts['get']): Pick<Payouts, 'note' | 'notes' | 'setNote'> => ({
+  notes: async (partnerId, payouts) => {
+    const rows = await notesOf(
+      db,
+      partnerId,
+      payouts.map(({ id }) => id),
+    )
+    return new Map(rows.flatMap(({ payoutId, note }) => (note === null ? [] : [[payoutId, note] as const])))
+  },
   note: async (partnerId, idOrReference) => {
     const { id: payoutId } = await get(partnerId, idOrReference)
-    return { payoutId, row: await noteOf(db, partnerId, payoutId) }
+    const [row] = await notesOf(db, partnerId, [payoutId])
+    return { payoutId, row }
   },
   setNote: async ({ partnerId, serviceAccountId: writtenBy, name: writtenByName }, idOrReference, note) => {
     const { id: payoutId } = await get(partnerId, idOrReference)

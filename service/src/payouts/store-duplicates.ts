@@ -7,7 +7,7 @@ export type RepeatedPayment = {
   readonly position: number
   /** Only payouts before it. Null: all. */
   readonly beforeId: string | null
-  /** As the index has it, in lower case. */
+  /** The account in lower case, as the index has it. */
   readonly account: string
   readonly amount: Minor
   readonly currency: Currency
@@ -33,7 +33,8 @@ type Bounds = { readonly since: Date | null; readonly sinceByReference: Date; re
 
 /**
  * The payouts that each payment may repeat, by the index payouts_by_account: of the same account and amount, with a similar reference since
- * one time, and then the newest others since a later one. Ids follow the time, and bound what is read.
+ * one time, and then the newest others since a later one. Only that index has the order of `between`: with `=` PostgreSQL may take the primary key, and read
+ * every payout of the partner.
  */
 export async function earlierPayouts(
   tx: Tx,
@@ -56,8 +57,8 @@ export async function earlierPayouts(
         coalesce(lower(regexp_replace(remittance, '[^0-9A-Za-z]', '', 'g')) = given.reference_key, false) as is_similar
       from (select * from payouts.payouts as payout
         where payout.partner_id = ${partnerId} and lower(payout.creditor_account) = given.account
-          and payout.amount = given.amount and payout.id > ${firstIdOf(sinceByReference)}::uuid and (given.before_id is null or payout.id < given.before_id)
-        order by payout.id desc limit ${comparedMax}) as compared
+          and payout.amount between given.amount and given.amount and payout.id > ${firstIdOf(sinceByReference)}::uuid and (given.before_id is null or payout.id < given.before_id)
+        order by payout.amount desc, payout.id desc limit ${comparedMax}) as compared
       where currency = given.currency and status in ('Pending', 'PendingApproval', 'Processing', 'Sent', 'Completed')
         and not coalesce(operation = given.operation
           and (idempotency_key = given.key or starts_with(idempotency_key, given.order_keys)), false)
@@ -105,7 +106,8 @@ export async function putNote(tx: Tx, row: NoteRow): Promise<void> {
       written_by_name = excluded.written_by_name, updated_at = excluded.updated_at`)
 }
 
-export function noteOf(tx: Tx, partnerId: string, payoutId: string): Promise<NoteRow | undefined> {
-  return tx.row<NoteRow>(sql`/* payouts.noteOf */
-    select ${namesOf(noteColumns)} from payouts.notes where partner_id = ${partnerId} and payout_id = ${payoutId}`)
+/** The notes of these payouts, in no order. */
+export function notesOf(tx: Tx, partnerId: string, payoutIds: readonly string[]): Promise<readonly NoteRow[]> {
+  return tx.rows<NoteRow>(sql`/* payouts.notesOf */
+    select ${namesOf(noteColumns)} from payouts.notes where partner_id = ${partnerId} and payout_id = any(${[...payoutIds]}::uuid[])`)
 }

@@ -6,6 +6,7 @@ import { untilEnd } from '../../../test/support/fixture.ts'
 import { createLog, newId } from '../kernel/index.ts'
 import { createDatabase, type Sql, sql, toStatement, type Tx } from '../postgres/index.ts'
 import { sumPayouts } from './store-sums.ts'
+import { createDuplicates } from './duplicates.ts'
 import { listPayouts, type PayoutFilter } from './store.ts'
 
 const rows = 20_000
@@ -41,16 +42,22 @@ const none: PayoutFilter = {
 }
 const time = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second))
 
-/** How many rows the plan of the list reads and discards. */
-async function discardedRows(filter: Partial<PayoutFilter>, afterId: string | null): Promise<number> {
+/** The plan of the statement that a reader sends, and how many rows it reads and discards. */
+async function planOf(
+  read: (tx: Tx) => Promise<unknown>,
+): Promise<{ readonly plan: string; readonly discarded: number }> {
   const statements: Sql[] = []
   const tx = { ...db, rows: (statement: Sql) => (statements.push(statement), Promise.resolve([])) } as unknown as Tx
-  await listPayouts(tx, partnerId, { ...none, ...filter }, afterId, 26)
+  await read(tx)
   const { text, values } = toStatement(statements[0] ?? sql``)
   const plan = await db.pool.query<Record<'QUERY PLAN', string>>(`explain (analyze) ${text}`, [...values])
   const lines = plan.rows.map((row) => row['QUERY PLAN'])
-  return lines.reduce((sum, line) => sum + Number(/Rows Removed by \w+(?: \w+)?: (\d+)/.exec(line)?.[1] ?? 0), 0)
+  const removed = lines.map((line) => Number(/Rows Removed by \w+(?: \w+)?: (\d+)/.exec(line)?.[1] ?? 0))
+  return { plan: lines.join('\n'), discarded: removed.reduce((sum, count) => sum + count, 0) }
 }
+
+const discardedRows = async (filter: Partial<PayoutFilter>, afterId: string | null): Promise<number> =>
+  (await planOf((tx) => listPayouts(tx, partnerId, { ...none, ...filter }, afterId, 26))).discarded
 
 const references = async (filter: Partial<PayoutFilter>) =>
   (await listPayouts(db, partnerId, { ...none, ...filter }, null, 26)).map(({ reference }) => reference)
@@ -76,6 +83,17 @@ for (const filter of filters)
     for (const afterId of [null, '0198e000-0000-7000-8000-000000003000'])
       assert.ok((await discardedRows(filter, afterId)) < 200)
   })
+
+test('what a payment may repeat is read by account and amount, and of many equal payments the newest', async () => {
+  // Every row has this account and this amount.
+  const candidate = { account: '', amount: 100n, currency: 'EUR', reference: 'none has it' } as const
+  const ask = (amount: bigint) =>
+    planOf((tx) => createDuplicates(0)(tx, partnerId, [{ ...candidate, amount }], time(rows)))
+  const [other, equal] = [await ask(101n), await ask(100n)]
+  for (const { plan } of [other, equal]) assert.match(plan, /payouts_by_account/)
+  assert.equal(other.discarded, 0)
+  assert.ok(equal.discarded <= 1_000, String(equal.discarded))
+})
 
 test('each filter finds its payouts, newest first', async () => {
   assert.deepEqual(await references({ reference: { text: 'r7', endToEndId: 'e7' } }), ['r7'])

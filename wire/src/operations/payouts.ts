@@ -227,8 +227,8 @@ export const payoutsOperations = {
     source: 'extension',
     summary: 'List payouts that a payout may repeat',
     description:
-      'Returns earlier payouts of the same amount to the same account: with the same reference within a year before it, or made ' +
-      'within some days before it, which the operator sets. Payouts that failed, were cancelled or came back do not count, and ' +
+      'Returns earlier payouts of the same amount to the same account. They have the same reference and were made within a year ' +
+      'before it, or were made within some days before it, which the operator sets. Payouts that failed, were cancelled or came back do not count, and ' +
       'neither do those of the same standing order.',
     refusals: ['not_found'],
     example: { params: { id: resource('payout') } },

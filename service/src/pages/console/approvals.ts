@@ -1,12 +1,5 @@
 /** The approval of a payout or a bulk: what the person signs, the page, and the forms that approve and reject. */
-import {
-  type Caller,
-  notFound,
-  type PublicAnswer,
-  type PublicRequest,
-  type PublicRoute,
-  Refusal,
-} from '../../kernel/api/index.ts'
+import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { amountText, isUuid } from '../../kernel/index.ts'
 import { type BeyondMaximum, readReference } from '../../payouts/controls/index.ts'
 import type { GivenConfirmation } from '../../people/sign-in/index.ts'
@@ -206,7 +199,7 @@ const payoutSubject = ({ operate, approvals }: Frame): Subject => ({
     operate('rejectPayout', { ...call, params: { id }, body: { reason: form('reason').trim() } }),
 })
 
-/** What a colleague noted, and what the payout may repeat, for a person who may read payouts. */
+/** Reads the note and the payouts that this one may repeat, for a person who may read payouts. */
 async function readAbout(operate: Frame['operate'], call: Call, id: string) {
   if (!call.caller.permissions.includes('payouts:read')) return { earlier: [], note: undefined }
   const [{ data: earlier }, { note }] = await Promise.all([
@@ -288,6 +281,8 @@ export const approvalRoutes: Routes = (frame, _withPerson, withMoney) =>
 
 function routesOf({ signIn }: Frame, withMoney: WithPerson, subject: Subject): readonly PublicRoute[] {
   const { place } = subject
+  /** The page of a payout says what has happened. */
+  const doneAs = (decision: 'approved' | 'rejected') => (place === 'payouts' ? `?done=${decision}` : '')
   const show = async (request: PublicRequest, person: Person, errors?: Errors): Promise<PublicAnswer> => {
     const { caller, user, view } = person
     const id = idOf(request)
@@ -322,7 +317,7 @@ function routesOf({ signIn }: Frame, withMoney: WithPerson, subject: Subject): r
       return show(request, person, { form: subject.wordsOf(view).refused })
     await subject.approve({ caller: { ...caller, confirmation }, requestId, ip }, id, seen)
     const token = await signIn.rotate(caller.partnerId, session.id)
-    return seeOther(`../${id}?done=approved`, sessionCookieOf(token))
+    return seeOther(`../${id}${doneAs('approved')}`, sessionCookieOf(token))
   }
   const reject = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const { caller, view } = person
@@ -334,7 +329,7 @@ function routesOf({ signIn }: Frame, withMoney: WithPerson, subject: Subject): r
       if (!(error instanceof Refusal) || error.code !== 'validation_failed') throw error
       return show(request, person, { reason: subject.wordsOf(view).reasonWrong })
     }
-    return seeOther(`../${id}?done=rejected`)
+    return seeOther(`../${id}${doneAs('rejected')}`)
   }
   return [
     {

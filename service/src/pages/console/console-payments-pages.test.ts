@@ -197,7 +197,11 @@ function payoutPages(language: ConsoleLanguage, text: string): Named {
             payoutPreviewPage(view, {
               ...draft,
               ...{ accepted, isLater, needsApproval: accepted, rules: [duplicate, ...rules] },
-              ...{ problems: { again: text }, fee: '0.00', total: '12.50' },
+              ...{
+                problems: accepted || isLater ? { again: text } : ({} as Record<string, string>),
+                fee: '0.00',
+                total: '12.50',
+              },
               ...{ rail: text, cutOffAt: at, valueDate: at, arrivesOn: at },
             }),
           ] as const,

@@ -36,7 +36,7 @@ type PayoutDraft = {
   /** Text as the person typed it. */
   readonly amount: string
   readonly reference: string
-  /** For colleagues. Empty: none. */
+  /** Text for colleagues. Empty: none. */
   readonly note: string
   /** `YYYY-MM-DD`. Empty: now. */
   readonly payOn: string
@@ -103,7 +103,7 @@ type PayoutPreview = PayoutDraft & {
   readonly total: string
   readonly accepted: boolean
   readonly needsApproval: boolean
-  /** It is made on `payOn`, by the rules of that day. */
+  /** True if the payment is made on `payOn`, by the rules of that day. */
   readonly isLater: boolean
   readonly rail?: string | undefined
   readonly cutOffAt?: Date | undefined
@@ -248,7 +248,7 @@ async function draftOf({ operate }: Frame, request: PublicRequest, person: Perso
   return { ...typed, payee: payee.name, payeeAccount: payee.account, currency: payee.currency, problems }
 }
 
-/** What is wrong with the fields that no operation judges before the payout is made. */
+/** Judges the fields that no operation judges before the payout is made. */
 function problemsOfTyped({ language }: Person['view'], { note, payOn }: Typed, today: string): Problems {
   const { noteWrong, payOnWrong } = texts[language].sending
   const isNote = note.length <= payouts.noteCharsMax && !controlCharacters.test(note)
@@ -338,7 +338,8 @@ export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
     })
   /** Shows the preview again, and asks for the sentence that pays again. */
   const askAgain = (request: PublicRequest, person: Person, judged: PayoutPreview): PublicAnswer => {
-    const problems = { again: texts[person.view.language].sending.againNeeded }
+    const { againNeeded } = texts[person.view.language].sending
+    const problems: Problems = mayBeSent(judged) ? { again: againNeeded } : {}
     return page(
       request,
       statusOf(problems),

@@ -31,7 +31,7 @@ const orderColumns = {
   amount: 'bigint',
   currency: 'text',
   reference: 'text?',
-  /** For colleagues: the note of each payout. */
+  /** The note of each payout, for colleagues. */
   note: 'text?',
   refusesDuplicates: 'boolean',
   frequency: 'text',
