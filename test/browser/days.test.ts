@@ -44,7 +44,6 @@ const { as } = await staffAtDesk(
   { name: 'Rosa', role: 'admin' },
 )
 
-
 /** Shows the pages as the person wants them. */
 async function show(page: Page, root: string, { language, width }: Form): Promise<void> {
   page.setDefaultTimeout(15_000)

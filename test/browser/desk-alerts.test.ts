@@ -24,7 +24,14 @@ test(
     const inside = await createTestService({ url: service.databaseUrl, now: new Date() })
     const { db, monitoring } = inside
     const { partnerId } = service.credentials
-    const rule = { name: 'Many at once', currency: 'EUR', kind: 'velocity', direction: 'Outward', hours: 24, sum: '1.00' }
+    const rule = {
+      name: 'Many at once',
+      currency: 'EUR',
+      kind: 'velocity',
+      direction: 'Outward',
+      hours: 24,
+      sum: '1.00',
+    }
     const draft = readRule(JSON.stringify({ ...rule, when: 'before' }))
     const { id: ruleId } = await db.transaction((tx) => monitoring.set(tx, { draft, staff: 'Lena' }))
     await monitoring.backtest({ id: ruleId, from: '2026-01-01', until: '2026-01-02', staff: 'Lena' })

@@ -395,7 +395,15 @@ suite('every page of payments and customers', () => {
 test('the preview explains itself in the language of the page', () => {
   const english = 'It waits for the approval of a second person.'
   const draft = {
-    ...{ beneficiaryId: 'b', amount: '1.00', currency: 'EUR', reference: 'R', note: '', payOn: '', idempotencyKey: 'k' },
+    ...{
+      beneficiaryId: 'b',
+      amount: '1.00',
+      currency: 'EUR',
+      reference: 'R',
+      note: '',
+      payOn: '',
+      idempotencyKey: 'k',
+    },
     isLater: false,
   }
   const preview = (language: 'en' | 'de') =>
