@@ -76,7 +76,7 @@ suite('wallets', async () => {
     assert.deepEqual(await ids({ customerId: customer.serviceId }), [wallet.id])
     assert.deepEqual(await ids({ currency: 'EURC' }), [own.id])
     assert.deepEqual(await ids({ customerId: newId() }), [])
-    assert.deepEqual(await service.wallets.get(partnerId, wallet.id), wallet)
+    assert.deepEqual({ ...(await service.wallets.get(partnerId, wallet.id)), isNew: true }, wallet)
     await assert.rejects(service.wallets.get(other.partnerId, wallet.id), code('not_found'))
     assert.deepEqual((await service.wallets.list(other.partnerId, {})).data, [])
   })
