@@ -81,7 +81,7 @@ export const resolutions = {
  */
 export type Resolution = (typeof resolutions)[CaseAction] | 'gone'
 
-/** What persons have found about an alert, by the action that ends it. The numbers of compliance count them. */
+/** Findings of persons about an alert, by the action that ends it. The numbers of compliance count them. */
 const dispositions = {
   release: ['false_positive', 'explained', 'watched', 'suspicious_reported'],
   refuse: ['suspicious_reported', 'fraud', 'unexplained'],

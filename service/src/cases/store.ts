@@ -18,7 +18,7 @@ export type CaseRow = {
   readonly resolution: Resolution | null
   readonly resolvedBy: string | null
   readonly note: string | null
-  /** What persons have found about an alert. Null: it is open, or another kind. */
+  /** Finding of persons about an alert. Null: it is open, or another kind. */
   readonly disposition: Disposition | null
   /** Id of a person's proposal that waits for a second person's decision. */
   readonly proposalId: string | null
@@ -154,25 +154,18 @@ export async function resolutionsOf(
   return new Map(rows.map(({ id, resolution }) => [id, resolution]))
 }
 
-const countedMax = 20_000
+/** The open cases of each kind that has any. */
+export type OpenCounts = readonly { readonly kind: CaseKind; readonly count: number }[]
 
-/** The open cases of each kind that has any. `isWhole`: false if there are more cases than were counted. */
-export type OpenCounts = {
-  readonly counts: readonly { readonly kind: CaseKind; readonly count: number }[]
-  readonly isWhole: boolean
-}
-
-/** Counts at most 20,000 open cases by kind, by the index of the open cases of a kind. */
-export async function countsOpen(tx: Tx): Promise<OpenCounts> {
-  const counts = await tx.rows<OpenCounts['counts'][number]>(
+/** Counts the open cases by kind, by the index of the open cases of a kind. */
+export const countsOpen = (tx: Tx): Promise<OpenCounts> =>
+  tx.rows<OpenCounts[number]>(
     acrossPartners(
       'counts the open cases of each kind for the queue, by an index',
       sql`/* cases.countsOpen */ select kind, count(*)::integer as count
-        from (select kind from cases.cases where resolved_at is null limit ${countedMax}) as counted group by kind`,
+        from cases.cases where resolved_at is null group by kind`,
     ),
   )
-  return { counts, isWhole: counts.reduce((sum, { count }) => sum + count, 0) < countedMax }
-}
 
 const ofKinds = (kinds: readonly CaseKind[] | undefined) =>
   kinds === undefined ? sql`true` : sql`kind = any(${[...kinds]}::text[])`

@@ -118,7 +118,7 @@ type More<Os extends Declared> = {
    * proposals of their own.
    */
   readonly second?: 'always' | 'on'
-  /** Of its roles, those run it that decide the kind of the case or hit, as `decider list` shows. The verb refuses others. */
+  /** Only those of its roles run it that decide the kind of the case or hit, as `decider list` shows. The verb refuses others. */
   readonly byKind?: true
   /** Only its author sees the result: approved by another person, and then run by the author. */
   readonly secret?: true

@@ -293,7 +293,7 @@ type Deciding = {
   readonly id: string
   readonly outcome: Outcome
   readonly staff: string
-  /** Of the account that has signed in. Absent: a name that a command was given. */
+  /** The account that has signed in. Absent: a name that a command was given. */
   readonly staffId?: string
   readonly note: string
 }

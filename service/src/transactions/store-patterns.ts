@@ -161,7 +161,7 @@ export async function standingOf(tx: Tx, partnerId: string, hits: Sql): Promise<
 
 /** A payout that waits for the decision about an alert. */
 type WaitingPayment = Pick<Movement, 'reference' | 'amount' | 'currency' | 'createdAt'>
-/** What waits in a currency. */
+/** Payouts that wait in a currency. */
 type WaitingSum = { readonly currency: Currency; readonly count: bigint; readonly amount: Minor }
 
 /** The payouts that wait for a decision, oldest first. `hits`: as for `standingOf`. */

@@ -19,6 +19,7 @@ import { headersOf, idOf, linkOf, page, queryText, readQuery, statusOf } from '.
 import { fill } from '../language.ts'
 import { including, operationOf, subjectsOf } from './request-log.ts'
 import { callOf, type Frame, ifFound, type Person, readList, type Routes, routesOf } from './request.ts'
+import { proofOf } from './proof-file.ts'
 import { texts } from './texts/index.ts'
 
 export const auditFilters: readonly string[] = ['kind', 'actorId', 'action', 'subject', 'createdFrom', 'createdTo']
@@ -325,22 +326,6 @@ async function saveProof(frame: Frame, request: PublicRequest, person: Person): 
   const reference = provedReference(person, await recordOf(frame, request, person))
   if (reference === undefined) throw notFound('proof')
   return proofOf(frame, request, person, reference)
-}
-
-/** The proof of a transaction as a file, as `npm run verify:proof` reads it. */
-export async function proofOf(
-  { operate }: Frame,
-  request: PublicRequest,
-  person: Person,
-  reference: string,
-): Promise<PublicAnswer> {
-  const proof = await operate('getTransactionProof', { ...callOf(person, request), params: { reference } })
-  const headers = {
-    ...headersOf,
-    'content-type': 'application/json; charset=utf-8',
-    'content-disposition': 'attachment; filename="proof.json"',
-  }
-  return { status: 200, headers, body: JSON.stringify(proof) }
 }
 
 async function showHeads({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {

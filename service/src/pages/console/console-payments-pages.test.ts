@@ -104,6 +104,22 @@ function waitingPages(view: ConsoleView, text: string): Named {
   ])
 }
 
+/** Earlier payments that one may repeat, and the rule that names them. */
+function repeated(text: string) {
+  const earlier = [true, false].map((sameReference) => ({
+    ...{ id: 'p0', reference: text, userReference: `own ${text}`, beneficiaryName: text, currency: 'EUR' },
+    ...{ amount: rawNumber('12.50'), status: 'Completed' as const, createdAt: at.toISOString(), sameReference },
+  }))
+  const duplicate = {
+    rule: 'duplicate',
+    verdict: 'warning',
+    code: 'possible_duplicate',
+    detail: text,
+    earlier,
+  } as const
+  return { earlier, duplicate }
+}
+
 function payoutPages(language: ConsoleLanguage, text: string): Named {
   const view = insideOf(language, text)
   const payout = {
@@ -116,17 +132,7 @@ function payoutPages(language: ConsoleLanguage, text: string): Named {
     ...{ beneficiaryId: text, payee: text, payeeAccount: text, currency: 'EUR', amount: '12.50', reference: text },
     ...{ note: text, payOn: '2027-01-31', idempotencyKey: text },
   }
-  const earlier = [true, false].map((sameReference) => ({
-    ...{ id: 'p0', reference: text, userReference: `own ${text}`, beneficiaryName: text, currency: 'EUR' },
-    ...{ amount: rawNumber('12.50'), status: 'Completed' as const, createdAt: at.toISOString(), sameReference },
-  }))
-  const duplicate = {
-    rule: 'duplicate',
-    verdict: 'warning',
-    code: 'possible_duplicate',
-    detail: text,
-    earlier,
-  } as const
+  const { earlier, duplicate } = repeated(text)
   const rules = (['passed', 'failed', 'notApplicable'] as const).map((verdict) => ({
     ...{ rule: `limit.${text}`, verdict, code: text, detail: text },
   }))

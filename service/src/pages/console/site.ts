@@ -79,7 +79,7 @@ export async function createConsoleSite(deps: ConsoleDeps): Promise<PublicSite> 
   }
 }
 
-/** Their forms are kept if the session has ended. */
+/** Pages whose forms are kept if the session has ended. */
 const keptSite = (frame: Frame): Parameters<typeof keepingForms>[0] => ({
   root: 'console',
   routes: refusingSupport(frame, personRoutes(frame)),

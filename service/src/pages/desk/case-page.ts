@@ -42,7 +42,7 @@ export type Standing = {
 }
 
 type Person = { readonly id: string; readonly fullName: string }
-/** What the form before did. */
+/** Says how the form before ended. */
 export const caseSteps = ['proposed', 'approved', 'closed', 'rejected', 'recalled'] as const
 export type CaseStep = (typeof caseSteps)[number]
 
@@ -95,7 +95,7 @@ const moneyOf = (view: ConsoleView, { booked, currency }: Pick<CaseRow, 'booked'
   booked === null || currency === null ? undefined : money(view, amountText(booked, currency), currency)
 
 type Verb = Pick<CaseRow, 'kind' | 'booked'>
-/** What an action does, as a verb with its figure. `waiting`: the payouts that wait; undefined: they were not counted. */
+/** Names an action by a verb with its figure. `waiting`: the payouts that wait; undefined: they were not counted. */
 export function verbOf(view: ConsoleView, action: CaseAction, { kind }: Verb, waiting?: bigint): string {
   const { verbs, cases: d } = deskTexts[view.language]
   if (action === 'note') return kind === 'safeguarding' ? verbs.closeDay : verbs.note

@@ -1,4 +1,4 @@
-/** Who decides which kind: the table that pages and commands ask, and the change of a kind, which another admin approves. */
+/** The table of who decides which kind that pages and commands ask, and the change of a kind, which another admin approves. */
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { type DecidedKind, decidedKinds, type Deciders, type StaffRole, staffRoles } from '../../people/staff/index.ts'
 import { badge, linkButton, message, table, time } from '../kit/parts.ts'

@@ -267,14 +267,11 @@ function queuePages(view: ConsoleView, text: string, cases: Cases): readonly (re
   const waiting = thingsOf(text)
   const names = new Map([[text, text]])
   const counts = caseKinds.map((kind, nth) => ({ kind, count: nth * 100 }))
-  const open = { counts, isWhole: true }
+  const open = counts
   const shown = { cases: [], tab: 'all', kind: undefined, mine: false, waiting: [], names, now: at, open } as const
   return [
     ['queue', queuePage(view, { ...shown, cases, waiting, next: text, first: text })],
-    [
-      'queue of a kind',
-      queuePage(view, { ...shown, kind: 'doubled', mine: true, open: { counts: [], isWhole: false } }),
-    ],
+    ['queue of a kind', queuePage(view, { ...shown, kind: 'doubled', mine: true, open: [] })],
     ...queueTabs.map((tab) => [`empty queue ${tab}`, queuePage(view, { ...shown, tab })] as const),
     ...(['late', 'failed'] as const).map((each) => [each, queuePage(view, { ...shown, waiting: each })] as const),
   ]

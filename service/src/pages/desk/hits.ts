@@ -100,7 +100,7 @@ type Shown = DeskHit & {
   readonly typed: (name: string) => string
 }
 
-/** What the form before did. */
+/** Says how the form before ended. */
 const hitSteps = ['decided', 'proposed'] as const
 type HitStep = (typeof hitSteps)[number]
 

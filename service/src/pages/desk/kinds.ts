@@ -6,7 +6,7 @@ import type { ConsoleView } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { deskTexts } from './texts.ts'
 
-/** What the facts of a report are about. */
+/** Subjects of the facts of a report. */
 type Part =
   | 'payer'
   | 'account'

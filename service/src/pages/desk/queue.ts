@@ -85,11 +85,11 @@ export function queuePage(view: ConsoleView, shown: QueueShown): string {
 /** Kinds with their counts, and the kinds that the person may decide. */
 function filterPart(view: ConsoleView, { tab, kind, mine, open }: QueueShown): Html {
   const f = deskTexts[view.language].filters
-  const known = new Map(open.counts.map((each) => [each.kind, String(each.count)]))
+  const known = new Map(open.map((each) => [each.kind, String(each.count)]))
   const options = caseKinds.flatMap((each) => {
     const count = known.get(each) ?? '0'
-    if (open.isWhole && count === '0' && each !== kind) return []
-    return [[each, `${kindName(view, each)} (${open.isWhole ? count : fill(f.atLeast, { count })})`] as const]
+    if (count === '0' && each !== kind) return []
+    return [[each, `${kindName(view, each)} (${count})`] as const]
   })
   return filters(view, {
     path: `${view.root}queue`,

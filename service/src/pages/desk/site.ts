@@ -104,7 +104,7 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
   }
 }
 
-/** Their forms are kept if the session has ended. */
+/** Pages whose forms are kept if the session has ended. */
 const keptSite = (frame: DeskFrame): Parameters<typeof keepingForms>[0] => ({
   root: 'desk',
   routes: staffPages(frame),

@@ -1,5 +1,5 @@
 /**
- * Who decides: the roles of each kind of case, and of hits. The table in the code holds until two admins have changed a kind. Pages, commands and
+ * The roles of each kind of case, and of hits. The table in the code holds until two admins have changed a kind. Pages, commands and
  * the verbs of cases and screening ask here.
  */
 import { Refusal } from '../../kernel/api/index.ts'

@@ -312,7 +312,7 @@ export type WaitingThing = ThingKey & {
   readonly since?: Date
   /** The status of a payment, the list of a hit, a figure. No name of a person. */
   readonly detail?: string
-  /** What a person proposes about a hit. */
+  /** Outcome that a person proposes for a hit. */
   readonly proposal?: { readonly outcome: 'clear' | 'confirm'; readonly by: string }
 }
 

@@ -264,7 +264,6 @@ export const cases: Words<typeof en> = {
     days: '{count} Tage',
     day: '1 Tag',
     today: 'heute',
-    atLeast: '{count}+',
     proposes: '{name}: {verb}',
     equal: '{count} gleiche Treffer',
   },

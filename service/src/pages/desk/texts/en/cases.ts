@@ -258,7 +258,6 @@ export const cases = {
     days: '{count} days',
     day: '1 day',
     today: 'today',
-    atLeast: '{count}+',
     proposes: '{name}: {verb}',
     equal: '{count} equal hits',
   },

@@ -1,0 +1,20 @@
+/** The proof of a transaction as a file. */
+import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
+import { headersOf } from '../kit/request.ts'
+import { callOf, type Frame, type Person } from './request.ts'
+
+/** The proof of a transaction as a file, as `npm run verify:proof` reads it. */
+export async function proofOf(
+  { operate }: Frame,
+  request: PublicRequest,
+  person: Person,
+  reference: string,
+): Promise<PublicAnswer> {
+  const proof = await operate('getTransactionProof', { ...callOf(person, request), params: { reference } })
+  const headers = {
+    ...headersOf,
+    'content-type': 'application/json; charset=utf-8',
+    'content-disposition': 'attachment; filename="proof.json"',
+  }
+  return { status: 200, headers, body: JSON.stringify(proof) }
+}
