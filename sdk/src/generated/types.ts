@@ -456,7 +456,7 @@ export type EarlierPayout = {
 }
 
 export type EarlierPayouts = {
-  /** At most 10: those with the same reference first, then the newest. Empty: it repeats none. */
+  /** Payouts that it may repeat, at most 10: those with the same reference first, then the newest. */
   readonly data: readonly EarlierPayout[]
 }
 
