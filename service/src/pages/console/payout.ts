@@ -4,11 +4,10 @@ import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { explain, type Explained } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
-import { asking, field, hiddenField, optionsOf, type Problems, select } from '../kit/forms.ts'
+import { asking, field, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import {
   account,
-  badge,
   facts,
   identifier,
   live,
@@ -22,18 +21,16 @@ import {
   type Step,
   steps,
   strip,
-  table,
   time,
   wordOf,
 } from '../kit/parts.ts'
 import { page, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
-import { fill } from '../language.ts'
 import { callOf, type Frame, ifFound, type Person, problemsOf, type Routes, routesOf } from './request.ts'
 import { type Recalls, recallPart, recallRowOf } from './payout-recalls.ts'
 import { isMoving, rowOf } from './payouts.ts'
 import { texts } from './texts/index.ts'
 import { type Earlier, repeatsPart } from './repeats.ts'
-import { bankSaid, holdPart, stepsOf, transactionHref } from './transactions.ts'
+import { holdPart, stepsOf, transactionHref } from './transactions.ts'
 
 type Note = {
   /** Empty: there is none. */

@@ -32,7 +32,7 @@ import { linkOf, page, queryText, readQuery, statusOf, timesOf } from '../kit/re
 import { fill } from '../language.ts'
 import { currencyOptions } from './payees.ts'
 import { proofOf } from './proof-file.ts'
-import { callOf, type Frame, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
+import { callOf, type Frame, type Person, readList, type Routes, routesOf } from './request.ts'
 import { texts } from './texts/index.ts'
 import { exportTransactions, partyOf, queryOf } from './transaction-export.ts'
 

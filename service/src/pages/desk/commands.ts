@@ -4,7 +4,7 @@ import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refu
 import { deviceOf } from '../../people/sign-in/index.ts'
 import type { SignedStaff, StaffChange } from '../../people/staff/index.ts'
 import { asking, field, hiddenField, openDialog, postButton } from '../kit/forms.ts'
-import { badge, browser, call, empty, freeText, identifier, message, table, time } from '../kit/parts.ts'
+import { badge, browser, call, empty, freeText, message, table, time } from '../kit/parts.ts'
 import { page, readForm, seeOther, uuid } from '../kit/request.ts'
 import { connection } from '../console/sign-in.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
