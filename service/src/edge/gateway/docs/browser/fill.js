@@ -63,6 +63,7 @@ function createSources({ call, run, filled, resource }) {
   const payTo = (name) => async () => (await paid(await resource(name)))?.id
   const as = (name) => () => resource(name)
   const session = async () => (await run('createCheckoutSession'))?.sessionId
+  const latePayments = async (id) => (await call('GET', `/v1/checkout/sessions/${id}`))?.latePayments ?? []
   return {
     balance: [found('/v1/accounts', 'id', ({ currency }) => currency === 'EUR')],
     tokenBalance: [
@@ -204,6 +205,19 @@ function createSources({ call, run, filled, resource }) {
         return id
       },
     ],
+    lateSession: [
+      async () => {
+        const id = await session()
+        await call('POST', `/v1/checkout/sessions/${id}/expire`)
+        for (let sent = 0; sent < 2; sent += 1)
+          await call('POST', `/v1/simulations/checkout/sessions/${id}`, { step: 'credit' })
+        await until(async () => ((await latePayments(id)).length === 2 ? id : undefined))
+        return id
+      },
+    ],
+    latePayment: [async () => (await latePayments(await resource('lateSession')))[0]?.latePaymentId],
+    latePaymentToReturn: [async () => (await latePayments(await resource('lateSession')))[1]?.latePaymentId],
+    link: [found('/v1/checkout/links', 'linkId'), made('createPaymentLink', 'linkId')],
     refund: [made('createCheckoutRefund', 'refundId'), made('createCheckoutRefund', 'id')],
     wallet: [
       found('/v1/wallets', 'id', ({ currency }) => currency === 'USDC'),
