@@ -118,7 +118,7 @@ for (const [nth, form] of forms.entries())
         await follow(b.newBulk)
         const lines = Array.from({ length: 30 }, (_none, index) => {
           const { name, iban } = month?.payees[index % month.payees.length] ?? payee
-          return `${name};${index === 17 ? 'DE00' : iban};${100 + index},50;EUR;${invoice}-${index};`
+          return `${name};${index === 17 ? 'DE00' : iban};${100 + index + nth * 1000},50;EUR;${invoice}-${index};`
         })
         const header = 'Name;IBAN;Betrag;Währung;Verwendungszweck;Gespeicherter Empfänger'
         await upload(b.file, 'rechnungen.csv', Buffer.from(`${[header, ...lines].join('\r\n')}\r\n`, 'latin1'))
@@ -181,7 +181,7 @@ for (const [nth, form] of forms.entries())
         await choose(deskTexts[language].options.disposition, 'fraud')
         await type(deskTexts[language].options.note, 'The customer does not know the payee')
         await press(refusing(c.cases.proposeTo))
-        await sees(refusing())
+        await sees(refusing(c.cases.saidProposed))
       })
       await carl.day.job('approve it as the second person', async ({ follow, press, sees, page }) => {
         await follow(deskTexts[language].queue.queue, 'nav')

@@ -57,7 +57,7 @@ test(
     await lena.page.goto(`${site}/desk/queue?decidable=yes`)
     await lena.page.getByRole('link', { name: 'Alert of monitoring', exact: true }).click()
     await lena.page.getByRole('heading', { name: 'Alert of monitoring' }).waitFor()
-    await lena.page.getByText('6 payouts wait for the decision: 60.00 EUR.').waitFor()
+    await lena.page.getByText('Held for the decision: 6 payouts, 60.00 EUR.').waitFor()
     await lena.page.getByRole('link', { name: 'Many at once' }).waitFor()
     await checkForms(lena.page)
     const address = lena.page.url()

@@ -8,6 +8,7 @@ import { createLog } from '../../service/src/kernel/index.ts'
 import { orderOf } from './checkout.ts'
 import { createDatabase } from '../../service/src/postgres/index.ts'
 import { type Answer, type Client, success, textAt } from '../support/client.ts'
+import { lateSession, openLink } from '../support/late-payments.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { requestOf, type Subject, subjects } from '../support/requests.ts'
 import { startTestService } from '../support/service.ts'
@@ -84,6 +85,8 @@ async function recordEvents(client: Client, world: World, receiver: Receiver): P
   const inParts = success(await client.post('/v1/checkout/sessions', { ...orderOf(world), partialPayments: true }))
   const part = { step: 'credit', amount: 2 }
   success(await client.post(`/v1/simulations/checkout/sessions/${textAt(inParts, 'sessionId')}`, part))
+  await lateSession(client, world.customer, 1)
+  await openLink(textAt(success(await client.get(`/v1/checkout/links/${world.link}`)), 'url'))
   await createMonitor(client, world.tokenBalance)
   const refused = await createOrder(client, world.beneficiary, soon(), '9999999.00')
   const cancel = async (id: string) => success(await client.post(`/v1/payouts/standing-orders/${id}/cancel`))

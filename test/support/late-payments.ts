@@ -1,6 +1,8 @@
 /** Checkout sessions to which money came after their end, and a payment link, through the API. */
+import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type Client, type JsonObject, success, textAt } from './client.ts'
+import { sendForm } from './team.ts'
 import { until } from './until.ts'
 
 /** A session that the shop has ended, and the ids of late payments to it. */
@@ -24,4 +26,10 @@ export async function createLate(client: Client, customerId: string) {
   const { id, late } = await lateSession(client, customerId, 2)
   const link = textAt(success(await client.post('/v1/checkout/links', linkBody(customerId))), 'linkId')
   return { lateSession: id, latePayment: late[0] ?? '', latePaymentToReturn: late[1] ?? '', link }
+}
+
+/** A payer enters a name on the page of a link, and gets a session. */
+export async function openLink(url: string): Promise<void> {
+  const opened = await sendForm(new URL(url), { name: 'Grace Hopper' })
+  assert.equal(opened.status, 303, await opened.text())
 }

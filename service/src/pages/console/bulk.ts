@@ -137,7 +137,7 @@ export function bulkPage(view: ConsoleView, bulk: Bulk): string {
     title: b.bulk,
     wide: true,
     problems,
-    main: html`${done !== undefined && status === 'Processing' && message('neutral', b[done])}
+    main: html`${done !== undefined && message('good', b[done])}
       <h1>${b.bulk}</h1>
       ${bulk.waiting !== undefined && waitingPart(view, id, bulk.waiting)}
       ${live(

@@ -174,7 +174,7 @@ export const cases: Words<typeof en> = {
     heldIn: '{money} liegen auf dem Zwischenkonto, gebucht von {connector}.',
     heldOut: '{money} haben {connector} verlassen. Das Zwischenkonto steht dafür ein, bis der Fall entschieden ist.',
     heldReturning: 'Das Geld ist auf dem Rückweg zum Absender.',
-    heldPayouts: '{payouts} warten auf die Entscheidung: {money}.',
+    heldPayouts: 'Bis zur Entscheidung gehalten: {payouts}, {money}.',
     heldNone: 'Nichts wird gehalten.',
     heldPayout: 'Die Auszahlung wartet. Ihr Geld bleibt reserviert, und nichts wird gesendet.',
     payout: 'Auszahlung',

@@ -170,7 +170,7 @@ export const cases = {
     heldIn: '{money} are in suspense, booked from {connector}.',
     heldOut: '{money} have left {connector}. Suspense stands for them until the case is decided.',
     heldReturning: 'The money is on its way back to its sender.',
-    heldPayouts: '{payouts} wait for the decision: {money}.',
+    heldPayouts: 'Held for the decision: {payouts}, {money}.',
     heldNone: 'Nothing is held.',
     heldPayout: 'The payout waits. Its money stays reserved, and nothing is sent.',
     payout: 'Payout',
