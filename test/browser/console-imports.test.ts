@@ -112,7 +112,7 @@ test(
     assert.match(shown, /Anzulegen\s+1[^]*Zu ändern\s+0[^]*Abgelehnt\s+3/)
     assert.match(
       shown,
-      /3\s+Bo Beispiel\s+Wird abgelehnt\s+Fehler: dateOfBirth[^]*4\s+Cy Ohne[^]*5\s+Doppelt\s+Wird abgelehnt\s+Gleich wie Zeile 2/,
+      /3\s+Bo Beispiel\s+Wird abgelehnt\s+Fehler: dateOfBirth[^]*4\s+Cy Ohne\s+Wird abgelehnt\s+Füllen Sie eine dieser Spalten aus[^]*5\s+Doppelt\s+Wird abgelehnt\s+Gleich wie Zeile 2/,
     )
     await press(page, '1 anlegen und 0 ändern')
     assert.match(await main(page), /Der Import ist fertig: 1 angelegt/)

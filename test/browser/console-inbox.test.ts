@@ -60,7 +60,7 @@ test('an approver gets the mail, opens its link, signs in and approves; then not
   for (const id of [textAt(before, 'id'), textAt(newest, 'id')]) {
     await open(page, `payouts/${id}/approve`)
     await press(page, /^Approve /)
-    await page.waitForURL(`${site}/console/payouts/${id}`)
+    await page.waitForURL(`${site}/console/payouts/${id}?done=approved`)
   }
   assert.deepEqual(await followed(page), [])
   await open(page, 'inbox')

@@ -306,7 +306,7 @@ test(
     const customer = textAt(await createCustomer(service.client), 'guid')
     const { page, close } = await person('Operator', 'Ivy Identity')
     await open(page, `customers/${customer}`)
-    assert.match(await main(page), /was not verified yet/)
+    assert.match(await main(page), /No document was checked yet/)
     await page.getByText('Start a verification').first().click()
     await check(page)
     await press(page, 'Start a verification')

@@ -34,7 +34,7 @@ async function changePermissions(page: Page): Promise<void> {
   for (const permission of ['accounts:read', 'customers:read', 'payouts:read']) await box(page, permission).check()
   await press(page, 'Save changes')
   await page.getByText('The service account is changed.').waitFor()
-  assert.match(await page.locator('main').innerText(), /accounts:read, customers:read, payouts:read\n/)
+  assert.match(await page.locator('main').innerText(), /Balances: Read\nCustomers: Read\nPayouts: Read\n/)
 }
 
 /** Presses a button that makes a key pair, and reads the file that the page offers. */
@@ -74,7 +74,7 @@ test('the browser makes the key pair, sends its public half only, and the saved 
   assert.equal((await client.get('/v1/customers')).status, 403)
   await page.getByRole('link', { name: 'Open the service account' }).click()
   await page.getByRole('heading', { name: 'Payroll' }).waitFor()
-  assert.match(await page.locator('main').innerText(), /accounts:read, payouts:read, payouts:write/)
+  assert.match(await page.locator('main').innerText(), /Balances: Read\s+Payouts: Read and write/)
   await checkForms(page)
 
   await page.getByLabel('Addresses (optional)').fill('203.0.113.0/24, nonsense')

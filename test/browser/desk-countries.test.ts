@@ -29,7 +29,7 @@ test('a rule is refused at its field, proposed, approved by a second person, and
   await page.getByRole('button', { name: 'Change rules' }).click()
   await page.getByText('Another person has to approve').waitFor()
   await page.getByText('No country has a rule').waitFor()
-  await page.getByText('countries ir,kp').waitFor()
+  await page.getByText('Countries: ir,kp').waitFor()
   await checkForms(page)
   assert.equal(await page.getByRole('button', { name: /^Approve/ }).count(), 0, 'not by its author')
 

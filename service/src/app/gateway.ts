@@ -102,6 +102,7 @@ export async function composeGateway(deps: BackgroundDeps, modules: Modules, for
             ],
           },
           uploads: modules.uploads,
+          customers: modules.customers,
           payees: modules.beneficiaries,
           bulks: modules.bulkPayouts,
           firstAdmin,

@@ -1,6 +1,6 @@
 /** The import and the download of customers: their columns, and what a row would do. */
 import { customers as wire, kycFields, type ResponseOf, selectForeign } from '@partner-payments/wire'
-import type { PublicRequest } from '../../kernel/api/index.ts'
+import type { PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import type { FileColumns, Row } from '../kit/csv.ts'
 import { queryText } from '../kit/request.ts'
 import { fill } from '../language.ts'
@@ -62,22 +62,29 @@ async function plan(
   const i = texts[person.view.language].imports
   const call = callOf(person, request)
   const known = await matched(frame, request, person, rows)
+  const bodies = rows.map((row) => bodyOf(row, known.get(row)))
+  const assessed = await frame.customers.assess(
+    rows.map((row, at) => ({ before: known.get(row)?.kyc, input: bodies[at] ?? {} })),
+  )
   const first = new Map<string, number>()
-  return rows.map((row): Planned<Column> => {
+  return rows.map((row, at): Planned<Column> => {
     const { id, partnerCustomerIdentifier: identifier, fullName, legalName, email } = row.cells
     const customer = known.get(row)
     const label = fullName || legalName || email || identifier || id
     const refuse = (reason: string): Planned<Column> => ({ row, label, effect: 'Refused', fields: [], reason })
     if (id !== '' && customer === undefined) return refuse(i.unknownId)
     // Without either a repeated import would make the customer again.
-    if (id === '' && identifier === '') return refuse(fill(i.fileHeader, { columns: 'id, partnerCustomerIdentifier' }))
+    if (id === '' && identifier === '') return refuse(fill(i.unnamed, { columns: 'id, partnerCustomerIdentifier' }))
     const key = customer?.guid ?? identifier
     const earlier = first.get(key)
     if (earlier !== undefined) return refuse(fill(i.twice, { line: String(earlier) }))
     first.set(key, row.line)
-    const body = bodyOf(row, customer)
-    const wrong = wrongFields(body)
+    const body = bodies[at] ?? {}
+    const refusal = assessed[at]
+    const isCountry = refusal?.code === 'country_not_supported'
+    const wrong = [...new Set([...wrongFields(body), ...(isCountry ? [] : refusedFields(refusal))])]
     if (wrong.length > 0) return refuse(`${texts[person.view.language].bulk.problem}: ${wrong.join(', ')}`)
+    if (isCountry) return refuse(fill(i.countryRefused, { fields: refusedFields(refusal).join(', ') }))
     const fields = [...Object.keys(body).filter((name) => name !== 'kyc'), ...Object.keys(body.kyc ?? {})]
     if (customer === undefined) {
       const apply = async (idempotencyKey: string) =>
@@ -113,6 +120,9 @@ function wrongFields({ kyc = {}, ...body }: Body): readonly string[] {
     Object.entries(fields).filter(([name, value]) => selectForeign(value, properties[name] ?? {}) === undefined)
   return [...wrong(body, wire.CustomerCreate.properties), ...wrong(kyc, wire.KycInput.properties)].map(([name]) => name)
 }
+
+const refusedFields = (refusal: Refusal | undefined): readonly string[] =>
+  (refusal?.errors ?? []).map(({ pointer }) => pointer.replace('/kyc/', ''))
 
 function cellsOf({ serviceId, partnerCustomerIdentifier, email, kyc }: Customer): readonly string[] {
   const { customerType, ...values } = kyc

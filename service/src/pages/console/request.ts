@@ -18,6 +18,7 @@ import type { Inbox } from '../../inbox/index.ts'
 import { amountMajorMax, type Clock, type Log } from '../../kernel/index.ts'
 import type { Accounts } from '../../accounts/index.ts'
 import type { Beneficiaries } from '../../parties/beneficiaries/index.ts'
+import type { Customers } from '../../parties/customers/index.ts'
 import type { BulkPayouts } from '../../payouts/bulk/index.ts'
 import type { Payouts } from '../../payouts/index.ts'
 import type { Factors, FirstAdmin, GuestLinks, Members, SavedViews, Signed, Uploads } from '../../people/users/index.ts'
@@ -54,6 +55,7 @@ export type ConsoleDeps = {
   /** The accounts whose payouts a person has made: its own, and the keys that it made. */
   readonly access: { readonly madeBy: (caller: Caller) => Promise<readonly string[]> }
   readonly uploads: Uploads
+  readonly customers: Pick<Customers, 'assess'>
   readonly payees: Pick<Beneficiaries, 'assess' | 'atAccounts' | 'byTexts'>
   readonly bulks: Pick<BulkPayouts, 'check' | 'idByKey'>
   readonly firstAdmin: Pick<FirstAdmin, 'partnerOf' | 'invitationOf'>

@@ -37,6 +37,22 @@ test('400 when a new customer has no field, or a bad one', async () => {
   assert.equal((await customers.list(partnerId, {})).data.length, 0)
 })
 
+test('customers are judged as a write would judge them, and none is written', async () => {
+  const partnerId = await newPartner()
+  const input = { kyc: { dateOfBirth: '1990-13-45', citizenshipCountryCode: 'XX' } }
+  const [good, bad, later, none] = await customers.assess([
+    { input: { kyc } },
+    { input },
+    { before: kyc, input: { kyc: { dateOfIncorporation: '2999-01-01' } } },
+    { input: {} },
+  ])
+  assert.deepEqual([good, none], [undefined, undefined])
+  assert.ok(refused('validation_failed', '/kyc/dateOfBirth', '/kyc/citizenshipCountryCode')(bad))
+  assert.ok(refused('validation_failed', '/kyc/dateOfIncorporation')(later))
+  assert.deepEqual(await customers.assess([]), [])
+  assert.equal((await customers.list(partnerId, {})).data.length, 0)
+})
+
 test('an update sets given fields, clears null, keeps the other fields and sets updatedAt', async () => {
   const partnerId = await newPartner()
   const given = { email: 'ada@example.com', partnerCustomerIdentifier: 'p-1', kyc, customerType: 'SoleTrader' as const }

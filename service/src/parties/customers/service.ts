@@ -34,7 +34,7 @@ import { createNameIndex, createNameIndexing, type NameIndex, readNamePrefix, se
 import { accountNames, type KycFields, screenedCountries, screenedData, screenedNames } from './rules.ts'
 import { createReviews, type Reviews } from './reviews.ts'
 import * as store from './store.ts'
-import { createCustomer, updateCustomer, type Writes, type WritesDeps } from './writes.ts'
+import { assessCustomers, createCustomer, updateCustomer, type Writes, type WritesDeps } from './writes.ts'
 import {
   createProofsOf,
   createRejudge,
@@ -401,6 +401,7 @@ export function createCustomers(given: CustomersDeps): Customers {
       return history.list(partnerId, id, query)
     },
     update: updateCustomer(deps, kycSealer, records),
+    assess: assessCustomers(deps),
     find,
     hold: findBy({ held: true }),
     byEmail: async (tx, partnerId, email) => {

@@ -11,6 +11,7 @@ import {
   type CustomerCreate,
   type CustomerUpdate,
   deriveType,
+  type KycFields,
   mergeKyc,
   refuseBadKyc,
   refuseCountries,
@@ -40,7 +41,15 @@ export type Writes = {
    * country_not_supported.
    */
   readonly update: (partnerId: string, ref: string, input: CustomerUpdate, by?: Actor) => Promise<Customer>
+  /**
+   * Judges the KYC as `create` and `update` would judge it now, and changes nothing. Returns for each the refusal (validation_failed,
+   * country_not_supported) or undefined. It does not look for customers with the same identifier.
+   */
+  readonly assess: (inputs: readonly Assessed[]) => Promise<readonly (Refusal | undefined)[]>
 }
+
+/** `before`: the KYC of a customer that exists. */
+type Assessed = { readonly before?: KycFields | undefined; readonly input: CustomerUpdate }
 
 /** Records that are written with a customer in the same database transaction. */
 type Records = { readonly names: NameIndex; readonly history: History }
@@ -127,6 +136,23 @@ export function updateCustomer(
       if ([screenedNames, screenedCountries, screenedData].some(hasChanged))
         await screening.request(tx, { partnerId, kind: 'customer', id: row.id }, namesBefore)
       return { ...after, kyc }
+    })
+  }
+}
+
+export function assessCustomers({ db, clock, screening }: WritesDeps): Writes['assess'] {
+  return async (inputs) => {
+    const now = clock.now()
+    const rules = await screening.countries.recent(db)
+    return inputs.map(({ before = {}, input: { kyc } }) => {
+      try {
+        refuseBadKyc(kyc, now)
+        refuseCountries(before, mergeKyc(before, kyc), rules)
+        return undefined
+      } catch (error) {
+        if (error instanceof Refusal) return error
+        throw error
+      }
     })
   }
 }

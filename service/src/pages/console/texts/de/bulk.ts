@@ -262,6 +262,9 @@ export const bulkDe: Words<typeof bulkEn> = {
     changed:
       'Seit Sie die Seite gesehen haben, hat sich die Liste oder die Datei geändert. Es wurde nichts getan. Prüfen Sie noch einmal.',
     unknownId: 'Diese Kennung gibt es nicht.',
+    unnamed:
+      'Füllen Sie eine dieser Spalten aus, damit ein zweiter Import den Kunden nicht noch einmal anlegt: {columns}.',
+    countryRefused: 'Kunden aus diesem Land werden nicht angenommen: {fields}.',
     accountChanged:
       'Das Konto eines Empfängers ändert sich nicht. Lassen Sie die Kennung leer, um einen neuen Empfänger anzulegen.',
     twice: 'Gleich wie Zeile {line}.',

@@ -240,6 +240,8 @@ export const bulkEn = {
     fileEmpty: 'The file has no rows.',
     changed: 'The list or the file has changed since you looked. Nothing was done. Look again.',
     unknownId: 'There is none with this id.',
+    unnamed: 'Fill one of these columns, so that a second import does not create the customer again: {columns}.',
+    countryRefused: 'No customers of this country are accepted: {fields}.',
     accountChanged: 'The account of a payee cannot change. Leave the id empty to create a new payee.',
     twice: 'The same as line {line}.',
     shown: 'The first {shown} of {count} rows.',
