@@ -175,7 +175,7 @@ test('the pages are German for a German reader, and a corrected file keeps what 
   await press(page, '2 Auszahlungen senden')
   const address = page.url().split('?')[0] ?? ''
   await ended(page, address)
-  assert.match(await downloaded(page, 'Ergebnisse herunterladen (CSV)'), /1;Vermieterin GmbH;[^;]*;7,77;EUR;A;/)
+  assert.match(await downloaded(page, 'Ergebnisse herunterladen (CSV)'), /1;Vermieterin GmbH;[^;]*;"7,77";EUR;A;/)
   await close()
   await joined.close()
 })
