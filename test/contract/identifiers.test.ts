@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { events, identifierPatterns } from '@partner-payments/wire'
 import { type JsonObject, listAt, objectAt, success, textAt } from '../support/client.ts'
 import { useReceiver, useSharedService } from '../support/fixture.ts'
+import { openLink } from '../support/late-payments.ts'
 import { type Subject, subjects } from '../support/requests.ts'
 import { until } from '../support/until.ts'
 import { createWorld, payoutText } from '../support/world.ts'
@@ -61,13 +62,18 @@ for (const subject of repeatable)
     assert.deepEqual(withoutTime(upper), withoutTime(lower))
   })
 
+const link = new URL(textAt(success(await client.get(`/v1/checkout/links/${world.link}`)), 'url'))
+await openLink(new URL(link.pathname, service.baseUrl).href)
+const acts = listAt(success(await client.get('/v1/audit?limit=100')))
+const act = acts.find((record) => 'id' in objectAt(record, 'actor')) ?? {}
+
 type Filter = { readonly pattern?: string }
 const filterValues: Readonly<Record<string, string>> = {
   customerId: world.customer,
   beneficiaryId: world.beneficiary,
   subscriptionId: world.subscription,
   linkId: world.link,
-  actorId: textAt(quiet, 'serviceAccountId'),
+  actorId: textAt(objectAt(act, 'actor'), 'id'),
   serviceAccountId: textAt(quiet, 'serviceAccountId'),
 }
 for (const subject of subjects) {
