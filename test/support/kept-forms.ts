@@ -1,6 +1,7 @@
 /**
  * Every form that the console and the desk send, and what becomes of it if the session has ended. A new form needs a row here:
- * `page`, the path with the form (`isNext`: with the form before it, which has its fields), or `kept`, if the form is on a page of a thing in one state, or the reason why it is not kept.
+ * `page`, the path with the form (`isNext`: with the form before it, which has its fields), or `kept`, if the form is on a page
+ * of a thing in one state, or the reason why it is not kept.
  */
 export type KeptRow = { readonly page: string; readonly isNext?: true } | 'kept' | { readonly notKept: string }
 
