@@ -162,7 +162,7 @@ test('the pages are German for a German reader, and a corrected file keeps what 
   await open(page, 'bulk-payouts/new')
   assert.match(
     await downloaded(page, 'Vorlage herunterladen (CSV)'),
-    /^\uFEFFName;IBAN;Betrag;Währung;Verwendungszweck;/,
+    /^\uFEFFName des Empfängers;IBAN;Betrag;Währung;Verwendungszweck;/,
   )
   const head = 'Gespeicherter Empfänger;Betrag;Währung;Verwendungszweck'
   await upload(page, `\uFEFF${head}\r\nVermieterin GmbH;7,77;EUR;A\r\nVermieterin GmbH;1,23E+05;EUR;B\r\n`)
@@ -175,7 +175,7 @@ test('the pages are German for a German reader, and a corrected file keeps what 
   await press(page, '2 Auszahlungen senden')
   const address = page.url().split('?')[0] ?? ''
   await ended(page, address)
-  assert.match(await downloaded(page, 'Ergebnisse herunterladen (CSV)'), /1;Vermieterin GmbH;[^;]*;7,77;EUR;A;/)
+  assert.match(await downloaded(page, 'Ergebnisse herunterladen (CSV)'), /1;Vermieterin GmbH;[^;]*;"7,77";EUR;A;/)
   await close()
   await joined.close()
 })

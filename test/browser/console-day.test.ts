@@ -108,8 +108,11 @@ test('two persons pay and approve from the first link to the proof', { skip }, a
   await ann.page.getByRole('link', { name: 'Grace Hopper' }).click()
   await ann.page.getByRole('link', { name: 'Review and approve' }).click()
   await ann.page.getByRole('button', { name: 'Approve 2,500.00 EUR' }).click()
-  await ann.page.waitForURL(`${site}/console/${path}`)
-  assert.match(await ann.page.locator('main').innerText(), /Approved[\s\S]*Ann Admin/)
+  await ann.page.waitForURL(`${site}/console/${path}?done=approved`)
+  assert.match(
+    await ann.page.locator('main').innerText(),
+    /You have approved the payout[\s\S]*Approved[\s\S]*Ann Admin/,
+  )
   await check(ann.page)
   await search(ann, site, id)
   assert.match(await verified(), /approved by Ann Admin: 2500\.00 EUR to .*; by a passkey of http:\/\/localhost:/)

@@ -29,7 +29,7 @@ async function tryOnThePast(page: Page, id: string): Promise<void> {
   await page.waitForURL(`${site}/desk/rules/${id}`)
   await until('the backtest has ended', async () => {
     await page.goto(`${site}/desk/rules/${id}`)
-    return (await page.getByRole('rowheader', { name: '2026-01-01 – 2026-01-31' }).count()) === 1
+    return (await page.getByRole('rowheader', { name: 'Jan 1, 2026 – Jan 31, 2026' }).count()) === 1
   })
   await checkForms(page)
 }

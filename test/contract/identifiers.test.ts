@@ -66,6 +66,8 @@ const filterValues: Readonly<Record<string, string>> = {
   customerId: world.customer,
   beneficiaryId: world.beneficiary,
   subscriptionId: world.subscription,
+  linkId: world.link,
+  actorId: textAt(quiet, 'serviceAccountId'),
   serviceAccountId: textAt(quiet, 'serviceAccountId'),
 }
 for (const subject of subjects) {

@@ -219,7 +219,7 @@ test('200 to each filter of the transactions, and 400 to invalid values', async 
     `beneficiaryId=${randomUUID()}`,
     `idempotencyKey=${randomUUID()}`,
     'category=Conversion',
-    'status=Expired',
+    'status=Expired&category=Withdrawal',
     'type=Conversion',
     'rail=Swift&type=Conversion',
     'currency=JPY',

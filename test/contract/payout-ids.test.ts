@@ -24,8 +24,8 @@ test('the paths of a payout are those of the table', () => {
   assert.deepEqual(
     paths.map(({ name }) => name.replace('/v1/payouts/{id}', '')).toSorted(),
     [
-      ...['GET ', 'GET /recalls', 'GET /recalls/{recallId}', 'GET /verification'],
-      ...['POST /approve', 'POST /cancel', 'POST /recall', 'POST /reject'],
+      ...['GET ', 'GET /duplicates', 'GET /note', 'GET /recalls', 'GET /recalls/{recallId}', 'GET /verification'],
+      ...['POST /approve', 'POST /cancel', 'POST /recall', 'POST /reject', 'PUT /note'],
     ].toSorted(),
   )
   const named = subjects.filter(({ operation }) => /\{payoutId\}/.test(operation.path))

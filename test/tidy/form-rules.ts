@@ -185,3 +185,16 @@ export function checkTests(sources: readonly Source[]): readonly Finding[] {
       ...matches(source, source.code, /\b(?:t|context|ctx)\s*\.\s*(?:skip|todo)\s*\(/g, rule),
     ])
 }
+
+/** Limits that the contract names, written as numbers. */
+const limitAsNumber = /(?:maxlength="|charsMax: )(?:70|140|254|2048)\b/g
+
+/** Finds forms whose limits are not those of the contract: a number stays when the contract changes. */
+export const checkFormLimits = (files: readonly File[]): readonly Finding[] =>
+  files
+    .filter((file) => file.path.startsWith('service/src/pages/') && !isTest(file))
+    .flatMap((file) =>
+      [...file.text.matchAll(limitAsNumber)].map((found) =>
+        finding(file, found.index, `${found[0]}: take the limit from the contract`),
+      ),
+    )

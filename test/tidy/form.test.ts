@@ -4,6 +4,7 @@ import { suite, test } from 'node:test'
 import { tags } from '@partner-payments/wire'
 import {
   checkFileLength,
+  checkFormLimits,
   checkFunctionLength,
   checkModules,
   checkTests,
@@ -32,11 +33,19 @@ suite('form', () => {
     assert.deepEqual(checkFunctionLength(sources), none))
   test('a module has its files, an operation group its module, a public interface its header', () =>
     assert.deepEqual(checkModules(sources, tags, tables, isAssembled()), none))
+  test('forms take their limits from the contract', () => assert.deepEqual(checkFormLimits(sources), none))
   test('no test is left out or alone', () => assert.deepEqual(checkTests(sources), none))
 })
 
 suite('each rule of form bites', () => {
   const path = 'service/src/payouts/service.ts'
+
+  test('a limit as a number', () => {
+    const at = (text: string, of = 'service/src/pages/console/x.ts') => checkFormLimits([{ path: of, text }]).length
+    assert.deepEqual([at('maxlength="140"'), at('charsMax: 70'), at('maxlength="36"')], [1, 1, 0])
+    assert.equal(at('maxlength="140"', path), 0)
+  })
+
   const source = (text: string, at = path) => scan({ path: at, text })
   const lines = (count: number) => 'x\n'.repeat(count)
 

@@ -1,4 +1,5 @@
 /** The page of a payment link: who is paid and for what, and the form that opens a session for the payer. */
+import { emailCharsMax } from '@partner-payments/wire'
 import { amountLeast, amountMost, type Closed, type ShownLink } from '../checkout/index.ts'
 import { nameCharsMax } from './bank-page.ts'
 import { html, type Html } from './html.ts'
@@ -72,7 +73,7 @@ function payerForm(view: View, link: ShownLink, token: string, form: LinkForm): 
       <input type="hidden" name="form" value="${form.formId}" />
       ${link.amount === null && field(amount, html` inputmode="decimal" required`)}
       ${field(name, html` autocomplete="name" maxlength="${nameCharsMax}" required`)}
-      ${field(email, html` autocomplete="email" inputmode="email" maxlength="254"`)}
+      ${field(email, html` autocomplete="email" inputmode="email" maxlength="${emailCharsMax}"`)}
       <button type="submit" class="primary">${t.linkPay}</button>
     </form>
   </section>`

@@ -1,4 +1,5 @@
 /** The appearance of the payment page: colours, logo and name, with a preview. */
+import { nameCharsMax } from '@partner-payments/wire'
 import type { ResponseOf } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { accentsOf } from '../../branding/index.ts'
@@ -83,7 +84,7 @@ function form(view: ConsoleView, { values, problems, hasLogo }: Appearance): Htm
   const colour = html`autocomplete="off" spellcheck="false" maxlength="7" placeholder="#2449c8"`
   const error = problems['logo']
   return html`<form class="card" method="post" action="${view.root}checkout/appearance" enctype="multipart/form-data">
-    ${input('name', a.name, a.nameHelp, html`maxlength="140" autocomplete="off"`)}
+    ${input('name', a.name, a.nameHelp, html`maxlength="${nameCharsMax}" autocomplete="off"`)}
     ${input('accentColour', a.accentColour, a.accentHelp, colour)}
     ${input('accentColourDark', a.accentColourDark, a.accentDarkHelp, colour)}
     <div class="field${error !== undefined && ' wrong'}">

@@ -1,4 +1,5 @@
 /** The approval of a payout or a bulk: what the person signs, the page, and the forms that approve and reject. */
+import { referenceCharsMax } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { amountText, isUuid } from '../../kernel/index.ts'
 import { type BeyondMaximum, readReference } from '../../payouts/controls/index.ts'
@@ -134,7 +135,7 @@ function rejection(view: ConsoleView, { words: t, path, payouts, errors = {} }: 
         label: t.reason,
         help: t.reasonHelp,
         error: errors['reason'],
-        more: html`maxlength="140" autocomplete="off"`,
+        more: html`maxlength="${referenceCharsMax}" autocomplete="off"`,
       })}
       <button type="submit" class="danger">${t.reject}</button>
     </form>

@@ -7,6 +7,7 @@ import {
   ownJson,
   requestAuditOf,
   type ResponseOf,
+  referenceCharsMax,
 } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { momentOfId } from '../../kernel/index.ts'
@@ -80,7 +81,7 @@ export function auditPage(view: ConsoleView, { rows, choices, ...shown }: Record
       { name: 'kind', label: a.kind, options: optionsOf(a.kinds), value: 'Act' },
       { name: 'actorId', label: a.actor, options: choices.people },
       { name: 'action', label: a.action, options: choices.actions },
-      { name: 'subject', label: a.thing, charsMax: 140 },
+      { name: 'subject', label: a.thing, charsMax: referenceCharsMax },
       { name: 'createdFrom', label: a.from, type: 'date' },
       { name: 'createdTo', label: a.until, type: 'date' },
     ],

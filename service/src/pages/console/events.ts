@@ -1,4 +1,5 @@
 /** Events: the list, and the page of one with its deliveries. */
+import { referenceCharsMax } from '@partner-payments/wire'
 import type { ResponseOf } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
@@ -42,7 +43,7 @@ export function eventsPage(view: ConsoleView, { rows, types, ...shown }: Events)
     lead: e.lead,
     filters: [
       { name: 'types', label: e.type, options: types.map((type) => [type, type]) },
-      { name: 'reference', label: e.reference, charsMax: 140 },
+      { name: 'reference', label: e.reference, charsMax: referenceCharsMax },
     ],
     note: isPart(shown) && html`<p class="soft">${e.searched}</p>`,
     columns: [[e.type, 'head'], e.reference, e.occurred, [e.sequence, 'number']],

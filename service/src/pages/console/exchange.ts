@@ -3,7 +3,7 @@ import { decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { currencies, newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
-import { choices, field, hiddenField, type Problems, select, type Values } from '../kit/forms.ts'
+import { amountCharsMax, choices, field, hiddenField, type Problems, select, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { filters } from '../kit/lists.ts'
 import { empty, facts, grouped, message, money, moneyText, strip, table, time } from '../kit/parts.ts'
@@ -94,7 +94,7 @@ function quoteForm(view: ConsoleView, { values, problems, currencies }: Exchange
       ${field({
         ...{ id: 'amount', name: 'amount', label: p.amount, value: values['amount'] ?? '', error: problems['amount'] },
         help: p.payoutAmountHelp,
-        more: html`inputmode="decimal" autocomplete="off" maxlength="20"`,
+        more: html`inputmode="decimal" autocomplete="off" maxlength="${amountCharsMax}"`,
       })}
       ${choice('side', x.side, x.sides, x.sideHelp)} ${choice('kind', x.kind, x.kinds, x.kindHelp)}
       ${field({

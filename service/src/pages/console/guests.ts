@@ -1,5 +1,5 @@
 /** Guest links: the list, a new one, and the page on which a guest begins. */
-import { guestLinks as wire, type ResponseOf } from '@partner-payments/wire'
+import { guestLinks as wire, type ResponseOf, emailCharsMax, nameCharsMax } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
@@ -92,11 +92,11 @@ function newLink(view: ConsoleView, { typed, problems, idempotencyKey }: Guests)
       ${hiddenField('idempotencyKey', idempotencyKey)}
       ${field({
         ...{ id: 'fullName', name: 'fullName', label: g.name, value: typed.fullName ?? '' },
-        ...{ error: problems['fullName'], more: html`autocomplete="off" maxlength="140"` },
+        ...{ error: problems['fullName'], more: html`autocomplete="off" maxlength="${nameCharsMax}"` },
       })}
       ${field({
         ...{ id: 'email', name: 'email', label: g.email, type: 'email', value: typed.email ?? '' },
-        ...{ error: problems['email'], more: html`autocomplete="off" maxlength="254"` },
+        ...{ error: problems['email'], more: html`autocomplete="off" maxlength="${emailCharsMax}"` },
       })}
       ${select({
         ...{ id: 'access', name: 'access', label: g.access, value: typed.access ?? 'read' },

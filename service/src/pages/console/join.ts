@@ -1,5 +1,5 @@
 /** The ways into a team: an invitation, the first Admin, a recovery, with a new passkey or password. */
-import { permissions } from '@partner-payments/wire'
+import { permissions, emailCharsMax, nameCharsMax } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, type PublicRoute, readLink, Refusal } from '../../kernel/api/index.ts'
 import type { CancellableRecovery } from '../../people/users/index.ts'
 import type { GivenFactor } from '../../people/sign-in/index.ts'
@@ -227,7 +227,7 @@ export function firstAdminPage(
           name: 'fullName',
           label: view.t.fullName,
           error: errors['fullName'],
-          more: html`autocomplete="name" maxlength="140"`,
+          more: html`autocomplete="name" maxlength="${nameCharsMax}"`,
           ...(fullName === undefined ? {} : { value: fullName }),
         })}
         ${field({
@@ -236,7 +236,7 @@ export function firstAdminPage(
           type: 'email',
           label: view.t.email,
           error: errors['email'],
-          more: html`autocomplete="username" maxlength="254"`,
+          more: html`autocomplete="username" maxlength="${emailCharsMax}"`,
           ...(email === undefined ? {} : { value: email }),
         })}
         <div class="buttons"><button type="submit" class="primary">${view.t.continue}</button></div>

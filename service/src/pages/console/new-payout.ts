@@ -1,10 +1,10 @@
 /** A new payout: choose the payee, fill in the form, check the preview, send. */
-import { decimalText, payouts, rawNumber } from '@partner-payments/wire'
+import { decimalText, payouts, rawNumber, referenceCharsMax } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import type { Explained } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
-import { field, hiddenField, type Problems } from '../kit/forms.ts'
+import { amountCharsMax, field, hiddenField, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import {
   account,
@@ -63,14 +63,14 @@ export function newPayoutPage(view: ConsoleView, draft: PayoutDraft): string {
           ...{ id: 'amount', name: 'amount', value: amount, error: problems['amount'] },
           label: fill(p.payoutAmount, { currency }),
           help: p.payoutAmountHelp,
-          more: html`inputmode="decimal" autocomplete="off" maxlength="15"`,
+          more: html`inputmode="decimal" autocomplete="off" maxlength="${amountCharsMax}"`,
         })}
         ${field({
           ...{ id: 'reference', name: 'reference', value: reference, error: problems['reference'] },
           label: fill(view.t.optional, { label: p.payoutReference }),
           help: p.payoutReferenceHelp,
           optional: true,
-          more: html`autocomplete="off" maxlength="140"`,
+          more: html`autocomplete="off" maxlength="${referenceCharsMax}"`,
         })}
         ${field({
           ...{ id: 'payOn', name: 'payOn', type: 'date', value: payOn, error: problems['payOn'], optional: true },

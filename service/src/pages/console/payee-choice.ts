@@ -1,4 +1,5 @@
 /** Choosing a payee, with a search, to begin the form of a payout or of a standing order. */
+import { nameCharsMax } from '@partner-payments/wire'
 import type { ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
@@ -34,7 +35,7 @@ export function choosePayeePage(view: ConsoleView, { rows, title, path, ...shown
         filterForm(view, shown, {
           path,
           filters: [
-            { name: 'search', label: p.searchPayee, help: p.searchPayeeHelp, charsMax: 140 },
+            { name: 'search', label: p.searchPayee, help: p.searchPayeeHelp, charsMax: nameCharsMax },
             { name: 'currency', label: p.currency, options: currencyOptions },
           ],
         })

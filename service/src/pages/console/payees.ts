@@ -1,4 +1,5 @@
 /** Payees: the list, a new one with the answer of the bank about its name, and the page of one. */
+import { aliasCharsMax, nameCharsMax } from '@partner-payments/wire'
 import type { AccountType, PayeeAddress, Permission, ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { currencies, newId } from '../../kernel/index.ts'
@@ -96,7 +97,7 @@ export function payeesPage(view: ConsoleView, { rows, may, done, ...shown }: Pay
     links: importLinks(view, 'payees', shown.values, may.write),
     filters: [
       { name: 'namePrefix', label: p.payeeName, help: p.namePrefixHelp },
-      { name: 'alias', label: p.alias, charsMax: 70 },
+      { name: 'alias', label: p.alias, charsMax: aliasCharsMax },
       { name: 'currency', label: p.currency, options: currencyOptions },
       { name: 'customerId', label: p.customerId },
       { name: 'incompleteOn', label: p.incompleteOn, help: p.incompleteOnHelp, type: 'date' },
@@ -182,7 +183,7 @@ export function newPayeePage(view: ConsoleView, { idempotencyKey, ...values }: P
   return formPage(view, {
     ...{ title: p.newPayee, problems, submit: p.checkPayee, action: 'payees/new/check', hidden: { idempotencyKey } },
     fields: html`${inputs(view, typed, [
-      { name: 'name', label: p.payeeName, help: p.payeeNameHelp, charsMax: 140 },
+      { name: 'name', label: p.payeeName, help: p.payeeNameHelp, charsMax: nameCharsMax },
       { name: 'account', label: p.account, help: p.payeeAccountHelp, charsMax: 128 },
       { name: 'currency', label: p.currency, help: p.currencyHelp, charsMax: 5 },
       { name: 'accountType', ...types },
@@ -190,7 +191,7 @@ export function newPayeePage(view: ConsoleView, { idempotencyKey, ...values }: P
     ${addressForm(view, values, problems)}
     ${inputs(view, typed, [
       { name: 'bic', label: p.bic, help: p.bicHelp, charsMax: 11, optional },
-      { name: 'alias', label: p.alias, help: p.aliasHelp, charsMax: 70, optional },
+      { name: 'alias', label: p.alias, help: p.aliasHelp, charsMax: aliasCharsMax, optional },
       { name: 'customerId', label: p.customerId, help: p.payeeCustomerHelp, charsMax: 36, optional },
     ])}`,
     back: { path: 'payees', text: p.back },

@@ -1,5 +1,5 @@
 /** The recalls of a payout: the part of its page, and the form that requests one. */
-import { decimalText, type ResponseOf } from '@partner-payments/wire'
+import { decimalText, type ResponseOf, referenceCharsMax } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
 import { field, hiddenField, optionsOf, type Problems, select } from '../kit/forms.ts'
 import type { ConsoleView } from '../kit/frame.ts'
@@ -58,7 +58,7 @@ export function recallPart(view: ConsoleView, id: string, { rows, form }: Recall
             ...{ id: 'text', name: 'text', value: form.typed?.text ?? '', error: problems['text'], optional: true },
             label: fill(view.t.optional, { label: p.recallMessage }),
             help: p.recallMessageHelp,
-            more: html`autocomplete="off" maxlength="140"`,
+            more: html`autocomplete="off" maxlength="${referenceCharsMax}"`,
           })}
           <button type="submit" class="danger">${p.requestRecall}</button>
         </form>

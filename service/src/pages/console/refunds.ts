@@ -1,9 +1,9 @@
 /** The refunds of a checkout session: the form, its preview, and the payout that sends the money back. */
-import { decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
+import { decimalText, rawNumber, type ResponseOf, referenceCharsMax } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, readBalance, readCurrency } from '../../kernel/api/index.ts'
 import { amountText, type Currency, newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
-import { field, hiddenField, type Problems, select, type Values } from '../kit/forms.ts'
+import { amountCharsMax, field, hiddenField, type Problems, select, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { pager, type Pages } from '../kit/lists.ts'
 import {
@@ -90,7 +90,7 @@ function refundForm(view: ConsoleView, form: Form, problems: Problems): Html {
     field({
       ...{ id: name, name, value: values[name] ?? '', error: problems[name], help, optional: true },
       label: fill(view.t.optional, { label }),
-      more: html`autocomplete="off" maxlength="140"`,
+      more: html`autocomplete="off" maxlength="${referenceCharsMax}"`,
     })
   return html`<form method="post" action="${root}checkout/${sessionId}/refund">
     ${hiddenField('idempotencyKey', idempotencyKey)}
@@ -110,7 +110,7 @@ function refundForm(view: ConsoleView, form: Form, problems: Problems): Html {
       },
       label: fill(r.amount, { currency }),
       help: fill(r.amountHelp, { left: moneyText(view, left, currency) }),
-      more: html`inputmode="decimal" autocomplete="off" maxlength="15"`,
+      more: html`inputmode="decimal" autocomplete="off" maxlength="${amountCharsMax}"`,
     })}
     ${text('reference', r.reference, r.referenceHelp)} ${text('reason', r.reason, r.reasonHelp)}
     <button type="submit" class="primary">${r.preview}</button>

@@ -5,6 +5,7 @@ import {
   type ResponseOf,
   serviceAccounts as wire,
   tags,
+  nameCharsMax,
 } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { dayMs, minuteMs, newId } from '../../kernel/index.ts'
@@ -68,7 +69,7 @@ export function newServiceAccountPage(
         idempotencyKey: draft.idempotencyKey,
         fields: html`${field({
           ...{ id: 'name', name: 'name', label: s.name, help: s.nameHelp, value: draft.name, error: problems['name'] },
-          more: html`autocomplete="off" maxlength="140"`,
+          more: html`autocomplete="off" maxlength="${nameCharsMax}"`,
         })}
         ${permissionFields(view, { held, chosen: draft.permissions, error: problems['permissions'] })}
         ${limitFields(view, { ...draft, problems, label: (label) => fill(view.t.optional, { label }) })}`,
@@ -280,7 +281,7 @@ function changeForm(view: ConsoleView, { account, held, typed, chosen = account.
       ${field({
         ...{ id: 'name', name: 'name', label: s.name, help: s.nameHelp, error: problems['name'] },
         value: typed.name ?? account.name,
-        more: html`autocomplete="off" maxlength="140"`,
+        more: html`autocomplete="off" maxlength="${nameCharsMax}"`,
       })}
       ${permissionFields(view, { held, chosen, error: problems['permissions'] })}
       ${limitFields(view, {

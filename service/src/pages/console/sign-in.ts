@@ -1,4 +1,5 @@
 /** Signing in: with a passkey, a password or a provider, and the sessions in which staff reads as the partner. */
+import { emailCharsMax } from '@partner-payments/wire'
 import {
   partnerCookie,
   type PublicAnswer,
@@ -190,7 +191,7 @@ function passwordWay({ t, root }: ConsoleView, { email }: SignIn, kept: readonly
         name: 'email',
         type: 'email',
         label: t.email,
-        more: html`autocomplete="username" maxlength="254"`,
+        more: html`autocomplete="username" maxlength="${emailCharsMax}"`,
         ...(email === undefined ? {} : { value: email }),
       })}
       ${field({
@@ -226,7 +227,7 @@ export function findPartnerPage(view: ConsoleView, { sent = false }: { readonly 
       <h1>${t.signIn}</h1>
       <p class="lead">${t.findText}</p>
       <form method="post" action="${root}sign-in/find">
-        ${field({ id: 'email', name: 'email', type: 'email', label: t.email, more: html`autocomplete="email" maxlength="254"` })}
+        ${field({ id: 'email', name: 'email', type: 'email', label: t.email, more: html`autocomplete="email" maxlength="${emailCharsMax}"` })}
         <button type="submit" class="primary">${t.findSend}</button>
       </form>`,
   })

@@ -1,5 +1,12 @@
 /** The simulations of the sandbox: each with its operation, fields and result. */
-import { eventNames, type OperationId, operations, rawNumber, simulations } from '@partner-payments/wire'
+import {
+  eventNames,
+  type OperationId,
+  operations,
+  rawNumber,
+  simulations,
+  referenceCharsMax,
+} from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
@@ -179,7 +186,7 @@ function input(
     ...shared,
     ...(help === undefined ? {} : { help }),
     optional: optional ?? false,
-    more: html`autocomplete="off" maxlength="140" ${mode}`,
+    more: html`autocomplete="off" maxlength="${referenceCharsMax}" ${mode}`,
   })
 }
 

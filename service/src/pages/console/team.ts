@@ -1,5 +1,12 @@
 /** The team: members, invitations, roles, and the forms that change them. */
-import { permissions, type ResponseOf, roleAllows, users as wire } from '@partner-payments/wire'
+import {
+  permissions,
+  type ResponseOf,
+  roleAllows,
+  users as wire,
+  emailCharsMax,
+  nameCharsMax,
+} from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { isRecentSignIn } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
@@ -255,7 +262,7 @@ function inviteForm(view: ConsoleView, { grantable, errors = {}, typed = {} }: T
         type: 'email',
         label: t.email,
         error: errors['email'],
-        more: html`autocomplete="off" maxlength="254"`,
+        more: html`autocomplete="off" maxlength="${emailCharsMax}"`,
         ...(typed.email === undefined ? {} : { value: typed.email }),
       })}
       ${field({
@@ -263,7 +270,7 @@ function inviteForm(view: ConsoleView, { grantable, errors = {}, typed = {} }: T
         name: 'fullName',
         label: t.fullName,
         error: errors['fullName'],
-        more: html`autocomplete="off" maxlength="140"`,
+        more: html`autocomplete="off" maxlength="${nameCharsMax}"`,
         ...(typed.fullName === undefined ? {} : { value: typed.fullName }),
       })}
       ${choices({

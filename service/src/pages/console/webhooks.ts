@@ -1,5 +1,5 @@
 /** Webhook endpoints: the list, a new one, and the page of one with its deliveries. */
-import { type ResponseOf, subscribedIn, webhooks } from '@partner-payments/wire'
+import { type ResponseOf, subscribedIn, webhooks, urlCharsMax } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
@@ -296,7 +296,7 @@ export function newWebhookPage(view: ConsoleView, { draft, types, problems }: Ne
     ...{ title: d.newWebhook, problems, submit: d.createWebhook, action: 'webhooks/new' },
     hidden: { idempotencyKey: draft.idempotencyKey },
     fields: html`${inputs(view, { values, problems }, [
-      { name: 'url', label: d.url, help: d.urlHelp, charsMax: 2048, more: html` inputmode="url"` },
+      { name: 'url', label: d.url, help: d.urlHelp, charsMax: urlCharsMax, more: html` inputmode="url"` },
       { name: 'description', label: d.note, help: d.noteHelp, charsMax: 255, optional: true },
     ])}
     ${eventChoices(view, draft, types, problems['events'])}`,

@@ -1,4 +1,5 @@
 /** One customer at the desk with all that concerns it, and the customers of a partner. The log of the operator has who opened which. */
+import { nameCharsMax } from '@partner-payments/wire'
 import { countryName } from '../kit/countries.ts'
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { partnerKey } from '../../kernel/index.ts'
@@ -346,7 +347,7 @@ export const searchForm = (
 ): Html => {
   const d = deskTexts[view.language].parties
   return html`<form method="post" action="${path}" class="filters">
-    ${field({ id: 'q', name: 'q', label, value: q, optional: true, more: html`maxlength="140" autocomplete="off"` })}
+    ${field({ id: 'q', name: 'q', label, value: q, optional: true, more: html`maxlength="${nameCharsMax}" autocomplete="off"` })}
     <div class="buttons">
       <button type="submit">${d.search}</button>
       ${q !== '' && html`<a class="button plain" href="${path}">${d.showAll}</a>`}

@@ -1,4 +1,5 @@
 /** A payout at the desk, read by the commands that print it: where it stands, what the bank and the partner have said, and what staff can do. The log of the operator has who opened which. */
+import { referenceCharsMax } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { field } from '../kit/forms.ts'
 import { facts, freeText, identifier, message, money, payoutBadge, steps, strip, time, wordOf } from '../kit/parts.ts'
@@ -239,7 +240,7 @@ function actions(view: ConsoleView, { payout, mayAct, options, typed }: PayoutSh
         <form method="post" action="${action('end')}">
           <p>${d.endText}</p>
           ${commandFields(view, { command: 'payment end', options, without: ['partner', 'payout'], unchosen: 'outcome', typed })}
-          ${text('document', html`maxlength="140"`)}
+          ${text('document', html`maxlength="${referenceCharsMax}"`)}
           ${text('digest', html`maxlength="64" autocomplete="off" spellcheck="false"`, d.digestHelp)}
           ${noteField(view, 'note', { value: typed('note') })}
           <button type="submit" class="danger">${d.propose}</button>

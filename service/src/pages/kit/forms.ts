@@ -6,6 +6,9 @@ import { type ConsoleView, shell } from './frame.ts'
 /** The values of a form or of filters, by the names of their fields. An empty field is absent. */
 export type Values = Readonly<Record<string, string>>
 
+/** Characters of an amount as persons type it: the largest one with groups, decimals and blanks. */
+export const amountCharsMax = 20
+
 /** The text of each refusal, by the name of its field. `form`: it concerns the whole. */
 export type Problems = Readonly<Record<string, string>>
 

@@ -1,4 +1,5 @@
 /** The frame of every page of the console: skip link, band of the sandbox, top bar, navigation, main part. */
+import { referenceCharsMax } from '@partner-payments/wire'
 import type { PageBrand } from '../assets.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
@@ -214,7 +215,7 @@ const searchForm = (view: ConsoleView): Html =>
       name="q"
       value="${view.found ?? ''}"
       placeholder="${view.t.searchPlaceholder}"
-      maxlength="140"
+      maxlength="${referenceCharsMax}"
       autocomplete="off"
     />
   </form>`
