@@ -199,7 +199,9 @@ suite('forms and ended sessions', { skip }, async () => {
           : randomUUID()
         const path = inPath(pattern, { ...names, id })
         const html = isPage ? await (await get(pageUrl.pathname + pageUrl.search)).text() : ''
-        const fields = fieldsOf(html, pageUrl, path) ?? []
+        const found = fieldsOf(html, pageUrl, path)
+        assert.equal(found !== undefined, isPage && row.isNext !== true, `the page of the row has the form: ${path}`)
+        const fields = found ?? []
         const text = fields.find(({ type, name: field }) => type === 'text' && !/code|password/i.test(field))
         const given = fields.filter(({ type }) => ['text', 'hidden', 'date', 'email'].includes(type))
         const body = new URLSearchParams(

@@ -1,8 +1,9 @@
 /**
  * Every form that the console and the desk send, and what becomes of it if the session has ended. A new form needs a row here:
- * `page`, the path with the form, or `kept`, if the form is on a page of a thing in one state, or the reason why it is not kept.
+ * `page`, the path with the form (`isNext`: with the form before it, which has its fields), or `kept`, if the form is on a page
+ * of a thing in one state, or the reason why it is not kept.
  */
-export type KeptRow = { readonly page: string } | 'kept' | { readonly notKept: string }
+export type KeptRow = { readonly page: string; readonly isNext?: true } | 'kept' | { readonly notKept: string }
 
 const notKept = (reason: string): KeptRow => ({ notKept: reason })
 const signsIn = notKept('it signs a person in, or sets how')
@@ -10,6 +11,7 @@ const confirms = notKept('a passkey or a code confirms what is shown now')
 const choice = notKept('it needs no session: the browser keeps the choice')
 
 const at = (page: string): KeptRow => ({ page })
+const next = (page: string): KeptRow => ({ page, isNext: true })
 
 export const consoleForms: Readonly<Record<string, KeptRow>> = {
   '/console/first-admin': signsIn,
@@ -33,7 +35,7 @@ export const consoleForms: Readonly<Record<string, KeptRow>> = {
   '/console/payouts/{id}/recall': 'kept',
   '/console/payouts/{id}/reject': 'kept',
   '/console/payouts/new/preview': at('payouts/new?beneficiaryId={payee}'),
-  '/console/payouts/new/send': at('payouts/new?beneficiaryId={payee}'),
+  '/console/payouts/new/send': next('payouts/new?beneficiaryId={payee}'),
   '/console/payouts/{id}/note': 'kept',
   '/console/bulk-payouts/new': at('bulk-payouts/new'),
   '/console/bulk-payouts/{id}/again': 'kept',
@@ -50,9 +52,9 @@ export const consoleForms: Readonly<Record<string, KeptRow>> = {
   '/console/standing-orders/{id}/cancel': 'kept',
   '/console/payees/import': at('payees/import'),
   '/console/payees/import/{id}/apply': 'kept',
-  '/console/payees/new': at('payees/new'),
+  '/console/payees/new': next('payees/new'),
   '/console/payees/new/check': at('payees/new'),
-  '/console/payees/new/save': at('payees/new'),
+  '/console/payees/new/save': next('payees/new'),
   '/console/payees/{id}/change': at('payees/{payee}'),
   '/console/payees/{id}/verify': at('payees/{payee}'),
   '/console/payees/{id}/delete': at('payees/{payee}'),
@@ -90,7 +92,7 @@ export const consoleForms: Readonly<Record<string, KeptRow>> = {
   '/console/webhooks/guests': at('webhooks/guests'),
   '/console/webhooks/guests/revoke': 'kept',
   '/console/team/reset': 'kept',
-  '/console/team/invite': at('team/invite'),
+  '/console/team/invite': at('team'),
   '/console/team/resend': 'kept',
   '/console/team/revoke': 'kept',
   '/console/team/role': 'kept',
@@ -148,7 +150,7 @@ export const deskForms: Readonly<Record<string, KeptRow>> = {
   '/desk/payouts/{partnerId}/{id}/end': 'kept',
   '/desk/hits/{partnerId}/{id}/decide': 'kept',
   '/desk/files/{id}/take': 'kept',
-  '/desk/rules': at('rules'),
+  '/desk/rules': at('rules?kind=velocity'),
   '/desk/rules/{id}': 'kept',
   '/desk/rules/{id}/backtest': 'kept',
   '/desk/rules/{id}/on': 'kept',
