@@ -84,7 +84,7 @@ test('one signature approves the payouts of a bulk, and proves each of them offl
   await page.setViewportSize({ width: 360, height: 800 })
   await check(page)
   await page.getByRole('button', { name: 'Approve 3 payouts, 110.00 EUR' }).click()
-  await page.waitForURL(`${site}/console/bulk-payouts/${id}`)
+  await page.waitForURL(`${site}/console/bulk-payouts/${id}?done=approved`)
   assert.equal(await waiting(id), 0)
   for (const [item, amount] of (await itemsOf(id)).map((each, at) => [each, ['60.00', '30.00', '20.00'][at]] as const))
     assert.match(
@@ -123,7 +123,7 @@ test('a signature counts for the payouts that it was made for, once, and for its
   await check(eve.page)
   await eve.page.locator('#reason').fill('The file was sent twice.')
   await eve.page.getByRole('button', { name: 'Reject all' }).click()
-  await eve.page.waitForURL(`${site}/console/bulk-payouts/${other}`)
+  await eve.page.waitForURL(`${site}/console/bulk-payouts/${other}?done=rejected`)
   assert.equal(await waiting(other), 0)
   const foreign = await foreignBulk()
   for (const unknown of ['nonsense', newId(), foreign])

@@ -283,7 +283,6 @@ export const approvalRoutes: Routes = (frame, _withPerson, withMoney) =>
 function routesOf({ signIn }: Frame, withMoney: WithPerson, subject: Subject): readonly PublicRoute[] {
   const { place } = subject
   /** The page of a payout says what has happened. */
-  const doneAs = (decision: 'approved' | 'rejected') => (place === 'payouts' ? `?done=${decision}` : '')
   const show = async (request: PublicRequest, person: Person, errors?: Errors): Promise<PublicAnswer> => {
     const { caller, user, view } = person
     const id = idOf(request)
@@ -318,7 +317,7 @@ function routesOf({ signIn }: Frame, withMoney: WithPerson, subject: Subject): r
       return show(request, person, { form: subject.wordsOf(view).refused })
     await subject.approve({ caller: { ...caller, confirmation }, requestId, ip }, id, seen)
     const token = await signIn.rotate(caller.partnerId, session.id)
-    return seeOther(`../${id}${doneAs('approved')}`, sessionCookieOf(token))
+    return seeOther(`../${id}?done=approved`, sessionCookieOf(token))
   }
   const reject = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const { caller, view } = person
@@ -330,7 +329,7 @@ function routesOf({ signIn }: Frame, withMoney: WithPerson, subject: Subject): r
       if (!(error instanceof Refusal) || error.code !== 'validation_failed') throw error
       return show(request, person, { reason: subject.wordsOf(view).reasonWrong })
     }
-    return seeOther(`../${id}${doneAs('rejected')}`)
+    return seeOther(`../${id}?done=rejected`)
   }
   return [
     {

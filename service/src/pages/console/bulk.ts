@@ -107,13 +107,15 @@ type Item = {
   readonly problem?: string | undefined
 }
 
+const outcomes = ['created', 'approved', 'rejected'] as const
+
 type Bulk = BulkRow & {
   readonly added?: Added | undefined
   readonly endedAt?: Date | undefined
   readonly items: readonly Item[]
   readonly values: Values
   readonly problems: Problems
-  readonly done?: 'created' | undefined
+  readonly done?: (typeof outcomes)[number] | undefined
   /** True if payouts were not made, and the person may send them again. */
   readonly mayRepeat?: boolean
   /** Payouts that wait for an approval. Absent: none does. */
@@ -249,7 +251,7 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person): Pr
       bulk.status !== 'Processing' &&
       bulk.accepted < bulk.payouts &&
       person.caller.permissions.includes('payouts:write'),
-    done: readQuery(request, ['done'])['done'] === 'created' ? ('created' as const) : undefined,
+    done: outcomes.find((each) => each === readQuery(request, ['done'])['done']),
   }
   return page(request, statusOf(problems), bulkPage({ ...view, current: 'bulk-payouts' }, shown))
 }

@@ -187,6 +187,9 @@ export const bulkDe: Words<typeof bulkEn> = {
       payeeCurrency: 'Ihr Empfänger mit diesem Namen wird in {currencies} gezahlt.',
     },
 
+    approved:
+      'Sie haben die Auszahlungen freigegeben. Sie gehen jetzt an die Bank; diese Seite zeigt das Ergebnis jeder einzelnen.',
+    rejected: 'Sie haben die Auszahlungen abgelehnt. Sie werden nicht gesendet, und ihr Geld ist wieder verfügbar.',
     created:
       'Die Sammelzahlung ist gesendet. Ihre Auszahlungen werden ausgeführt; diese Seite zeigt das Ergebnis von jeder.',
     ended: 'Beendet am',

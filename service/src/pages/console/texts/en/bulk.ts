@@ -179,6 +179,8 @@ export const bulkEn = {
       payeeCurrency: 'Your payee with this name is paid in {currencies}.',
     },
 
+    approved: 'You have approved the payouts. They go to the bank now; this page shows the result of each.',
+    rejected: 'You have rejected the payouts. They are not sent, and their money is available again.',
     created: 'The bulk is sent. Its payouts are being made; this page shows the result of each.',
     ended: 'Ended',
     results: 'Results',
