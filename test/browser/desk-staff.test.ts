@@ -228,7 +228,10 @@ test(
     await lars.page.getByText('No change waits').waitFor()
     await page.goto(`${site}/desk/partners/${partnerId}`)
     await page.getByRole('cell', { name: '77.00' }).first().waitFor()
-    await page.getByRole('row', { name: /77\.00/ }).getByRole('button', { name: 'Remove The partner' }).click()
+    await page
+      .getByRole('row', { name: /77\.00/ })
+      .getByRole('button', { name: 'Remove The partner' })
+      .click()
     await page.getByRole('dialog').getByLabel('Note').fill('Ended')
     await check(page)
     await page.getByRole('dialog').getByRole('button', { name: 'Remove limit' }).click()

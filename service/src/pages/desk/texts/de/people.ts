@@ -228,6 +228,7 @@ export const people: Words<typeof en> = {
     until: 'Letzter Tag (UTC)',
     countries: 'Länder',
     outcome: 'Auskunft der Bank',
+    evidence: 'Dokument',
   },
   values: {
     'account balance': 'Guthaben',

@@ -225,6 +225,7 @@ export const people = {
     until: 'Last day (UTC)',
     countries: 'Countries',
     outcome: 'What the bank says',
+    evidence: 'Document',
   },
   values: {
     'account balance': 'Balance',
