@@ -137,7 +137,7 @@ suite('worker', async () => {
       [foreign?.from, foreign?.one('From'), foreign?.one('Reply-To')],
       ['no-reply@acme.example', 'Shop <no-reply@acme.example>', 'Shop <help@shop.example>'],
     )
-    assert.deepEqual([own?.from, own?.one('From')], ['shop@ACME.example', 'Shop <shop@ACME.example>'])
+    assert.deepEqual([own?.from, own?.one('From')], ['shop@acme.example', 'Shop <shop@acme.example>'])
     assert.doesNotMatch(server.received[1]?.source ?? '', /^Reply-To/mu)
   })
 
