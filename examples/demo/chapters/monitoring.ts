@@ -73,9 +73,10 @@ async function decide(stage: Stage, order: ReturnType<typeof orderOf>): Promise<
   const [alert] = await operator<readonly Alert[]>('monitoring', 'alert', 'list', '--partner', partnerId)
   const { id, payouts } = present(alert, 'the alert')
   show('its alert holds', `${payouts.waiting} payout`, '1 payout')
-  say('Sam proposes to close the alert, and Grace agrees: Ada pays her builders.')
+  say('Sam proposes to release the payout, and Grace agrees: Ada pays her builders.')
   const named = ['--partner', partnerId, '--id', id] as const
-  await operator('case', 'propose', ...named, '--action', 'note', '--note', 'Pays her builders', '--staff', sam)
+  const found = ['--disposition', 'explained', '--note', 'Pays her builders'] as const
+  await operator('case', 'propose', ...named, '--action', 'release', ...found, '--staff', sam)
   await operator('case', 'approve', ...named, '--staff', grace)
   show('the payout', (await ended(stage, reference)).status, 'Completed')
 }
