@@ -1,4 +1,4 @@
-/** Who decides what: every kind × every role over HTTP, and by commands. The verbs and the pages ask one table. */
+/** The table of who decides what: every kind × every role over HTTP, and by commands. The verbs and the pages ask it. */
 import assert from 'node:assert/strict'
 import { fileURLToPath } from 'node:url'
 import { test } from 'node:test'

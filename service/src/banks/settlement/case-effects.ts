@@ -109,7 +109,8 @@ export const createRefusal =
       throw refuse(
         `No payout waits for this decision: ${left} were already sent, ${ended} have ended. End the alert with release.${recall}`,
       )
-    return `stops ${waiting} payouts${left > 0n ? `, not ${left} that were already sent.${recall}` : ''}`
+    const stopped = waiting === 1n ? '1 payout' : `${waiting} payouts`
+    return `stops ${stopped}${left > 0n ? `, not ${left} that were already sent.${recall}` : ''}`
   }
 
 /** Makes the charge of a case. The reason of the bank is the partner's to read. */

@@ -20,6 +20,7 @@ import {
 } from '../kit/parts.ts'
 import { fill } from '../language.ts'
 import { columnName, usedColumns } from './bulk-file.ts'
+import { againBox } from './repeats.ts'
 import { texts } from './texts/index.ts'
 
 export type BulkMode = 'AllOrNothing' | 'BestEffort'
@@ -354,23 +355,7 @@ function sendPart(view: ConsoleView, path: string, given: CheckPage): Html {
     }
     <form method="post" action="${path}/send" class="more">
       ${hiddenField('revision', String(revision))} ${hiddenField('seen', seen)}
-      ${
-        asks &&
-        html`<div class="field${error !== undefined && ' wrong'}">
-          ${error !== undefined && html`<p class="error" id="again-error">${error}</p>`}
-          <p class="check">
-            <input
-              type="checkbox"
-              id="again"
-              name="again"
-              value="yes"
-              required
-              ${error !== undefined && html` aria-invalid="true" aria-describedby="again-error"`}
-            />
-            <label for="again">${repeated > 0 ? fill(b.again, { count: count(view, repeated) }) : b.againFile}</label>
-          </p>
-        </div>`
-      }
+      ${asks && againBox(repeated > 0 ? fill(b.again, { count: count(view, repeated) }) : b.againFile, error)}
       <button type="submit" class="primary">
         ${lines.length === 1 ? b.sendOne : fill(b.send, { count: count(view, lines.length) })}
       </button>

@@ -158,6 +158,9 @@ export function changesPage(view: ConsoleView, { changes, error, said }: Changes
   })
 }
 
+/** The name of a command in words. One of another version has none. */
+const titleOf = (view: ConsoleView, command: string): string => (isAct(command) ? actTitle(view, command) : command)
+
 /** The changes with what the person may do about each. */
 export function changesTable(view: ConsoleView, changes: readonly DeskChange[], caption: string): Html {
   const d = deskTexts[view.language].commands
@@ -165,7 +168,7 @@ export function changesTable(view: ConsoleView, changes: readonly DeskChange[], 
     caption,
     columns: [[d.command, 'head'], d.partner, d.by, d.at, [d.decide, 'actions']],
     rows: changes.map((change) => [
-      html`<span class="name">${isAct(change.command) ? actTitle(view, change.command) : change.command}</span>
+      html`<span class="name">${titleOf(view, change.command)}</span>
         ${change.options.map(([name, value]) => html`<span class="soft">${freeText(optionText(view, change.command, name, value))}</span>`)}
         ${change.note !== undefined && html`<span class="soft">${d.note}: ${freeText(change.note)}</span>`}`,
       change.partnerId === undefined ? '–' : partnerPart(view, change.partnerId, change.partnerName),
@@ -188,14 +191,15 @@ function deciding(view: ConsoleView, change: DeskChange): Html {
   const { id, command, approvedBy, isOwn, mayDecide, by } = change
   if (!mayDecide) return html`<p>${d.needsRole}</p>`
   const label = isOwn ? d.withdraw : d.reject
-  const reject = openDialog({ id: `reject-${id}`, label, about: command, tone: 'danger' })
+  const about = titleOf(view, command)
+  const reject = openDialog({ id: `reject-${id}`, label, about, tone: 'danger' })
   if (approvedBy !== null)
     return html`<p>${fill(d.approvedBy, { name: approvedBy, author: by })}</p>
       ${
         isOwn
           ? postButton(`${view.root}changes/${id}/run`, deskTexts[view.language].staff.run, {
               look: 'small primary',
-              about: command,
+              about,
             })
           : ''
       }
@@ -204,7 +208,7 @@ function deciding(view: ConsoleView, change: DeskChange): Html {
     return html`<p>${d.own}</p>
       ${reject}`
   return html`<div class="actions">
-    ${postButton(`${view.root}changes/${id}/approve`, d.approve, { look: 'small primary', about: command })} ${reject}
+    ${postButton(`${view.root}changes/${id}/approve`, d.approve, { look: 'small primary', about })} ${reject}
   </div>`
 }
 
