@@ -21,7 +21,7 @@ type Deps = {
   readonly access: Pick<Access, 'accountIfAny' | 'addOperator' | 'isClosed' | 'issuerOf'>
   readonly audit: Pick<Audit, 'append'>
   readonly mail: Pick<MailQueue, 'enqueue' | 'endPending'>
-  readonly cases: Pick<Cases, 'byId'>
+  readonly cases: Pick<Cases, 'byIds'>
   readonly members: { readonly singleSignOn: Pick<Members['singleSignOn'], 'waiting'> }
   readonly payouts: Pick<Payouts, 'byIds' | 'waitingAmong'>
   readonly recalls: Pick<Recalls, 'byIds'>
@@ -105,21 +105,24 @@ const ofPayout = (payout: PayoutRow): Details => ({
   reason: payout.errorDetails ?? undefined,
 })
 
-/** The makers, and the persons who made the keys that are makers: none of them approves it. */
-async function makersOf({ access }: Deps, tx: Tx, partnerId: string, waiting: WaitingApproval) {
-  const issuers = await Promise.all(waiting.requestedBy.map((id) => access.issuerOf(tx, partnerId, id)))
-  const known = issuers.flatMap((issuer) => issuer ?? [])
-  return {
-    notFor: [...waiting.requestedBy, ...known.map(({ id }) => id)],
-    notForNames: [...waiting.requestedNames, ...known.map(({ name }) => name)],
-  }
+type Issuers = ReadonlyMap<string, Awaited<ReturnType<Access['issuerOf']>>>
+
+/** The persons who made the keys that are makers, each read once: a key asks for many payments. */
+async function issuersOf({ access }: Deps, tx: Tx, partnerId: string, waiting: readonly WaitingApproval[]) {
+  const issuers = new Map<string, Awaited<ReturnType<Access['issuerOf']>>>()
+  for (const id of new Set(waiting.flatMap(({ requestedBy }) => requestedBy)))
+    issuers.set(id, await access.issuerOf(tx, partnerId, id))
+  return issuers
 }
 
-async function ofWaiting(deps: Deps, tx: Tx, partnerId: string, waiting: WaitingApproval): Promise<Details> {
-  const { expiresAt: until, requestedNames } = waiting
+/** Names what waits, for all but its makers and the persons who made their keys: none of them approves it. */
+function ofWaiting(waiting: WaitingApproval, issuers: Issuers): Details {
+  const { expiresAt: until, requestedBy, requestedNames } = waiting
+  const known = requestedBy.flatMap((id) => issuers.get(id) ?? [])
   const common = {
     ...{ isCurrent: true, until, askedBy: requestedNames.join(', ') },
-    ...(await makersOf(deps, tx, partnerId, waiting)),
+    notFor: [...requestedBy, ...known.map(({ id }) => id)],
+    notForNames: [...requestedNames, ...known.map(({ name }) => name)],
   }
   return waiting.kind === 'payout'
     ? { ...ofPayout(waiting.payout), ...common }
@@ -134,9 +137,8 @@ async function readWaiting(
   payoutIds: readonly string[] = [],
 ) {
   const waiting = await deps.payouts.waitingAmong(tx, partnerId, { payoutIds, bulkIds })
-  const details = new Map<string, Details>()
-  for (const [id, each] of waiting) details.set(id, await ofWaiting(deps, tx, partnerId, each))
-  return details
+  const issuers = await issuersOf(deps, tx, partnerId, [...waiting.values()])
+  return new Map([...waiting].map(([id, each]) => [id, ofWaiting(each, issuers)]))
 }
 
 async function readPayouts(deps: Deps, tx: Tx, partnerId: string, ids: readonly string[]) {
@@ -199,16 +201,14 @@ async function readSignOn({ members }: Deps, _tx: Tx, partnerId: string, ids: re
 // What waits for staff: no name of a party and no report.
 
 async function readCases({ cases }: Deps, tx: Tx, partnerId: string, ids: readonly string[]) {
-  const details = new Map<string, Details>()
-  for (const id of ids) {
-    const row = await cases.byId(tx, partnerId, id)
-    if (row === undefined) continue
-    const { currency, booked, resolution } = row
-    const amount = booked === null || booked >= 0n ? booked : -booked
-    const amounts = currency === null || amount === null ? [] : [moneyOf({ currency, amount })]
-    details.set(id, { isCurrent: resolution === null, amounts })
-  }
-  return details
+  const rows = await cases.byIds(tx, partnerId, ids)
+  return new Map(
+    rows.map(({ id, currency, booked, resolution }): [string, Details] => {
+      const amount = booked === null || booked >= 0n ? booked : -booked
+      const amounts = currency === null || amount === null ? [] : [moneyOf({ currency, amount })]
+      return [id, { isCurrent: resolution === null, amounts }]
+    }),
+  )
 }
 
 async function readHits({ screening }: Deps, _tx: Tx, partnerId: string, ids: readonly string[]) {
