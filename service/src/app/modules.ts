@@ -33,7 +33,6 @@ import {
 import { createEventOutbox, payloadOf, sampleOf } from '../events/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import type { IdentityProvider } from '../parties/identity-port/index.ts'
-import { composeIdentity, composeProofs } from './identity.ts'
 import { createIsoBanks, type PayerKey } from '../banks/files/index.ts'
 import { createInternalConnector } from '../banks/internal/index.ts'
 import { createSandboxBank, type SandboxBank } from '../banks/sandbox/index.ts'
@@ -42,6 +41,8 @@ import {
   type ChooseConnector,
   type Connector,
   createConnectorHealth,
+  internalConnectorId,
+  lastListedOn,
   type PayerData,
 } from '../rails/index.ts'
 import { createConfiguredRates } from '../rates/index.ts'
@@ -87,9 +88,9 @@ import {
 import { createRequests } from '../requests/index.ts'
 import { createSignIn } from '../people/sign-in/index.ts'
 import { createTestDeliveries, createDeliveryEngine, createEndpointAlerts, type Sample } from '../webhooks/index.ts'
-import { composeMembers, composeStaff } from './people.ts'
+import { composeIdentity, composeMembers, composeProofs, composeStaff } from './people.ts'
 import { composePersonalData } from './personal-data.ts'
-import { composeSafeguarding } from './safeguarding.ts'
+import { createSafeguarding, type Safeguarding, type SafeguardingDeps } from '../reports/safeguarding/index.ts'
 import { createHoldOf, createWaiting } from './waiting.ts'
 import { composeTokens, ownersOfAccounts } from './wallets.ts'
 
@@ -530,3 +531,31 @@ const createSample =
     const partnerName = await access.partnerName(db, partnerId)
     return payloadOf(type, now, sampleOf(type, { partnerId, partnerName, now }))
   }
+
+/** Safeguarding goes by the calendars of the configured banks. */
+type SafeguardingParts = Omit<
+  SafeguardingDeps,
+  'addOperator' | 'clockDifferenceMsMax' | 'dueOn' | 'internalConnector' | 'partnerIds' | 'waitMs'
+> & {
+  readonly config: Config
+  readonly access: {
+    readonly partnerIds: SafeguardingDeps['partnerIds']
+    readonly addOperator: SafeguardingDeps['addOperator']
+  }
+}
+
+function composeSafeguarding(deps: SafeguardingParts): Safeguarding {
+  const { config, access } = deps
+  const closedDays = new Map(usedIsoBanks(config).map((bank) => [bank.id, bank.closedDays]))
+  return createSafeguarding({
+    ...deps,
+    partnerIds: access.partnerIds,
+    addOperator: access.addOperator,
+    dueOn: ({ connector, currency }, day) =>
+      lastListedOn(day, { closedDays: closedDays.get(connector) ?? new Set() }, currency),
+    internalConnector: internalConnectorId,
+    // Until noon of the next day.
+    waitMs: dayMs / 2,
+    clockDifferenceMsMax: config.REPORT_CLOCK_DIFFERENCE_MS,
+  })
+}

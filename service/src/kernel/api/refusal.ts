@@ -62,3 +62,49 @@ export class Unreachable extends Error {
     this.code = code
   }
 }
+
+export type Member = { readonly fullName: string; readonly email: string }
+
+/** Returns each address once, as the member was invited. Refuses (400, with pointers): addresses of people who are not in the team. */
+export function requireMembers(
+  emails: readonly string[],
+  members: ReadonlyMap<string, Member>,
+  pointer: string,
+): readonly string[] {
+  refuseFields(
+    emails.flatMap((address, index) =>
+      members.has(address)
+        ? []
+        : [
+            {
+              pointer: `${pointer}/${index}`,
+              code: 'invalid_value' as const,
+              message: 'is not a member of your team: invite the person first',
+            },
+          ],
+    ),
+  )
+  return [...new Set(emails.map((address) => members.get(address)?.email ?? address))]
+}
+
+/** A warehouse needs one; another one may start before the end of the first is known. */
+const readersMax = 2
+const retrySeconds = 5
+
+/** Counts a reader until the returned function is called. Refuses: rate_limited. */
+export function createReaders(): (partnerId: string) => () => void {
+  const readers = new Map<string, number>()
+  const count = (partnerId: string, change: 1 | -1) => {
+    const left = (readers.get(partnerId) ?? 0) + change
+    if (left > 0) readers.set(partnerId, left)
+    else readers.delete(partnerId)
+  }
+  return (partnerId) => {
+    if ((readers.get(partnerId) ?? 0) >= readersMax)
+      throw new Refusal('rate_limited', `The partner already reads ${readersMax} streams. Close one first.`, {
+        headers: { 'retry-after': String(retrySeconds) },
+      })
+    count(partnerId, 1)
+    return () => count(partnerId, -1)
+  }
+}

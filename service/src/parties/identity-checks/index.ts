@@ -5,9 +5,7 @@
  * has found is sealed, and comes only from a report that the service has asked for. A report is applied once, by its version; an older one changes
  * nothing. The state of the customer changes in the transaction that applies a report.
  */
-export { createIdentityErasure, type IdentityErasure } from './erasure.ts'
-export { identityJobs } from './jobs.ts'
-export { createIdentitiesOf } from './proofs.ts'
+export { createIdentitiesOf, createIdentityErasure, type IdentityErasure } from './proofs.ts'
 export { identityRoutes, toVerification, createIdentityWebhookSite } from './routes.ts'
 export { sealedIdentities } from './store.ts'
-export { createIdentityChecks, type IdentityChecks } from './service.ts'
+export { createIdentityChecks, type IdentityChecks, identityJobs } from './service.ts'

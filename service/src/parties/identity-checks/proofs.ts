@@ -1,7 +1,9 @@
-/** The proofs of customers, as `customers` judges by them. */
-import type { Sealer } from '../../kernel/index.ts'
+/** The proofs of customers, as `customers` judges by them, and their erasure with the customer. */
+import { after, type Clock, type Sealer } from '../../kernel/index.ts'
+import type { Tx } from '../../postgres/index.ts'
 import type { IdentitiesOf, IdentityRecord } from '../customers/index.ts'
-import { createContentSealer } from './store.ts'
+import { leaseMs } from './step.ts'
+import { createContentSealer, queueErasures } from './store.ts'
 import * as store from './store.ts'
 
 export function createIdentitiesOf({ sealer }: { readonly sealer: Sealer }): IdentitiesOf {
@@ -31,4 +33,46 @@ export function createIdentitiesOf({ sealer }: { readonly sealer: Sealer }): Ide
           ),
         new Map<string, readonly IdentityRecord[]>(),
       )
+}
+
+export type IdentityErasure = {
+  /**
+   * Ends what is not decided, here and at the provider, and forgets its pages. What is decided is a proof, which the law keeps
+   * (AMLD, Art. 40).
+   */
+  readonly end: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
+  /** Deletes the proofs, here and at the provider, when nothing has to be kept any longer. */
+  readonly erase: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
+}
+
+export function createIdentityErasure({
+  clock,
+  sealer,
+}: {
+  readonly clock: Clock
+  readonly sealer: Sealer
+}): IdentityErasure {
+  const contents = createContentSealer(sealer)
+  // Behind the lease of a worker that may be starting a session now.
+  const queue = (tx: Tx, partnerId: string, customerId: string, which: 'undecided' | 'all') => {
+    const now = clock.now()
+    return queueErasures(tx, partnerId, customerId, { which, dueAt: after(now, leaseMs), now })
+  }
+  return {
+    end: async (tx, partnerId, customerId) => {
+      const rows = await store.openOf(tx, partnerId, customerId)
+      await queue(tx, partnerId, customerId, 'undecided')
+      for (const row of rows) {
+        const content = { ...contents.open(row), url: null, returnUrl: null }
+        const isOpen = row.decidedAt === null && row.status !== 'Failed'
+        const status = isOpen ? 'Lapsed' : row.status
+        const now = isOpen ? clock.now() : row.updatedAt
+        await store.close(tx, row, { status, contentSealed: contents.seal(row, content), now })
+      }
+    },
+    erase: async (tx, partnerId, customerId) => {
+      await queue(tx, partnerId, customerId, 'all')
+      await store.deleteOf(tx, partnerId, customerId)
+    },
+  }
 }

@@ -4,6 +4,7 @@ import { type Cursors, notFound, type Page, Refusal } from '../../kernel/api/ind
 import { after, type Clock, isUuid, newId, type Sealer } from '../../kernel/index.ts'
 import { type IdentityHint, IdentityRefused } from '../identity-port/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
+import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 import { type Customers, subjectFor } from '../customers/index.ts'
 import { readRequest, retryDelayAfter } from './rules.ts'
 import { type Content, createContentSealer } from './store.ts'
@@ -184,3 +185,27 @@ function createProviderErasures({ db, clock, log, calls, audit }: ProviderErasur
     return counts.reduce((sum, count) => sum + count, 0)
   }
 }
+
+/** The jobs of identity verifications: one starts and follows them by the provider, one lets documents expire without it, one has providers erase. */
+export const identityJobs = ({
+  step,
+  eraseStep,
+  expireStep,
+  releaseLeases,
+  oldestDue,
+}: Pick<IdentityChecks, 'step' | 'eraseStep' | 'expireStep' | 'releaseLeases' | 'oldestDue'>): readonly Job[] => [
+  defineJob({
+    name: 'customers.identity_verifications',
+    due: store.verificationsDue,
+    run: step,
+    releaseLeases: (partnerId) => releaseLeases(partnerId),
+    age: { queue: 'identity_verifications', since: oldestDue },
+  }),
+  defineJob({ name: 'customers.identity_expiries', due: store.expiriesDue, run: expireStep }),
+  defineJob({
+    name: 'customers.identity_erasures',
+    due: store.erasuresDue,
+    run: eraseStep,
+    age: { queue: 'identity_erasures' },
+  }),
+]

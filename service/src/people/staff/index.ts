@@ -28,7 +28,7 @@ export {
   type StaffSearch,
 } from './service.ts'
 
-export { eraseNotes, keptNotes, type Note, type Noted, notedKinds } from './store-notes.ts'
+export { eraseNotes, keptNotes, type Note, type Noted, notedKinds } from './store.ts'
 
 export type { Bearer } from './commands.ts'
 export type { SignedStaff, StaffDeps } from './deps.ts'

@@ -5,7 +5,7 @@ import { addPartner } from '../../../../test/support/composition.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
 import { dayMs, newId } from '../../kernel/index.ts'
 import type { Noted } from './index.ts'
-import { insertNote } from './store-notes.ts'
+import { insertNote } from './store.ts'
 
 const service = await useModules()
 const { db, clock, personalData, staff } = service

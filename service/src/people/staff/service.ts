@@ -19,7 +19,6 @@ import {
 } from './entrances.ts'
 import { changeMs, emailKey, invitationMs, refuseLastAdmin, staffRealmId, type StaffRole, tokenHash } from './rules.ts'
 import * as store from './store.ts'
-import * as notes from './store-notes.ts'
 
 /** The part of a decision that the person gives. */
 type Given<K extends 'propose' | 'approve' | 'reject'> = Omit<Parameters<Decisions[K]>[1], 'staff' | 'staffId'>
@@ -67,9 +66,9 @@ export type Staff = Entrances & {
   readonly recordOpened: (signed: SignedStaff, page: OpenedPage, ids: readonly string[]) => Promise<void>
   readonly notes: {
     /** Notes about a partner, a customer or a payee, newest first, in pages. */
-    readonly of: typeof notes.notesOf
+    readonly of: typeof store.notesOf
     /** Adds a note. Every role does. Refuses: permission_denied. */
-    readonly add: (signed: SignedStaff, about: notes.Noted, note: string) => Promise<void>
+    readonly add: (signed: SignedStaff, about: store.Noted, note: string) => Promise<void>
   }
   /** Each refuses as the verb of cases, and permission_denied. The role is that of the moment, not that of the page. */
   readonly propose: (signed: SignedStaff, given: Given<'propose'>) => Promise<CaseRow>
@@ -193,7 +192,7 @@ export function createStaff(deps: StaffDeps): Staff {
     recordFile: createRecordRead(deps, 'staff file'),
     recordPayout: createRecordRead(deps, 'staff payout'),
     recordOpened: (signed, page, ids) => createRecordRead(deps, `staff ${page}`)(signed, { opened: ids }),
-    notes: { of: notes.notesOf, add: createAddNote(deps) },
+    notes: { of: store.notesOf, add: createAddNote(deps) },
     ...createEntrances(deps),
     singleSignOn: createStaffSingleSignOn(deps),
     ...createDeciding(deps),
@@ -225,7 +224,7 @@ const createAddNote =
       action: 'operator note add',
       given: { partnerId: about.partnerId, id: about.subjectId },
       work: (tx, { staff: authorName, staffId: authorId }) =>
-        notes.insertNote(tx, about, { id: newId(), authorId, authorName, note, madeAt: deps.clock.now() }),
+        store.insertNote(tx, about, { id: newId(), authorId, authorName, note, madeAt: deps.clock.now() }),
       isKept: () => true,
       details: { kind: about.kind },
     })

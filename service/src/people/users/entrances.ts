@@ -16,7 +16,7 @@ import { makerOf } from './makers.ts'
 import type { MembersDeps, Signed, SignedIn } from './member-deps.ts'
 import { emailKey, personKey, statusAt, tokenHash } from './rules.ts'
 import * as store from './store.ts'
-import { singleSignOnOf } from './store-single-sign-on.ts'
+import { singleSignOnOf } from './store-entrances.ts'
 import { createSupportEntrance, type SupportEntrance } from './support-entrance.ts'
 import {
   escapeHtml,

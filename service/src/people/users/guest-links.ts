@@ -26,10 +26,10 @@ import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { permit, type Power, whyNot } from './giving.ts'
 import { byCallerNow, type Maker, makerOf } from './makers.ts'
 import { dayOf, emailErrors, emailKey, nameErrors, refuseMails, tokenHash } from './rules.ts'
-import * as store from './store-guest-links.ts'
+import * as store from './store-entrances.ts'
 import { countMails, forgetMails } from './store.ts'
 import { withToken } from './mails.ts'
-import type { GuestLinkRow } from './store-guest-links.ts'
+import type { GuestLinkRow } from './store-entrances.ts'
 
 export type GuestLink = store.GuestLinkRow & {
   readonly status: 'Pending' | 'Open' | 'Expired' | 'Revoked' | 'Ended'

@@ -29,7 +29,7 @@ export { createGuestLinks, type Guest, type GuestLinks, renderGuestLink } from '
 export { createMayPay } from './makers.ts'
 export type { MembersDeps, Signed, SignedIn } from './member-deps.ts'
 export { createMembers, type Members, type User, membersRoutes } from './member-routes.ts'
-export { sealedClientSecrets, sealedWaitingSecrets } from './store-single-sign-on.ts'
+export { sealedClientSecrets, sealedWaitingSecrets } from './store-entrances.ts'
 export { type CancellableRecovery, renderRecoveryLink, renderRecoveryReport, recoveriesJob } from './recoveries.ts'
 
 export { renderRoleChange } from './role-changes.ts'

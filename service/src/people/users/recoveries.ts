@@ -16,7 +16,7 @@ import {
   type RecoveryRow,
 } from './store.ts'
 import * as store from './store.ts'
-import { singleSignOnOf } from './store-single-sign-on.ts'
+import { singleSignOnOf } from './store-entrances.ts'
 import { changeMail, withToken } from './mails.ts'
 import { refuseWithoutProvider } from './entrances.ts'
 import {

@@ -16,11 +16,11 @@ import {
   type RoleValues,
   singleSignOnOf,
   waitingSecretContext,
-} from './store-single-sign-on.ts'
+} from './store-entrances.ts'
 import * as store from './store.ts'
 import { byCallerNow } from './makers.ts'
 import { memberById } from './store.ts'
-import * as providers from './store-single-sign-on.ts'
+import * as providers from './store-entrances.ts'
 
 /** A person of a team signs in, joins or connects an account. */
 export type TeamPurpose =

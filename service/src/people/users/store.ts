@@ -4,7 +4,7 @@ import type { PageRequest } from '../../kernel/api/index.ts'
 import type { Permitted } from './giving.ts'
 import { acrossPartners, dueWork, insertBy, noSql, type Sql, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { Subject } from '../../screening/index.ts'
-import { revokeLinksOf } from './store-guest-links.ts'
+import { revokeLinksOf } from './store-entrances.ts'
 
 export type InvitationRow = {
   readonly id: string
