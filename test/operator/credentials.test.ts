@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { createLog, createSealer } from '../../service/src/kernel/index.ts'
+import { sealedForms } from '../../service/src/people/sign-in/index.ts'
+import { sealedUploads } from '../../service/src/people/users/index.ts'
 import { tokenHash } from '../../service/src/people/users/rules.ts'
 import { waitingSecretContext } from '../../service/src/people/users/store-entrances.ts'
 import { newToken } from '../../service/src/people/users/service.ts'
@@ -196,6 +198,24 @@ async function keepPayer(): Promise<void> {
       'CreditTransfer', 'Queued', 1, now(), now(), now())`)
 }
 
+/** A form that met an ended session, and a file that waits to be sent. */
+async function keepFormAndUpload(): Promise<void> {
+  const id = randomUUID()
+  const sealer = createSealer([Buffer.from(oldKey, 'base64')])
+  const [form, content] = [sealedForms, sealedUploads].map(({ contextOf }) =>
+    sealer.seal(
+      '{}',
+      contextOf(partnerId, () => id),
+    ),
+  )
+  await db.run(sql`
+    insert into sign_in.kept_forms (partner_id, id, member_id, device_hash, form_sealed, expires_at)
+    values (${partnerId}, ${id}, ${id}, ${randomBytes(32)}, ${form}, now() + interval '1 hour')`)
+  await db.run(sql`
+    insert into users.uploads (partner_id, id, member_id, kind, content_sealed, revision, created_at, updated_at, expires_at)
+    values (${partnerId}, ${id}, ${id}, 'Bulk', ${content}, 1, now(), now(), now() + interval '1 hour')`)
+}
+
 /** A change of single sign-on that waits for a second Admin, with the secret of its client. */
 async function keepWaitingChange(): Promise<void> {
   const secret = createSealer([Buffer.from(oldKey, 'base64')]).seal('secret', waitingSecretContext(partnerId))
@@ -217,6 +237,7 @@ test('after key reseal the old master key can be removed, and every sealed value
   await setSingleSignOn(client)
   await keepWaitingChange()
   await keepPayer()
+  await keepFormAndUpload()
   await operatorRun(`partner owners set --partner ${partnerId} --owners Joan`)
   const hook = { url: 'https://example.com/hook', events: ['transaction.status.changed'] }
   const sent = { method: 'POST', target: '/v1/webhooks', body: JSON.stringify(hook) }
