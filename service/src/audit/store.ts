@@ -103,17 +103,17 @@ const isSame = (name: Sql, value: string | null): Sql => (value === null ? noSql
 function foundBy(partnerId: string, between: Between, filter: RecordFilter, rowsMax: number): Sql {
   const { kind, actorId, action, thing } = filter
   const isAct = sql`${isSame(sql`act.actor_id`, actorId)} ${isSame(sql`act.action`, action)}`
-  const about = sql`${within(sql`about.record_id`, between)} ${isSame(sql`act.kind`, kind)} ${isAct}
-        order by about.record_id desc limit ${rowsMax}`
+  // One look a record, because of the limit: a merge of both indexes would read every newer act of the partner.
+  const about = sql`cross join lateral (select act.kind from audit.acts as act
+        where act.partner_id = ${partnerId} and act.record_id = about.record_id ${isSame(sql`act.kind`, kind)} ${isAct}
+        limit 1) as known
+      where about.partner_id = ${partnerId} ${within(sql`about.record_id`, between)}`
+  const newest = sql`order by about.record_id desc limit ${rowsMax}`
   // Reads of a customer are among its records for an export of its data.
   if (thing !== null && kind === 'Read')
-    return sql`about.record_id from audit.subjects as about join audit.acts as act
-        on act.partner_id = ${partnerId} and act.record_id = about.record_id
-      where about.partner_id = ${partnerId} and about.subject = ${thing} ${about}`
+    return sql`about.record_id from audit.subjects as about ${about} and about.subject = ${thing} ${newest}`
   if (thing !== null)
-    return sql`about.record_id from audit.things as about join audit.acts as act
-        on act.partner_id = ${partnerId} and act.record_id = about.record_id
-      where about.partner_id = ${partnerId} and about.thing = ${thing} ${about}`
+    return sql`about.record_id from audit.things as about ${about} and about.thing = ${thing} ${newest}`
   if (kind === null && actorId === null && action === null)
     return sql`id as record_id from audit.records where partner_id = ${partnerId} ${within(sql`id`, between)}
       order by id desc limit ${rowsMax}`
