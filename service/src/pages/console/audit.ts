@@ -2,6 +2,7 @@
 import {
   type AuditHeadContent,
   type Operation,
+  type OperationId,
   operationIds,
   operations,
   ownJson,
@@ -31,8 +32,6 @@ type AuditRow = {
   readonly actor: { readonly kind: string; readonly name?: string | undefined; readonly staff?: string | undefined }
   /** The id of an operation or of a command. Absent: the steps of a payment. */
   readonly action?: string | undefined
-  /** English sentence about the operation. */
-  readonly summary?: string | undefined
   /** The record of what a request made. */
   readonly isMade: boolean
   /** Steps of a payment, in words. */
@@ -58,11 +57,14 @@ const actorText = ({ language }: ConsoleView, { kind, name, staff }: AuditRow['a
   return staff === undefined ? shown : fill(a.impersonated, { name: shown, staff })
 }
 
-const actionPart = ({ language }: ConsoleView, { action, summary, isMade, steps }: AuditRow): Html => {
-  const a = texts[language].audit
+/** What an operation does, in words. Undefined: it is none of the contract, but a command. */
+const actText = ({ language }: ConsoleView, action: string): string | undefined =>
+  texts[language].audit.acts[action as OperationId] ?? operationOf(action)?.summary
+
+const actionPart = (view: ConsoleView, { action, isMade, steps }: AuditRow): Html => {
+  const a = texts[view.language].audit
   return html`<span class="lines">
-    <span>${action === undefined ? a.stepsOfPayment : html`<code>${action}</code>`}</span>
-    ${summary !== undefined && html`<span class="soft" lang="en">${summary}</span>`}
+    <span>${action === undefined ? a.stepsOfPayment : (actText(view, action) ?? html`<code>${action}</code>`)}</span>
     ${isMade && html`<span class="soft">${a.made}</span>`}
     ${steps.length > 0 && html`<span class="soft">${steps.join(', ')}</span>`}
   </span>`
@@ -140,6 +142,7 @@ export function auditRecordPage(view: ConsoleView, record: Shown): string {
         [a.action, actionPart(view, record)],
       ])}
       ${facts([
+        [a.operation, operationOf(action ?? '') && html`<code>${action}</code>`],
         [a.subject, links(record.subjects)],
         [a.ip, ip],
         [a.reason, reason],
@@ -215,7 +218,6 @@ function rowOf(person: Person, record: AuditRecord): AuditRow {
     at: new Date(at),
     actor: { kind: actor.kind, name: actor.name, staff: actor.impersonatedBy },
     action: action === stepsAction ? undefined : action,
-    summary: operationOf(action)?.summary,
     isMade: details?.['made'] === true,
     steps: steps.map((step) => wordOf(words, String(step))),
     subjects: subjectsOf(person, action, subject),
@@ -226,9 +228,9 @@ function rowOf(person: Person, record: AuditRecord): AuditRow {
 const everyKind = 'All'
 
 /** Operations of which the audit log has records. */
-const actions: Options = operationIds.flatMap((id) => {
+export const recordedOperations: readonly OperationId[] = operationIds.filter((id) => {
   const operation: Operation = operations[id]
-  return requestAuditOf(operation) === 'none' ? [] : [[id, operation.summary] as const]
+  return requestAuditOf(operation) !== 'none'
 })
 
 /** The members of the team and the keys. */
@@ -253,6 +255,7 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
     ),
   ])
   const { actorId, action } = shown.values
+  const actions = recordedOperations.map((id) => [id, actText(view, id) ?? id] as const)
   const choices = { people: including(people, actorId), actions: including(actions, action) }
   const rows = data.map((record) => rowOf(person, record))
   const records = { ...shown, rows, choices }

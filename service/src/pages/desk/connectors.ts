@@ -6,12 +6,12 @@ import { badge, facts, freeText, table, time, wordOf } from '../kit/parts.ts'
 import { page } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
-import { deskTexts } from './texts.ts'
+import { deskTexts, type Runbook } from './texts.ts'
 import { type ConnectorFacts, type DeskFrame, staffRoute } from './request.ts'
 import { runbookLink, thingHref } from './things.ts'
 
 /** The runbook of a trouble. */
-const runbooks: Readonly<Record<NonNullable<ConnectorFacts['trouble']>, string>> = {
+const runbooks: Readonly<Record<NonNullable<ConnectorFacts['trouble']>, Runbook>> = {
   heldBack: 'alerts/PaymentsBankUnreachable',
   failing: 'alerts/PaymentsBankUnreachable',
   file: 'alerts/PaymentsBankFileStuck',

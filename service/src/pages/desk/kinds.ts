@@ -4,7 +4,7 @@ import type { DecidedKind } from '../../people/staff/index.ts'
 import { account, calendarDay, freeText, links, money, moneyText, time } from '../kit/parts.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
-import { deskTexts } from './texts.ts'
+import { deskTexts, type Runbook } from './texts.ts'
 
 /** Subjects of the facts of a report. */
 type Part =
@@ -19,7 +19,7 @@ type Part =
   | 'lacks'
   | 'reference'
 type Kind = {
-  readonly runbook: string
+  readonly runbook: Runbook
   readonly parts: readonly Part[]
   /** The decision waits for another one, which its own page takes: that of a hit, or the answer about a payer. */
   readonly awaits?: 'hit' | 'payer'
@@ -62,7 +62,7 @@ const kinds: Readonly<Record<CaseKind, Kind>> = {
 }
 
 /** The name of the runbook of a kind of case. */
-export const runbookOf = (kind: CaseKind): string => kinds[kind].runbook
+export const runbookOf = (kind: CaseKind): Runbook => kinds[kind].runbook
 
 /** The decision that must come first, if any. */
 export const awaitedBy = (kind: CaseKind): Kind['awaits'] => kinds[kind].awaits

@@ -45,7 +45,7 @@ export type PayoutFacts = {
   readonly hold: keyof DeskTexts['holdNext'] | undefined
   /** Undefined: it does not wait. */
   readonly partnerReads: string | undefined
-  /** The path of the runbook in the repository, with the section of the status. */
+  /** The path of the runbook `stuck-payout` in the repository, with the section of the status. */
   readonly runbook: string
 }
 
@@ -164,7 +164,7 @@ function factsOf(view: ConsoleView, shown: PayoutShown): Html {
             [wordOf(consoleTexts[view.language].payments.errorKey, errorKey), errorDetails ?? ''].join(' ').trim(),
           ),
     ],
-    [d.runbook, runbookLink(view, payout.runbook.replaceAll(/^docs\/runbooks\/|\.md/g, ''))],
+    [d.runbook, runbookLink(view, 'stuck-payout', payout.runbook.split('#')[1])],
   ])
 }
 

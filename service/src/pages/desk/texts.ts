@@ -18,6 +18,8 @@ import { queue as queueEn } from './texts/en/queue.ts'
 
 const en = { ...actsEn, ...casesEn, ...partiesEn, ...peopleEn, ...paymentsEn, ...screeningEn, ...queueEn } as const
 export type DeskTexts = Words<typeof en>
+/** The name of a runbook, as its file has it. */
+export type Runbook = keyof DeskTexts['runbooks']
 export const deskTexts: Readonly<Record<ConsoleLanguage, DeskTexts>> = {
   en,
   de: { ...actsDe, ...casesDe, ...partiesDe, ...peopleDe, ...paymentsDe, ...screeningDe, ...queueDe },

@@ -19,14 +19,14 @@ import { fill } from '../language.ts'
 import { actTitle, isAct } from './acts.ts'
 import { customerHref, partnerPart } from './parties.ts'
 import { type DeskFrame, noteOf, type Person, personOf, withStaff } from './request.ts'
-import { deskTexts } from './texts.ts'
+import { deskTexts, type Runbook } from './texts.ts'
 
 type Why = WaitingThing['why']
 
 /** Things of one kind that the queue shows. A list of a thousand hits would hide all else. */
 const thingsPerReasonMax = 20
 
-const runbooks: Readonly<Partial<Record<Why, string>>> = {
+const runbooks: Readonly<Partial<Record<Why, Runbook>>> = {
   hit: 'screening-hit',
   payoutHeld: 'screening-hit',
   payoutByRule: 'monitoring-alert',
@@ -40,7 +40,7 @@ const runbooks: Readonly<Partial<Record<Why, string>>> = {
   poolLow: 'alerts/PaymentsIbanPoolLow',
 }
 /** Undefined: the page of the thing says what to do. */
-const runbookOfThing = (why: Why): string | undefined => runbooks[why]
+const runbookOfThing = (why: Why): Runbook | undefined => runbooks[why]
 
 /** The page of a thing, from the root of the desk. Hits and payouts have pages of their own. */
 export function thingHref({ partnerId, kind, subject }: ThingKey): string {
@@ -78,9 +78,11 @@ function someOfEach<T extends { readonly why: Why }>(things: readonly T[]): read
   })
 }
 
-/** A link to a runbook by its name. */
-export const runbookLink = ({ root }: ConsoleView, name: string): Html =>
-  html`<a href="${root}runbooks/${name}">${name.replace('alerts/', '')}</a>`
+/** A link to a runbook, in words. `section`: a heading of it. */
+export const runbookLink = ({ root, language }: ConsoleView, name: Runbook, section?: string): Html =>
+  html`<a href="${root}runbooks/${name}${section === undefined ? '' : `#${section}`}"
+    >${deskTexts[language].runbooks[name]}</a
+  >`
 
 /** A form of one button that finds a thing by its id or reference. The search takes ids in a form, and not in an address. */
 export const findButton = ({ root }: ConsoleView, text: string, label: string): Html =>

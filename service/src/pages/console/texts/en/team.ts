@@ -1,4 +1,5 @@
 /** English texts of the pages for team, sign-in and access. Values of the API have the name of their value. `{name}` is replaced. */
+import type { OperationId } from '@partner-payments/wire'
 
 export const teamEn = {
   inbox: {
@@ -110,6 +111,8 @@ export const teamEn = {
     },
     impersonated: '{name}, used by {staff} of the operator',
     action: 'What',
+    /** None: the summaries of the contract are English. */
+    acts: {} as Readonly<Partial<Record<OperationId, string>>>,
     made: 'Made',
     kind: 'Show',
     kinds: { Act: 'Acts', Read: 'Reads', All: 'Everything' },
@@ -124,6 +127,7 @@ export const teamEn = {
     record: 'Audit record',
     ip: 'IP address',
     reason: 'Reason',
+    operation: 'Operation of the API',
     requestId: 'Id of the request',
     toRequest: 'In the request log',
     recordId: 'Id of the record',

@@ -68,7 +68,7 @@ export const payments: Words<typeof en> = {
     Delivered: 'Zugestellt',
     TakingText: 'Ihre Buchungen werden geschrieben.',
     RepeatedText: 'Die Bank hat dieselben Bytes schon gesandt. Nichts davon zählt noch einmal.',
-    AsideText: 'Nichts aus dieser Datei zählt. Ihr Fall sagt warum, und docs/runbooks/bank-files.md, was zu tun ist.',
+    AsideText: 'Nichts aus dieser Datei zählt. Ihr Fall sagt warum, und die Anleitung, was zu tun ist.',
     ReleasedText:
       'Zwei Personen haben beschlossen, sie zu übernehmen. Was gelesen wurde, steht in einer anderen Zeile derselben Datei.',
     TakenText: 'Alles wurde gelesen.',
@@ -227,7 +227,7 @@ export const payments: Words<typeof en> = {
     agreesText: 'Bank und Hauptbuch stimmen überein.',
     explainedText: 'Bank und Hauptbuch weichen ab, und jeder Cent davon ist unten erklärt. Nichts fehlt.',
     unexplainedText:
-      'Ein Teil der Differenz hat keine Erklärung. Sein Fall steht in den Aufgaben; docs/runbooks/bank-difference.md sagt, wie man ihn findet.',
+      'Ein Teil der Differenz hat keine Erklärung. Sein Fall steht in den Aufgaben; seine Anleitung sagt, wie man ihn findet.',
     closing: 'Schlusssaldo',
     bankMoved: 'Bank',
     ledgerMoved: 'Hauptbuch',
@@ -336,8 +336,7 @@ export const payments: Words<typeof en> = {
     balancedText: 'Auf den Konten liegt, was den Kunden gehört.',
     excessText: 'Auf den Konten liegt auch eigenes Geld. Es ist zu entnehmen.',
     shortfallText: 'Auf den Konten fehlt Geld der Kunden. Es ist heute einzuzahlen. Ein Fall ist offen.',
-    unexplainedText:
-      'Etwas widerspricht sich. Ein Fall ist offen; docs/runbooks/safeguarding.md sagt, wie man es findet.',
+    unexplainedText: 'Etwas widerspricht sich. Ein Fall ist offen; seine Anleitung sagt, wie man es findet.',
     incompleteText: 'Eine Bank hat keinen Auszug gesandt, ihr Konto ist unbekannt. Ein Fall ist offen.',
     notKnown: 'Unbekannt',
     version: 'Fassung {version}, berechnet',

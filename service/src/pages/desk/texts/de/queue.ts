@@ -2,6 +2,23 @@ import type { Words } from '../../../kit/texts/en.ts'
 import type { queue as en } from '../en/queue.ts'
 
 export const queue: Words<typeof en> = {
+  /** What the runbooks are about, by their names. */
+  runbooks: {
+    'screening-hit': 'Einen Treffer entscheiden',
+    'monitoring-alert': 'Einen Alarm entscheiden',
+    'stuck-payout': 'Eine Auszahlung steht still',
+    'recall-overdue': 'Ein Rückruf ist nicht beantwortet',
+    'bank-difference': 'Bank und Hauptbuch weichen ab',
+    'bank-files': 'Eine Datei einer Bank',
+    safeguarding: 'Ein Tag der Sicherung geht nicht auf',
+    'alerts/PaymentsStandStill': 'Eine Zahlung steht still',
+    'alerts/PaymentsRecallUnsent': 'Ein Rückruf ging nicht hinaus',
+    'alerts/PaymentsBankUnreachable': 'Eine Bank antwortet nicht',
+    'alerts/PaymentsIbanPoolLow': 'Ein Vorrat an IBANs geht zur Neige',
+    'alerts/PaymentsBankFileStuck': 'Eine Datei einer Bank hängt fest',
+    'alerts/PaymentsBankNotificationsFailing': 'Meldungen einer Bank schlagen fehl',
+    'alerts/PaymentsQueueStuck': 'Eine Warteschlange steht still',
+  },
   find: {
     title: 'Suche',
     text: 'Durchsucht alle Partner. Das Protokoll des Betreibers hält jede Suche fest, mit den gefundenen IDs.',

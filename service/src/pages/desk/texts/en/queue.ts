@@ -1,5 +1,22 @@
 /** English texts of the desk: the queue, cases, what else waits, and the search. `{name}` is replaced. */
 export const queue = {
+  /** What the runbooks are about, by their names. */
+  runbooks: {
+    'screening-hit': 'Decide a hit',
+    'monitoring-alert': 'Decide an alert',
+    'stuck-payout': 'A payout stands still',
+    'recall-overdue': 'A recall is not answered',
+    'bank-difference': 'Bank and ledger differ',
+    'bank-files': 'A file of a bank',
+    safeguarding: 'A day of safeguarding does not balance',
+    'alerts/PaymentsStandStill': 'A payment stands still',
+    'alerts/PaymentsRecallUnsent': 'A recall was not sent',
+    'alerts/PaymentsBankUnreachable': 'A bank does not answer',
+    'alerts/PaymentsIbanPoolLow': 'A pool of IBANs runs low',
+    'alerts/PaymentsBankFileStuck': 'A file of a bank is stuck',
+    'alerts/PaymentsBankNotificationsFailing': 'Reports of a bank fail',
+    'alerts/PaymentsQueueStuck': 'A queue stands still',
+  },
   find: {
     title: 'Find',
     text: 'Searches all partners. The audit log of the operator has each search and the ids that it found.',
