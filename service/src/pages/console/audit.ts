@@ -1,12 +1,8 @@
 /** The audit log: its records, its signed heads, and the page of one record. */
 import {
   type AuditHeadContent,
-  type Operation,
   type OperationId,
-  operationIds,
-  operations,
   ownJson,
-  requestAuditOf,
   type ResponseOf,
   referenceCharsMax,
 } from '@partner-payments/wire'
@@ -59,7 +55,7 @@ const actorText = ({ language }: ConsoleView, { kind, name, staff }: AuditRow['a
 
 /** What an operation does, in words. Undefined: it is none of the contract, but a command. */
 const actText = ({ language }: ConsoleView, action: string): string | undefined =>
-  texts[language].audit.acts[action as OperationId] ?? operationOf(action)?.summary
+  texts[language].audit.acts[action as OperationId]
 
 const actionPart = (view: ConsoleView, { action, isMade, steps }: AuditRow): Html => {
   const a = texts[view.language].audit
@@ -227,12 +223,6 @@ function rowOf(person: Person, record: AuditRecord): AuditRow {
 /** The text of a choice that passes every kind of record. */
 const everyKind = 'All'
 
-/** Operations of which the audit log has records. */
-export const recordedOperations: readonly OperationId[] = operationIds.filter((id) => {
-  const operation: Operation = operations[id]
-  return requestAuditOf(operation) !== 'none'
-})
-
 /** The members of the team and the keys. */
 async function peopleOf({ operate }: Frame, request: PublicRequest, person: Person): Promise<Options> {
   const call = { ...callOf(person, request), query: queryText({ limit: '100' }) }
@@ -255,8 +245,10 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
     ),
   ])
   const { actorId, action } = shown.values
-  const actions = recordedOperations.map((id) => [id, actText(view, id) ?? id] as const)
-  const choices = { people: including(people, actorId), actions: including(actions, action) }
+  const choices = {
+    people: including(people, actorId),
+    actions: including(optionsOf(texts[view.language].audit.acts), action),
+  }
   const rows = data.map((record) => rowOf(person, record))
   const records = { ...shown, rows, choices }
   return page(request, statusOf(shown.problems), auditPage({ ...view, current: 'audit' }, records))

@@ -166,7 +166,7 @@ function reportPages(language: ConsoleLanguage, text: string): Named {
     ...{ id: 'x1', kind: 'fees' as const, format: 'csv' as const, frequency: 'weekly' as const, emails: [text, text] },
     ...{ timeZone: text, nextAt: at },
   }
-  const one = { ...row, customer: { id: text, href: '../x' }, bytes: 9, sha256: text, expiresAt: at, mayWrite: true }
+  const one = { ...row, customer: { name: text, href: '../x' }, bytes: 9, sha256: text, expiresAt: at, mayWrite: true }
   const list = { values, problems: values, pages, mayWrite: true, done: 'removed' as const }
   return [
     ['reports', reportsPage(view, { rows: [row, running], ...list })],

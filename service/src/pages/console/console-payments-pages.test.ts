@@ -237,7 +237,7 @@ function payeePages(language: ConsoleLanguage, text: string): Named {
     ['check wallet', checkPayeePage(view, draft, undefined)],
     ...results.flatMap((result) => {
       const verification = { result, matchedName: text, reason: text, answeredAt: at }
-      const customer = { id: text, href }
+      const customer = { name: text, href }
       const own = { name: text, alias: text, ...parts }
       const lacking = { address: parts, missingFields: [text] }
       const more = { bic: text, vasp: text, country: text, ...lacking, customer, updatedAt: at, typed: own }

@@ -26,6 +26,7 @@ import {
   identifier,
   inFours,
   linkButton,
+  links,
   message,
   section,
   time,
@@ -33,6 +34,7 @@ import {
 } from '../kit/parts.ts'
 import { linkOf, page, queryText, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
+import { type CustomerLink, customerLinksOf } from './customer-link.ts'
 import { type Added, addedBy, addedFact } from './made.ts'
 import { payeeImporter } from './import-payees.ts'
 import { importLinks, importRoutes } from './imports.ts'
@@ -228,7 +230,7 @@ type Payee = PayeeRow & {
   readonly country?: string | undefined
   readonly address?: PayeeAddress | undefined
   readonly missingFields?: readonly string[] | undefined
-  readonly customer?: { readonly id: string; readonly href?: string | undefined } | undefined
+  readonly customer?: CustomerLink | undefined
   readonly updatedAt: Date
   readonly added?: Added | undefined
   /** Absent: the present name was not verified. */
@@ -263,8 +265,6 @@ export function payeePage(view: ConsoleView, payee: Payee): string {
 
 function details(view: ConsoleView, payee: Payee): Html {
   const p = texts[view.language].payments
-  const { customer } = payee
-  const customerId = customer && identifier(view, customer.id, p.customerId)
   return facts([
     [p.account, account(view, payee.account)],
     [p.currency, payee.currency],
@@ -272,7 +272,7 @@ function details(view: ConsoleView, payee: Payee): Html {
     [p.bank, payee.bic ?? payee.vasp],
     [p.address, payee.address && addressText(payee.address)],
     [p.alias, payee.alias],
-    [p.customer, customer?.href === undefined ? customerId : html`<a href="${customer.href}">${customer.id}</a>`],
+    [p.customer, payee.customer && links([{ text: payee.customer.name, href: payee.customer.href }])],
     [p.id, identifier(view, payee.id, p.id)],
     [p.created, time(view, payee.createdAt)],
     ...addedFact(payee),
@@ -381,10 +381,7 @@ async function showOne(
   const shown = {
     ...payeeRowOf(found),
     ...{ bic, vasp, country, address, missingFields, problems, typed },
-    customer:
-      customerId === undefined
-        ? undefined
-        : { id: customerId, href: may('customers:read') ? `${view.root}customers/${customerId}` : undefined },
+    customer: (await customerLinksOf(frame, request, person, [customerId])).get(customerId ?? ''),
     updatedAt: new Date(updatedAt),
     added: await addedBy(frame, person, found.id),
     verification: verification && verificationOf(verification),

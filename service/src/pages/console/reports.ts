@@ -18,7 +18,7 @@ import {
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type Listed, listPage, tabs } from '../kit/lists.ts'
-import { badge, facts, freeText, heading, identifier, linkButton, message, strip, time } from '../kit/parts.ts'
+import { badge, facts, freeText, heading, identifier, linkButton, links, message, strip, time } from '../kit/parts.ts'
 import {
   dayStart,
   headersOf,
@@ -32,6 +32,7 @@ import {
   valuesIn,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
+import { type CustomerLink, customerLinksOf } from './customer-link.ts'
 import { currencyOptions } from './payees.ts'
 import { callOf, type Frame, type Person, problemsOf, readList, type Routes, routesOf, textsWith } from './request.ts'
 import { texts } from './texts/index.ts'
@@ -145,7 +146,7 @@ export function newReportPage(view: ConsoleView, draft: Draft): string {
 }
 
 type Report = ReportRow & {
-  readonly customer?: { readonly id: string; readonly href?: string | undefined } | undefined
+  readonly customer?: CustomerLink | undefined
   readonly rows?: number | undefined
   readonly bytes?: number | undefined
   readonly sha256?: string | undefined
@@ -172,10 +173,7 @@ export function reportPage(view: ConsoleView, report: Report): string {
       ${facts([
         [r.failure, report.failure],
         [p.currency, report.currency],
-        [
-          p.customer,
-          customer && (customer.href === undefined ? customer.id : html`<a href="${customer.href}">${customer.id}</a>`),
-        ],
+        [p.customer, customer && links([{ text: customer.name, href: customer.href }])],
         [r.rows, rows === undefined ? undefined : count(rows)],
         [r.size, bytes === undefined ? undefined : fill(r.bytes, { count: count(bytes) })],
         [r.hash, sha256 && identifier(view, sha256, r.hash)],
@@ -305,16 +303,14 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
   return page(request, statusOf(shown.problems), body)
 }
 
-async function showOne({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const { view, caller } = person
-  const report = await operate('getReport', { ...callOf(person, request), params: { id: idOf(request) } })
+async function showOne(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { view } = person
+  const report = await frame.operate('getReport', { ...callOf(person, request), params: { id: idOf(request) } })
   const { customerId, rows, bytes, sha256, failure, expiresAt } = report
-  const mayRead = caller.permissions.includes('customers:read')
-  const href = mayRead && customerId !== undefined ? `${view.root}customers/${customerId}` : undefined
   const shown = {
     ...rowOf(report),
     ...{ rows, bytes, sha256, failure, expiresAt: new Date(expiresAt), mayWrite: mayWriteOf(person) },
-    customer: customerId === undefined ? undefined : { id: customerId, href },
+    customer: (await customerLinksOf(frame, request, person, [customerId])).get(customerId ?? ''),
     done: readQuery(request, ['done'])['done'] === 'created' ? ('created' as const) : undefined,
   }
   return page(request, 200, reportPage({ ...view, current: 'reports' }, shown))

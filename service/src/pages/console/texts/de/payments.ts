@@ -88,8 +88,8 @@ export const paymentsDe: Words<typeof paymentsEn> = {
     proof: 'Nachweis',
     showProof: 'Nachweis anzeigen',
     proofText:
-      '{count} Einträge dieser Transaktion stehen im Prüfprotokoll unter signierten Köpfen. Speichern Sie den Nachweis für Ihren Prüfer, der ihn ohne den Dienst prüfen kann.',
-    proofPending: '{count} weitere Einträge erhalten ihren signierten Kopf, wenn der Tag (UTC) zu Ende ist.',
+      'Einträge dieser Transaktion unter signierten Köpfen des Prüfprotokolls: {count}. Speichern Sie den Nachweis für Ihren Prüfer, der ihn ohne den Dienst prüfen kann.',
+    proofPending: 'Weitere Einträge, die ihren signierten Kopf erhalten, wenn der Tag (UTC) zu Ende ist: {count}.',
 
     payout: 'Auszahlung',
     toPayee: 'Empfänger öffnen',

@@ -92,8 +92,8 @@ export const paymentsEn = {
     proof: 'Proof',
     showProof: 'Show the proof',
     proofText:
-      '{count} records of this transaction are in the audit log under signed heads. Save the proof for your auditor, who can verify it without the service.',
-    proofPending: '{count} further records get their signed head when the day is over (UTC).',
+      'Records of this transaction under signed heads of the audit log: {count}. Save the proof for your auditor, who can verify it without the service.',
+    proofPending: 'Further records, which get their signed head when the day is over (UTC): {count}.',
 
     payout: 'Payout',
     toPayee: 'Open the payee',

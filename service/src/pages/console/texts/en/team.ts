@@ -1,5 +1,13 @@
 /** English texts of the pages for team, sign-in and access. Values of the API have the name of their value. `{name}` is replaced. */
-import type { OperationId } from '@partner-payments/wire'
+import { type Operation, type OperationId, operationIds, operations, requestAuditOf } from '@partner-payments/wire'
+
+/** What the operations do of which the audit log has records: the summaries of the contract. */
+const acts: Readonly<Partial<Record<OperationId, string>>> = Object.fromEntries(
+  operationIds.flatMap((id) => {
+    const operation: Operation = operations[id]
+    return requestAuditOf(operation) === 'none' ? [] : [[id, operation.summary]]
+  }),
+)
 
 export const teamEn = {
   inbox: {
@@ -111,8 +119,7 @@ export const teamEn = {
     },
     impersonated: '{name}, used by {staff} of the operator',
     action: 'What',
-    /** None: the summaries of the contract are English. */
-    acts: {} as Readonly<Partial<Record<OperationId, string>>>,
+    acts,
     made: 'Made',
     kind: 'Show',
     kinds: { Act: 'Acts', Read: 'Reads', All: 'Everything' },
