@@ -121,8 +121,14 @@ export function sessionOf({
 }
 
 const writeLate = writerOf(wire.LatePayment)
-const latePaymentOf = ({ id, amount, currency, ...late }: LatePayment) =>
-  writeLate({ ...late, currency, latePaymentId: id, amount: writeAmount(amount, currency) })
+const latePaymentOf = ({ id, amount, refundedAmount, currency, ...late }: LatePayment) =>
+  writeLate({
+    ...late,
+    currency,
+    latePaymentId: id,
+    amount: writeAmount(amount, currency),
+    refundedAmount: refundedAmount === null ? null : writeAmount(refundedAmount, currency),
+  })
 
 const writeLink = writerOf(wire.PaymentLink)
 function linkOf(link: PaymentLink): ResponseOf<'getPaymentLink'> {

@@ -122,7 +122,7 @@ const createBeside =
   async (tx, partnerId, rows) => {
     const ids = rows.map(({ id }) => id)
     const refunded = await refundedOfSessions(deps, tx, partnerId, ids)
-    const late = await latePaymentsOf(deps, tx, partnerId, ids)
+    const late = await latePaymentsOf(deps, tx, partnerId, ids, refunded)
     const keys = rows.map(({ customerId }) => ({ partnerId, id: customerId }))
     const names = keys.length === 0 ? undefined : await deps.customers.accountNamesOf(tx, keys)
     return ({ id, customerId, linkId }) => ({

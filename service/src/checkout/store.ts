@@ -270,18 +270,20 @@ export type RefundRow = {
   readonly partnerId: string
   readonly id: string
   readonly sessionId: string
-  /** The part that goes back. Null: the session takes one payment. */
+  /** The part that goes back. Null: the session takes one payment, or an accepted late payment goes back. */
   readonly partId: string | null
+  /** The accepted late payment that goes back. Null: the payment of the session. */
+  readonly latePaymentId: string | null
   readonly reason: string | null
   readonly createdAt: Date
 }
 
-const refundColumns = sql`partner_id, id, session_id, part_id, reason, created_at`
+const refundColumns = sql`partner_id, id, session_id, part_id, late_payment_id, reason, created_at`
 
 export async function insertRefund(tx: Tx, row: RefundRow): Promise<void> {
   await tx.run(sql`/* checkout.insertRefund */
     insert into checkout.refunds (${refundColumns})
-    values (${row.partnerId}, ${row.id}, ${row.sessionId}, ${row.partId}, ${row.reason}, ${row.createdAt})`)
+    values (${row.partnerId}, ${row.id}, ${row.sessionId}, ${row.partId}, ${row.latePaymentId}, ${row.reason}, ${row.createdAt})`)
 }
 
 /** The refunds with these ids, in no order. */
@@ -301,7 +303,7 @@ export function refundsOfSessions(
     where partner_id = ${partnerId} and session_id = any(${sessionIds}::uuid[])`)
 }
 
-/** The ids of the refunds of a payment, or of a part of it. */
+/** The ids of the refunds of a payment, of a part of it, or of a late payment that was accepted, newest first. */
 export async function refundsOfDeposit(
   tx: Tx,
   partnerId: string,
@@ -311,9 +313,14 @@ export async function refundsOfDeposit(
   const rows = await tx.rows<{ id: string }>(sql`/* checkout.refundsOfDeposit */
     select refund.id from checkout.sessions as session
       join checkout.refunds as refund on refund.partner_id = session.partner_id and refund.session_id = session.id
-    where session.partner_id = ${partnerId} and session.deposit_id = ${depositId}
+    where session.partner_id = ${partnerId} and session.deposit_id = ${depositId} and refund.late_payment_id is null
       ${partId === undefined ? noSql : sql`and refund.part_id = ${partId}`}
-    order by refund.id desc`)
+    union all
+    select refund.id from checkout.late_payments as late
+      join checkout.refunds as refund on refund.partner_id = late.partner_id and refund.session_id = late.session_id
+        and refund.late_payment_id = late.id
+    where late.partner_id = ${partnerId} and late.deposit_id = ${depositId}
+    order by id desc`)
   return rows.map(({ id }) => id)
 }
 

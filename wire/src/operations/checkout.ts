@@ -114,7 +114,7 @@ export const checkoutOperations = {
     source: 'extension',
     summary: 'Create a refund of a session',
     description:
-      'Sends money of a `Completed` session back to the account that paid, in whole or in part. Refunds of a session, or of one of its parts, add up to the amount paid at most. ' +
+      'Sends money of a `Completed` session, or of a late payment that you accepted, back to the account that paid, in whole or in part. Refunds of a payment, or of one of its parts, add up to the amount paid at most. ' +
       'The refund is a payout: fees, limits, approvals, blocks and screening are those of payouts, and `refundId` is the `id` of the payout. ' +
       'The bank transfer runs asynchronously: follow it by the event `checkout.refund.updated`. A refund that fails, is returned or is cancelled frees its amount again. ' +
       'Idempotent by `idempotencyKey`: the same key with the same body returns the first answer with `Idempotent-Replayed: true`; with another body it is refused with 422 ' +

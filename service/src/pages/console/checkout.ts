@@ -37,7 +37,7 @@ import {
 import { type ItemRow, itemFields, itemInputs, itemTable, readItems, typedItems } from './items.ts'
 import { chooseLate, latePart, type LateRow, lateRows } from './late.ts'
 import { linkRoutes } from './payment-links.ts'
-import { amountsOf, checkRefund, refundPart, type Refunds, refundsOf, sendRefund, type Typed } from './refunds.ts'
+import { checkRefund, refundedText, refundPart, type Refunds, refundsOf, sendRefund, type Typed } from './refunds.ts'
 import { type Added, addedBy, addedFact } from './made.ts'
 import {
   amountWrong,
@@ -196,7 +196,7 @@ type Session = SessionRow & {
         readonly rows: readonly PartRow[]
       }
     | undefined
-  /** Absent: the session is not paid. */
+  /** Absent: no money is there that could be refunded. */
   readonly refunds?: Refunds | undefined
   readonly problems: Problems
 }
@@ -362,7 +362,7 @@ async function showOne(
     items: (session.lineItems ?? []).map((item) => ({ ...item, amount: decimalText(item.amount) })),
     late: lateRows(view, session, may('transactions:read')),
     done: (['created', 'expired', 'refunded', 'accepted', 'returned'] as const).find((each) => each === done),
-    refunded: amountsOf(session).refunded,
+    refunded: refundedText(session),
     parts: partsOf(session),
     refunds: await refundsOf(frame, request, person, session, refund),
   }

@@ -412,6 +412,8 @@ export const paymentsEn = {
     refund: 'Refund payment',
     amount: 'Amount in {currency}',
     amountHelp: 'At most {left}. Write 1250.00 for one thousand two hundred and fifty.',
+    amountSeveral: 'At most what is left of the payment that goes back.',
+    ofLate: 'Of money that did not fit',
     reference: 'Reference for the payer',
     referenceHelp: 'The payer reads it on the statement. At most 140 characters.',
     reason: 'Your reason',
