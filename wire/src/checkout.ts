@@ -29,6 +29,7 @@ import {
   colourPattern,
 } from './shapes.ts'
 import { PayoutStatus } from './payouts.ts'
+import { currencySums } from './transactions.ts'
 
 export const checkoutStatuses = ['Open', 'Processing', 'Completed', 'Failed', 'Expired'] as const
 export type CheckoutStatus = (typeof checkoutStatuses)[number]
@@ -282,8 +283,19 @@ export const CheckoutSessionQuery = closed({
   customerId: described(optional(CustomerRef), 'Only sessions of this customer: its `guid` or its `serviceId`.'),
   creditorReference: described(optional(Reference), 'Only the session with this creditor reference.'),
   linkId: described(optional(Uuid), 'Only sessions that payers opened by this payment link.'),
+  status: described(optional(oneOf(checkoutStatuses)), 'Only sessions with this status.'),
+  hasLatePayments: described(
+    optional(oneOf(['true', 'false'] as const)),
+    'Only sessions with money that did not fit them, whatever was decided about it, or only those without.',
+  ),
   createdFrom: optional(timeInput('Only sessions created at or after this time')),
   createdTo: optional(timeInput('Only sessions created before this time')),
+})
+const { limit: _limit, cursor: _cursor, ...sessionSumFilters } = CheckoutSessionQuery.properties
+export const CheckoutSessionSumsQuery = closed(sessionSumFilters)
+export const CheckoutSessionSums = currencySums({
+  count: 'Number of sessions.',
+  amount: 'Sum of their amounts, whatever was paid, in major units of `currency`.',
 })
 
 export const CheckoutRefundCreate = closed({

@@ -10,6 +10,9 @@ import {
   readTime,
   Refusal,
   refuseField,
+  type Sums,
+  sumRowsRead,
+  sumsOf,
 } from '../kernel/api/index.ts'
 import { creditorReferenceOf } from '../iso20022/index.ts'
 import { type Currency, isFiat, newId, partnerKey, present, randomText, writeAmount } from '../kernel/index.ts'
@@ -25,7 +28,7 @@ import {
   type ToSession,
 } from './session.ts'
 import { createHosted, type Hosted } from './hosted.ts'
-import { fingerprintOf, lineItemsText, msUntil, readSession, type SessionRequest, tokenHash } from './rules.ts'
+import { depositStatuses, fingerprintOf, lineItemsText, msUntil, readSession, type SessionRequest, tokenHash } from './rules.ts'
 import { createLate, type Late, latePaymentsOf } from './late.ts'
 import { createLinks, type LinkParts, type Links } from './links.ts'
 import { createRefunds, refundedOfSessions, type Refunds } from './refunds.ts'
@@ -53,6 +56,8 @@ export type Checkout = Hosted &
     readonly get: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
     /** Newest first. Refuses: validation_failed (cursor). An unknown customer has no sessions. */
     readonly list: (partnerId: string, query: QueryOf<'listCheckoutSessions'>) => Promise<Page<Session>>
+    /** Sums over at most `sumRowsMax` sessions. */
+    readonly sums: (partnerId: string, query: QueryOf<'sumCheckoutSessions'>) => Promise<Sums>
     /** Deletes the email of an erased customer from the index by which payers are found. */
     readonly forgetEmail: typeof store.forgetEmail
     /** Erases the customer's data from its sessions. */
@@ -107,6 +112,10 @@ export function createCheckout(deps: CheckoutDeps): Checkout {
     create: createCreate(deps, toSession, besideOf),
     get,
     list: createList(deps, toSession, besideOf),
+    sums: async (partnerId, query) => {
+      const filter = await readFilter(deps, partnerId, query)
+      return sumsOf(filter === undefined ? [] : await store.sumSessions(db, partnerId, filter, sumRowsRead))
+    },
     forgetEmail: store.forgetEmail,
     eraseSessions: store.eraseSessions,
     expire,
@@ -341,20 +350,31 @@ async function customerOf(
   return known ?? customers.create(partnerId, named, tx, caller)
 }
 
+/** Undefined: the customer is unknown, and has no sessions. */
+async function readFilter(
+  { db, customers }: CheckoutDeps,
+  partnerId: string,
+  query: QueryOf<'sumCheckoutSessions'>,
+): Promise<store.SessionFilter | undefined> {
+  const { creditorReference = null, linkId = null, status, hasLatePayments, createdFrom, createdTo } = query
+  const customerId = query.customerId === undefined ? null : await customers.idOf(db, partnerId, query.customerId)
+  if (customerId === undefined) return undefined
+  return {
+    ...{ customerId, creditorReference, linkId },
+    statuses: status === undefined ? null : depositStatuses(status),
+    hasLate: hasLatePayments === undefined ? null : hasLatePayments === 'true',
+    createdFrom: createdFrom === undefined ? null : readTime(createdFrom),
+    createdTo: createdTo === undefined ? null : readTime(createdTo),
+  }
+}
+
 function createList(deps: CheckoutDeps, toSession: ToSession, besideOf: BesideOf): Checkout['list'] {
-  const { db, cursors, customers, deposits } = deps
+  const { db, cursors, deposits } = deps
   return async (partnerId, query) => {
     const list = `checkout:${partnerId}`
     const request = cursors.read(list, query)
-    const customerId = query.customerId === undefined ? null : await customers.idOf(db, partnerId, query.customerId)
-    if (customerId === undefined) return cursors.page(list, request, [])
-    const filter = {
-      customerId,
-      creditorReference: query.creditorReference ?? null,
-      linkId: query.linkId ?? null,
-      createdFrom: query.createdFrom === undefined ? null : readTime(query.createdFrom),
-      createdTo: query.createdTo === undefined ? null : readTime(query.createdTo),
-    }
+    const filter = await readFilter(deps, partnerId, query)
+    if (filter === undefined) return cursors.page(list, request, [])
     const page = cursors.page(list, request, await store.listSessions(db, partnerId, filter, request))
     const keys = page.data.map(({ depositId }) => ({ partnerId, id: depositId }))
     const rows = await deposits.withParts(db, await deposits.byIds(db, keys))

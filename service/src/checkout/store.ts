@@ -1,6 +1,16 @@
 /** All SQL of checkout. */
-import { erasePersonal, noSql, ofPartners, type PersonalColumns, sql, type Tx } from '../postgres/index.ts'
-import type { PageRequest } from '../kernel/api/index.ts'
+import {
+  erasePersonal,
+  noSql,
+  ofPartners,
+  type PersonalColumns,
+  type Sql,
+  sql,
+  type Tx,
+  unprepared,
+} from '../postgres/index.ts'
+import type { CurrencySum, PageRequest } from '../kernel/api/index.ts'
+import { type DepositStatus, sessionReads } from '../deposits/index.ts'
 import type { Logo } from '../branding/index.ts'
 import { present } from '../kernel/index.ts'
 
@@ -61,25 +71,75 @@ export type SessionFilter = {
   readonly customerId: string | null
   readonly creditorReference: string | null
   readonly linkId: string | null
+  /** The statuses of the deposit. */
+  readonly statuses: readonly DepositStatus[] | null
+  readonly hasLate: boolean | null
   readonly createdFrom: Date | null
   readonly createdTo: Date | null
 }
 
+/** A page of a list. Unprepared: which index is best depends on the values of the filters. */
 export function listSessions(
   tx: Tx,
   partnerId: string,
-  { customerId, creditorReference, linkId, createdFrom, createdTo }: SessionFilter,
+  filter: SessionFilter,
   { limit, afterId }: PageRequest,
 ): Promise<readonly SessionRow[]> {
-  return tx.rows<SessionRow>(sql`/* checkout.listSessions */
-    select ${columns} from checkout.sessions where partner_id = ${partnerId}
-      ${afterId === null ? noSql : sql`and id < ${afterId}`}
-      ${customerId === null ? noSql : sql`and customer_id = ${customerId}`}
-      ${creditorReference === null ? noSql : sql`and creditor_reference = ${creditorReference}`}
-      ${linkId === null ? noSql : sql`and link_id = ${linkId}`}
-      ${createdFrom === null ? noSql : sql`and created_at >= ${createdFrom}`}
-      ${createdTo === null ? noSql : sql`and created_at < ${createdTo}`}
-    order by id desc limit ${limit + 1}`)
+  return tx.rows<SessionRow>(
+    unprepared(sql`/* checkout.listSessions */ ${pageOf(partnerId, filter, afterId, limit + 1)}`),
+  )
+}
+
+/** Sums over the first rows of a list, by its index. */
+export function sumSessions(
+  tx: Tx,
+  partnerId: string,
+  filter: SessionFilter,
+  rowsMax: number,
+): Promise<readonly CurrencySum[]> {
+  return tx.rows<CurrencySum>(
+    unprepared(sql`/* checkout.sumSessions */
+      select currency, count(*) as count, sum(amount)::bigint as amount
+      from (${pageOf(partnerId, filter, null, rowsMax)}) as counted
+      join (${sessionReads.money(partnerId)}) as deposit on deposit.id = counted.deposit_id
+      group by currency order by currency`),
+  )
+}
+
+/**
+ * Each filter alone has an index in the order of the list, so that a page costs the same at any number of rows: a status in the table of deposits,
+ * one part for each status of a deposit.
+ */
+function pageOf(partnerId: string, filter: SessionFilter, afterId: string | null, rowsMax: number): Sql {
+  const { customerId, creditorReference, linkId, statuses, hasLate, createdFrom, createdTo } = filter
+  // Ids follow the time, but PostgreSQL cannot infer it: a filter by time needs the order by time to use its index.
+  const isByTime = createdFrom !== null || createdTo !== null
+  const order = isByTime ? sql`created_at desc, id desc` : sql`id desc`
+  const before = isByTime ? null : afterId
+  const behind = isByTime
+    ? sql`and (created_at, id) < (select created_at, id from checkout.sessions where partner_id = ${partnerId} and id = ${afterId})`
+    : sql`and id < ${afterId}`
+  const late = sql`checkout.late_payments as late where late.partner_id = ${partnerId}`
+  const [first = noSql, ...others] = (statuses ?? [null]).map(
+    (status) => sql`select ${columns} from checkout.sessions
+      ${status === null ? noSql : sql`join (${sessionReads.inStatus(partnerId, status, before)}) as deposit on deposit.session_id = id`}
+      ${
+        hasLate === true
+          ? sql`join (select distinct late.session_id as late_session_id from ${late}
+              ${before === null ? noSql : sql`and late.session_id < ${before}`} order by 1 desc) as named on late_session_id = id`
+          : noSql
+      }
+      where partner_id = ${partnerId} ${afterId === null ? noSql : behind}
+        ${hasLate === false ? sql`and not exists (select from ${late} and late.session_id = id)` : noSql}
+        ${customerId === null ? noSql : sql`and customer_id = ${customerId}`}
+        ${creditorReference === null ? noSql : sql`and creditor_reference = ${creditorReference}`}
+        ${linkId === null ? noSql : sql`and link_id = ${linkId}`}
+        ${createdFrom === null ? noSql : sql`and created_at >= ${createdFrom}`}
+        ${createdTo === null ? noSql : sql`and created_at < ${createdTo}`}
+      order by ${order} limit ${rowsMax}`,
+  )
+  return sql`select ${columns} from ((${first}) ${others.reduce((all, part) => sql`${all} union all (${part})`, noSql)}) as found
+    order by ${order} limit ${rowsMax}`
 }
 
 /** Inserts the row of an address if it is missing, and locks it: this serialises sessions that may create its customer. */

@@ -64,8 +64,25 @@ export const checkoutOperations = {
     permission: 'checkout:read',
     source: 'extension',
     summary: 'List checkout sessions',
-    description: "Returns the partner's checkout sessions, newest first.",
+    description:
+      "Returns the partner's checkout sessions, newest first. Filter by status, late payments, customer, payment link, creditor reference and creation time.",
     refusals: ['validation_failed'],
+    example: {},
+  },
+  sumCheckoutSessions: {
+    tag: 'checkout',
+    method: 'GET',
+    path: '/v1/sums/checkout/sessions',
+    query: checkout.CheckoutSessionSumsQuery,
+    response: checkout.CheckoutSessionSums,
+    permission: 'checkout:read',
+    sdkMethod: 'sum',
+    source: 'extension',
+    summary: 'Sum checkout sessions',
+    description:
+      'Returns how many checkout sessions match the filters, and the sums of their amounts by currency. Takes the filters of `GET /v1/checkout/sessions`. ' +
+      'At most 5,000 sessions are read: if more match, `capped` is true, and the sums are at least reached.',
+    refusals: [],
     example: {},
   },
   getCheckoutSession: {

@@ -34,6 +34,8 @@ export const paymentsDe: Words<typeof paymentsEn> = {
     amountMax: 'Betrag bis',
     otherAccount: 'Konto der Gegenseite',
     otherAccountHelp: 'IBAN, Kontonummer oder Wallet.',
+    payerName: 'Name des Zahlers',
+    payerNameHelp: 'Er beginnt mit diesem Text, oder sein letztes Wort.',
     websiteReference: 'Bestellnummer',
     direction: 'Richtung',
     feeCurrency: 'Währung der Gebühr',

@@ -39,6 +39,8 @@ export const paymentsEn = {
     amountMax: 'Amount to',
     otherAccount: 'Account of the other side',
     otherAccountHelp: 'IBAN, account number or wallet.',
+    payerName: 'Name of the payer',
+    payerNameHelp: 'Begins with this text, or its last word does.',
     websiteReference: 'Order number',
     direction: 'Direction',
     feeCurrency: 'Currency of the fee',
