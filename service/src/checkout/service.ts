@@ -28,13 +28,22 @@ import {
   type ToSession,
 } from './session.ts'
 import { createHosted, type Hosted } from './hosted.ts'
-import { depositStatuses, fingerprintOf, lineItemsText, msUntil, readSession, type SessionRequest, tokenHash } from './rules.ts'
+import {
+  depositStatuses,
+  fingerprintOf,
+  lineItemsText,
+  msUntil,
+  readSession,
+  type SessionRequest,
+  tokenHash,
+} from './rules.ts'
 import { createLate, type Late, latePaymentsOf } from './late.ts'
 import { createLinks, type LinkParts, type Links } from './links.ts'
 import { createRefunds, refundedOfSessions, type Refunds } from './refunds.ts'
 import * as store from './store.ts'
 import type { BankStep } from '../rails/index.ts'
 import type { LinkPlace, SessionRow } from './store.ts'
+import { lateOfSessions } from './store-late.ts'
 import { contrastProblem, digestOfLogo, drawnLogo, drawnPixelsMax, readColour, readLogo } from '../branding/index.ts'
 import type { DocumentBrand } from '../typesetting/index.ts'
 
@@ -445,9 +454,10 @@ function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: Parts):
         bank.sendCredit(tx, partnerId, newId(), credit)
       } else if (step === 'reverse') {
         const part = deposit.parts.findLast(({ reversedAt }) => reversedAt === null)
-        const money = { currency: deposit.currency, amount: (part ?? deposit).amount }
+        const credited = part ?? (deposit.creditId === null ? await lastAccepted(deps, tx, row) : undefined) ?? deposit
+        const money = { currency: deposit.currency, amount: credited.amount }
         const reversed = { money, details: 'The bank of the payer has recalled the payment.' }
-        bank.reverseCredit(tx, partnerId, creditOf(part ?? deposit), reversed)
+        bank.reverseCredit(tx, partnerId, creditOf(credited), reversed)
       } else {
         const steps =
           outcome === undefined ? [present(step, `neither step nor outcome for session ${row.id}`)] : stepsOf[outcome]
@@ -456,6 +466,14 @@ function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: Parts):
       return session
     })
   }
+}
+
+/** The deposit of the late payment that was accepted last. */
+async function lastAccepted({ deposits }: CheckoutDeps, tx: Tx, session: SessionRow) {
+  const rows = await lateOfSessions(tx, [session])
+  const id = rows.findLast(({ depositId }) => depositId !== null)?.depositId ?? null
+  const [found] = id === null ? [] : await deposits.byIds(tx, [{ partnerId: session.partnerId, id }])
+  return found
 }
 
 const finalStatuses: ReadonlySet<CheckoutStatus> = new Set(['Completed', 'Failed', 'Expired'])

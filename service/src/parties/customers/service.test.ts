@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../../kernel/api/index.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
-import { AssertionFailure, partnerKey } from '../../kernel/index.ts'
+import { AssertionFailure, newId, partnerKey } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import type { Customers } from './index.ts'
 
