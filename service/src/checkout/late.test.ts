@@ -6,6 +6,7 @@ import { code, createSessionsInParts, type Opened } from '../../../test/support/
 import { addPartner, balanceOf, ip, type Service, stepMsDefault } from '../../../test/support/composition.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 import { decideAll, listedName, sampleList, screenAll } from '../../../test/support/screening/held.ts'
+import { checkLedger } from '../../../test/model/ledger-audit.ts'
 import { checkRefunds } from '../../../test/support/hostile-checkout.ts'
 import { dayMs, minuteMs, newId } from '../kernel/index.ts'
 import { processBankNotifications, sendDueReturns, submitDuePayouts } from '../banks/settlement/index.ts'
@@ -327,6 +328,38 @@ suite('refunds of accepted late payments', async () => {
     await take()
     assert.deepEqual(await statusesOf(opened), ['Cancelled', 'Cancelled'])
     assert.equal((await balanceOf(service, partnerId)).posted, 0n)
+  })
+
+  test('a bank takes back a payment whose surplus was accepted: the part and the surplus leave, each once', async () => {
+    const opened = await inParts()
+    const { partner, session } = opened
+    const { partnerId } = partner
+    await sendAll(opened, '60.00')
+    const latePaymentId = await accepted(opened)
+    assert.equal((await balanceOf(service, partnerId)).posted, 6000n)
+    await refund(opened, '5.00')
+    await refund(opened, '6.00', { latePaymentId })
+    const { creditId } =
+      (await service.db.row<{ creditId: string }>(
+        sql`select credit_id from deposits.parts where partner_id = ${partnerId}`,
+      )) ?? assert.fail()
+    const taken = { money: { currency: 'EUR', amount: 6000n }, details: 'Recalled.' } as const
+    await service.db.transaction(async (tx) => service.bank.reverseCredit(tx, partnerId, creditId, taken))
+    service.clock.advance(stepMsDefault)
+    await Promise.all([take(), take()])
+    assert.deepEqual(await statusesOf(opened), ['Cancelled', 'Cancelled'])
+    const { parts } = await checkout.get(partnerId, session.id)
+    assert.deepEqual(
+      parts.map(({ status }) => status),
+      ['Reversed'],
+    )
+    const found = (await service.cases.list(undefined, 1000)).filter((one) => one.partnerId === partnerId)
+    assert.deepEqual(
+      found.map(({ kind, booked }) => [kind, booked]),
+      [1, 2].map(() => ['credit_reversed', null]),
+    )
+    assert.equal((await balanceOf(service, partnerId)).posted, 0n)
+    await checkLedger(service.db, partnerId)
   })
 })
 
