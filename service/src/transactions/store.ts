@@ -395,15 +395,7 @@ function namingsOf({
  * The order of a list: that of the index for the filter which is a range; an equality has its own index by id. The
  * ordered columns never change, so that the id of the last row of a page is the next position.
  */
-function orderOf({
-  account,
-  createdFrom,
-  createdTo,
-  references,
-  payerName,
-  amountMin,
-  amountMax,
-}: TransactionFilter) {
+function orderOf({ account, createdFrom, createdTo, references, payerName, amountMin, amountMax }: TransactionFilter) {
   // Ids follow the time, but PostgreSQL cannot infer it: a filter by time needs the order by time to use its index.
   if (account !== null || createdFrom !== null || createdTo !== null)
     return { by: sql`created_at desc, id desc`, key: sql`created_at, id` }

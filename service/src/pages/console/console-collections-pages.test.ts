@@ -95,7 +95,12 @@ function checkoutPages(language: ConsoleLanguage, text: string): Named {
     ['refused refund', sessionOfCheckoutPage(view, { ...paid, refunds: wrong, may: none, problems: typedRefund })],
     [
       'session refunded in whole',
-      sessionOfCheckoutPage(view, { ...paid, refunds: { ...refunds, rows: [], payments: [] }, may: none, problems: {} }),
+      sessionOfCheckoutPage(view, {
+        ...paid,
+        refunds: { ...refunds, rows: [], payments: [] },
+        may: none,
+        problems: {},
+      }),
     ],
     ['refund preview', refundPreviewPage(view, { ...preview, payer: { name: text, account: text } })],
     ['refund preview without payer', refundPreviewPage(view, preview)],

@@ -3,7 +3,7 @@ import { type Decimal, decimalText, type ResponseOf } from '@partner-payments/wi
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import type { Explained } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
-import { optionsOf } from '../kit/forms.ts'
+import { optionsOf, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type Listed, listPage, type Sum, sumsNote } from '../kit/lists.ts'
 import {
