@@ -42,7 +42,7 @@ suite('lists of sessions', async () => {
   all.push(await open({ currency: 'USD' }, partner))
   const at = (index: number): Opened => all[index] ?? assert.fail()
   await credit(at(1), '20.00')
-  await checkout.simulate(partnerId, at(2).session.id, { step: 'submit' }, ip)
+  await checkout.simulate(partnerId, at(2).session.id, { outcome: 'abandoned' }, ip)
   for (const paid of [3, 4]) await credit(at(paid))
   await settle()
   await credit(at(3))
@@ -152,13 +152,14 @@ suite('plans of lists of sessions', async () => {
       test(`a page by ${JSON.stringify(filter)} ${afterId ? 'behind a cursor' : 'from the start'} reads few rows`, async () => {
         const request = { limit: 25, afterId }
         const read = await discardedRows(db, (tx) => listSessions(tx, partnerId, { ...none, ...filter }, request))
-        assert.ok(read < 400, `${read} rows`)
+        // Of two filters PostgreSQL reads the one with fewer rows.
+        assert.ok(read < (Object.keys(filter).length > 1 && !('createdTo' in filter) ? 5_000 : 200), `${read} rows`)
       })
 
   test('sums read as many rows as they are allowed to', async () => {
     for (const filter of [{}, { statuses: depositStatuses('Open') }, { hasLate: true }, { createdFrom: time(10) }]) {
-      const read = await discardedRows(db, (tx) => sumSessions(tx, partnerId, { ...none, ...filter }, 501))
-      assert.ok(read < 5_000, `${JSON.stringify(filter)}: ${read} rows`)
+      const read = await discardedRows(db, (tx) => sumSessions(tx, partnerId, { ...none, ...filter }, 51))
+      assert.ok(read < 400, `${JSON.stringify(filter)}: ${read} rows`)
     }
   })
 })

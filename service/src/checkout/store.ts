@@ -119,18 +119,22 @@ function pageOf(partnerId: string, filter: SessionFilter, afterId: string | null
   const behind = isByTime
     ? sql`and (created_at, id) < (select created_at, id from checkout.sessions where partner_id = ${partnerId} and id = ${afterId})`
     : sql`and id < ${afterId}`
+  const isLateAlone = [customerId, creditorReference, linkId, statuses, createdFrom, createdTo].every(
+    (each) => each === null,
+  )
   const late = sql`checkout.late_payments as late where late.partner_id = ${partnerId}`
   const [first = noSql, ...others] = (statuses ?? [null]).map(
     (status) => sql`select ${columns} from checkout.sessions
-      ${status === null ? noSql : sql`join (${sessionReads.inStatus(partnerId, status, before)}) as deposit on deposit.session_id = id`}
+      ${status === null ? noSql : sql`join (${sessionReads.inStatus(partnerId, status, before)}) as deposit on deposit.session_id = sessions.id`}
       ${
         hasLate === true
           ? sql`join (select distinct late.session_id as late_session_id from ${late}
-              ${before === null ? noSql : sql`and late.session_id < ${before}`} order by 1 desc) as named on late_session_id = id`
+              ${before === null ? noSql : sql`and late.session_id < ${before}`} order by 1 desc ${isLateAlone ? sql`limit ${rowsMax}` : noSql}) as named
+              on late_session_id = sessions.id`
           : noSql
       }
       where partner_id = ${partnerId} ${afterId === null ? noSql : behind}
-        ${hasLate === false ? sql`and not exists (select from ${late} and late.session_id = id)` : noSql}
+        ${hasLate === false ? sql`and not exists (select from ${late} and late.session_id = sessions.id)` : noSql}
         ${customerId === null ? noSql : sql`and customer_id = ${customerId}`}
         ${creditorReference === null ? noSql : sql`and creditor_reference = ${creditorReference}`}
         ${linkId === null ? noSql : sql`and link_id = ${linkId}`}

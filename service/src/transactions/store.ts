@@ -347,7 +347,7 @@ const payer = sql`lower(debtor::json ->> 'accountHolderName')`
 const lastWordOfPayer = sql`lower(substring(debtor::json ->> 'accountHolderName' from '\\S+$'))`
 /** No character comes behind the last code point. */
 const begins = (text: Sql, name: string): Sql =>
-  sql`(${text} ~>=~ lower(${name}) and ${text} ~<~ lower(${name}) || chr(1114111))`
+  sql`(${text} ~>=~ lower(${name}) and ${text} ~<~ (lower(${name}) || chr(1114111)))`
 
 const ofService = sql`reference`
 const ofPartner = sql`user_reference`
@@ -441,13 +441,22 @@ function pageOf(partnerId: string, filter: TransactionFilter, afterId: string | 
   const [byId, isBehind] = filter.payerName === null ? [sql`id`, sql`id >`] : [sql`id desc`, sql`id <`]
   const last = sql`from transactions.transactions where partner_id = ${partnerId} and id = ${afterId}`
   const amounts = filter.amounts?.map((money) => sql`and ${isAmount(money)}`) ?? [noSql]
-  const namings = namingsOf(filter).flatMap((naming) => amounts.map((amount) => ({ ...naming, amount })))
-  const [first, ...others] = namings.map(({ text, condition, amount }) => {
-    const behind = order
-      ? sql`and (${order.key}) < (select ${order.key} ${last})`
-      : sql`and ${text} ~>=~ (select ${found} ${last}) and (${text} ~>~ (select ${found} ${last}) or ${isBehind} ${afterId})`
+  // Many rows may have been found by the text of the last one: those of them that follow, and the texts that follow, are ranges of the index.
+  const behindIn = (text: Sql): readonly Sql[] =>
+    order
+      ? [sql`and (${order.key}) < (select ${order.key} ${last})`]
+      : [
+          sql`and ${text} = (select ${found} ${last}) and ${isBehind} ${afterId}`,
+          sql`and ${text} ~>~ (select ${found} ${last})`,
+        ]
+  const parts = namingsOf(filter).flatMap((naming) =>
+    amounts.flatMap((amount) =>
+      (afterId === null ? [noSql] : behindIn(naming.text)).map((behind) => ({ ...naming, amount, behind })),
+    ),
+  )
+  const [first, ...others] = parts.map(({ text, condition, amount, behind }) => {
     return sql`${text} as found_by from transactions.transactions where partner_id = ${partnerId}
-      ${afterId === null ? noSql : behind} ${conditionsOf({ ...filter, amounts: null })} ${amount} ${condition}
+      ${behind} ${conditionsOf({ ...filter, amounts: null })} ${amount} ${condition}
       order by ${order?.by ?? sql`${text} using ~<~, ${byId}`} limit ${rowsMax}`
   })
   return sql`select ${columns} from ((select ${columns}, ${first ?? noSql}) ${andPages(others, sql`${columns}, `)}) as named
