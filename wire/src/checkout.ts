@@ -301,7 +301,7 @@ export const CheckoutSessionSums = currencySums({
 export const CheckoutRefundCreate = closed({
   amount: described(
     PaymentAmount,
-    'Amount in major units of the currency of the session, at most what is not refunded yet of the payment, of the part, or of the late payment.',
+    'Amount in major units of the currency of the session. At most what is not refunded yet of the payment, of the part, or of the late payment.',
     { examples: [9.9] },
   ),
   partId: described(

@@ -7641,7 +7641,7 @@ export type Namespaces = {
      * account_blocked, currency_not_supported.
      */
     readonly refund: ((sessionId: string, body: {
-      /** Amount in major units of the currency of the session, at most what is not refunded yet of the payment, of the part, or of the late payment. */
+      /** Amount in major units of the currency of the session. At most what is not refunded yet of the payment, of the part, or of the late payment. */
       readonly amount: AmountInput
       /** The part that goes back, to the account that paid it. Required if several parts paid the session. */
       readonly partId?: string | null | undefined
@@ -7681,7 +7681,7 @@ export type Namespaces = {
     /** Time of the last change of status. */
     readonly updatedAt: string
   }>) & ((body: Omit<{
-      /** Amount in major units of the currency of the session, at most what is not refunded yet of the payment, of the part, or of the late payment. */
+      /** Amount in major units of the currency of the session. At most what is not refunded yet of the payment, of the part, or of the late payment. */
       readonly amount: AmountInput
       /** The part that goes back, to the account that paid it. Required if several parts paid the session. */
       readonly partId?: string | null | undefined

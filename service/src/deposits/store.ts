@@ -135,11 +135,11 @@ export const sessionReads = {
     partnerId: string,
     status: DepositStatus,
     before: string | null,
-  ): Sql => sql`/* deposits.sessionsInStatus */
+  ): Sql => sql`/* deposits.inStatus */
     select session_id::uuid as session_id from deposits.deposits
     where partner_id = ${partnerId} and operation = 'createCheckoutSession' and status = ${status}
       ${before === null ? noSql : sql`and session_id::uuid < ${before}`}`,
-  money: (partnerId: string): Sql => sql`/* deposits.sessionMoney */
+  money: (partnerId: string): Sql => sql`/* deposits.money */
     select id, currency, amount from deposits.deposits where partner_id = ${partnerId}`,
 } as const
 

@@ -1,5 +1,5 @@
 /** Transactions: the list, the page of one with its timeline and proof, and the request that created it. */
-import { type Decimal, decimalText, type ResponseOf } from '@partner-payments/wire'
+import { type Decimal, decimalText, type ResponseOf, nameCharsMax } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import type { Explained } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
@@ -135,7 +135,7 @@ function filtersOf({ t, language }: ConsoleView) {
     amountMin: { label: p.amountMin, help: p.amountFilterHelp },
     amountMax: { label: p.amountMax, help: p.amountFilterHelp },
     account: { label: p.otherAccount, help: p.otherAccountHelp, charsMax: 64 },
-    payerName: { label: p.payerName, help: p.payerNameHelp, charsMax: 140 },
+    payerName: { label: p.payerName, help: p.payerNameHelp, charsMax: nameCharsMax },
     websiteReference: { label: p.websiteReference },
     customerId: { label: p.customerId },
     beneficiaryId: { label: p.payeeId },
