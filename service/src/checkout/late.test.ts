@@ -306,29 +306,34 @@ suite('refunds of accepted late payments', async () => {
     }
   })
 
-  test('what a bank takes back cancels the refunds of this payment alone', async () => {
-    const opened = await inParts()
-    const { partnerId } = opened.partner
-    await sendAll(opened, '49.90')
-    await send(opened, '20.00')
-    await settle()
-    const latePaymentId = await accepted(opened)
-    await refund(opened, '5.00')
-    await refund(opened, '6.00', { latePaymentId })
-    const deposit = await service.db.row<{ creditId: string }>(sql`
-      select credit_id from deposits.deposits where partner_id = ${partnerId} and operation = 'credit'`)
-    const taken = { money: { currency: 'EUR', amount: 2000n }, details: 'Recalled.' } as const
-    await service.db.transaction(async (tx) =>
-      service.bank.reverseCredit(tx, partnerId, deposit?.creditId ?? '', taken),
-    )
-    service.clock.advance(stepMsDefault)
-    await take()
-    assert.deepEqual(await statusesOf(opened), ['Cancelled', 'Pending'])
-    await reverse(opened)
-    await take()
-    assert.deepEqual(await statusesOf(opened), ['Cancelled', 'Cancelled'])
-    assert.equal((await balanceOf(service, partnerId)).posted, 0n)
-  })
+  for (const isLateFirst of [true, false])
+    test(`a bank that takes ${isLateFirst ? 'late money' : 'the payment'} back cancels the refunds of it alone`, async () => {
+      const opened = await (isLateFirst ? inParts() : open())
+      const { partnerId } = opened.partner
+      await sendAll(opened, '49.90')
+      await send(opened, '20.00')
+      await settle()
+      const latePaymentId = await accepted(opened)
+      await refund(opened, '5.00')
+      await refund(opened, '6.00', { latePaymentId })
+      const deposit = await service.db.row<{ creditId: string }>(sql`
+        select credit_id from deposits.deposits where partner_id = ${partnerId} and operation = 'credit'`)
+      const taken = { money: { currency: 'EUR', amount: 2000n }, details: 'Recalled.' } as const
+      const takeLate = async () => {
+        const { creditId } = deposit ?? assert.fail('no deposit of the late money')
+        await service.db.transaction(async (tx) => service.bank.reverseCredit(tx, partnerId, creditId, taken))
+        service.clock.advance(stepMsDefault)
+      }
+      const steps = [takeLate, () => reverse(opened)]
+      for (const [at, step] of (isLateFirst ? steps : steps.toReversed()).entries()) {
+        await step()
+        await take()
+        const ofLate = isLateFirst || at === 1 ? 'Cancelled' : 'Pending'
+        const own = !isLateFirst || at === 1 ? 'Cancelled' : 'Pending'
+        assert.deepEqual(await statusesOf(opened), [ofLate, own])
+      }
+      assert.equal((await balanceOf(service, partnerId)).posted, 0n)
+    })
 
   test('a bank takes back a payment whose surplus was accepted: the part and the surplus leave, each once', async () => {
     const opened = await inParts()
