@@ -106,6 +106,14 @@ test(
       ';cy@example.com;Individual;Cy Ohne;;',
       'import-1;;;Doppelt;;',
     ]
+    const taken = { partnerCustomerIdentifier: 'import-taken', email: 'taken@example.com' }
+    const other = { partnerCustomerIdentifier: 'import-other', email: 'other@example.com' }
+    success(await service.client.post('/v1/customers', taken))
+    const id = textAt(success(await service.client.post('/v1/customers', other)), 'serviceId')
+    await upload(page, 'id;partnerCustomerIdentifier', `${id};import-taken`)
+    await press(page, 'Zeigen, was die Datei bewirkt')
+    assert.match(await main(page), /2\s+import-taken\s+Wird abgelehnt\s+Ein anderer Kunde hat diese Kennung/)
+    await open(page, 'customers/import')
     await upload(page, ...file)
     await press(page, 'Zeigen, was die Datei bewirkt')
     const shown = await main(page)

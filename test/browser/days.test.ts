@@ -1,6 +1,6 @@
 /**
- * Working days of four people in a real browser, over a month of data: finance pays and finds, a colleague approves, compliance decides an alert and
- * a hit, support follows a customer to a payment, a payer pays a link. Each prints what its jobs cost. No job may meet a dead end: an address that
+ * Working days of people in a real browser, over a month of data: finance pays and finds, a colleague approves, compliance decides an alert and a
+ * hit, support follows a customer to a payment, a payer pays a shop, which decides about late money. Each prints what its jobs cost. No job may meet a dead end: an address that
  * no link leads to, an error, or a text for programs.
  */
 import assert from 'node:assert/strict'
@@ -9,15 +9,17 @@ import type { Page } from 'playwright-core'
 import { consoleTexts } from '../../service/src/pages/kit/language.ts'
 import { texts } from '../../service/src/pages/console/texts/index.ts'
 import { deskTexts } from '../../service/src/pages/desk/texts.ts'
-import { fill } from '../../service/src/pages/language.ts'
+import { fill, texts as payerTexts } from '../../service/src/pages/language.ts'
 import { noBrowser as skip } from '../support/browser.ts'
 import { addAuthenticator, inviteTo, joinByPasskey, openPage, siteOf, useBrowser } from '../support/console.ts'
-import { costTable, createDay, type Day } from '../support/day.ts'
+import { listAt, success, textAt } from '../support/client.ts'
+import { costTable, createDay, type Day, type Hands } from '../support/day.ts'
 import { joinDesk } from '../support/desk.ts'
 import { useService } from '../support/fixture.ts'
 import { makeMonth } from '../support/month.ts'
 import { takesAll } from '../support/share.ts'
 import { staffAtDesk } from '../support/staff.ts'
+import { until } from '../support/until.ts'
 
 const languages = ['en', 'de'] as const
 type Language = (typeof languages)[number]
@@ -64,6 +66,23 @@ async function atDesk(form: Form, role: string, name: string) {
   await show(opened.page, `${deskSite}/desk`, form)
   return { ...opened, day: createDay(opened.page, consoleTexts[form.language]) }
 }
+
+/** A payer, who has nothing but the link that the shop has sent. */
+async function atShop({ language, width }: Form) {
+  const viewport = { width, height: 844 }
+  const opened = await openPage(await browser(), site, { locale: language, viewport }, ['400', '409'])
+  opened.page.setDefaultTimeout(15_000)
+  return { ...opened, day: createDay(opened.page, consoleTexts[language]) }
+}
+
+/** Money comes to a session from an account of its payer. */
+const credit = async (sessionId: string, amount?: number) =>
+  success(
+    await service.client.post(`/v1/simulations/checkout/sessions/${sessionId}`, {
+      ...{ step: 'credit', debtorName: 'Paula Payer' },
+      ...(amount !== undefined && { amount }),
+    }),
+  )
 
 /** Fails with the dead ends of a day, and prints its costs. */
 function judge(person: string, { costs }: Day): void {
@@ -212,5 +231,124 @@ for (const [nth, form] of forms.entries())
       })
       judge(`Sam, support (${formName(form)})`, sam.day)
       await sam.close()
+    })
+
+    test('a payer pays by a link, pays another payment late and a third in parts; the shop decides about the late money', async () => {
+      const k = texts[language].checkout
+      const r = texts[language].refunds
+      const x = payerTexts[language]
+      const description = `Ticket ${formName(form)}`
+      const shop = await atConsole(form, 'Operator', `Shirin ${nth}`)
+      const payer = await atShop(form)
+      const linkOn = async ({ page }: Hands) => {
+        const { pathname } = new URL((await page.locator('main pre code').first().innerText()).trim())
+        return `${site}${pathname}`
+      }
+      const sessions = async () => listAt(success(await service.client.get('/v1/checkout/sessions?limit=100')))
+      const newest = async () => (await sessions())[0] ?? assert.fail('no session')
+      /** Signs in at the bank of the sandbox and approves, then waits until the page says that the money has arrived. */
+      const payAtBank = async ({ type, press, sees }: Hands) => {
+        await press(x.withBank)
+        await type(x.yourName, 'Paula Payer')
+        await press(x.signIn)
+        await press(x.approve)
+        await sees(x.completed)
+      }
+
+      /** The field of a form: other labels have the word inside. */
+      const named = (label: string) => new RegExp(`^${label}`)
+      let link = ''
+      await shop.day.job('make a payment link', async (hands) => {
+        const { follow, type, press, sees } = hands
+        await follow(t.checkout, 'nav')
+        await follow(k.links.open)
+        await follow(k.links.create)
+        await type(named(p.customer), month?.customers[nth] ?? '')
+        await type(named(k.description), description)
+        await type(named(p.currency), 'EUR')
+        await type(named(p.amount), '25.00')
+        await press(k.links.submit)
+        await sees(k.links.done.created)
+        link = await linkOn(hands)
+      })
+      await payer.day.job('pay by the link, and read the receipt', async (hands) => {
+        const { page, type, press, follow, sees } = hands
+        await page.goto(link)
+        await sees(description)
+        await type(x.payerName, 'Paula Payer')
+        await press(x.linkPay)
+        await payAtBank(hands)
+        await follow(x.receipt)
+        await sees(/25[.,]00/)
+        await sees(x.paidOn)
+      })
+      await payer.day.job('open the link again, and pay late', async ({ page, type, press, sees }) => {
+        await page.goto(link)
+        await type(x.payerName, 'Paula Payer')
+        await press(x.linkPay)
+        await sees(x.byTransfer)
+        const { sessionId } = await newest()
+        success(await service.client.post(`/v1/checkout/sessions/${String(sessionId)}/expire`))
+        await sees(x.expired)
+        await credit(String(sessionId))
+        await until('the late money has arrived', async () => 'latePayments' in (await newest()))
+        await page.reload()
+        await sees(/25[.,]00.* Sandbox Partner/)
+      })
+      const late = await newest()
+      await shop.day.job('find the late money, and accept it', async ({ follow, choose, press, sees }) => {
+        await follow(t.checkout, 'nav')
+        await choose(k.late.title, 'true')
+        await choose(p.status, 'Expired')
+        await press(t.applyFilters)
+        await sees(k.late.waits)
+        await follow(textAt(late, 'creditorReference'))
+        await press(new RegExp(fill(k.late.acceptLabel, { sum: '25[.,]00.+' })))
+        await press(k.late.accept, 'main dialog:popover-open')
+        await sees(k.late.accepted)
+      })
+      await payer.day.job('read what became of the late money', async ({ page, sees }) => {
+        await page.reload()
+        await sees(new RegExp(fill(x.lateAccepted, { payee: '.+', amount: '.*25[.,]00.*' })))
+      })
+      await shop.day.job('send a part of the late money back', async ({ unfold, type, press, sees }) => {
+        await unfold(r.refund)
+        await type(fill(r.amount, { currency: 'EUR' }), '10.00')
+        await press(r.preview)
+        await sees('Paula Payer')
+        await press(new RegExp(fill(r.send, { amount: '10[.,]00.+' })))
+        await sees(r.created)
+        await sees(r.ofLate)
+      })
+      await shop.day.job('find the payer by the name', async ({ find, sees }) => {
+        await find('payer')
+        await sees('Paula Payer')
+      })
+      await shop.day.job('ask for a payment in parts', async (hands) => {
+        const { follow, type, choose, press, sees } = hands
+        await follow(t.checkout, 'nav')
+        await follow(k.newSession)
+        await type(named(p.amount), '49.90')
+        await type(named(p.currency), 'EUR')
+        await type(named(k.email), `paula${nth}@example.com`)
+        await choose(k.payments, 'true')
+        await press(k.create)
+        await sees(k.created)
+        link = await linkOn(hands)
+      })
+      await payer.day.job('pay in two parts, and read the receipt', async (hands) => {
+        const { page, follow, sees } = hands
+        await page.goto(link)
+        await sees(x.byPartsText)
+        await credit(textAt(await newest(), 'sessionId'), 20)
+        await sees(new RegExp(fill(x.paidSoFar, { paid: '.*20[.,]00.*', amount: '.*49[.,]90.*' })))
+        await payAtBank(hands)
+        await follow(x.receipt)
+        await sees(x.parts)
+        await sees(/29[.,]90/)
+      })
+      judge(`Shirin, shop (${formName(form)})`, shop.day)
+      judge(`Paula, payer (${formName(form)})`, payer.day)
+      await Promise.all([shop.close(), payer.close()])
     })
   })

@@ -232,6 +232,7 @@ test('200 to each filter of the transactions, and 400 to invalid values', async 
     'amount=1&currency=JPY',
     'account=FR7630006000011234567890189',
     `websiteReference=${randomUUID()}`,
+    `payerName=${randomUUID()}`,
     'createdTo=2001-01-01T00:00:00.000Z',
     'createdFrom=2999-01-01T00:00:00.000Z',
   ]
@@ -253,6 +254,7 @@ test('200 to each filter of the transactions, and 400 to invalid values', async 
     `account=${'1'.repeat(65)}`,
     `endToEndId=${'e'.repeat(36)}`,
     `referencePrefix=${'r'.repeat(141)}`,
+    `payerName=${'p'.repeat(141)}`,
     `userReference=${'r'.repeat(141)}`,
     'updatedSince=now',
   ])
@@ -283,17 +285,26 @@ test('200 to sums that agree with the rows of the filter, by direction and curre
     'currency=EUR',
     'status=Completed',
   ]
+  const ofSessions = [
+    ...['createdFrom=2020-01-01T00:00:00.000Z', `customerId=${world.customer}`, 'status=Completed', 'status=Expired'],
+    ...['hasLatePayments=true', 'hasLatePayments=false&status=Open'],
+  ]
   for (const [list, sums, queries] of [
     ['/v1/transactions', '/v1/sums/transactions', ofTransactions],
     ['/v1/payouts', '/v1/sums/payouts', ofPayouts],
+    ['/v1/checkout/sessions', '/v1/sums/checkout/sessions', ofSessions],
+    ['/v1/payouts/standing-orders', '/v1/sums/standing-orders', ['status=Active', 'status=Ended']],
   ] as const)
     for (const query of queries) {
       const answer = success(await client.get(`${sums}?${query}`))
       assert.equal(answer.capped, false)
       assert.deepEqual(plain(listAt(answer)), added(await listAll(client, list, `&${query}`)), `${sums}?${query}`)
     }
-  for (const path of ['/v1/sums/transactions', '/v1/sums/payouts']) {
-    assert.deepEqual(success(await stranger.get(`${path}?createdFrom=2999-01-01T00:00:00.000Z`)).data, [])
+  for (const path of ['transactions', 'payouts', 'checkout/sessions', 'standing-orders'].map(
+    (each) => `/v1/sums/${each}`,
+  )) {
+    const query = path.includes('orders') ? 'status=Paused' : 'createdFrom=2999-01-01T00:00:00.000Z'
+    assert.deepEqual(success(await stranger.get(`${path}?${query}`)).data, [])
     assertProblem(await client.get(`${path}?status=Nope`), { status: 400, pointer: '/query/status' })
     assertProblem(await client.get(`${path}?limit=5`), { status: 400, pointer: '/query/limit' })
   }

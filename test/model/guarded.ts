@@ -124,8 +124,8 @@ function book(world: World, customer: 0 | 1, amount: bigint): void {
 
 export function verdictOfTransfer(world: World, from: Owner, to: Owner, amount: bigint): string {
   if (from === to) return 'validation_failed'
-  if (!may(world, from, 'Pay') || !may(world, to, 'Receive') || isAbove(world, to, amount))
-    return 'customer_not_verified'
+  if (!may(world, from, 'Pay') || !may(world, to, 'Receive')) return 'customer_not_verified'
+  if (isAbove(world, to, amount)) return 'balance_limit_exceeded'
   const { posted, reserved } = partyOf(world, from)
   return posted - reserved < amount ? 'insufficient_funds' : 'accepted'
 }

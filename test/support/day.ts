@@ -23,6 +23,8 @@ export type Hands = {
   readonly type: (label: string | RegExp, text: string) => Promise<void>
   readonly choose: (label: string | RegExp, option: string) => Promise<void>
   readonly tick: (label: string | RegExp) => Promise<void>
+  /** Opens what is folded under a summary. */
+  readonly unfold: (summary: string) => Promise<void>
   readonly upload: (label: string | RegExp, name: string, text: string | Buffer) => Promise<void>
   /** Searches in the command bar. */
   readonly find: (text: string) => Promise<void>
@@ -91,6 +93,10 @@ export function createDay(page: Page, { menu }: { readonly menu: string }) {
     tick: async (label) => {
       current.clicks += 1
       await page.getByLabel(label).first().check()
+    },
+    unfold: async (summary) => {
+      current.clicks += 1
+      await page.locator('main summary').getByText(summary).first().click()
     },
     upload: async (label, name, text) => {
       current.fields += 1

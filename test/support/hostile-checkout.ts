@@ -53,14 +53,16 @@ export const checkoutOperations: Readonly<Record<string, Operation>> = {
 /** No session has sent back more than it was paid, to another account than paid it, or without telling each step once. */
 export async function checkRefunds(db: Database, partnerId: string): Promise<number> {
   const beyond = await db.rows(sql`
-    select session.id, deposit.amount, sum(payout.amount) as refunded
+    select deposit.id, deposit.amount, sum(payout.amount) as refunded
     from checkout.sessions as session
-      join deposits.deposits as deposit on deposit.partner_id = ${partnerId} and deposit.id = session.deposit_id
       join checkout.refunds as refund on refund.partner_id = ${partnerId} and refund.session_id = session.id
+      left join checkout.late_payments as late on late.partner_id = ${partnerId} and late.id = refund.late_payment_id
+      join deposits.deposits as deposit
+        on deposit.partner_id = ${partnerId} and deposit.id = coalesce(late.deposit_id, session.deposit_id)
       join payouts.payouts as payout on payout.partner_id = ${partnerId} and payout.id = refund.id
     where session.partner_id = ${partnerId} and payout.status not in ('Failed', 'Returned', 'Cancelled')
-    group by session.id, deposit.amount having sum(payout.amount) > deposit.amount`)
-  assert.deepEqual(beyond, [], 'no session refunds more than it was paid')
+    group by deposit.id, deposit.amount having sum(payout.amount) > deposit.amount`)
+  assert.deepEqual(beyond, [], 'no payment is refunded beyond its amount')
   const refunds = await db.rows<{ id: string; status: string; isOfPayer: boolean | null; told: string | null }>(sql`
     select payout.id, payout.status, deposit.debtor is null or payout.creditor_account = deposit.debtor::jsonb ->> 'account' as is_of_payer,
       (select string_agg(event.data::jsonb ->> 'status', ' ' order by event.id) from events.events as event
@@ -69,7 +71,9 @@ export async function checkRefunds(db: Database, partnerId: string): Promise<num
     from checkout.refunds as refund
       join payouts.payouts as payout on payout.partner_id = ${partnerId} and payout.id = refund.id
       join checkout.sessions as session on session.partner_id = ${partnerId} and session.id = refund.session_id
-      join deposits.deposits as deposit on deposit.partner_id = ${partnerId} and deposit.id = session.deposit_id
+      left join checkout.late_payments as late on late.partner_id = ${partnerId} and late.id = refund.late_payment_id
+      join deposits.deposits as deposit
+        on deposit.partner_id = ${partnerId} and deposit.id = coalesce(late.deposit_id, session.deposit_id)
     where refund.partner_id = ${partnerId}`)
   for (const { id, status, isOfPayer, told } of refunds) {
     assert.notEqual(isOfPayer, false, `refund ${id} pays the account that paid`)

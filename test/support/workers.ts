@@ -210,7 +210,11 @@ export const workers = {
     given: {
       readonly caller: Caller
       readonly sessionId: string
-      readonly refunds: readonly { readonly amount: string; readonly idempotencyKey: string }[]
+      readonly refunds: readonly {
+        readonly amount: string
+        readonly idempotencyKey: string
+        readonly latePaymentId?: string
+      }[]
     },
     run,
   ) => {
@@ -218,8 +222,8 @@ export const workers = {
     const { ip } = await import('./composition.ts')
     const { processBankNotifications, submitDuePayouts } = await settlementModule()
     const { checkout, settlement } = await serve(run, { stepMs: 0 })
-    for (const { amount, idempotencyKey } of given.refunds)
-      await checkout.refund(given.caller, given.sessionId, { amount: rawNumber(amount), idempotencyKey }, ip)
+    for (const { amount, ...body } of given.refunds)
+      await checkout.refund(given.caller, given.sessionId, { amount: rawNumber(amount), ...body }, ip)
     await drain(async () => (await submitDuePayouts(settlement)) + (await processBankNotifications(settlement)))
   },
   identity: async ({ origin }: { readonly origin: string }, run) => {

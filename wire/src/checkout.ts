@@ -29,6 +29,7 @@ import {
   colourPattern,
 } from './shapes.ts'
 import { PayoutStatus } from './payouts.ts'
+import { currencySums } from './transactions.ts'
 
 export const checkoutStatuses = ['Open', 'Processing', 'Completed', 'Failed', 'Expired'] as const
 export type CheckoutStatus = (typeof checkoutStatuses)[number]
@@ -192,6 +193,10 @@ export const LatePayment = closed({
     optional(Type.String()),
     'Reference of the transaction of accepted money. It completes like each payment: a check may hold it.',
   ),
+  refundedAmount: described(
+    optional(Amount),
+    'Sum of the refunds of accepted money that are made or on their way, in major units of `currency`. Absent unless `status` is `Accepted`.',
+  ),
 })
 
 export const CheckoutSession = closed({
@@ -214,7 +219,7 @@ export const CheckoutSession = closed({
   currency: described(Currency, 'Currency of the session, ISO 4217 alpha-3.'),
   refundedAmount: described(
     Amount,
-    'Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one.',
+    'Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. Refunds of late payments count in `latePayments` alone.',
   ),
   paidAmount: described(
     Amount,
@@ -278,19 +283,34 @@ export const CheckoutSessionQuery = closed({
   customerId: described(optional(CustomerRef), 'Only sessions of this customer: its `guid` or its `serviceId`.'),
   creditorReference: described(optional(Reference), 'Only the session with this creditor reference.'),
   linkId: described(optional(Uuid), 'Only sessions that payers opened by this payment link.'),
+  status: described(optional(oneOf(checkoutStatuses)), 'Only sessions with this status.'),
+  hasLatePayments: described(
+    optional(oneOf(['true', 'false'] as const)),
+    'Only sessions with money that did not fit them, whatever was decided about it, or only those without.',
+  ),
   createdFrom: optional(timeInput('Only sessions created at or after this time')),
   createdTo: optional(timeInput('Only sessions created before this time')),
+})
+const { limit: _limit, cursor: _cursor, ...sessionSumFilters } = CheckoutSessionQuery.properties
+export const CheckoutSessionSumsQuery = closed(sessionSumFilters)
+export const CheckoutSessionSums = currencySums({
+  count: 'Number of sessions.',
+  amount: 'Sum of their amounts, whatever was paid, in major units of `currency`.',
 })
 
 export const CheckoutRefundCreate = closed({
   amount: described(
     PaymentAmount,
-    'Amount in major units of the currency of the session, at most what is not refunded yet of the payment, or of the part.',
+    'Amount in major units of the currency of the session. At most what is not refunded yet of the payment, of the part, or of the late payment.',
     { examples: [9.9] },
   ),
   partId: described(
     optional(nullable(Uuid)),
     'The part that goes back, to the account that paid it. Required if several parts paid the session.',
+  ),
+  latePaymentId: described(
+    optional(nullable(Uuid)),
+    'The accepted late payment that goes back, instead of the payment of the session. Not together with `partId`.',
   ),
   idempotencyKey: described(
     IdempotencyKey,
@@ -312,6 +332,10 @@ export const CheckoutRefund = closed({
   refundId: described(Uuid, 'Identifies the refund. It is the `id` of its payout.'),
   sessionId: described(Uuid, 'The refunded session.'),
   partId: described(optional(Uuid), 'The refunded part. Absent if the session takes one payment.'),
+  latePaymentId: described(
+    optional(Uuid),
+    'The refunded late payment. Absent if the refund is one of the payment of the session.',
+  ),
   reference: described(
     Type.String(),
     'Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment.',

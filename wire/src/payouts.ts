@@ -21,7 +21,7 @@ import {
   singleLine,
   pageQuery,
 } from './shapes.ts'
-import { cappedText, Hold, rails } from './transactions.ts'
+import { currencySums, Hold, rails } from './transactions.ts'
 import { verificationStates } from './verification.ts'
 
 export const payoutStatuses = [
@@ -465,16 +465,7 @@ export const PayoutQuery = closed({
 
 const { limit: _limit, cursor: _cursor, ...payoutSumFilters } = PayoutQuery.properties
 export const PayoutSumsQuery = closed(payoutSumFilters)
-export const PayoutSums = closed({
-  data: described(
-    Type.Array(
-      closed({
-        currency: described(Currency, 'Currency of `amount`.'),
-        count: described(Type.Integer({ minimum: 1 }), 'Number of payouts.'),
-        amount: described(Amount, 'Sum of their amounts, whatever their status, in major units of `currency`.'),
-      }),
-    ),
-    'One item for each currency that matches.',
-  ),
-  capped: described(Type.Boolean(), cappedText),
+export const PayoutSums = currencySums({
+  count: 'Number of payouts.',
+  amount: 'Sum of their amounts, whatever their status, in major units of `currency`.',
 })

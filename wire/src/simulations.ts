@@ -76,7 +76,7 @@ export const SimulatedCheckoutSession = closed({
     optional(oneOf(checkoutSteps)),
     'One step. `initiate`: the payer begins. `submit`: the bank of the payer has the payment. `accept`: the bank names ' +
       'the debtor. `settle`: it has booked the money. `fail`: it refuses the payment. `credit`: money arrives with the ' +
-      'creditor reference of the session, without the steps before. `reverse`: the bank takes the credit back, or the last part.',
+      'creditor reference of the session, without the steps before. `reverse`: the bank takes the credit back, or the last part, or of a session without a credit the late payment that was accepted last.',
   ),
   amount: described(
     optional(PaymentAmount),

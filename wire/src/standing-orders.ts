@@ -17,6 +17,7 @@ import {
   page,
   pageQuery,
 } from './shapes.ts'
+import { currencySums } from './transactions.ts'
 
 export const orderFrequencies = ['Once', 'Daily', 'Weekly', 'Monthly', 'Yearly'] as const
 export const businessDayRules = ['Following', 'Preceding', 'None'] as const
@@ -137,6 +138,11 @@ export const StandingOrderPage = page(StandingOrder)
 export const StandingOrderQuery = closed({
   status: described(optional(oneOf(orderStatuses)), 'Only orders with this status.'),
   ...pageQuery,
+})
+export const StandingOrderSumsQuery = closed({ status: StandingOrderQuery.properties.status })
+export const StandingOrderSums = currencySums({
+  count: 'Number of orders.',
+  amount: 'Sum of what each order pays once, in major units of `currency`.',
 })
 
 const ExecutionProblem = closed({

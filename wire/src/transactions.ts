@@ -13,6 +13,7 @@ import {
   Uuid,
   closed,
   described,
+  nameCharsMax,
   nullable,
   oneOf,
   optional,
@@ -383,6 +384,11 @@ export const TransactionQuery = closed({
   ),
   userReference: described(optional(Reference), 'Only transactions with this text as `userReference` or `reference`.'),
   referencePrefix: described(optional(singleLine(referenceCharsMax)), referencePrefixText),
+  payerName: described(
+    optional(text(nameCharsMax)),
+    'Only incoming payments with a payer whose name, or the last word of it, begins with this text. Case does not count.',
+    { examples: ['Hopp'] },
+  ),
   updatedSince: optional(timeInput('Only transactions that changed at or after this time, the oldest change first')),
   createdFrom: optional(timeInput('Only transactions created at or after this time')),
   createdTo: optional(timeInput('Only transactions created before this time')),
@@ -393,7 +399,22 @@ export const TransactionSumsQuery = closed(sumFilters)
 
 /** The most rows that a sum reads: it costs a few milliseconds at any number of rows. */
 export const sumRowsMax = 5_000
-export const cappedText = `True if more than ${sumRowsMax} match. Count and amount are then those of ${sumRowsMax} of them, and so at least reached.`
+const cappedText = `True if more than ${sumRowsMax} match. Count and amount are then those of ${sumRowsMax} of them, and so at least reached.`
+/** Sums of a list by currency. */
+export const currencySums = (texts: { readonly count: string; readonly amount: string }) =>
+  closed({
+    data: described(
+      Type.Array(
+        closed({
+          currency: described(Currency, 'Currency of `amount`.'),
+          count: described(Type.Integer({ minimum: 1 }), texts.count),
+          amount: described(Amount, texts.amount),
+        }),
+      ),
+      'One item for each currency that matches.',
+    ),
+    capped: described(Type.Boolean(), cappedText),
+  })
 export const TransactionSums = closed({
   data: described(
     Type.Array(

@@ -275,7 +275,7 @@ export const operations = {
     idempotencyKey: 'body',
     cursor: undefined,
     requestAmounts: ['amount', 'lineItems.*.amount'],
-    responseAmounts: ['amount', 'refundedAmount', 'paidAmount', 'remainingAmount', 'parts.*.amount', 'lineItems.*.amount', 'latePayments.*.amount'],
+    responseAmounts: ['amount', 'refundedAmount', 'paidAmount', 'remainingAmount', 'parts.*.amount', 'lineItems.*.amount', 'latePayments.*.amount', 'latePayments.*.refundedAmount'],
   },
   listCheckoutSessions: {
     method: 'GET',
@@ -286,7 +286,18 @@ export const operations = {
     idempotencyKey: undefined,
     cursor: 'cursor',
     requestAmounts: [],
-    responseAmounts: ['data.*.amount', 'data.*.refundedAmount', 'data.*.paidAmount', 'data.*.remainingAmount', 'data.*.parts.*.amount', 'data.*.lineItems.*.amount', 'data.*.latePayments.*.amount'],
+    responseAmounts: ['data.*.amount', 'data.*.refundedAmount', 'data.*.paidAmount', 'data.*.remainingAmount', 'data.*.parts.*.amount', 'data.*.lineItems.*.amount', 'data.*.latePayments.*.amount', 'data.*.latePayments.*.refundedAmount'],
+  },
+  sumCheckoutSessions: {
+    method: 'GET',
+    path: '/v1/sums/checkout/sessions',
+    params: [],
+    input: 'query',
+    retry: 'always',
+    idempotencyKey: undefined,
+    cursor: undefined,
+    requestAmounts: [],
+    responseAmounts: ['data.*.amount'],
   },
   getCheckoutSession: {
     method: 'GET',
@@ -297,7 +308,7 @@ export const operations = {
     idempotencyKey: undefined,
     cursor: undefined,
     requestAmounts: [],
-    responseAmounts: ['amount', 'refundedAmount', 'paidAmount', 'remainingAmount', 'parts.*.amount', 'lineItems.*.amount', 'latePayments.*.amount'],
+    responseAmounts: ['amount', 'refundedAmount', 'paidAmount', 'remainingAmount', 'parts.*.amount', 'lineItems.*.amount', 'latePayments.*.amount', 'latePayments.*.refundedAmount'],
   },
   expireCheckoutSession: {
     method: 'POST',
@@ -308,7 +319,7 @@ export const operations = {
     idempotencyKey: 'header',
     cursor: undefined,
     requestAmounts: [],
-    responseAmounts: ['amount', 'refundedAmount', 'paidAmount', 'remainingAmount', 'parts.*.amount', 'lineItems.*.amount', 'latePayments.*.amount'],
+    responseAmounts: ['amount', 'refundedAmount', 'paidAmount', 'remainingAmount', 'parts.*.amount', 'lineItems.*.amount', 'latePayments.*.amount', 'latePayments.*.refundedAmount'],
   },
   createCheckoutRefund: {
     method: 'POST',
@@ -352,7 +363,7 @@ export const operations = {
     idempotencyKey: 'header',
     cursor: undefined,
     requestAmounts: [],
-    responseAmounts: ['amount'],
+    responseAmounts: ['amount', 'refundedAmount'],
   },
   returnLatePayment: {
     method: 'POST',
@@ -363,7 +374,7 @@ export const operations = {
     idempotencyKey: 'header',
     cursor: undefined,
     requestAmounts: [],
-    responseAmounts: ['amount'],
+    responseAmounts: ['amount', 'refundedAmount'],
   },
   createPaymentLink: {
     method: 'POST',
@@ -905,6 +916,17 @@ export const operations = {
     requestAmounts: [],
     responseAmounts: ['data.*.amount'],
   },
+  sumStandingOrders: {
+    method: 'GET',
+    path: '/v1/sums/standing-orders',
+    params: [],
+    input: 'query',
+    retry: 'always',
+    idempotencyKey: undefined,
+    cursor: undefined,
+    requestAmounts: [],
+    responseAmounts: ['data.*.amount'],
+  },
   getStandingOrder: {
     method: 'GET',
     path: '/v1/payouts/standing-orders/{orderId}',
@@ -1135,7 +1157,7 @@ export const operations = {
     idempotencyKey: 'header',
     cursor: undefined,
     requestAmounts: ['amount'],
-    responseAmounts: ['amount', 'refundedAmount', 'paidAmount', 'remainingAmount', 'parts.*.amount', 'lineItems.*.amount', 'latePayments.*.amount'],
+    responseAmounts: ['amount', 'refundedAmount', 'paidAmount', 'remainingAmount', 'parts.*.amount', 'lineItems.*.amount', 'latePayments.*.amount', 'latePayments.*.refundedAmount'],
   },
   simulateCredit: {
     method: 'POST',
@@ -1912,6 +1934,7 @@ export const methods = {
   checkout: {
     create: 'createCheckoutSession',
     list: 'listCheckoutSessions',
+    sum: 'sumCheckoutSessions',
     get: 'getCheckoutSession',
     expire: 'expireCheckoutSession',
     refund: 'createCheckoutRefund',
@@ -1974,6 +1997,7 @@ export const methods = {
     rejectBulk: 'rejectBulkPayout',
     createStandingOrder: 'createStandingOrder',
     listStandingOrders: 'listStandingOrders',
+    sumStandingOrders: 'sumStandingOrders',
     getStandingOrder: 'getStandingOrder',
     pauseStandingOrder: 'pauseStandingOrder',
     resumeStandingOrder: 'resumeStandingOrder',

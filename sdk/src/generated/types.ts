@@ -1380,7 +1380,7 @@ export type SimulatedBlocksCreate = {
 export type SimulatedCheckoutSession = {
   /** `completed`: the payer pays. `failed`: the bank refuses the payment. `expired`: the session expires now. `abandoned`: the payer begins and goes away. Either `outcome` or `step` is required. */
   readonly outcome?: 'completed' | 'failed' | 'expired' | 'abandoned' | undefined
-  /** One step. `initiate`: the payer begins. `submit`: the bank of the payer has the payment. `accept`: the bank names the debtor. `settle`: it has booked the money. `fail`: it refuses the payment. `credit`: money arrives with the creditor reference of the session, without the steps before. `reverse`: the bank takes the credit back, or the last part. */
+  /** One step. `initiate`: the payer begins. `submit`: the bank of the payer has the payment. `accept`: the bank names the debtor. `settle`: it has booked the money. `fail`: it refuses the payment. `credit`: money arrives with the creditor reference of the session, without the steps before. `reverse`: the bank takes the credit back, or the last part, or of a session without a credit the late payment that was accepted last. */
   readonly step?: 'initiate' | 'submit' | 'accept' | 'settle' | 'fail' | 'credit' | 'reverse' | undefined
   /** Amount of `settle` and `credit`, in major units. Default: what remains of the session. */
   readonly amount?: AmountInput | undefined
@@ -2927,6 +2927,27 @@ export type ListCheckoutSessionsQuery = {
   readonly creditorReference?: string | undefined
   /** Only sessions that payers opened by this payment link. */
   readonly linkId?: string | undefined
+  /** Only sessions with this status. */
+  readonly status?: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired' | undefined
+  /** Only sessions with money that did not fit them, whatever was decided about it, or only those without. */
+  readonly hasLatePayments?: 'true' | 'false' | undefined
+  /** Only sessions created at or after this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
+  readonly createdFrom?: string | undefined
+  /** Only sessions created before this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
+  readonly createdTo?: string | undefined
+}
+
+export type SumCheckoutSessionsQuery = {
+  /** Only sessions of this customer: its `guid` or its `serviceId`. */
+  readonly customerId?: string | undefined
+  /** Only the session with this creditor reference. */
+  readonly creditorReference?: string | undefined
+  /** Only sessions that payers opened by this payment link. */
+  readonly linkId?: string | undefined
+  /** Only sessions with this status. */
+  readonly status?: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired' | undefined
+  /** Only sessions with money that did not fit them, whatever was decided about it, or only those without. */
+  readonly hasLatePayments?: 'true' | 'false' | undefined
   /** Only sessions created at or after this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdFrom?: string | undefined
   /** Only sessions created before this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
@@ -3080,6 +3101,11 @@ export type ListStandingOrdersQuery = {
   readonly cursor?: string | undefined
 }
 
+export type SumStandingOrdersQuery = {
+  /** Only orders with this status. */
+  readonly status?: 'Active' | 'Paused' | 'Ended' | undefined
+}
+
 export type ListStandingOrderExecutionsQuery = {
   /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
@@ -3140,6 +3166,8 @@ export type ListTransactionsQuery = {
   readonly userReference?: string | undefined
   /** Only transactions whose `userReference` or `reference` begins with this text. Case matters. */
   readonly referencePrefix?: string | undefined
+  /** Only incoming payments with a payer whose name, or the last word of it, begins with this text. Case does not count. */
+  readonly payerName?: string | undefined
   /** Only transactions that changed at or after this time, the oldest change first. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly updatedSince?: string | undefined
   /** Only transactions created at or after this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
@@ -3181,6 +3209,8 @@ export type SumTransactionsQuery = {
   readonly userReference?: string | undefined
   /** Only transactions whose `userReference` or `reference` begins with this text. Case matters. */
   readonly referencePrefix?: string | undefined
+  /** Only incoming payments with a payer whose name, or the last word of it, begins with this text. Case does not count. */
+  readonly payerName?: string | undefined
   /** Only transactions created at or after this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdFrom?: string | undefined
   /** Only transactions created before this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
@@ -3565,7 +3595,7 @@ export type OperationResults = {
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
     readonly currency: string
-    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
+    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. Refunds of late payments count in `latePayments` alone. */
     readonly refundedAmount: Amount
     /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
     readonly paidAmount: Amount
@@ -3639,6 +3669,8 @@ export type OperationResults = {
       readonly chosenAt?: string
       /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
       readonly acceptedReference?: string
+      /** Sum of the refunds of accepted money that are made or on their way, in major units of `currency`. Absent unless `status` is `Accepted`. */
+      readonly refundedAmount?: Amount
     })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
@@ -3660,7 +3692,7 @@ export type OperationResults = {
       readonly amount: Amount
       /** Currency of the session, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
+      /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. Refunds of late payments count in `latePayments` alone. */
       readonly refundedAmount: Amount
       /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
       readonly paidAmount: Amount
@@ -3734,6 +3766,8 @@ export type OperationResults = {
         readonly chosenAt?: string
         /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
         readonly acceptedReference?: string
+        /** Sum of the refunds of accepted money that are made or on their way, in major units of `currency`. Absent unless `status` is `Accepted`. */
+        readonly refundedAmount?: Amount
       })[]
       /** Time at which an unpaid session expires. */
       readonly expiresAt: string
@@ -3744,6 +3778,19 @@ export type OperationResults = {
     readonly nextCursor: string | null
     /** True if there is another page. */
     readonly hasMore: boolean
+  }
+  readonly sumCheckoutSessions: {
+    /** One item for each currency that matches. */
+    readonly data: readonly {
+      /** Currency of `amount`. */
+      readonly currency: string
+      /** Number of sessions. */
+      readonly count: number
+      /** Sum of their amounts, whatever was paid, in major units of `currency`. */
+      readonly amount: Amount
+    }[]
+    /** True if more than 5000 match. Count and amount are then those of 5000 of them, and so at least reached. */
+    readonly capped: boolean
   }
   readonly getCheckoutSession: {
     /** Identifies the session. The transaction and the events of the deposit contain it. */
@@ -3758,7 +3805,7 @@ export type OperationResults = {
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
     readonly currency: string
-    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
+    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. Refunds of late payments count in `latePayments` alone. */
     readonly refundedAmount: Amount
     /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
     readonly paidAmount: Amount
@@ -3832,6 +3879,8 @@ export type OperationResults = {
       readonly chosenAt?: string
       /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
       readonly acceptedReference?: string
+      /** Sum of the refunds of accepted money that are made or on their way, in major units of `currency`. Absent unless `status` is `Accepted`. */
+      readonly refundedAmount?: Amount
     })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
@@ -3851,7 +3900,7 @@ export type OperationResults = {
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
     readonly currency: string
-    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
+    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. Refunds of late payments count in `latePayments` alone. */
     readonly refundedAmount: Amount
     /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
     readonly paidAmount: Amount
@@ -3925,6 +3974,8 @@ export type OperationResults = {
       readonly chosenAt?: string
       /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
       readonly acceptedReference?: string
+      /** Sum of the refunds of accepted money that are made or on their way, in major units of `currency`. Absent unless `status` is `Accepted`. */
+      readonly refundedAmount?: Amount
     })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
@@ -3938,6 +3989,8 @@ export type OperationResults = {
     readonly sessionId: string
     /** The refunded part. Absent if the session takes one payment. */
     readonly partId?: string
+    /** The refunded late payment. Absent if the refund is one of the payment of the session. */
+    readonly latePaymentId?: string
     /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
     readonly reference: string
     /** The `reference` of your request. Absent without one. */
@@ -3966,6 +4019,8 @@ export type OperationResults = {
       readonly sessionId: string
       /** The refunded part. Absent if the session takes one payment. */
       readonly partId?: string
+      /** The refunded late payment. Absent if the refund is one of the payment of the session. */
+      readonly latePaymentId?: string
       /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
       readonly reference: string
       /** The `reference` of your request. Absent without one. */
@@ -3997,6 +4052,8 @@ export type OperationResults = {
     readonly sessionId: string
     /** The refunded part. Absent if the session takes one payment. */
     readonly partId?: string
+    /** The refunded late payment. Absent if the refund is one of the payment of the session. */
+    readonly latePaymentId?: string
     /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
     readonly reference: string
     /** The `reference` of your request. Absent without one. */
@@ -4037,6 +4094,8 @@ export type OperationResults = {
     readonly chosenAt?: string
     /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
     readonly acceptedReference?: string
+    /** Sum of the refunds of accepted money that are made or on their way, in major units of `currency`. Absent unless `status` is `Accepted`. */
+    readonly refundedAmount?: Amount
   }
   readonly returnLatePayment: {
     /** Identifies the late payment. */
@@ -4059,6 +4118,8 @@ export type OperationResults = {
     readonly chosenAt?: string
     /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
     readonly acceptedReference?: string
+    /** Sum of the refunds of accepted money that are made or on their way, in major units of `currency`. Absent unless `status` is `Accepted`. */
+    readonly refundedAmount?: Amount
   }
   readonly createPaymentLink: {
     /** Identifies the payment link. Its sessions and their events contain it. */
@@ -4955,6 +5016,19 @@ export type OperationResults = {
     /** True if there is another page. */
     readonly hasMore: boolean
   }
+  readonly sumStandingOrders: {
+    /** One item for each currency that matches. */
+    readonly data: readonly {
+      /** Currency of `amount`. */
+      readonly currency: string
+      /** Number of orders. */
+      readonly count: number
+      /** Sum of what each order pays once, in major units of `currency`. */
+      readonly amount: Amount
+    }[]
+    /** True if more than 5000 match. Count and amount are then those of 5000 of them, and so at least reached. */
+    readonly capped: boolean
+  }
   readonly getStandingOrder: {
     /** Identifies the standing order. */
     readonly id: string
@@ -5568,7 +5642,7 @@ export type OperationResults = {
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
     readonly currency: string
-    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
+    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. Refunds of late payments count in `latePayments` alone. */
     readonly refundedAmount: Amount
     /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
     readonly paidAmount: Amount
@@ -5642,6 +5716,8 @@ export type OperationResults = {
       readonly chosenAt?: string
       /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
       readonly acceptedReference?: string
+      /** Sum of the refunds of accepted money that are made or on their way, in major units of `currency`. Absent unless `status` is `Accepted`. */
+      readonly refundedAmount?: Amount
     })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
@@ -6884,7 +6960,7 @@ export type Namespaces = {
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
     readonly currency: string
-    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
+    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. Refunds of late payments count in `latePayments` alone. */
     readonly refundedAmount: Amount
     /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
     readonly paidAmount: Amount
@@ -6958,6 +7034,8 @@ export type Namespaces = {
       readonly chosenAt?: string
       /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
       readonly acceptedReference?: string
+      /** Sum of the refunds of accepted money that are made or on their way, in major units of `currency`. Absent unless `status` is `Accepted`. */
+      readonly refundedAmount?: Amount
     })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
@@ -7020,7 +7098,7 @@ export type Namespaces = {
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
     readonly currency: string
-    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
+    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. Refunds of late payments count in `latePayments` alone. */
     readonly refundedAmount: Amount
     /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
     readonly paidAmount: Amount
@@ -7094,6 +7172,8 @@ export type Namespaces = {
       readonly chosenAt?: string
       /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
       readonly acceptedReference?: string
+      /** Sum of the refunds of accepted money that are made or on their way, in major units of `currency`. Absent unless `status` is `Accepted`. */
+      readonly refundedAmount?: Amount
     })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
@@ -7103,7 +7183,8 @@ export type Namespaces = {
     /**
      * List checkout sessions.
      *
-     * Returns the partner's checkout sessions, newest first.
+     * Returns the partner's checkout sessions, newest first. Filter by status, late payments, customer, payment
+     * link, creditor reference and creation time.
      *
      * `GET /v1/checkout/sessions`, permission `checkout:read`.
      * Problem codes: validation_failed.
@@ -7123,7 +7204,7 @@ export type Namespaces = {
       readonly amount: Amount
       /** Currency of the session, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
+      /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. Refunds of late payments count in `latePayments` alone. */
       readonly refundedAmount: Amount
       /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
       readonly paidAmount: Amount
@@ -7197,6 +7278,8 @@ export type Namespaces = {
         readonly chosenAt?: string
         /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
         readonly acceptedReference?: string
+        /** Sum of the refunds of accepted money that are made or on their way, in major units of `currency`. Absent unless `status` is `Accepted`. */
+        readonly refundedAmount?: Amount
       })[]
       /** Time at which an unpaid session expires. */
       readonly expiresAt: string
@@ -7224,7 +7307,7 @@ export type Namespaces = {
       readonly amount: Amount
       /** Currency of the session, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
+      /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. Refunds of late payments count in `latePayments` alone. */
       readonly refundedAmount: Amount
       /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
       readonly paidAmount: Amount
@@ -7298,6 +7381,8 @@ export type Namespaces = {
         readonly chosenAt?: string
         /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
         readonly acceptedReference?: string
+        /** Sum of the refunds of accepted money that are made or on their way, in major units of `currency`. Absent unless `status` is `Accepted`. */
+        readonly refundedAmount?: Amount
       })[]
       /** Time at which an unpaid session expires. */
       readonly expiresAt: string
@@ -7308,6 +7393,28 @@ export type Namespaces = {
     readonly nextCursor: string | null
     /** True if there is another page. */
     readonly hasMore: boolean
+  }>
+    /**
+     * Sum checkout sessions.
+     *
+     * Returns how many checkout sessions match the filters, and the sums of their amounts by currency. Takes the
+     * filters of `GET /v1/checkout/sessions`. At most 5,000 sessions are read: if more match, `capped` is true, and
+     * the sums are at least reached.
+     *
+     * `GET /v1/sums/checkout/sessions`, permission `checkout:read`.
+     */
+    readonly sum: (query?: SumCheckoutSessionsQuery, options?: CallOptions) => Promise<{
+    /** One item for each currency that matches. */
+    readonly data: readonly {
+      /** Currency of `amount`. */
+      readonly currency: string
+      /** Number of sessions. */
+      readonly count: number
+      /** Sum of their amounts, whatever was paid, in major units of `currency`. */
+      readonly amount: Amount
+    }[]
+    /** True if more than 5000 match. Count and amount are then those of 5000 of them, and so at least reached. */
+    readonly capped: boolean
   }>
     /**
      * Retrieve a checkout session.
@@ -7330,7 +7437,7 @@ export type Namespaces = {
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
     readonly currency: string
-    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
+    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. Refunds of late payments count in `latePayments` alone. */
     readonly refundedAmount: Amount
     /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
     readonly paidAmount: Amount
@@ -7404,6 +7511,8 @@ export type Namespaces = {
       readonly chosenAt?: string
       /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
       readonly acceptedReference?: string
+      /** Sum of the refunds of accepted money that are made or on their way, in major units of `currency`. Absent unless `status` is `Accepted`. */
+      readonly refundedAmount?: Amount
     })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
@@ -7433,7 +7542,7 @@ export type Namespaces = {
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
     readonly currency: string
-    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
+    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. Refunds of late payments count in `latePayments` alone. */
     readonly refundedAmount: Amount
     /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
     readonly paidAmount: Amount
@@ -7507,6 +7616,8 @@ export type Namespaces = {
       readonly chosenAt?: string
       /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
       readonly acceptedReference?: string
+      /** Sum of the refunds of accepted money that are made or on their way, in major units of `currency`. Absent unless `status` is `Accepted`. */
+      readonly refundedAmount?: Amount
     })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
@@ -7516,13 +7627,13 @@ export type Namespaces = {
     /**
      * Create a refund of a session.
      *
-     * Sends money of a `Completed` session back to the account that paid, in whole or in part. Refunds of a session,
-     * or of one of its parts, add up to the amount paid at most. The refund is a payout: fees, limits, approvals,
-     * blocks and screening are those of payouts, and `refundId` is the `id` of the payout. The bank transfer runs
-     * asynchronously: follow it by the event `checkout.refund.updated`. A refund that fails, is returned or is
-     * cancelled frees its amount again. Idempotent by `idempotencyKey`: the same key with the same body returns the
-     * first answer with `Idempotent-Replayed: true`; with another body it is refused with 422
-     * `idempotency_key_reused`.
+     * Sends money of a `Completed` session, or of a late payment that you accepted, back to the account that paid,
+     * in whole or in part. Refunds of a payment, or of one of its parts, add up to the amount paid at most. The
+     * refund is a payout: fees, limits, approvals, blocks and screening are those of payouts, and `refundId` is the
+     * `id` of the payout. The bank transfer runs asynchronously: follow it by the event `checkout.refund.updated`. A
+     * refund that fails, is returned or is cancelled frees its amount again. Idempotent by `idempotencyKey`: the
+     * same key with the same body returns the first answer with `Idempotent-Replayed: true`; with another body it is
+     * refused with 422 `idempotency_key_reused`.
      *
      * `POST /v1/checkout/sessions/{sessionId}/refunds`, permission `payouts:write`.
      * Problem codes: validation_failed, not_found, request_in_progress, idempotency_key_reused,
@@ -7530,10 +7641,12 @@ export type Namespaces = {
      * account_blocked, currency_not_supported.
      */
     readonly refund: ((sessionId: string, body: {
-      /** Amount in major units of the currency of the session, at most what is not refunded yet of the payment, or of the part. */
+      /** Amount in major units of the currency of the session. At most what is not refunded yet of the payment, of the part, or of the late payment. */
       readonly amount: AmountInput
       /** The part that goes back, to the account that paid it. Required if several parts paid the session. */
       readonly partId?: string | null | undefined
+      /** The accepted late payment that goes back, instead of the payment of the session. Not together with `partId`. */
+      readonly latePaymentId?: string | null | undefined
       /** Your key of this refund, 1 to 255 characters, unique among your refunds. Repeat it to retry the same refund. */
       readonly idempotencyKey: string
       /** Text on the statement of the payer, 1 to 140 characters. It becomes the reference of the transaction if it is free. */
@@ -7547,6 +7660,8 @@ export type Namespaces = {
     readonly sessionId: string
     /** The refunded part. Absent if the session takes one payment. */
     readonly partId?: string
+    /** The refunded late payment. Absent if the refund is one of the payment of the session. */
+    readonly latePaymentId?: string
     /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
     readonly reference: string
     /** The `reference` of your request. Absent without one. */
@@ -7566,10 +7681,12 @@ export type Namespaces = {
     /** Time of the last change of status. */
     readonly updatedAt: string
   }>) & ((body: Omit<{
-      /** Amount in major units of the currency of the session, at most what is not refunded yet of the payment, or of the part. */
+      /** Amount in major units of the currency of the session. At most what is not refunded yet of the payment, of the part, or of the late payment. */
       readonly amount: AmountInput
       /** The part that goes back, to the account that paid it. Required if several parts paid the session. */
       readonly partId?: string | null | undefined
+      /** The accepted late payment that goes back, instead of the payment of the session. Not together with `partId`. */
+      readonly latePaymentId?: string | null | undefined
       /** Your key of this refund, 1 to 255 characters, unique among your refunds. Repeat it to retry the same refund. */
       readonly idempotencyKey: string
       /** Text on the statement of the payer, 1 to 140 characters. It becomes the reference of the transaction if it is free. */
@@ -7583,6 +7700,8 @@ export type Namespaces = {
     readonly sessionId: string
     /** The refunded part. Absent if the session takes one payment. */
     readonly partId?: string
+    /** The refunded late payment. Absent if the refund is one of the payment of the session. */
+    readonly latePaymentId?: string
     /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
     readonly reference: string
     /** The `reference` of your request. Absent without one. */
@@ -7619,6 +7738,8 @@ export type Namespaces = {
       readonly sessionId: string
       /** The refunded part. Absent if the session takes one payment. */
       readonly partId?: string
+      /** The refunded late payment. Absent if the refund is one of the payment of the session. */
+      readonly latePaymentId?: string
       /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
       readonly reference: string
       /** The `reference` of your request. Absent without one. */
@@ -7653,6 +7774,8 @@ export type Namespaces = {
       readonly sessionId: string
       /** The refunded part. Absent if the session takes one payment. */
       readonly partId?: string
+      /** The refunded late payment. Absent if the refund is one of the payment of the session. */
+      readonly latePaymentId?: string
       /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
       readonly reference: string
       /** The `reference` of your request. Absent without one. */
@@ -7692,6 +7815,8 @@ export type Namespaces = {
     readonly sessionId: string
     /** The refunded part. Absent if the session takes one payment. */
     readonly partId?: string
+    /** The refunded late payment. Absent if the refund is one of the payment of the session. */
+    readonly latePaymentId?: string
     /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
     readonly reference: string
     /** The `reference` of your request. Absent without one. */
@@ -7744,6 +7869,8 @@ export type Namespaces = {
     readonly chosenAt?: string
     /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
     readonly acceptedReference?: string
+    /** Sum of the refunds of accepted money that are made or on their way, in major units of `currency`. Absent unless `status` is `Accepted`. */
+    readonly refundedAmount?: Amount
   }>
     /**
      * Return a late payment.
@@ -7777,6 +7904,8 @@ export type Namespaces = {
     readonly chosenAt?: string
     /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
     readonly acceptedReference?: string
+    /** Sum of the refunds of accepted money that are made or on their way, in major units of `currency`. Absent unless `status` is `Accepted`. */
+    readonly refundedAmount?: Amount
   }>
     /**
      * Create a payment link.
@@ -9625,6 +9754,27 @@ export type Namespaces = {
     readonly hasMore: boolean
   }>
     /**
+     * Sum standing orders.
+     *
+     * Returns how many standing orders have a status, and the sums of what each pays once, by currency. At most
+     * 5,000 orders are read: if more match, `capped` is true, and the sums are at least reached.
+     *
+     * `GET /v1/sums/standing-orders`, permission `payouts:read`.
+     */
+    readonly sumStandingOrders: (query?: SumStandingOrdersQuery, options?: CallOptions) => Promise<{
+    /** One item for each currency that matches. */
+    readonly data: readonly {
+      /** Currency of `amount`. */
+      readonly currency: string
+      /** Number of orders. */
+      readonly count: number
+      /** Sum of what each order pays once, in major units of `currency`. */
+      readonly amount: Amount
+    }[]
+    /** True if more than 5000 match. Count and amount are then those of 5000 of them, and so at least reached. */
+    readonly capped: boolean
+  }>
+    /**
      * Retrieve a standing order.
      *
      * Returns the standing order with its next 12 dates.
@@ -10587,7 +10737,7 @@ export type Namespaces = {
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
     readonly currency: string
-    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
+    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. Refunds of late payments count in `latePayments` alone. */
     readonly refundedAmount: Amount
     /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
     readonly paidAmount: Amount
@@ -10661,6 +10811,8 @@ export type Namespaces = {
       readonly chosenAt?: string
       /** Reference of the transaction of accepted money. It completes like each payment: a check may hold it. */
       readonly acceptedReference?: string
+      /** Sum of the refunds of accepted money that are made or on their way, in major units of `currency`. Absent unless `status` is `Accepted`. */
+      readonly refundedAmount?: Amount
     })[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
@@ -10749,8 +10901,8 @@ export type Namespaces = {
      * Returns the partner's transactions, newest first. Every filter given must hold. Some filters set the order.
      * `updatedSince`: the oldest change first. A change appears about half a minute after it was made, and none is
      * ever skipped. The last `nextCursor` continues the list at any later time. A transaction that changes again
-     * appears again. `referencePrefix`: by reference. `amountMin` and `amountMax`: the largest amount first. With
-     * `createdFrom`, `createdTo` or `account`, these two list the newest first.
+     * appears again. `referencePrefix`: by reference. `payerName`: by name. `amountMin` and `amountMax`: the largest
+     * amount first. With `createdFrom`, `createdTo` or `account`, these two list the newest first.
      *
      * `GET /v1/transactions`, permission `transactions:read`.
      */

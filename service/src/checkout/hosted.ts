@@ -165,8 +165,10 @@ const payerRefundsMax = 100
 
 async function payerRefunds(deps: CheckoutDeps, partnerId: string, sessionId: string): Promise<readonly PayerRefund[]> {
   const refunds = await refundsOfSession(deps, deps.db, partnerId, sessionId)
-  const shown = refunds.flatMap(({ payout: { status, amount, createdAt, updatedAt } }): readonly PayerRefund[] => {
-    const state = payerStateOf(status)
+  // The receipt is about the payment of the session.
+  const shown = refunds.flatMap(({ row, payout }): readonly PayerRefund[] => {
+    const { status, amount, createdAt, updatedAt } = payout
+    const state = row.latePaymentId === null ? payerStateOf(status) : undefined
     return state === undefined ? [] : [{ amount, state, at: state === 'underWay' ? createdAt : updatedAt }]
   })
   return shown.slice(0, payerRefundsMax)

@@ -1,12 +1,15 @@
 /** Late payments on a real database: money that did not fit its session, and the choice of its partner. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { rawNumber } from '@partner-payments/wire'
 import { code, createSessionsInParts, type Opened } from '../../../test/support/checkout.ts'
-import { addPartner, balanceOf, type Service } from '../../../test/support/composition.ts'
+import { addPartner, balanceOf, ip, type Service, stepMsDefault } from '../../../test/support/composition.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 import { decideAll, listedName, sampleList, screenAll } from '../../../test/support/screening/held.ts'
-import { dayMs, minuteMs } from '../kernel/index.ts'
-import { sendDueReturns } from '../banks/settlement/index.ts'
+import { checkLedger } from '../../../test/model/ledger-audit.ts'
+import { checkRefunds } from '../../../test/support/hostile-checkout.ts'
+import { dayMs, minuteMs, newId } from '../kernel/index.ts'
+import { processBankNotifications, sendDueReturns, submitDuePayouts } from '../banks/settlement/index.ts'
 import { sql } from '../postgres/index.ts'
 import type { LatePayment } from './session.ts'
 
@@ -175,6 +178,193 @@ suite('late payments', async () => {
     await assert.rejects(giveBack(opened, late), code('account_blocked'))
     assert.equal((await stateOf(opened)).suspense, 4990n)
     assert.equal((await balanceOf(service, partnerId)).posted, 0n)
+  })
+})
+
+suite('refunds of accepted late payments', async () => {
+  const service = await useModules()
+  const { checkout } = service
+  const { inParts, sendAll, send, settle, read, lateOf, accept, giveBack, lateMoney, open } = createLateMoney(service)
+  type Body = Parameters<Service['checkout']['refund']>[2]
+
+  const refund = ({ partner, session }: Opened, amount: string, fields: Partial<Body> = {}) =>
+    checkout.refund(partner.caller, session.id, { amount: rawNumber(amount), idempotencyKey: newId(), ...fields }, ip)
+  const accepted = async (opened: Opened): Promise<string> => (await accept(opened, await lateOf(opened))).id
+  const take = async () => {
+    while ((await processBankNotifications(service.settlement)) > 0);
+  }
+  async function work(): Promise<void> {
+    for (let rounds = 0; rounds < 4; rounds += 1) {
+      await submitDuePayouts(service.settlement)
+      service.clock.advance(stepMsDefault)
+      await take()
+    }
+  }
+  async function reverse({ partner, session }: Opened): Promise<void> {
+    await checkout.simulate(partner.partnerId, session.id, { step: 'reverse' }, ip)
+    service.clock.advance(stepMsDefault)
+  }
+  const statusesOf = async ({ partner, session }: Opened) =>
+    (await checkout.listRefunds(partner.partnerId, session.id, {})).data.map(({ payout }) => payout.status)
+
+  test('the money goes back to the account that paid, and counts beside the payment of the session', async () => {
+    const opened = await open()
+    const { partner, session } = opened
+    const { partnerId } = partner
+    await send(opened, '49.90')
+    await settle()
+    await send(opened, '49.90', 'Joan Clarke')
+    await settle()
+    const latePaymentId = await accepted(opened)
+    const own = await refund(opened, '49.90')
+    const made = await refund(opened, '40.00', { latePaymentId: latePaymentId.toUpperCase() })
+    assert.deepEqual([made.row.latePaymentId, made.row.partId, own.row.latePaymentId], [latePaymentId, null, null])
+    await assert.rejects(refund(opened, '9.91', { latePaymentId }), code('refund_exceeds_payment'))
+    await assert.rejects(refund(opened, '0.01'), code('refund_exceeds_payment'))
+    const shown = await read(opened)
+    assert.deepEqual([shown.refundedAmount, shown.latePayments[0]?.refundedAmount], [4990n, 4000n])
+    assert.deepEqual(
+      (await checkout.receipt(opened.token)).refunds.map(({ amount }) => amount),
+      [4990n],
+      'the receipt is about the payment of the session',
+    )
+    await work()
+    const { row } = await service.transactions.get(partnerId, made.payout.reference)
+    assert.deepEqual(
+      [row.status, row.originatingReference, made.payout.creditorName],
+      ['Completed', (await lateOf(opened)).acceptedReference, 'Joan Clarke'],
+    )
+    const { data } = await checkout.list(partnerId, {})
+    assert.equal(data.find(({ id }) => id === session.id)?.latePayments[0]?.refundedAmount, 4000n)
+    assert.equal((await balanceOf(service, partnerId)).posted, 990n)
+    assert.equal(await checkRefunds(service.db, partnerId), 2)
+  })
+
+  test('ten at once refund no more than was accepted, and one key makes one refund', async () => {
+    const opened = await lateMoney()
+    const { partnerId } = opened.partner
+    const latePaymentId = await accepted(opened)
+    await service.db.transaction((tx) =>
+      service.deposits.creditPartner(tx, partnerId, { debit: 'settlement.sandbox', currency: 'EUR', amount: 1000_00n }),
+    )
+    const answers = await Promise.allSettled(
+      Array.from({ length: 10 }, () => refund(opened, '10.00', { latePaymentId })),
+    )
+    const refused = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as unknown] : []))
+    assert.equal(refused.length, 6)
+    for (const reason of refused) assert.ok(code('refund_exceeds_payment')(reason), String(reason))
+    const fields = { latePaymentId, idempotencyKey: newId() }
+    const made = await Promise.all([1, 2, 3].map(() => refund(opened, '9.90', fields)))
+    assert.equal(new Set(made.map(({ row }) => row.id)).size, 1)
+    await assert.rejects(
+      refund(opened, '9.90', { idempotencyKey: fields.idempotencyKey }),
+      code('idempotency_key_reused'),
+    )
+    await work()
+    assert.equal((await balanceOf(service, partnerId)).posted, 1000_00n)
+    assert.equal(await checkRefunds(service.db, partnerId), 5)
+  })
+
+  test('money that was not accepted, of another session, or together with a part is refused', async () => {
+    const opened = await lateMoney()
+    const { id: latePaymentId } = await lateOf(opened)
+    await assert.rejects(refund(opened, '1.00', { latePaymentId }), code('checkout_session_not_paid'))
+    await assert.rejects(refund(opened, '1.00'), code('checkout_session_not_paid'))
+    const other = await open({}, opened.partner)
+    for (const id of [latePaymentId, newId()])
+      await assert.rejects(refund(other, '1.00', { latePaymentId: id }), code('validation_failed'))
+    await accept(opened, await lateOf(opened))
+    await assert.rejects(refund(opened, '1.00', { latePaymentId, partId: newId() }), code('validation_failed'))
+    const stranger = await addPartner(service)
+    await assert.rejects(refund({ ...opened, partner: stranger }, '1.00', { latePaymentId }), code('not_found'))
+    const returned = await lateMoney()
+    const late = await giveBack(returned, await lateOf(returned))
+    await assert.rejects(refund(returned, '1.00', { latePaymentId: late.id }), code('checkout_session_not_paid'))
+  })
+
+  test('a refund and a bank that takes the accepted money back race: the money leaves the balance once', async () => {
+    for (const isRefundFirst of [true, false]) {
+      const opened = await lateMoney()
+      const { partnerId } = opened.partner
+      const latePaymentId = await accepted(opened)
+      await reverse(opened)
+      const ask = () => refund(opened, '49.90', { latePaymentId }).catch((error: unknown) => error)
+      const [answer] = isRefundFirst
+        ? await Promise.all([ask(), take()])
+        : (await Promise.all([take(), ask()])).reverse()
+      const isRefused = code('checkout_session_not_paid')(answer) || code('insufficient_funds')(answer)
+      assert.deepEqual(await statusesOf(opened), isRefused ? [] : ['Cancelled'])
+      await work()
+      assert.equal((await balanceOf(service, partnerId)).posted, 0n)
+      assert.equal((await lateOf(opened)).refundedAmount, 0n)
+      await assert.rejects(refund(opened, '0.01', { latePaymentId }), code('checkout_session_not_paid'))
+      const found = (await service.cases.list(undefined, 1000)).filter((one) => one.partnerId === partnerId)
+      assert.deepEqual(
+        found.map(({ kind, booked }) => [kind, booked]),
+        [['credit_reversed', null]],
+      )
+    }
+  })
+
+  for (const isLateFirst of [true, false])
+    test(`a bank that takes ${isLateFirst ? 'late money' : 'the payment'} back cancels the refunds of it alone`, async () => {
+      const opened = await (isLateFirst ? inParts() : open())
+      const { partnerId } = opened.partner
+      await sendAll(opened, '49.90')
+      await send(opened, '20.00')
+      await settle()
+      const latePaymentId = await accepted(opened)
+      await refund(opened, '5.00')
+      await refund(opened, '6.00', { latePaymentId })
+      const deposit = await service.db.row<{ creditId: string }>(sql`
+        select credit_id from deposits.deposits where partner_id = ${partnerId} and operation = 'credit'`)
+      const taken = { money: { currency: 'EUR', amount: 2000n }, details: 'Recalled.' } as const
+      const takeLate = async () => {
+        const { creditId } = deposit ?? assert.fail('no deposit of the late money')
+        await service.db.transaction(async (tx) => service.bank.reverseCredit(tx, partnerId, creditId, taken))
+        service.clock.advance(stepMsDefault)
+      }
+      const steps = [takeLate, () => reverse(opened)]
+      for (const [at, step] of (isLateFirst ? steps : steps.toReversed()).entries()) {
+        await step()
+        await take()
+        const ofLate = isLateFirst || at === 1 ? 'Cancelled' : 'Pending'
+        const own = !isLateFirst || at === 1 ? 'Cancelled' : 'Pending'
+        assert.deepEqual(await statusesOf(opened), [ofLate, own])
+      }
+      assert.equal((await balanceOf(service, partnerId)).posted, 0n)
+    })
+
+  test('a bank takes back a payment whose surplus was accepted: the part and the surplus leave, each once', async () => {
+    const opened = await inParts()
+    const { partner, session } = opened
+    const { partnerId } = partner
+    await sendAll(opened, '60.00')
+    const latePaymentId = await accepted(opened)
+    assert.equal((await balanceOf(service, partnerId)).posted, 6000n)
+    await refund(opened, '5.00')
+    await refund(opened, '6.00', { latePaymentId })
+    const { creditId } =
+      (await service.db.row<{ creditId: string }>(
+        sql`select credit_id from deposits.parts where partner_id = ${partnerId}`,
+      )) ?? assert.fail()
+    const taken = { money: { currency: 'EUR', amount: 6000n }, details: 'Recalled.' } as const
+    await service.db.transaction(async (tx) => service.bank.reverseCredit(tx, partnerId, creditId, taken))
+    service.clock.advance(stepMsDefault)
+    await Promise.all([take(), take()])
+    assert.deepEqual(await statusesOf(opened), ['Cancelled', 'Cancelled'])
+    const { parts } = await checkout.get(partnerId, session.id)
+    assert.deepEqual(
+      parts.map(({ status }) => status),
+      ['Reversed'],
+    )
+    const found = (await service.cases.list(undefined, 1000)).filter((one) => one.partnerId === partnerId)
+    assert.deepEqual(
+      found.map(({ kind, booked }) => [kind, booked]),
+      [1, 2].map(() => ['credit_reversed', null]),
+    )
+    assert.equal((await balanceOf(service, partnerId)).posted, 0n)
+    await checkLedger(service.db, partnerId)
   })
 })
 

@@ -8,9 +8,10 @@ import { type CaseRow, reportOf } from '../cases/index.ts'
 import type { Deposit, DepositStatus, LateMoney } from '../deposits/index.ts'
 import type { EventOutbox } from '../events/index.ts'
 import { notFound, Refusal } from '../kernel/api/index.ts'
-import { after, type Clock, dayMs, partnerKey, present, writeAmount } from '../kernel/index.ts'
+import { after, type Clock, dayMs, type Minor, partnerKey, present, writeAmount } from '../kernel/index.ts'
 import { inTransaction, type Tx } from '../postgres/index.ts'
 import { countriesOfAccount } from '../screening/index.ts'
+import { refundedOfSessions } from './refunds.ts'
 import type { CheckoutDeps, LatePayment } from './session.ts'
 import { sessionById, type SessionRow } from './store.ts'
 import * as store from './store-late.ts'
@@ -105,12 +106,13 @@ function statusOf({ choice, chooseBy }: store.LateRow, found: CaseRow, now: Date
   return choice === null && now < chooseBy ? 'Waiting' : 'WithOperator'
 }
 
-/** The late payments of sessions by session, oldest first. A session without any is absent. */
+/** The late payments of sessions by session, oldest first. A session without any is absent. `refunded`: sums by late payment. */
 export async function latePaymentsOf(
   { cases, clock, deposits }: Pick<CheckoutDeps, 'cases' | 'clock' | 'deposits'>,
   tx: Tx,
   partnerId: string,
   sessionIds: readonly string[],
+  refunded: ReadonlyMap<string, Minor>,
 ): Promise<ReadonlyMap<string, readonly LatePayment[]>> {
   if (sessionIds.length === 0) return new Map()
   const rows = await store.lateOfSessions(
@@ -132,7 +134,9 @@ export async function latePaymentsOf(
   const now = clock.now()
   const shown = rows.flatMap((row) => {
     const each = caseOf.get(row.id)
-    return each === undefined ? [] : [toLate(row, each, references.get(row.depositId ?? '') ?? null, now)]
+    if (each === undefined) return []
+    const late = toLate(row, each, references.get(row.depositId ?? '') ?? null, now)
+    return [row.depositId === null ? late : { ...late, refundedAmount: refunded.get(row.id) ?? 0n }]
   })
   return Map.groupBy(shown, ({ sessionId }) => sessionId)
 }
@@ -144,6 +148,7 @@ function toLate(row: store.LateRow, found: CaseRow, acceptedReference: string | 
     ...{ id, sessionId, amount, currency, reason, receivedAt, chooseBy, chosenAt, acceptedReference },
     status: statusOf(row, found, now),
     debtorName: name === '' ? null : name,
+    refundedAmount: null,
   }
 }
 
@@ -189,7 +194,8 @@ export function createLate(deps: CheckoutDeps): Late {
         const status = choice === 'Accept' ? 'Accepted' : 'Returning'
         const acceptedReference = accepted?.reference ?? null
         append(eventOutbox, tx, row, choosing.deposit, status, acceptedReference, now)
-        return { ...toLate(row, found, acceptedReference, now), chosenAt: now, status, customerId }
+        const refundedAmount = choice === 'Accept' ? 0n : null
+        return { ...toLate(row, found, acceptedReference, now), chosenAt: now, status, refundedAmount, customerId }
       })
   return {
     acceptLate: choose('Accept', accept),
@@ -204,7 +210,8 @@ export function createLate(deps: CheckoutDeps): Late {
 }
 
 async function shownAgain(deps: CheckoutDeps, tx: Tx, { partnerId, sessionId, id }: store.LateRow) {
-  const found = (await latePaymentsOf(deps, tx, partnerId, [sessionId])).get(sessionId)
+  const refunded = await refundedOfSessions(deps, tx, partnerId, [sessionId])
+  const found = (await latePaymentsOf(deps, tx, partnerId, [sessionId], refunded)).get(sessionId)
   return present(
     found?.find((each) => each.id === id),
     `no late payment ${id}`,

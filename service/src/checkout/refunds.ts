@@ -8,6 +8,7 @@ import type { Creditor, EndedRefunds, PayoutCall, PayoutLife, PayoutRow, Payouts
 import type { CheckoutDeps } from './session.ts'
 import { sessionById, type SessionRow } from './store.ts'
 import * as store from './store.ts'
+import { lateById } from './store-late.ts'
 import type { EventOutbox } from '../events/index.ts'
 import type { FactQueue } from '../inbox/index.ts'
 import { type IncomingDebtor, isIban, readDomestic } from '../rails/index.ts'
@@ -17,7 +18,7 @@ export type MadeRefund = Refund & { readonly replayed: boolean }
 
 export type Refunds = {
   /**
-   * Sends money of a paid session back to the account that paid, by a payout. Refuses: validation_failed, not_found,
+   * Sends money of a paid session, or of an accepted late payment, back to the account that paid, by a payout. Refuses: validation_failed, not_found,
    * checkout_session_not_paid, payer_account_unknown, refund_exceeds_payment, insufficient_funds, limit_exceeded,
    * account_blocked, country_not_supported, currency_not_supported, idempotency_key_reused, request_in_progress.
    */
@@ -37,7 +38,9 @@ export type Refunds = {
   ) => Promise<Page<Refund>>
 }
 
-/** The sums of the refunds that are made or on their way, by session. A session without refunds is absent. */
+/**
+ * The sums of the refunds that are made or on their way, by session, and those of late payments by their ids. One without refunds is absent.
+ */
 export async function refundedOfSessions(
   { payouts }: Pick<CheckoutDeps, 'payouts'>,
   tx: Tx,
@@ -47,8 +50,8 @@ export async function refundedOfSessions(
   if (sessionIds.length === 0) return new Map()
   const rows = await store.refundsOfSessions(tx, partnerId, sessionIds)
   const refunds = await withPayouts(payouts, tx, partnerId, rows)
-  const bySession = Map.groupBy(refunds, ({ row }) => row.sessionId)
-  return new Map([...bySession].map(([id, made]) => [id, refundedOf(made.map(({ payout }) => payout))]))
+  const byPayment = Map.groupBy(refunds, ({ row }) => row.latePaymentId ?? row.sessionId)
+  return new Map([...byPayment].map(([id, made]) => [id, refundedOf(made.map(({ payout }) => payout))]))
 }
 
 /** Every refund of a session, newest first. */
@@ -112,9 +115,11 @@ export function createRefunds(deps: CheckoutDeps): Refunds {
 type Asked = {
   readonly caller: Caller
   readonly session: SessionRow
+  /** The deposit of the session, or the one that a late payment became. */
   readonly deposit: InParts
-  /** Undefined: the session takes one payment. */
+  /** Undefined: the deposit takes one payment. */
   readonly part: Part | undefined
+  readonly latePaymentId: string | null
   readonly body: BodyOf<'createCheckoutRefund'>
   readonly ip: string
 }
@@ -138,16 +143,18 @@ function createRefund(deps: CheckoutDeps): Refunds['refund'] {
       const { partnerId } = caller
       const session = await sessionById(tx, partnerId, sessionId)
       if (session === undefined) throw notFound('checkout session')
-      // The lock of the deposit makes refunds of a session wait for each other, and for a bank that takes the money back.
-      const [locked] = await deposits.withParts(tx, await deposits.lock(tx, [{ partnerId, id: session.depositId }]))
-      const deposit = present(locked, `no deposit ${session.depositId} for session ${session.id}`)
-      const amount = readAmount(body.amount, deposit.currency)
       const { partId = null, reference = null, reason = null, idempotencyKey } = body
-      const fingerprint = refundFingerprintOf({ sessionId, partId, amount, reference, reason })
+      const late = await acceptedLate(tx, session, body.latePaymentId ?? null)
+      const [id, latePaymentId] = late === undefined ? [session.depositId, null] : [late.depositId, late.id]
+      // The lock of the deposit makes refunds of a payment wait for each other, and for a bank that takes the money back.
+      const [locked] = await deposits.withParts(tx, await deposits.lock(tx, [{ partnerId, id }]))
+      const deposit = present(locked, `no deposit ${id} for session ${session.id}`)
+      const amount = readAmount(body.amount, deposit.currency)
+      const fingerprint = refundFingerprintOf({ sessionId, partId, latePaymentId, amount, reference, reason })
       const known = await payouts.byKey(tx, { partnerId, operation, idempotencyKey })
       if (known !== undefined) return replay(tx, replayOf(known, fingerprint))
       const part = refundedPart(deposit, partId)
-      return make(tx, { caller, session, deposit, part, body, ip }, fingerprint, amount)
+      return make(tx, { caller, session, deposit, part, latePaymentId, body, ip }, fingerprint, amount)
     })
 
   return async (caller, sessionId, body, ip) => {
@@ -172,7 +179,7 @@ async function replay(tx: Tx, payout: PayoutRow): Promise<MadeRefund> {
 async function callOf(
   { customers, deposits, payouts }: CheckoutDeps,
   tx: Tx,
-  { caller, session, deposit, part, body, ip }: Asked,
+  { caller, session, deposit, part, latePaymentId, body, ip }: Asked,
   requestFingerprint: string,
   amount: Minor,
 ): Promise<PayoutCall> {
@@ -184,7 +191,9 @@ async function callOf(
   const debtor = part === undefined ? deposit.debtor : JSON.stringify(reportOfPart(part)?.debtor ?? null)
   const creditor = payerOf(debtor, payers.get(partnerKey(partnerId, customerId))?.isErased !== false)
   const refunds = await refundsOfSession({ payouts }, tx, partnerId, sessionId)
-  const same = refunds.filter(({ row }) => part === undefined || row.partId === part.id)
+  const same = refunds.filter(
+    ({ row }) => row.latePaymentId === latePaymentId && (part === undefined || row.partId === part.id),
+  )
   const refunded = refundedOf(same.map(({ payout }) => payout))
   requireLeft(amount, { paid: (part ?? deposit).amount, refunded, currency })
   return {
@@ -205,7 +214,7 @@ async function callOf(
 async function keep(
   { clock, eventOutbox }: CheckoutDeps,
   tx: Tx,
-  { session, part, body }: Asked,
+  { session, part, latePaymentId, body }: Asked,
   payout: PayoutRow,
 ): Promise<Refund> {
   const { partnerId, id: sessionId } = session
@@ -215,6 +224,7 @@ async function keep(
     id: payout.id,
     sessionId,
     partId: part?.id ?? null,
+    latePaymentId,
     reason: body.reason ?? null,
     createdAt: payout.createdAt,
   }
@@ -350,10 +360,25 @@ function refundedPart({ inParts, status, parts }: InParts, partId: string | null
   })
 }
 
+/** The named late payment, with the deposit that it became. Undefined: none is named. Refuses: checkout_session_not_paid, validation_failed. */
+async function acceptedLate(tx: Tx, { partnerId, id: sessionId }: SessionRow, latePaymentId: string | null) {
+  if (latePaymentId === null) return undefined
+  const late = await lateById(tx, partnerId, latePaymentId)
+  if (late === undefined || late.sessionId !== sessionId)
+    throw refuseField({
+      pointer: '/latePaymentId',
+      code: 'invalid_value',
+      message: 'names no late payment of the session',
+    })
+  if (late.depositId !== null) return { id: late.id, depositId: late.depositId }
+  throw new Refusal('checkout_session_not_paid', 'You have not accepted the late payment.')
+}
+
 /** Equal for requests that ask for the same refund: `5` and `5.00` are one amount. */
 const refundFingerprintOf = (request: {
   readonly sessionId: string
   readonly partId: string | null
+  readonly latePaymentId: string | null
   readonly amount: Minor
   readonly reference: string | null
   readonly reason: string | null
@@ -362,6 +387,7 @@ const refundFingerprintOf = (request: {
     ...[request.sessionId.toLowerCase(), request.amount.toString(), request.reference, request.reason],
     // Absent in the fingerprints of the version before.
     ...(request.partId === null ? [] : [request.partId.toLowerCase()]),
+    ...(request.latePaymentId === null ? [] : ['late', request.latePaymentId]),
   ])
 
 // Stops the refunds of a payment that its bank takes back, so that the money does not leave twice.

@@ -1,6 +1,6 @@
 /** Operation id -> verb -> shape. */
 import { checkout as wire, type ResponseOf } from '@partner-payments/wire'
-import { type Handlers, pageOf, writerOf } from '../kernel/api/index.ts'
+import { type Handlers, pageOf, writerOf, writeSums } from '../kernel/api/index.ts'
 import type { Idempotency } from '../idempotency/index.ts'
 import { type Currency, type Minor, writeAmount } from '../kernel/index.ts'
 import { britishAccountOf } from '../rails/index.ts'
@@ -66,6 +66,9 @@ export function checkoutRoutes(checkout: Checkout, idempotency: Idempotency): Ha
     updatePaymentLink: async ({ caller, params, body }) => ({
       body: linkOf(await checkout.updateLink(caller.partnerId, params.linkId, body)),
     }),
+    sumCheckoutSessions: async ({ caller, query }) => ({
+      body: writeSums(await checkout.sums(caller.partnerId, query)),
+    }),
     listCheckoutSessions: async ({ caller, query }) => pageOf(await checkout.list(caller.partnerId, query), sessionOf),
     expireCheckoutSession: idempotency.handler('expireCheckoutSession', async ({ caller, params }, tx) => {
       const session = await checkout.expire(caller.partnerId, params.sessionId, tx)
@@ -121,8 +124,14 @@ export function sessionOf({
 }
 
 const writeLate = writerOf(wire.LatePayment)
-const latePaymentOf = ({ id, amount, currency, ...late }: LatePayment) =>
-  writeLate({ ...late, currency, latePaymentId: id, amount: writeAmount(amount, currency) })
+const latePaymentOf = ({ id, amount, refundedAmount, currency, ...late }: LatePayment) =>
+  writeLate({
+    ...late,
+    currency,
+    latePaymentId: id,
+    amount: writeAmount(amount, currency),
+    refundedAmount: refundedAmount === null ? null : writeAmount(refundedAmount, currency),
+  })
 
 const writeLink = writerOf(wire.PaymentLink)
 function linkOf(link: PaymentLink): ResponseOf<'getPaymentLink'> {

@@ -28,6 +28,10 @@ const statuses: Readonly<Record<DepositStatus, CheckoutStatus>> = {
 }
 export const statusOf = (status: DepositStatus): CheckoutStatus => statuses[status]
 
+/** The statuses of deposits whose session has a status. */
+export const depositStatuses = (wanted: CheckoutStatus): readonly DepositStatus[] =>
+  (Object.keys(statuses) as DepositStatus[]).filter((status) => statuses[status] === wanted)
+
 /** Hashes a token. No salt is needed, because 256 random bits cannot be guessed from their hash. */
 export const tokenHash = (token: string): Buffer => createHash('sha256').update(token).digest()
 

@@ -10,6 +10,9 @@ import {
   readTime,
   Refusal,
   refuseField,
+  type Sums,
+  sumRowsRead,
+  sumsOf,
 } from '../kernel/api/index.ts'
 import { creditorReferenceOf } from '../iso20022/index.ts'
 import { type Currency, isFiat, newId, partnerKey, present, randomText, writeAmount } from '../kernel/index.ts'
@@ -25,13 +28,22 @@ import {
   type ToSession,
 } from './session.ts'
 import { createHosted, type Hosted } from './hosted.ts'
-import { fingerprintOf, lineItemsText, msUntil, readSession, type SessionRequest, tokenHash } from './rules.ts'
+import {
+  depositStatuses,
+  fingerprintOf,
+  lineItemsText,
+  msUntil,
+  readSession,
+  type SessionRequest,
+  tokenHash,
+} from './rules.ts'
 import { createLate, type Late, latePaymentsOf } from './late.ts'
 import { createLinks, type LinkParts, type Links } from './links.ts'
 import { createRefunds, refundedOfSessions, type Refunds } from './refunds.ts'
 import * as store from './store.ts'
 import type { BankStep } from '../rails/index.ts'
 import type { LinkPlace, SessionRow } from './store.ts'
+import { lateOfSessions } from './store-late.ts'
 import { contrastProblem, digestOfLogo, drawnLogo, drawnPixelsMax, readColour, readLogo } from '../branding/index.ts'
 import type { DocumentBrand } from '../typesetting/index.ts'
 
@@ -53,6 +65,8 @@ export type Checkout = Hosted &
     readonly get: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
     /** Newest first. Refuses: validation_failed (cursor). An unknown customer has no sessions. */
     readonly list: (partnerId: string, query: QueryOf<'listCheckoutSessions'>) => Promise<Page<Session>>
+    /** Sums over at most `sumRowsMax` sessions. */
+    readonly sums: (partnerId: string, query: QueryOf<'sumCheckoutSessions'>) => Promise<Sums>
     /** Deletes the email of an erased customer from the index by which payers are found. */
     readonly forgetEmail: typeof store.forgetEmail
     /** Erases the customer's data from its sessions. */
@@ -107,6 +121,10 @@ export function createCheckout(deps: CheckoutDeps): Checkout {
     create: createCreate(deps, toSession, besideOf),
     get,
     list: createList(deps, toSession, besideOf),
+    sums: async (partnerId, query) => {
+      const filter = await readFilter(deps, partnerId, query)
+      return sumsOf(filter === undefined ? [] : await store.sumSessions(db, partnerId, filter, sumRowsRead))
+    },
     forgetEmail: store.forgetEmail,
     eraseSessions: store.eraseSessions,
     expire,
@@ -122,7 +140,7 @@ const createBeside =
   async (tx, partnerId, rows) => {
     const ids = rows.map(({ id }) => id)
     const refunded = await refundedOfSessions(deps, tx, partnerId, ids)
-    const late = await latePaymentsOf(deps, tx, partnerId, ids)
+    const late = await latePaymentsOf(deps, tx, partnerId, ids, refunded)
     const keys = rows.map(({ customerId }) => ({ partnerId, id: customerId }))
     const names = keys.length === 0 ? undefined : await deps.customers.accountNamesOf(tx, keys)
     return ({ id, customerId, linkId }) => ({
@@ -341,20 +359,31 @@ async function customerOf(
   return known ?? customers.create(partnerId, named, tx, caller)
 }
 
+/** Undefined: the customer is unknown, and has no sessions. */
+async function readFilter(
+  { db, customers }: CheckoutDeps,
+  partnerId: string,
+  query: QueryOf<'sumCheckoutSessions'>,
+): Promise<store.SessionFilter | undefined> {
+  const { creditorReference = null, linkId = null, status, hasLatePayments, createdFrom, createdTo } = query
+  const customerId = query.customerId === undefined ? null : await customers.idOf(db, partnerId, query.customerId)
+  if (customerId === undefined) return undefined
+  return {
+    ...{ customerId, creditorReference, linkId },
+    statuses: status === undefined ? null : depositStatuses(status),
+    hasLate: hasLatePayments === undefined ? null : hasLatePayments === 'true',
+    createdFrom: createdFrom === undefined ? null : readTime(createdFrom),
+    createdTo: createdTo === undefined ? null : readTime(createdTo),
+  }
+}
+
 function createList(deps: CheckoutDeps, toSession: ToSession, besideOf: BesideOf): Checkout['list'] {
-  const { db, cursors, customers, deposits } = deps
+  const { db, cursors, deposits } = deps
   return async (partnerId, query) => {
     const list = `checkout:${partnerId}`
     const request = cursors.read(list, query)
-    const customerId = query.customerId === undefined ? null : await customers.idOf(db, partnerId, query.customerId)
-    if (customerId === undefined) return cursors.page(list, request, [])
-    const filter = {
-      customerId,
-      creditorReference: query.creditorReference ?? null,
-      linkId: query.linkId ?? null,
-      createdFrom: query.createdFrom === undefined ? null : readTime(query.createdFrom),
-      createdTo: query.createdTo === undefined ? null : readTime(query.createdTo),
-    }
+    const filter = await readFilter(deps, partnerId, query)
+    if (filter === undefined) return cursors.page(list, request, [])
     const page = cursors.page(list, request, await store.listSessions(db, partnerId, filter, request))
     const keys = page.data.map(({ depositId }) => ({ partnerId, id: depositId }))
     const rows = await deposits.withParts(db, await deposits.byIds(db, keys))
@@ -425,9 +454,10 @@ function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: Parts):
         bank.sendCredit(tx, partnerId, newId(), credit)
       } else if (step === 'reverse') {
         const part = deposit.parts.findLast(({ reversedAt }) => reversedAt === null)
-        const money = { currency: deposit.currency, amount: (part ?? deposit).amount }
+        const credited = part ?? (deposit.creditId === null ? await lastAccepted(deps, tx, row) : undefined) ?? deposit
+        const money = { currency: deposit.currency, amount: credited.amount }
         const reversed = { money, details: 'The bank of the payer has recalled the payment.' }
-        bank.reverseCredit(tx, partnerId, creditOf(part ?? deposit), reversed)
+        bank.reverseCredit(tx, partnerId, creditOf(credited), reversed)
       } else {
         const steps =
           outcome === undefined ? [present(step, `neither step nor outcome for session ${row.id}`)] : stepsOf[outcome]
@@ -436,6 +466,14 @@ function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: Parts):
       return session
     })
   }
+}
+
+/** The deposit of the late payment that was accepted last. */
+async function lastAccepted({ deposits }: CheckoutDeps, tx: Tx, session: SessionRow) {
+  const rows = await lateOfSessions(tx, [session])
+  const id = rows.findLast(({ depositId }) => depositId !== null)?.depositId ?? null
+  const [found] = id === null ? [] : await deposits.byIds(tx, [{ partnerId: session.partnerId, id }])
+  return found
 }
 
 const finalStatuses: ReadonlySet<CheckoutStatus> = new Set(['Completed', 'Failed', 'Expired'])

@@ -51,7 +51,7 @@ export type Session = {
   readonly linkId: string | null
   /** Money that did not fit the session, oldest first. */
   readonly latePayments: readonly LatePayment[]
-  /** The sum of the refunds that are made or on their way. */
+  /** The sum of the refunds that are made or on their way, without those of late payments. */
   readonly refundedAmount: Minor
   readonly expiresAt: Date
   readonly createdAt: Date
@@ -69,6 +69,8 @@ export type LatePayment = {
   readonly chooseBy: Date
   readonly chosenAt: Date | null
   readonly acceptedReference: string | null
+  /** The sum of the refunds that are made or on their way. Null: the money was not accepted. */
+  readonly refundedAmount: Minor | null
 }
 
 export type SessionPart = {

@@ -1,6 +1,16 @@
 /** All SQL of checkout. */
-import { erasePersonal, noSql, ofPartners, type PersonalColumns, sql, type Tx } from '../postgres/index.ts'
-import type { PageRequest } from '../kernel/api/index.ts'
+import {
+  erasePersonal,
+  noSql,
+  ofPartners,
+  type PersonalColumns,
+  type Sql,
+  sql,
+  type Tx,
+  unprepared,
+} from '../postgres/index.ts'
+import type { CurrencySum, PageRequest } from '../kernel/api/index.ts'
+import { type DepositStatus, sessionReads } from '../deposits/index.ts'
 import type { Logo } from '../branding/index.ts'
 import { present } from '../kernel/index.ts'
 
@@ -61,25 +71,79 @@ export type SessionFilter = {
   readonly customerId: string | null
   readonly creditorReference: string | null
   readonly linkId: string | null
+  /** The statuses of the deposit. */
+  readonly statuses: readonly DepositStatus[] | null
+  readonly hasLate: boolean | null
   readonly createdFrom: Date | null
   readonly createdTo: Date | null
 }
 
+/** A page of a list. Unprepared: which index is best depends on the values of the filters. */
 export function listSessions(
   tx: Tx,
   partnerId: string,
-  { customerId, creditorReference, linkId, createdFrom, createdTo }: SessionFilter,
+  filter: SessionFilter,
   { limit, afterId }: PageRequest,
 ): Promise<readonly SessionRow[]> {
-  return tx.rows<SessionRow>(sql`/* checkout.listSessions */
-    select ${columns} from checkout.sessions where partner_id = ${partnerId}
-      ${afterId === null ? noSql : sql`and id < ${afterId}`}
-      ${customerId === null ? noSql : sql`and customer_id = ${customerId}`}
-      ${creditorReference === null ? noSql : sql`and creditor_reference = ${creditorReference}`}
-      ${linkId === null ? noSql : sql`and link_id = ${linkId}`}
-      ${createdFrom === null ? noSql : sql`and created_at >= ${createdFrom}`}
-      ${createdTo === null ? noSql : sql`and created_at < ${createdTo}`}
-    order by id desc limit ${limit + 1}`)
+  return tx.rows<SessionRow>(
+    unprepared(sql`/* checkout.listSessions */ ${pageOf(partnerId, filter, afterId, limit + 1)}`),
+  )
+}
+
+/** Sums over the first rows of a list, by its index. */
+export function sumSessions(
+  tx: Tx,
+  partnerId: string,
+  filter: SessionFilter,
+  rowsMax: number,
+): Promise<readonly CurrencySum[]> {
+  return tx.rows<CurrencySum>(
+    unprepared(sql`/* checkout.sumSessions */
+      select currency, count(*) as count, sum(amount)::bigint as amount
+      from (${pageOf(partnerId, filter, null, rowsMax)}) as counted
+      join (${sessionReads.money(partnerId)}) as deposit on deposit.id = counted.deposit_id
+      group by currency order by currency`),
+  )
+}
+
+/**
+ * Each filter alone has an index in the order of the list, so that a page costs the same at any number of rows: a status in the table of deposits,
+ * one part for each status of a deposit.
+ */
+function pageOf(partnerId: string, filter: SessionFilter, afterId: string | null, rowsMax: number): Sql {
+  const { customerId, creditorReference, linkId, statuses, hasLate, createdFrom, createdTo } = filter
+  // Ids follow the time, but PostgreSQL cannot infer it: a filter by time needs the order by time to use its index.
+  const isByTime = createdFrom !== null || createdTo !== null
+  const order = isByTime ? sql`created_at desc, id desc` : sql`id desc`
+  const before = isByTime ? null : afterId
+  const behind = isByTime
+    ? sql`and (created_at, id) < (select created_at, id from checkout.sessions where partner_id = ${partnerId} and id = ${afterId})`
+    : sql`and id < ${afterId}`
+  const isLateAlone = [customerId, creditorReference, linkId, statuses, createdFrom, createdTo].every(
+    (each) => each === null,
+  )
+  const late = sql`checkout.late_payments as late where late.partner_id = ${partnerId}`
+  const [first = noSql, ...others] = (statuses ?? [null]).map(
+    (status) => sql`select ${columns} from checkout.sessions
+      ${status === null ? noSql : sql`join (${sessionReads.inStatus(partnerId, status, before)}) as deposit on deposit.session_id = sessions.id`}
+      ${
+        hasLate === true
+          ? sql`join (select distinct late.session_id as late_session_id from ${late}
+              ${before === null ? noSql : sql`and late.session_id < ${before}`} order by 1 desc ${isLateAlone ? sql`limit ${rowsMax}` : noSql}) as named
+              on late_session_id = sessions.id`
+          : noSql
+      }
+      where partner_id = ${partnerId} ${afterId === null ? noSql : behind}
+        ${hasLate === false ? sql`and not exists (select from ${late} and late.session_id = sessions.id)` : noSql}
+        ${customerId === null ? noSql : sql`and customer_id = ${customerId}`}
+        ${creditorReference === null ? noSql : sql`and creditor_reference = ${creditorReference}`}
+        ${linkId === null ? noSql : sql`and link_id = ${linkId}`}
+        ${createdFrom === null ? noSql : sql`and created_at >= ${createdFrom}`}
+        ${createdTo === null ? noSql : sql`and created_at < ${createdTo}`}
+      order by ${order} limit ${rowsMax}`,
+  )
+  return sql`select ${columns} from ((${first}) ${others.reduce((all, part) => sql`${all} union all (${part})`, noSql)}) as found
+    order by ${order} limit ${rowsMax}`
 }
 
 /** Inserts the row of an address if it is missing, and locks it: this serialises sessions that may create its customer. */
@@ -270,18 +334,20 @@ export type RefundRow = {
   readonly partnerId: string
   readonly id: string
   readonly sessionId: string
-  /** The part that goes back. Null: the session takes one payment. */
+  /** The part that goes back. Null: the session takes one payment, or an accepted late payment goes back. */
   readonly partId: string | null
+  /** The accepted late payment that goes back. Null: the payment of the session. */
+  readonly latePaymentId: string | null
   readonly reason: string | null
   readonly createdAt: Date
 }
 
-const refundColumns = sql`partner_id, id, session_id, part_id, reason, created_at`
+const refundColumns = sql`partner_id, id, session_id, part_id, late_payment_id, reason, created_at`
 
 export async function insertRefund(tx: Tx, row: RefundRow): Promise<void> {
   await tx.run(sql`/* checkout.insertRefund */
     insert into checkout.refunds (${refundColumns})
-    values (${row.partnerId}, ${row.id}, ${row.sessionId}, ${row.partId}, ${row.reason}, ${row.createdAt})`)
+    values (${row.partnerId}, ${row.id}, ${row.sessionId}, ${row.partId}, ${row.latePaymentId}, ${row.reason}, ${row.createdAt})`)
 }
 
 /** The refunds with these ids, in no order. */
@@ -301,7 +367,7 @@ export function refundsOfSessions(
     where partner_id = ${partnerId} and session_id = any(${sessionIds}::uuid[])`)
 }
 
-/** The ids of the refunds of a payment, or of a part of it. */
+/** The ids of the refunds of a payment, of a part of it, or of a late payment that was accepted, newest first. */
 export async function refundsOfDeposit(
   tx: Tx,
   partnerId: string,
@@ -311,9 +377,14 @@ export async function refundsOfDeposit(
   const rows = await tx.rows<{ id: string }>(sql`/* checkout.refundsOfDeposit */
     select refund.id from checkout.sessions as session
       join checkout.refunds as refund on refund.partner_id = session.partner_id and refund.session_id = session.id
-    where session.partner_id = ${partnerId} and session.deposit_id = ${depositId}
+    where session.partner_id = ${partnerId} and session.deposit_id = ${depositId} and refund.late_payment_id is null
       ${partId === undefined ? noSql : sql`and refund.part_id = ${partId}`}
-    order by refund.id desc`)
+    union all
+    select refund.id from checkout.late_payments as late
+      join checkout.refunds as refund on refund.partner_id = late.partner_id and refund.session_id = late.session_id
+        and refund.late_payment_id = late.id
+    where late.partner_id = ${partnerId} and late.deposit_id = ${depositId}
+    order by id desc`)
   return rows.map(({ id }) => id)
 }
 

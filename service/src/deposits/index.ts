@@ -13,6 +13,13 @@ export { hashFingerprint, type Deposits, createDeposits, holdOfDeposit } from '.
 export { type InParts, paidIn, reportOfPart } from './parts.ts'
 export type { DepositStatus } from './lifecycle.ts'
 
-export { type Deposit, type DepositRow, depositsDue, depositsOfHit, screenedDepositsDue } from './store.ts'
+export {
+  type Deposit,
+  type DepositRow,
+  depositsDue,
+  depositsOfHit,
+  screenedDepositsDue,
+  sessionReads,
+} from './store.ts'
 export { type Part, partMovements, partReads, type PayerRule } from './store-parts.ts'
 export { lacksOwnership } from './payers.ts'

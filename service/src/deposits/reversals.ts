@@ -31,12 +31,49 @@ export const createReverse =
   async (connector: string, notification: ReversalNotification): Promise<CreditApplied> => {
     const { subjectId: creditId } = notification
     // Money of a part that persons have given to its owner since is in a deposit of its own.
-    const found =
-      (await store.depositOfCredit(deps.db, connector, creditId)) ?? (await depositOfPart(deps.db, connector, creditId))
+    const whole = await store.depositOfCredit(deps.db, connector, creditId)
+    const part = await depositOfPart(deps.db, connector, creditId)
+    const found = whole ?? part
     if (found === undefined) return { applied: 'unknown', partnerId: notification.partnerId }
-    const applied = await deps.db.transaction((tx) => reverse(deps, tx, connector, notification, found))
+    const applied = await deps.db.transaction(async (tx) => {
+      const shares = whole && part ? await sharesOf(tx, notification, whole, part) : undefined
+      if (shares === undefined) return reverse(deps, tx, connector, notification, found)
+      const results: Reversal[] = []
+      for (const { key, ...share } of shares)
+        results.push(await reverse(deps, tx, connector, { ...notification, ...share }, key))
+      return results.find((result) => result !== false) ?? false
+    })
     return { applied, partnerId: found.partnerId }
   }
+
+type Reversal = Exclude<CreditApplied['applied'], 'unknown'>
+type Share = Pick<ReversalNotification, 'id' | 'money'> & { readonly key: Credited }
+
+/**
+ * A credit that paid a part and whose surplus was accepted: what of its reversal each of them bears, each under an id of its own. Undefined: the
+ * deposit has the money of the part, or one of them was taken back before.
+ */
+async function sharesOf(
+  tx: Tx,
+  { id, money }: ReversalNotification,
+  whole: store.DepositKey,
+  key: Credited,
+): Promise<readonly Share[] | undefined> {
+  const locked = await withParts(tx, await store.lockDeposits(tx, [whole, key]))
+  const surplus = locked.find((deposit) => deposit.id === whole.id)
+  const part = locked.flatMap(({ parts }) => parts).find((each) => each.id === key.partId)
+  if (surplus === undefined || part === undefined || part.status === 'Suspended') return undefined
+  const idOfSurplus = `${id} surplus`
+  const isFree = ({ reversedAt, reversedBy }: Pick<Part, 'reversedAt' | 'reversedBy'>, by: string) =>
+    reversedAt === null || reversedBy === by
+  if (money.currency !== surplus.currency || !isFree(part, id) || !isFree(surplus, idOfSurplus)) return undefined
+  const ofPart = money.amount < part.amount ? money.amount : part.amount
+  const rest = { ...money, amount: money.amount - ofPart }
+  return [
+    { key, id, money: { ...money, amount: ofPart } },
+    ...(rest.amount > 0n ? [{ key: whole, id: idOfSurplus, money: rest }] : []),
+  ]
+}
 
 /** A deposit, or a part of it. */
 type Credited = store.DepositKey & { readonly partId?: string }
@@ -51,7 +88,7 @@ async function reverse(
   connector: string,
   notification: ReversalNotification,
   key: Credited,
-): Promise<Exclude<CreditApplied['applied'], 'unknown'>> {
+): Promise<Reversal> {
   const { cases, ledger } = deps
   const { id: notificationId, money, details } = notification
   const [deposit] = await withParts(tx, await store.lockDeposits(tx, [key]))

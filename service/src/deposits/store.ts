@@ -6,6 +6,7 @@ import {
   dueWork,
   givenBy,
   insertBy,
+  noSql,
   ofPartners,
   type RowOf,
   type Sql,
@@ -126,6 +127,21 @@ export function depositsByIds(tx: Tx, keys: readonly DepositKey[]): Promise<read
     select ${facts} from deposits.deposits
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])`)
 }
+
+/** Reads of the deposits of sessions, for the lists of the module that owns the sessions. */
+export const sessionReads = {
+  /** The sessions whose deposits have a status, by `deposits_of_sessions`. `before`: only those with smaller ids. Null: all. */
+  inStatus: (
+    partnerId: string,
+    status: DepositStatus,
+    before: string | null,
+  ): Sql => sql`/* deposits.inStatus */
+    select session_id::uuid as session_id from deposits.deposits
+    where partner_id = ${partnerId} and operation = 'createCheckoutSession' and status = ${status}
+      ${before === null ? noSql : sql`and session_id::uuid < ${before}`}`,
+  money: (partnerId: string): Sql => sql`/* deposits.money */
+    select id, currency, amount from deposits.deposits where partner_id = ${partnerId}`,
+} as const
 
 /** The deposits of these transactions, in no order. */
 export async function depositsByReferences(

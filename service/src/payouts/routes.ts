@@ -1,6 +1,6 @@
 /** Operation id -> verb -> shape. */
 import { rawNumber, type ResponseOf } from '@partner-payments/wire'
-import type { Answer, Caller, Handlers } from '../kernel/api/index.ts'
+import { type Answer, type Caller, type Handlers, writeSums } from '../kernel/api/index.ts'
 import { writeAmount } from '../kernel/index.ts'
 import type { Forecast } from '../rails/index.ts'
 import { toVerification } from '../parties/beneficiaries/index.ts'
@@ -58,13 +58,7 @@ export function payoutsRoutes(payouts: Payouts) {
     approvePayout: async ({ caller, params }) => toRecord(caller, await payouts.approve(caller, params.id)),
     rejectPayout: async ({ caller, params, body }) =>
       toRecord(caller, await payouts.reject(caller, params.id, body.reason)),
-    sumPayouts: async ({ caller, query }) => {
-      const { data, capped } = await payouts.sums(caller.partnerId, query)
-      const sums = data.map(({ currency, count, amount }) => ({
-        ...{ currency, count: Number(count), amount: writeAmount(amount, currency) },
-      }))
-      return { body: { data: sums, capped } }
-    },
+    sumPayouts: async ({ caller, query }) => ({ body: writeSums(await payouts.sums(caller.partnerId, query)) }),
     listPayouts: async ({ caller, query }) => {
       const page = await payouts.list(caller.partnerId, query)
       return { body: { ...page, data: await toRecords(caller.partnerId, page.data) } }

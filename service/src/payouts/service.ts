@@ -2,7 +2,7 @@
  * The verbs of payouts: how they are requested, read, and decided about before they begin. `life.ts` has the later
  * steps.
  */
-import { type BodyOf, type QueryOf, sumRowsMax, type WithdrawalOutcome } from '@partner-payments/wire'
+import { type BodyOf, type QueryOf, type WithdrawalOutcome } from '@partner-payments/wire'
 import {
   type Caller,
   notFound,
@@ -12,6 +12,9 @@ import {
   readCurrency,
   readTime,
   Refusal,
+  type Sums,
+  sumRowsRead,
+  sumsOf,
 } from '../kernel/api/index.ts'
 import { amountText, type Clock, type Currency, firstIdOf, isUuid, type Minor, present } from '../kernel/index.ts'
 import { createNonceBatcher } from '../access/index.ts'
@@ -35,7 +38,7 @@ import { partiesOf } from './screen.ts'
 import { createJudgeAll, type JudgeAll } from './judge-all.ts'
 import { createPreview, type Preview, verdictOf } from './preview.ts'
 import { fingerprintOf, fxFingerprintOf, instructionIdOf, isPayoutOperation, type PayoutStatus } from './rules.ts'
-import { feesOf, type PayoutSum, sumPayouts } from './store-sums.ts'
+import { feesOf, sumPayouts } from './store-sums.ts'
 import * as store from './store.ts'
 import { type NoteRow, notesOf, putNote } from './store-duplicates.ts'
 import type { Person } from './lifecycle.ts'
@@ -110,10 +113,7 @@ export type Payouts = {
     transactions: readonly { readonly endToEndId?: string | undefined }[],
   ) => Promise<ReadonlyMap<string, { readonly amount: string; readonly currency: Currency }>>
   /** Sums over at most `sumRowsMax` payouts. */
-  readonly sums: (
-    partnerId: string,
-    query: QueryOf<'sumPayouts'>,
-  ) => Promise<{ readonly data: readonly PayoutSum[]; readonly capped: boolean }>
+  readonly sums: (partnerId: string, query: QueryOf<'sumPayouts'>) => Promise<Sums>
   /** Lists what waits for an approval, newest first: payouts that are approved alone, and each bulk as one. */
   readonly waitingApprovals: WaitingApprovals
   /** Reads which of these payouts and bulks wait for an approval, by id. */
@@ -304,8 +304,7 @@ const createSums =
   (deps: PayoutsDeps): Payouts['sums'] =>
   async (partnerId, query) => {
     const filter = await readFilter(deps, partnerId, query)
-    const data = filter === undefined ? [] : await sumPayouts(deps.db, partnerId, filter, sumRowsMax + 1)
-    return { data, capped: data.reduce((sum, { count }) => sum + count, 0n) > sumRowsMax }
+    return sumsOf(filter === undefined ? [] : await sumPayouts(deps.db, partnerId, filter, sumRowsRead))
   }
 
 /** Undefined: the customer is unknown, and has no payouts. */

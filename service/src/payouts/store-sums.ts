@@ -1,9 +1,8 @@
 /** SQL of the sums of payouts, and of their fees. */
+import type { CurrencySum } from '../kernel/api/index.ts'
 import type { Currency, Minor } from '../kernel/index.ts'
 import { sql, type Tx } from '../postgres/index.ts'
 import { pageOf, type PayoutFilter } from './store.ts'
-
-export type PayoutSum = { readonly currency: Currency; readonly count: bigint; readonly amount: Minor }
 
 /** Sums over the first rows of a list, by its index. */
 export function sumPayouts(
@@ -11,8 +10,8 @@ export function sumPayouts(
   partnerId: string,
   filter: PayoutFilter,
   rowsMax: number,
-): Promise<readonly PayoutSum[]> {
-  return tx.rows<PayoutSum>(sql`/* payouts.sumPayouts */
+): Promise<readonly CurrencySum[]> {
+  return tx.rows<CurrencySum>(sql`/* payouts.sumPayouts */
     select currency, count(*) as count, sum(amount)::bigint as amount
     from (select ${pageOf(partnerId, filter, null, rowsMax)}) as counted group by currency order by currency`)
 }

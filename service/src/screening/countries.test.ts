@@ -167,7 +167,10 @@ test('customers of a refused country are not accepted; one that exists is held, 
   await change('GB', 'refuse', ['customers'])
   const kyc = { fullName: 'Joan Clarke', citizenshipCountryCode: 'GB' } as const
   await assert.rejects(service.customers.create(partnerId, { kyc }), refusedCountry('/kyc/citizenshipCountryCode'))
-  const [fresh, same] = await service.customers.assess([{ input: { kyc } }, { before: kyc, input: { kyc } }])
+  const [fresh, same] = await service.customers.assess(partnerId, [
+    { input: { kyc } },
+    { before: { id: customer.id, kyc }, input: { kyc } },
+  ])
   assert.ok(refusedCountry('/kyc/citizenshipCountryCode')(fresh))
   assert.equal(same, undefined)
   const update = (fields: object) => service.customers.update(partnerId, customer.id, { kyc: fields })

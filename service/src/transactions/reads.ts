@@ -1,7 +1,17 @@
 /** Reads of transactions: one by its reference, lists, changes, and a period as it stood at its end. */
-import { ownJson, type QueryOf, sumRowsMax, type TransactionRelation } from '@partner-payments/wire'
+import { ownJson, type QueryOf, type TransactionRelation } from '@partner-payments/wire'
 import type { Audit } from '../audit/index.ts'
-import { createReaders, type Cursors, notFound, type Page, readTime, type Refusal } from '../kernel/api/index.ts'
+import {
+  createReaders,
+  type Cursors,
+  notFound,
+  type Page,
+  readTime,
+  type Refusal,
+  type Sums,
+  sumRowsRead,
+  sumsOf,
+} from '../kernel/api/index.ts'
 import { after, type Clock, nilId, partnerKey } from '../kernel/index.ts'
 import { createBatcher, type Database, oldestTransactionStart, type Tx, withoutTransaction } from '../postgres/index.ts'
 import {
@@ -69,8 +79,6 @@ export type Reads = {
   readonly sums: (partnerId: string, query: QueryOf<'sumTransactions'>) => Promise<Sums<store.TransactionSum>>
 }
 
-export type Sums<Sum> = { readonly data: readonly Sum[]; readonly capped: boolean }
-
 const readsPerBatchMax = 64
 const readsUnderWayMax = 4
 /** A page of a report: it is formatted in a few milliseconds. */
@@ -136,8 +144,7 @@ export function createReads(deps: TransactionsDeps): Reads {
         : listChanged(deps, partnerId, query, readTime(query.updatedSince)),
     sums: async (partnerId, query) => {
       const filter = await readFilter(deps, partnerId, query)
-      const data = filter === undefined ? [] : await store.sumTransactions(db, partnerId, filter, sumRowsMax + 1)
-      return { data, capped: data.reduce((sum, { count }) => sum + count, 0n) > sumRowsMax }
+      return sumsOf(filter === undefined ? [] : await store.sumTransactions(db, partnerId, filter, sumRowsRead))
     },
   }
 }
@@ -211,6 +218,7 @@ async function readFilter(
     endToEndId: query.endToEndId ?? null,
     userReference: query.userReference ?? null,
     references: referencePrefix === undefined ? null : referencesWith(referencePrefix),
+    payerName: query.payerName?.trim().replaceAll(/\s+/g, ' ') ?? null,
     createdFrom: createdFrom === undefined ? null : readTime(createdFrom),
     createdTo: createdTo === undefined ? null : readTime(createdTo),
   }

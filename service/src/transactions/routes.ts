@@ -1,6 +1,6 @@
 /** Operation id -> service call and shape. */
 import { ownJson, type ResponseOf } from '@partner-payments/wire'
-import { type Handlers, readTime } from '../kernel/api/index.ts'
+import { type Handlers, readTime, writeSums } from '../kernel/api/index.ts'
 import { writeAmount } from '../kernel/index.ts'
 import { reasonOf } from '../iso20022/index.ts'
 import type { Changes, Reads, Related, TransactionWithUser, TransactionView } from './reads.ts'
@@ -34,13 +34,9 @@ export function transactionsRoutes(transactions: Transactions, holdOf: HoldOf): 
       const found = await transactions.timeline(caller.partnerId, params.reference)
       return { body: toTimeline(found, await holdOf(found.transaction)) }
     },
-    sumTransactions: async ({ caller, query }) => {
-      const { data, capped } = await transactions.sums(caller.partnerId, query)
-      const sums = data.map(({ direction, currency, count, amount }) => ({
-        ...{ direction, currency, count: Number(count), amount: writeAmount(amount, currency) },
-      }))
-      return { body: { data: sums, capped } }
-    },
+    sumTransactions: async ({ caller, query }) => ({
+      body: writeSums(await transactions.sums(caller.partnerId, query)),
+    }),
     listTransactions: async ({ caller, query }) => {
       const page = await transactions.list(caller.partnerId, query)
       return { body: { ...page, data: (await transactions.withUsers(page.data)).map(toTransaction) } }

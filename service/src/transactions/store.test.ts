@@ -4,7 +4,7 @@ import { after, suite, test } from 'node:test'
 import fc from 'fast-check'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { createLog, firstIdOf, hourMs, newId, nilId } from '../kernel/index.ts'
-import { createDatabase, type Sql, sql, toStatement, type Tx } from '../postgres/index.ts'
+import { createDatabase, sql, type Tx } from '../postgres/index.ts'
 import { referencesWith } from './rules.ts'
 import {
   listTransactions,
@@ -16,6 +16,7 @@ import {
 } from './store.ts'
 import { addPartner } from '../../../test/support/composition.ts'
 import { drawing } from '../../../test/support/drawing.ts'
+import { discardedRows } from '../../../test/support/plans.ts'
 import { untilEnd, useModules } from '../../../test/support/fixture.ts'
 import { partReads } from '../deposits/index.ts'
 import { distinctOf, returnsOf, windowsOf } from './store-patterns.ts'
@@ -48,18 +49,6 @@ suite('plans', async () => {
   const none = noFilter
   const time = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second))
 
-  /** How many rows the plan of a list reads, and discards or sorts away. */
-  async function discardedRows(list: (tx: Tx) => Promise<unknown>): Promise<number> {
-    const statements: Sql[] = []
-    const tx = { ...db, rows: (statement: Sql) => (statements.push(statement), Promise.resolve([])) } as unknown as Tx
-    await list(tx)
-    const { text, values } = toStatement(statements[0] ?? sql``)
-    const plan = await db.pool.query<Record<'QUERY PLAN', string>>(`explain (analyze) ${text}`, [...values])
-    const lines = plan.rows.map((row) => row['QUERY PLAN'])
-    const discarded = lines.map((line) => Number(/Rows Removed by \w+(?: \w+)?: (\d+)/.exec(line)?.[1] ?? 0))
-    const read = lines.map((line) => Number(/Scan.*actual time=\S+ rows=([\d.]+)/.exec(line)?.[1] ?? 0))
-    return [...discarded, ...read].reduce((sum, count) => sum + count, 0)
-  }
   const positionOf = (number: number) => `0198e000-0000-7000-8000-${number.toString(16).padStart(12, '0')}`
 
   const filters: readonly Partial<TransactionFilter>[] = [
@@ -113,7 +102,7 @@ suite('plans', async () => {
     for (const afterId of [null, positionOf(1_500)])
       test(`a page by ${asText(filter)} ${afterId ? 'behind a cursor' : 'from the start'} reads few rows`, async () => {
         const list = (tx: Tx) => listTransactions(tx, partnerId, { ...none, ...filter }, afterId, 26)
-        assert.ok((await discardedRows(list)) < 200)
+        assert.ok((await discardedRows(db, list)) < 200)
       })
 
   test('sums read as many rows as they are allowed to, and agree with the rows', async () => {
@@ -123,7 +112,7 @@ suite('plans', async () => {
       { createdFrom: time(10) },
       { account: 'DE7' },
     ]) {
-      const read = await discardedRows((tx) => sumTransactions(tx, partnerId, { ...none, ...filter }, 501))
+      const read = await discardedRows(db, (tx) => sumTransactions(tx, partnerId, { ...none, ...filter }, 501))
       assert.ok(read < 1_600, `${asText(filter)}: ${read} rows`)
       const listed = await listTransactions(db, partnerId, { ...none, ...filter }, null, 501)
       const [sum] = await sumTransactions(db, partnerId, { ...none, ...filter }, 501)
@@ -155,7 +144,7 @@ suite('plans', async () => {
   test('a page of changes reads few rows, from any position', async () => {
     for (const second of [0, 10, rows / 2, rows - 5, rows + 10]) {
       const page = { after: { updatedAt: time(second), id: nilId }, before: time(rows) }
-      assert.ok((await discardedRows((tx) => transactionsChanged(tx, partnerId, none, page, 26))) < 200)
+      assert.ok((await discardedRows(db, (tx) => transactionsChanged(tx, partnerId, none, page, 26))) < 200)
     }
   })
 
@@ -205,6 +194,67 @@ suite('plans', async () => {
     )
   })
 
+  suite('incoming payments by their payers', async () => {
+    const payee = newId()
+    await db.run(sql`insert into access.partners (id, name, created_at) values (${payee}, 'Paid', ${start})`)
+    await db.run(sql`
+      insert into transactions.transactions (partner_id, id, reference, amount, currency, category, direction, method, party_type, type, status,
+        debtor, timeline, created_at, updated_at)
+      select ${payee}::uuid, ('0198e000-0000-7000-8000-' || lpad(to_hex(number), 12, '0'))::uuid, 'p' || number, 1, 'EUR',
+        case when number % 10 = 0 then 'Withdrawal' else 'Deposit' end, case when number % 10 = 0 then 'Outward' else 'Inward' end, 'Fiat',
+        'Partner', 'PartnerDeposit', 'Completed', json_build_object('accountHolderName', case
+          when number = 7 then 'Émile Müller-Lüdenscheidt' when number = 8 then '100% Sure' when number = 9 then 'Prince' when number % 2 = 0 then 'Grace Hopper'
+          else 'Person' || number || ' Hoppenstedt' end)::text, '[]'::jsonb, ${start}::timestamptz + number * interval '1 second', ${start}
+      from generate_series(1, ${rows}::integer) as series (number)`)
+    await db.pool.query('analyze transactions.transactions')
+    const found = async (payerName: string, filter: Partial<TransactionFilter> = {}) =>
+      (await listTransactions(db, payee, { ...none, payerName, ...filter }, null, 26)).map(({ reference }) => reference)
+
+    test('a name is found by its beginning and by its last word, in whatever case', async () => {
+      for (const text of ['émile', 'ÉMILE M', 'müller', 'Émile Müller-Lüdenscheidt'])
+        assert.deepEqual(await found(text), ['p7'], text)
+      assert.deepEqual(await found('100%'), ['p8'])
+      assert.deepEqual(await found('prince'), ['p9'], 'once, although both begin with it')
+      for (const text of ['mile', '%', '_mile', 'uller', 'emile', ''])
+        assert.ok(!(await found(text)).includes('p7'), text)
+      assert.deepEqual(await found('grace', { createdFrom: time(4), createdTo: time(13) }), ['p12', 'p6', 'p4'])
+      assert.deepEqual((await found('HOPPER')).slice(0, 2), ['p19998', 'p19996'], 'the newest payment of a payer first')
+    })
+
+    test('pages follow one another and have each payment once', async () => {
+      const seen: string[] = []
+      const filter = { ...none, payerName: 'hopp', createdTo: null }
+      for (let afterId: string | null = null; ;) {
+        const page: Awaited<ReturnType<typeof listTransactions>> = await listTransactions(
+          db,
+          payee,
+          filter,
+          afterId,
+          501,
+        )
+        seen.push(...page.map(({ reference }) => reference))
+        afterId = page.at(-1)?.id ?? null
+        if (page.length < 501) break
+      }
+      const expected = Array.from({ length: rows }, (_, index) => index + 1).filter(
+        (number) => number % 10 !== 0 && ![7, 8, 9].includes(number),
+      )
+      assert.deepEqual(seen.toSorted(), expected.map((number) => `p${number}`).toSorted())
+    })
+
+    for (const payerName of ['grace', 'hopp', 'person1999', 'absent', 'müller'])
+      for (const afterId of [null, positionOf(1_501)])
+        test(`a page by ${payerName} ${afterId ? 'behind a cursor' : 'from the start'} reads few rows`, async () => {
+          const read = await discardedRows(db, (tx) => listTransactions(tx, payee, { ...none, payerName }, afterId, 26))
+          assert.ok(read < 200, `${read} rows`)
+        })
+
+    test('sums of a payer read as many rows as they are allowed to', async () => {
+      const read = await discardedRows(db, (tx) => sumTransactions(tx, payee, { ...none, payerName: 'grace' }, 501))
+      assert.ok(read < 1_600, `${read} rows`)
+    })
+  })
+
   const amountOf = (amount: bigint) => ({ reference: null, money: { currency: 'EUR', amount } as const })
   for (const search of [
     { reference: 'r7', money: null },
@@ -219,7 +269,7 @@ suite('plans', async () => {
       { from: time(5), before: time(rows) },
     ])
       test(`a search for withdrawals reads few rows: ${asText({ ...search, ...period })}`, async () => {
-        const read = await discardedRows((tx) => withdrawalsLike(tx, partnerId, { ...search, ...period }, 51))
+        const read = await discardedRows(db, (tx) => withdrawalsLike(tx, partnerId, { ...search, ...period }, 51))
         assert.ok(read <= 20, `${read} rows`)
       })
 })

@@ -10,6 +10,7 @@ import type {
   TransactionStatus,
   TransactionType,
 } from '@partner-payments/wire'
+import type { CurrencySum } from '../kernel/api/index.ts'
 import { type Currency, type Minor, nilId } from '../kernel/index.ts'
 import type { Actor } from '../lifecycle/index.ts'
 import {
@@ -282,6 +283,8 @@ export type TransactionFilter = {
   readonly amountMin: Minor | null
   readonly amountMax: Minor | null
   readonly references: ReferenceRange | null
+  /** The name of the payer of an incoming payment begins with it, or the last word of the name does. Case does not count. */
+  readonly payerName: string | null
   readonly createdFrom: Date | null
   readonly createdTo: Date | null
 }
@@ -303,6 +306,7 @@ export const noFilter: TransactionFilter = {
   amountMin: null,
   amountMax: null,
   references: null,
+  payerName: null,
   createdFrom: null,
   createdTo: null,
 }
@@ -324,6 +328,7 @@ const conditionsOf = (filter: TransactionFilter): Sql => sql`
     ${filter.amountMin === null ? noSql : sql`and amount >= ${filter.amountMin}`}
     ${filter.amountMax === null ? noSql : sql`and amount <= ${filter.amountMax}`}
     ${filter.references === null ? noSql : sql`and (${inRange(ofService, filter.references)} or ${inRange(ofPartner, filter.references)})`}
+    ${filter.payerName === null ? noSql : sql`and ${isIncoming} and (${begins(payer, filter.payerName)} or ${begins(lastWordOfPayer, filter.payerName)})`}
     ${filter.createdFrom === null ? noSql : sql`and created_at >= ${filter.createdFrom}`}
     ${filter.createdTo === null ? noSql : sql`and created_at < ${filter.createdTo}`}`
 
@@ -335,6 +340,14 @@ const otherParty = sql`(case direction when 'Outward' then creditor else debtor 
 const otherSide = sql`${otherParty}::json`
 /** The text of the index `transactions_by_account`. */
 const otherAccount = sql`upper(coalesce(${otherSide} ->> 'iban', ${otherSide} ->> 'walletAddress', ${otherSide} ->> 'accountNumber'))`
+
+// The texts and the condition of the indexes of payers.
+const isIncoming = sql`direction = 'Inward' and debtor is not null`
+const payer = sql`lower(debtor::json ->> 'accountHolderName')`
+const lastWordOfPayer = sql`lower(substring(debtor::json ->> 'accountHolderName' from '\\S+$'))`
+/** No character comes behind the last code point. */
+const begins = (text: Sql, name: string): Sql =>
+  sql`(${text} ~>=~ lower(${name}) and ${text} ~<~ (lower(${name}) || chr(1114111)))`
 
 const ofService = sql`reference`
 const ofPartner = sql`user_reference`
@@ -352,7 +365,16 @@ type Naming = { readonly text: Sql; readonly condition: Sql }
 function namingsOf({
   userReference,
   references,
-}: Pick<TransactionFilter, 'userReference' | 'references'>): readonly Naming[] {
+  payerName,
+}: Pick<TransactionFilter, 'userReference' | 'references' | 'payerName'>): readonly Naming[] {
+  if (payerName !== null)
+    return [
+      { text: payer, condition: sql`and ${begins(payer, payerName)}` },
+      {
+        text: lastWordOfPayer,
+        condition: sql`and ${begins(lastWordOfPayer, payerName)} and not ${begins(payer, payerName)}`,
+      },
+    ]
   const differs = sql`and user_reference <> reference`
   if (userReference !== null)
     return [
@@ -373,11 +395,11 @@ function namingsOf({
  * The order of a list: that of the index for the filter which is a range; an equality has its own index by id. The
  * ordered columns never change, so that the id of the last row of a page is the next position.
  */
-function orderOf({ account, createdFrom, createdTo, references, amountMin, amountMax }: TransactionFilter) {
+function orderOf({ account, createdFrom, createdTo, references, payerName, amountMin, amountMax }: TransactionFilter) {
   // Ids follow the time, but PostgreSQL cannot infer it: a filter by time needs the order by time to use its index.
   if (account !== null || createdFrom !== null || createdTo !== null)
     return { by: sql`created_at desc, id desc`, key: sql`created_at, id` }
-  if (references !== null) return undefined
+  if (references !== null || payerName !== null) return undefined
   if (amountMin !== null || amountMax !== null) return { by: sql`amount desc, id desc`, key: sql`amount, id` }
   return { by: sql`id desc`, key: sql`id` }
 }
@@ -395,12 +417,7 @@ export async function listTransactions(
   )
 }
 
-export type TransactionSum = {
-  readonly direction: TransactionRow['direction']
-  readonly currency: Currency
-  readonly count: bigint
-  readonly amount: Minor
-}
+export type TransactionSum = CurrencySum & { readonly direction: TransactionRow['direction'] }
 
 /** Sums over the first rows of a list, by its index. */
 export function sumTransactions(
@@ -419,28 +436,42 @@ export function sumTransactions(
 
 function pageOf(partnerId: string, filter: TransactionFilter, afterId: string | null, rowsMax: number): Sql {
   const order = orderOf(filter)
-  const found = filter.references === null ? ofService : foundBy(filter.references)
+  const found = foundBy(filter)
+  // Of one payer the newest payment comes first.
+  const [byId, isBehind] = filter.payerName === null ? [sql`id`, sql`id >`] : [sql`id desc`, sql`id <`]
   const last = sql`from transactions.transactions where partner_id = ${partnerId} and id = ${afterId}`
   const amounts = filter.amounts?.map((money) => sql`and ${isAmount(money)}`) ?? [noSql]
-  const namings = namingsOf(filter).flatMap((naming) => amounts.map((amount) => ({ ...naming, amount })))
-  const [first, ...others] = namings.map(({ text, condition, amount }) => {
-    const behind = order
-      ? sql`and (${order.key}) < (select ${order.key} ${last})`
-      : sql`and ${text} ~>=~ (select ${found} ${last}) and (${text} ~>~ (select ${found} ${last}) or id > ${afterId})`
+  // Many rows may have been found by the text of the last one: those of them that follow, and the texts that follow, are ranges of the index.
+  const behindIn = (text: Sql): readonly Sql[] =>
+    order
+      ? [sql`and (${order.key}) < (select ${order.key} ${last})`]
+      : [
+          sql`and ${text} = (select ${found} ${last}) and ${isBehind} ${afterId}`,
+          sql`and ${text} ~>~ (select ${found} ${last})`,
+        ]
+  const parts = namingsOf(filter).flatMap((naming) =>
+    amounts.flatMap((amount) =>
+      (afterId === null ? [noSql] : behindIn(naming.text)).map((behind) => ({ ...naming, amount, behind })),
+    ),
+  )
+  const [first, ...others] = parts.map(({ text, condition, amount, behind }) => {
     return sql`${text} as found_by from transactions.transactions where partner_id = ${partnerId}
-      ${afterId === null ? noSql : behind} ${conditionsOf({ ...filter, amounts: null })} ${amount} ${condition}
-      order by ${order?.by ?? sql`${text} using ~<~, id`} limit ${rowsMax}`
+      ${behind} ${conditionsOf({ ...filter, amounts: null })} ${amount} ${condition}
+      order by ${order?.by ?? sql`${text} using ~<~, ${byId}`} limit ${rowsMax}`
   })
   return sql`select ${columns} from ((select ${columns}, ${first ?? noSql}) ${andPages(others, sql`${columns}, `)}) as named
-      order by ${order?.by ?? sql`found_by using ~<~, id`} limit ${rowsMax}`
+      order by ${order?.by ?? sql`found_by using ~<~, ${byId}`} limit ${rowsMax}`
 }
 
 const andPages = (pages: readonly Sql[], selected: Sql): Sql =>
   pages.reduce((all, page) => sql`${all} union all (select ${selected} ${page})`, noSql)
 
 /** The text by which a prefix has found a row. */
-const foundBy = (references: ReferenceRange): Sql =>
-  sql`case when ${inRange(ofService, references)} then reference else user_reference end`
+function foundBy({ references, payerName }: TransactionFilter): Sql {
+  if (payerName !== null) return sql`case when ${begins(payer, payerName)} then ${payer} else ${lastWordOfPayer} end`
+  if (references === null) return ofService
+  return sql`case when ${inRange(ofService, references)} then reference else user_reference end`
+}
 
 /** Names and references of a payment in a statement. */
 export type PaymentNames = Pick<TransactionRow, 'reference' | 'endToEndId' | 'userReference'> & {
@@ -490,7 +521,7 @@ export async function withdrawalsLike(
   { reference, endToEndId, beneficiaryId, money, from, before }: WithdrawalSearch,
   rowsMax: number,
 ): Promise<readonly TransactionRow[]> {
-  const namings = namingsOf({ userReference: reference, references: null })
+  const namings = namingsOf({ userReference: reference, references: null, payerName: null })
   const [first, ...others] = namings.map(
     ({ condition }) => sql`from transactions.transactions
       where partner_id = ${partnerId} and category = 'Withdrawal' ${condition}

@@ -64,8 +64,25 @@ export const checkoutOperations = {
     permission: 'checkout:read',
     source: 'extension',
     summary: 'List checkout sessions',
-    description: "Returns the partner's checkout sessions, newest first.",
+    description:
+      "Returns the partner's checkout sessions, newest first. Filter by status, late payments, customer, payment link, creditor reference and creation time.",
     refusals: ['validation_failed'],
+    example: {},
+  },
+  sumCheckoutSessions: {
+    tag: 'checkout',
+    method: 'GET',
+    path: '/v1/sums/checkout/sessions',
+    query: checkout.CheckoutSessionSumsQuery,
+    response: checkout.CheckoutSessionSums,
+    permission: 'checkout:read',
+    sdkMethod: 'sum',
+    source: 'extension',
+    summary: 'Sum checkout sessions',
+    description:
+      'Returns how many checkout sessions match the filters, and the sums of their amounts by currency. Takes the filters of `GET /v1/checkout/sessions`. ' +
+      'At most 5,000 sessions are read: if more match, `capped` is true, and the sums are at least reached.',
+    refusals: [],
     example: {},
   },
   getCheckoutSession: {
@@ -114,7 +131,7 @@ export const checkoutOperations = {
     source: 'extension',
     summary: 'Create a refund of a session',
     description:
-      'Sends money of a `Completed` session back to the account that paid, in whole or in part. Refunds of a session, or of one of its parts, add up to the amount paid at most. ' +
+      'Sends money of a `Completed` session, or of a late payment that you accepted, back to the account that paid, in whole or in part. Refunds of a payment, or of one of its parts, add up to the amount paid at most. ' +
       'The refund is a payout: fees, limits, approvals, blocks and screening are those of payouts, and `refundId` is the `id` of the payout. ' +
       'The bank transfer runs asynchronously: follow it by the event `checkout.refund.updated`. A refund that fails, is returned or is cancelled frees its amount again. ' +
       'Idempotent by `idempotencyKey`: the same key with the same body returns the first answer with `Idempotent-Replayed: true`; with another body it is refused with 422 ' +

@@ -61,6 +61,21 @@ export const standingOrdersOperations = {
     refusals: ['validation_failed'],
     example: {},
   },
+  sumStandingOrders: {
+    tag: 'payouts',
+    method: 'GET',
+    path: '/v1/sums/standing-orders',
+    query: orders.StandingOrderSumsQuery,
+    response: orders.StandingOrderSums,
+    permission: 'payouts:read',
+    source: 'extension',
+    summary: 'Sum standing orders',
+    description:
+      'Returns how many standing orders have a status, and the sums of what each pays once, by currency. ' +
+      'At most 5,000 orders are read: if more match, `capped` is true, and the sums are at least reached.',
+    refusals: [],
+    example: {},
+  },
   getStandingOrder: {
     tag: 'payouts',
     method: 'GET',

@@ -19,7 +19,7 @@ export const transactionsOperations = {
       "Returns the partner's transactions, newest first. Every filter given must hold. Some filters set the order. " +
       '`updatedSince`: the oldest change first. A change appears about half a minute after it was made, and none is ever ' +
       'skipped. The last `nextCursor` continues the list at any later time. A transaction that changes again ' +
-      'appears again. `referencePrefix`: by reference. `amountMin` and `amountMax`: the largest amount first. With ' +
+      'appears again. `referencePrefix`: by reference. `payerName`: by name. `amountMin` and `amountMax`: the largest amount first. With ' +
       '`createdFrom`, `createdTo` or `account`, these two list the newest first.',
     refusals: [],
     example: {},

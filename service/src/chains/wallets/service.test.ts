@@ -56,6 +56,15 @@ suite('wallets', async () => {
     assert.equal(new Set(made.map(({ address }) => address)).size, 2)
   })
 
+  test('a wallet that is made in a transaction needs no second connection', async () => {
+    const alone = await createTestService({ url: service.url, connectionsMax: 1 })
+    const { partnerId } = await addPartner(service)
+    const create = () => alone.db.transaction((tx) => alone.wallets.create(partnerId, { currency: 'USDC' }, tx))
+    const [made, again] = [await create(), await create()]
+    assert.deepEqual([made.isNew, again], [true, { ...made, isNew: false }])
+    await alone.close()
+  })
+
   test('the key of the addresses outlives a restart: the next process derives the next address', async () => {
     const restarted = await createTestService({ url: service.url })
     const { partnerId } = await addPartner(service)

@@ -69,22 +69,25 @@ export function createWallets(deps: WalletsDeps): Wallets {
     create: async (partnerId, input, outerTx) => {
       const currency = readCurrency(input.currency)
       const network = networkFor(networks, chooseConnector, { partnerId, currency })
-      const { wallet, isNew } = await inTransaction(db, outerTx, async (tx) => {
+      return inTransaction(db, outerTx, async (tx) => {
+        const received = async (wallet: Wallet) => {
+          const [one] = await withReceived(deps, tx, partnerId, [wallet])
+          return present(one, `no received sum for wallet ${wallet.id}`)
+        }
         const { customerId: ref } = input
         const customer = ref === undefined ? null : await customers.hold(tx, partnerId, ref, '/customerId')
         const customerId = customer?.id ?? null
         const ownerId = customerId ?? partnerId
         const existing = await store.byOwner(tx, partnerId, ownerId, currency)
-        if (existing !== undefined) return { wallet: existing, isNew: false }
+        if (existing !== undefined) return { ...(await received(existing)), isNew: false }
         if (customerId !== null)
           await customers.requireCapability(tx, partnerId, customerId, 'OpenAccount', {
             pointer: '/customerId',
             currency,
           })
-        return { wallet: await make(tx, partnerId, { ownerId, customerId, currency, network }), isNew: true }
+        const made = await make(tx, partnerId, { ownerId, customerId, currency, network })
+        return { ...(await received(made)), isNew: true }
       })
-      const [made] = await withReceived(deps, partnerId, [wallet])
-      return { ...present(made, `no received sum for wallet ${wallet.id}`), isNew }
     },
     list: async (partnerId, { customerId: ref, ...query }) => {
       const request = cursors.read(listName(partnerId), query)
@@ -92,12 +95,12 @@ export function createWallets(deps: WalletsDeps): Wallets {
       if (ref !== undefined && customerId === undefined) return { data: [], nextCursor: null, hasMore: false }
       const filter = customerId === undefined ? query : { ...query, customerId }
       const rows = await store.list(db, partnerId, filter, request)
-      return cursors.page(listName(partnerId), request, await withReceived(deps, partnerId, rows))
+      return cursors.page(listName(partnerId), request, await withReceived(deps, db, partnerId, rows))
     },
     get: async (partnerId, id) => {
       const wallet = await store.byId(db, partnerId, id)
       if (wallet === undefined) throw notFound('wallet')
-      const [found] = await withReceived(deps, partnerId, [wallet])
+      const [found] = await withReceived(deps, db, partnerId, [wallet])
       return present(found, `no received sum for wallet ${id}`)
     },
     close: store.closeWallets,
@@ -146,13 +149,14 @@ function createMake({ clock, addressAt, addressKey }: WalletsDeps) {
 }
 
 async function withReceived(
-  { db, receivedOn }: Pick<WalletsDeps, 'db' | 'receivedOn'>,
+  { receivedOn }: Pick<WalletsDeps, 'receivedOn'>,
+  tx: Tx,
   partnerId: string,
   wallets: readonly Wallet[],
 ): Promise<readonly Received[]> {
   if (wallets.length === 0) return []
   const sums = await receivedOn(
-    db,
+    tx,
     partnerId,
     wallets.map(({ address }) => address),
   )

@@ -5,7 +5,7 @@ import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
 import { confirmed, type Draft, formPage, inputs, optionsOf, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { type Listed, listPage } from '../kit/lists.ts'
+import { type Listed, listPage, sumsNote } from '../kit/lists.ts'
 import {
   account,
   badge,
@@ -32,12 +32,13 @@ import {
   readQuery,
   seeOther,
   statusOf,
+  timesOf,
   valuesIn,
 } from '../kit/request.ts'
 import { type ItemRow, itemFields, itemInputs, itemTable, readItems, typedItems } from './items.ts'
 import { chooseLate, latePart, type LateRow, lateRows } from './late.ts'
 import { linkRoutes } from './payment-links.ts'
-import { amountsOf, checkRefund, refundPart, type Refunds, refundsOf, sendRefund, type Typed } from './refunds.ts'
+import { checkRefund, refundedText, refundPart, type Refunds, refundsOf, sendRefund, type Typed } from './refunds.ts'
 import { type Added, addedBy, addedFact } from './made.ts'
 import {
   amountWrong,
@@ -51,7 +52,7 @@ import {
   textsWith,
 } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
-import { transactionHref } from './transactions.ts'
+import { isSummed, type Sums, sumsOf, transactionHref } from './transactions.ts'
 
 type Status = 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
 
@@ -81,11 +82,23 @@ const tones = {
 const statusBadge = ({ language }: ConsoleView, status: Status): Html =>
   badge(tones[status], texts[language].checkout.status[status])
 
-export const sessionFilters = ['creditorReference', 'customerId', 'linkId', 'createdFrom', 'createdTo'] as const
+export const sessionFilters = [
+  'creditorReference',
+  'status',
+  'hasLatePayments',
+  'createdFrom',
+  'createdTo',
+  'customerId',
+  'linkId',
+] as const
 
-type Sessions = Listed<SessionRow> & { readonly mayWrite: boolean }
+type Sessions = Listed<SessionRow> & {
+  readonly mayWrite: boolean
+  /** Absent: the list has no filter. */
+  readonly sums?: Sums | undefined
+}
 
-export function sessionsOfCheckoutPage(view: ConsoleView, { rows, mayWrite, ...shown }: Sessions): string {
+export function sessionsOfCheckoutPage(view: ConsoleView, { rows, mayWrite, sums, ...shown }: Sessions): string {
   const c = texts[view.language].checkout
   const p = texts[view.language].payments
   return listPage(view, shown, {
@@ -97,11 +110,16 @@ export function sessionsOfCheckoutPage(view: ConsoleView, { rows, mayWrite, ...s
     create: mayWrite && { text: c.newSession, href: `${view.root}checkout/new` },
     filters: [
       { name: 'creditorReference', label: c.creditorReference },
-      { name: 'customerId', label: p.customerId },
+      { name: 'status', label: p.status, options: optionsOf(c.status) },
+      { name: 'hasLatePayments', label: c.late.title, options: optionsOf(c.late.has) },
       { name: 'createdFrom', label: p.createdFrom, type: 'date' },
       { name: 'createdTo', label: p.createdTo, type: 'date' },
     ],
-    more: [{ name: 'linkId', label: c.links.id }],
+    more: [
+      { name: 'customerId', label: p.customerId },
+      { name: 'linkId', label: c.links.id },
+    ],
+    note: sums !== undefined && sumsNote(view, sums),
     columns: [[c.order, 'head'], c.description, c.payer, p.status, p.created, c.expires, [p.amount, 'number']],
     cells: rows.map(({ id, amount, currency, status, creditorReference, createdAt, expiresAt, ...row }) => [
       html`<a href="${view.root}checkout/${id}" title="${creditorReference}">${row.order || creditorReference}</a>`,
@@ -196,7 +214,7 @@ type Session = SessionRow & {
         readonly rows: readonly PartRow[]
       }
     | undefined
-  /** Absent: the session is not paid. */
+  /** Absent: no money is there that could be refunded. */
   readonly refunds?: Refunds | undefined
   readonly problems: Problems
 }
@@ -323,10 +341,14 @@ function partsOf({ partialPayments, parts = [], paidAmount, remainingAmount }: R
 
 async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view, caller } = person
+  const call = callOf(person, request)
   const { data, shown } = await readList(request, person, sessionFilters, (query) =>
-    operate('listCheckoutSessions', { ...callOf(person, request), query: queryText(query) }),
+    operate('listCheckoutSessions', { ...call, query: queryText(query) }),
   )
-  const sessions = { ...shown, rows: data.map(rowOf), mayWrite: caller.permissions.includes('checkout:write') }
+  const sums = isSummed(shown.values, data)
+    ? sumsOf(await operate('sumCheckoutSessions', { ...call, query: queryText(timesOf(shown.values)) }))
+    : undefined
+  const sessions = { ...shown, sums, rows: data.map(rowOf), mayWrite: caller.permissions.includes('checkout:write') }
   return page(request, statusOf(shown.problems), sessionsOfCheckoutPage({ ...view, current: 'checkout' }, sessions))
 }
 
@@ -362,7 +384,7 @@ async function showOne(
     items: (session.lineItems ?? []).map((item) => ({ ...item, amount: decimalText(item.amount) })),
     late: lateRows(view, session, may('transactions:read')),
     done: (['created', 'expired', 'refunded', 'accepted', 'returned'] as const).find((each) => each === done),
-    refunded: amountsOf(session).refunded,
+    refunded: refundedText(session),
     parts: partsOf(session),
     refunds: await refundsOf(frame, request, person, session, refund),
   }

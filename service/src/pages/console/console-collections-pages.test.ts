@@ -69,12 +69,12 @@ function checkoutPages(language: ConsoleLanguage, text: string): Named {
   }
   const refund = {
     ...{ reference: text, amount: '9.90', currency: 'EUR', status: 'Failed', reason: text, errorKey: text },
-    ...{ createdAt: at, payoutHref: '../x' },
+    ...{ createdAt: at, payoutHref: '../x', isLate: true },
   }
   const form = { idempotencyKey: text, values: {} }
   const rows = [refund, { ...refund, payoutHref: undefined }]
-  const parts = [{ id: 'p1', amount: '20.00', payer: text }]
-  const refunds = { rows, pages, currency: 'EUR', left: '40.00', form, parts }
+  const payments = ['part-1', 'late-1'].map((name) => ({ name, left: '20.00', payer: text }))
+  const refunds = { rows, pages, currency: 'EUR', form, payments }
   const typedRefund = wholeQuery(refundFields, text)
   const wrong = { ...refunds, form: { ...form, values: typedRefund } }
   const preview = {
@@ -95,7 +95,12 @@ function checkoutPages(language: ConsoleLanguage, text: string): Named {
     ['refused refund', sessionOfCheckoutPage(view, { ...paid, refunds: wrong, may: none, problems: typedRefund })],
     [
       'session refunded in whole',
-      sessionOfCheckoutPage(view, { ...paid, refunds: { ...refunds, rows: [], left: null }, may: none, problems: {} }),
+      sessionOfCheckoutPage(view, {
+        ...paid,
+        refunds: { ...refunds, rows: [], payments: [] },
+        may: none,
+        problems: {},
+      }),
     ],
     ['refund preview', refundPreviewPage(view, { ...preview, payer: { name: text, account: text } })],
     ['refund preview without payer', refundPreviewPage(view, preview)],

@@ -118,6 +118,7 @@ export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
         payments({ userReference: text }),
         payments({ idempotencyKey: text }),
         payments({ websiteReference: text }),
+        payments({ payerName: text }),
         ...typed.amounts.map((amount) =>
           payments({ amount, ...(typed.currency !== undefined && { currency: typed.currency }) }),
         ),

@@ -64,7 +64,11 @@ async function plan(
   const known = await matched(frame, request, person, rows)
   const bodies = rows.map((row) => bodyOf(row, known.get(row)))
   const assessed = await frame.customers.assess(
-    rows.map((row, at) => ({ before: known.get(row)?.kyc, input: bodies[at] ?? {} })),
+    person.caller.partnerId,
+    rows.map((row, at) => {
+      const customer = known.get(row)
+      return { before: customer && { id: customer.guid, kyc: customer.kyc }, input: bodies[at] ?? {} }
+    }),
   )
   const first = new Map<string, number>()
   return rows.map((row, at): Planned<Column> => {
@@ -81,6 +85,7 @@ async function plan(
     first.set(key, row.line)
     const body = bodies[at] ?? {}
     const refusal = assessed[at]
+    if (refusal?.code === 'customer_exists') return refuse(i.identifierTaken)
     const isCountry = refusal?.code === 'country_not_supported'
     const wrong = [...new Set([...wrongFields(body), ...(isCountry ? [] : refusedFields(refusal))])]
     if (wrong.length > 0) return refuse(`${texts[person.view.language].bulk.problem}: ${wrong.join(', ')}`)

@@ -16,7 +16,7 @@ import {
   type Values,
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { type Listed, listPage, pager, type Pages } from '../kit/lists.ts'
+import { type Listed, listPage, pager, type Pages, sumsNote } from '../kit/lists.ts'
 import {
   badge,
   calendarDay,
@@ -61,6 +61,7 @@ import {
   textsWith,
 } from './request.ts'
 import { texts } from './texts/index.ts'
+import { isSummed, type Sums, sumsOf } from './transactions.ts'
 
 type OrderStatus = 'Active' | 'Paused' | 'Ended'
 
@@ -87,7 +88,16 @@ const orderFilters: readonly string[] = ['status']
 
 export function ordersPage(
   view: ConsoleView,
-  { rows, mayWrite, ...shown }: Listed<OrderRow> & { readonly mayWrite: boolean },
+  {
+    rows,
+    mayWrite,
+    sums,
+    ...shown
+  }: Listed<OrderRow> & {
+    readonly mayWrite: boolean
+    /** Absent: the list has no filter. */
+    readonly sums?: Sums | undefined
+  },
 ): string {
   const o = texts[view.language].orders
   const p = texts[view.language].payments
@@ -97,6 +107,7 @@ export function ordersPage(
     lead: o.lead,
     create: mayWrite && { text: o.newOrder, href: `${view.root}standing-orders/new` },
     filters: [{ name: 'status', label: p.status, options: optionsOf(o.status) }],
+    note: sums !== undefined && sumsNote(view, sums),
     columns: [[p.payee, 'head'], o.frequency, p.status, o.next, [p.amount, 'number']],
     cells: rows.map(({ id, payee, frequency, status, nextAt, amount, currency }) => [
       html`<a href="${view.root}standing-orders/${id}">${payee}</a>`,
@@ -313,14 +324,18 @@ function rowOf({ view }: Person, order: Order, names: ReadonlyMap<string, string
 
 async function showList(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view, caller } = person
+  const call = callOf(person, request)
   const { data, shown } = await readList(request, person, orderFilters, (query) =>
-    frame.operate('listStandingOrders', { ...callOf(person, request), query: queryText(query) }),
+    frame.operate('listStandingOrders', { ...call, query: queryText(query) }),
   )
+  const sums = isSummed(shown.values, data)
+    ? sumsOf(await frame.operate('sumStandingOrders', { ...call, query: queryText(shown.values) }))
+    : undefined
   const ids = data.map(({ beneficiaryId }) => beneficiaryId)
   const names = await namesOf(frame, request, person, ids)
   const rows = data.map((order) => rowOf(person, order, names))
   const mayWrite = caller.permissions.includes('payouts:write')
-  const body = ordersPage({ ...view, current: 'standing-orders' }, { ...shown, rows, mayWrite })
+  const body = ordersPage({ ...view, current: 'standing-orders' }, { ...shown, rows, sums, mayWrite })
   return page(request, statusOf(shown.problems), body)
 }
 

@@ -14,7 +14,7 @@ import { type Columns, csvOf, exported, exportPageRows } from './list-export.ts'
 import { currencyOptions } from './payees.ts'
 import { callOf, type Frame, type Person, readList, type Routes, routesOf } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
-import { type Sums, sumsOf } from './transactions.ts'
+import { isSummed, type Sums, sumsOf } from './transactions.ts'
 
 const payoutTabs = ['all', 'mine', 'made', 'waiting'] as const
 
@@ -201,8 +201,7 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
   const { data, shown } = await readList(request, person, payoutFilters, (query) =>
     frame.operate('listPayouts', { ...call, query: queryText(query) }),
   )
-  const isSummed = Object.keys(shown.values).length > 0 && data.length > 0
-  const sums = isSummed
+  const sums = isSummed(shown.values, data)
     ? sumsOf(await frame.operate('sumPayouts', { ...call, query: queryText(timesOf(shown.values)) }))
     : undefined
   const payouts = { ...shown, sums, rows: data.map(rowOf), mayWrite: caller.permissions.includes('payouts:write') }

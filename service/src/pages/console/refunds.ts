@@ -33,59 +33,63 @@ type RefundRow = {
   readonly reason?: string | undefined
   readonly errorKey?: string | undefined
   readonly createdAt: Date
+  /** True: accepted late money goes back. */
+  readonly isLate: boolean
   /** Absent: the person reads no payouts. */
   readonly payoutHref?: string | undefined
 }
 
-export const refundFields = ['amount', 'reference', 'reason', 'partId'] as const
+export const refundFields = ['amount', 'reference', 'reason', 'payment'] as const
+
+/** A payment that can go back. `name`: the value of its option in the form, empty for the one payment of the session. */
+export type Refundable = {
+  readonly name: string
+  /** The amount that can still be refunded. */
+  readonly left: string
+  readonly payer: string
+}
 
 export type Refunds = {
   readonly rows: readonly RefundRow[]
   readonly pages: Pages
   readonly currency: string
-  /** Null: everything is refunded. */
-  readonly left: string | null
-  /** The parts that can go back, if there are several. */
-  readonly parts: readonly { readonly id: string; readonly amount: string; readonly payer: string }[]
+  /** Empty: everything is refunded. */
+  readonly payments: readonly Refundable[]
   /** Absent: the person makes no refunds. */
   readonly form?: { readonly idempotencyKey: string; readonly values: Values } | undefined
 }
 
 export function refundPart(view: ConsoleView, sessionId: string, refunds: Refunds, problems: Problems): Html {
   const r = texts[view.language].refunds
-  const { rows, pages, form, left, currency, parts } = refunds
+  const { rows, pages, form, currency, payments } = refunds
   return html`<section aria-labelledby="refunds-title">
     <h2 id="refunds-title">${r.refunds}</h2>
     ${rows.length === 0 ? html`<p>${r.none}</p>` : refundTable(view, rows)} ${pager(view, pages)}
-    ${left === null && html`<p class="soft">${r.nothingLeft}</p>`}
+    ${payments.length === 0 && html`<p class="soft">${r.nothingLeft}</p>`}
     ${
       form !== undefined &&
-      left !== null &&
+      payments.length > 0 &&
       html`<details
         class="more"
         ${(Object.keys(form.values).length > 0 || Object.keys(problems).length > 0) && html` open`}
       >
         <summary>${r.refund}</summary>
-        ${refundForm(view, { sessionId, left, currency, parts, ...form }, problems)}
+        ${refundForm(view, { sessionId, currency, payments, ...form }, problems)}
       </details>`
     }
   </section>`
 }
 
-type Form = NonNullable<Refunds['form']> & {
-  readonly parts: Refunds['parts']
-  readonly sessionId: string
-  readonly left: string
-  readonly currency: string
-}
+type Form = NonNullable<Refunds['form']> & Pick<Refunds, 'payments' | 'currency'> & { readonly sessionId: string }
 
 /** The whole that is left, unless the person changes it. */
 function refundForm(view: ConsoleView, form: Form, problems: Problems): Html {
   const { language, root } = view
   const r = texts[language].refunds
-  const { sessionId, left, currency, values, idempotencyKey, parts } = form
-  const nameOf = ({ amount, payer }: Form['parts'][number]) =>
-    fill(r.partOf, { amount: moneyText(view, amount, currency), payer })
+  const { sessionId, currency, values, idempotencyKey, payments } = form
+  const several = payments.length > 1
+  const chosen = payments.find(({ name }) => name === values['payment']) ?? payments[0]
+  const textOf = ({ left, payer }: Refundable) => fill(r.partOf, { amount: moneyText(view, left, currency), payer })
   const text = (name: 'reference' | 'reason', label: string, help: string) =>
     field({
       ...{ id: name, name, value: values[name] ?? '', error: problems[name], help, optional: true },
@@ -95,21 +99,17 @@ function refundForm(view: ConsoleView, form: Form, problems: Problems): Html {
   return html`<form method="post" action="${root}checkout/${sessionId}/refund">
     ${hiddenField('idempotencyKey', idempotencyKey)}
     ${
-      parts.length > 0 &&
-      select({
-        ...{ id: 'partId', name: 'partId', label: r.part, value: values['partId'] ?? '', error: problems['partId'] },
-        options: parts.map((part) => [part.id, nameOf(part)] as const),
-      })
+      several
+        ? select({
+            ...{ id: 'payment', name: 'payment', label: r.part, value: chosen?.name ?? '', error: problems['payment'] },
+            options: payments.map((payment) => [payment.name, textOf(payment)] as const),
+          })
+        : hiddenField('payment', chosen?.name ?? '')
     }
     ${field({
-      ...{
-        id: 'amount',
-        name: 'amount',
-        value: values['amount'] ?? parts[0]?.amount ?? left,
-        error: problems['amount'],
-      },
+      ...{ id: 'amount', name: 'amount', value: values['amount'] ?? chosen?.left ?? '', error: problems['amount'] },
       label: fill(r.amount, { currency }),
-      help: fill(r.amountHelp, { left: moneyText(view, left, currency) }),
+      help: several ? r.amountSeveral : fill(r.amountHelp, { left: moneyText(view, chosen?.left ?? '0', currency) }),
       more: html`inputmode="decimal" autocomplete="off" maxlength="${amountCharsMax}"`,
     })}
     ${text('reference', r.reference, r.referenceHelp)} ${text('reason', r.reason, r.reasonHelp)}
@@ -123,12 +123,13 @@ function refundTable(view: ConsoleView, rows: readonly RefundRow[]): Html {
   return table({
     caption: r.refunds,
     columns: [[p.reference, 'head'], p.status, p.created, r.reason, [p.amount, 'number']],
-    rows: rows.map(({ amount, currency, status, reason, errorKey, createdAt, payoutHref, ...row }) => [
+    rows: rows.map(({ amount, currency, status, reason, errorKey, createdAt, payoutHref, isLate, ...row }) => [
       payoutHref === undefined
         ? html`<span class="free">${referenceText(row)}</span>`
         : html`<a class="free" href="${payoutHref}">${referenceText(row)}</a>`,
       html`<span class="lines">
-        ${payoutBadge(view, status)} ${errorKey !== undefined && html`<span>${wordOf(p.errorKey, errorKey)}</span>`}
+        ${payoutBadge(view, status)} ${isLate && html`<span>${r.ofLate}</span>`}
+        ${errorKey !== undefined && html`<span>${wordOf(p.errorKey, errorKey)}</span>`}
       </span>`,
       time(view, createdAt),
       freeText(reason),
@@ -188,16 +189,40 @@ type Session = ResponseOf<'getCheckoutSession'>
 /** A form that was refused, or is changed: its problems, and what was typed. */
 export type Typed = { readonly problems: Problems; readonly values: Values; readonly idempotencyKey: string }
 
-/** Amounts as the page shows them. Null: zero. */
-export function amountsOf({ amount, paidAmount, partialPayments, refundedAmount, currency: code }: Session) {
+/** The sum of the refunds of the session as the page shows it. Null: zero. */
+export function refundedText({ refundedAmount, currency: code }: Session): string | null {
   const currency = readCurrency(code)
   const refunded = readBalance(refundedAmount, currency, '/refundedAmount')
-  const left = readBalance(partialPayments ? paidAmount : amount, currency, '/amount') - refunded
-  const text = (minor: bigint) => (minor <= 0n ? null : amountText(minor, currency))
-  return { refunded: text(refunded), left: text(left), leftMinor: left, currency }
+  return refunded <= 0n ? null : amountText(refunded, currency)
 }
 
-/** The refunds of a session that was paid. Undefined: there is nothing to refund yet. */
+type Payment = Pick<Refundable, 'name' | 'payer'> & {
+  readonly left: bigint
+  /** Reference of the transaction with the account that paid. Absent for a part. */
+  readonly reference?: string | undefined
+}
+
+/** The payments of a session that are not refunded yet: the one of the session or its parts, and accepted late money. */
+function paymentsOf(session: Session): readonly Payment[] {
+  const { status, amount, refundedAmount, paidAmount, partialPayments, parts = [], latePayments = [] } = session
+  const currency = readCurrency(session.currency)
+  const minor = (money: Session['amount']) => readBalance(money, currency, '/amount')
+  const credited = parts.filter((part) => part.status === 'Credited')
+  const left = minor(partialPayments ? paidAmount : amount) - minor(refundedAmount)
+  const whole = { name: '', payer: session.payerName ?? '', left, reference: session.reference }
+  const ofParts = credited.map(({ partId, amount: paid, debtorName: payer = '' }) => {
+    const most = minor(paid)
+    return { name: `part-${partId}`, payer, left: most < left ? most : left }
+  })
+  const late = latePayments.map(({ latePaymentId, amount: paid, debtorName: payer = '', ...row }) => ({
+    ...{ name: `late-${latePaymentId}`, payer, reference: row.acceptedReference },
+    left: row.refundedAmount === undefined ? 0n : minor(paid) - minor(row.refundedAmount),
+  }))
+  const own = status !== 'Completed' ? [] : credited.length > 1 ? ofParts : [whole]
+  return [...own, ...late].filter((payment) => payment.left > 0n)
+}
+
+/** The refunds of a session with a payment that was paid or accepted. Undefined: there is nothing to refund yet. */
 export async function refundsOf(
   { operate }: Frame,
   request: PublicRequest,
@@ -205,20 +230,22 @@ export async function refundsOf(
   session: Session,
   typed?: Typed,
 ): Promise<Refunds | undefined> {
-  if (session.status !== 'Completed') return undefined
+  const isAccepted = (session.latePayments ?? []).some(({ status }) => status === 'Accepted')
+  if (session.status !== 'Completed' && !isAccepted) return undefined
   const { view, caller } = person
   const { sessionId } = session
   const { cursor } = readQuery(request, ['cursor'])
   const call = { ...callOf(person, request), params: { sessionId }, query: queryText({ cursor }) }
   const { data, nextCursor } = await operate('listCheckoutRefunds', call)
   const readsPayouts = caller.permissions.includes('payouts:read')
-  const { left, currency } = amountsOf(session)
+  const currency = readCurrency(session.currency)
   return {
-    ...{ left, currency },
-    parts: severalOf(session),
+    currency,
+    payments: paymentsOf(session).map(({ name, payer, left }) => ({ name, payer, left: amountText(left, currency) })),
     rows: data.map(({ refundId, amount, status, reason, errorKey, createdAt, currency: code, ...row }) => ({
       ...{ reference: row.reference, userReference: row.userReference, status, reason, errorKey, currency: code },
       amount: decimalText(amount),
+      isLate: row.latePaymentId !== undefined,
       createdAt: new Date(createdAt),
       payoutHref: readsPayouts ? `${view.root}payouts/${refundId}` : undefined,
     })),
@@ -230,13 +257,6 @@ export async function refundsOf(
       ? { idempotencyKey: typed?.idempotencyKey ?? newId(), values: typed?.values ?? {} }
       : undefined,
   }
-}
-
-/** The parts that can go back, if a refund has to name one. */
-function severalOf({ parts = [] }: Session) {
-  const credited = parts.filter(({ status }) => status === 'Credited')
-  if (credited.length < 2) return []
-  return credited.map(({ partId: id, amount, debtorName: payer = '' }) => ({ id, amount: decimalText(amount), payer }))
 }
 
 type Again = (typed: Typed) => Promise<PublicAnswer>
@@ -274,22 +294,24 @@ export async function checkRefund(
   const sessionId = idOf(request)
   const call = callOf(person, request)
   const session = await operate('getCheckoutSession', { ...call, params: { sessionId } })
-  const { leftMinor, currency } = amountsOf(session)
+  const currency = readCurrency(session.currency)
   const asked = minorOf(values['amount'], currency)
   if (asked === undefined) return refuse({ amount: amountWrong(view, values['amount'] ?? '') })
-  if (asked > leftMinor) return refuse({ amount: texts[view.language].refunds.refusal.refund_exceeds_payment })
-  const { creditorReference, reference } = session
-  const transaction = caller.permissions.includes('transactions:read')
-    ? await ifFound(operate('getTransaction', { ...call, params: { reference } }))
-    : undefined
+  const payment = paymentsOf(session).find(({ name }) => name === (values['payment'] ?? ''))
+  if (payment === undefined || asked > payment.left)
+    return refuse({ amount: texts[view.language].refunds.refusal.refund_exceeds_payment })
+  const { reference } = payment
+  const transaction =
+    reference !== undefined && caller.permissions.includes('transactions:read')
+      ? await ifFound(operate('getTransaction', { ...call, params: { reference } }))
+      : undefined
   const debtor = transaction?.debtorDetails
-  const part = severalOf(session).find(({ id }) => id === values['partId'])
-  const partPayer = part && { name: part.payer, account: '' }
+  const named = debtor && { name: debtor.accountHolderName ?? '', account: accountText(debtor) }
   const shown = {
-    ...{ sessionId, creditorReference, currency, idempotencyKey },
+    ...{ sessionId, creditorReference: session.creditorReference, currency, idempotencyKey },
     values: { ...values, amount: amountText(asked, currency) },
-    leftAfter: amountText(leftMinor - asked, currency),
-    payer: partPayer ?? (debtor && { name: debtor.accountHolderName ?? '', account: accountText(debtor) }),
+    leftAfter: amountText(payment.left - asked, currency),
+    payer: reference === undefined ? { name: payment.payer, account: '' } : named,
   }
   return page(request, 200, refundPreviewPage({ ...view, current: 'checkout' }, shown))
 }
@@ -308,12 +330,14 @@ export async function sendRefund(
   again: Again,
 ): Promise<PublicAnswer> {
   const { values, idempotencyKey } = typedOf(request)
-  const { amount: text = '', ...rest } = values
+  const { amount: text = '', payment = '', ...rest } = values
   const amount = readAmount(text)
   const refuse = (problems: Problems) => again({ problems, values, idempotencyKey })
   if (amount === undefined) return refuse({ amount: amountWrong(person.view, text) })
   const sessionId = idOf(request)
-  const body = { ...rest, amount: rawNumber(amount), idempotencyKey }
+  const [, kind, id] = /^(part|late)-(.*)$/.exec(payment) ?? []
+  const named = id === undefined ? {} : kind === 'part' ? { partId: id } : { latePaymentId: id }
+  const body = { ...rest, ...named, amount: rawNumber(amount), idempotencyKey }
   try {
     await operate('createCheckoutRefund', { ...callOf(person, request), params: { sessionId }, body })
   } catch (error) {

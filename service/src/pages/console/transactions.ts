@@ -1,9 +1,9 @@
 /** Transactions: the list, the page of one with its timeline and proof, and the request that created it. */
-import { type Decimal, decimalText, type ResponseOf } from '@partner-payments/wire'
+import { type Decimal, decimalText, type ResponseOf, nameCharsMax } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import type { Explained } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
-import { optionsOf } from '../kit/forms.ts'
+import { optionsOf, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type Listed, listPage, type Sum, sumsNote } from '../kit/lists.ts'
 import {
@@ -60,6 +60,7 @@ const moreFilters = [
   'amountMin',
   'amountMax',
   'account',
+  'payerName',
   'type',
   'rail',
   'customerId',
@@ -76,7 +77,7 @@ export type Sums = { readonly sums: readonly Sum[]; readonly capped: boolean }
 
 export const transactionFilters: readonly string[] = [...mainFilters, ...moreFilters]
 
-const reordering = ['amountMin', 'amountMax', 'updatedSince', 'referencePrefix']
+const reordering = ['amountMin', 'amountMax', 'updatedSince', 'referencePrefix', 'payerName']
 
 type Transactions = Listed<TransactionRow> & {
   /** Absent: the list has no filter, or one whose rows are not added up. */
@@ -134,6 +135,7 @@ function filtersOf({ t, language }: ConsoleView) {
     amountMin: { label: p.amountMin, help: p.amountFilterHelp },
     amountMax: { label: p.amountMax, help: p.amountFilterHelp },
     account: { label: p.otherAccount, help: p.otherAccountHelp, charsMax: 64 },
+    payerName: { label: p.payerName, help: p.payerNameHelp, charsMax: nameCharsMax },
     websiteReference: { label: p.websiteReference },
     customerId: { label: p.customerId },
     beneficiaryId: { label: p.payeeId },
@@ -407,8 +409,7 @@ export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
       return { ...found, nextCursor: found.data.length > 0 ? found.nextCursor : null }
     })
     const { values } = shown
-    const isSummed = Object.keys(values).length > 0 && !('updatedSince' in values) && data.length > 0
-    const sums = isSummed
+    const sums = isSummed(values, data)
       ? await operate('sumTransactions', { ...call, query: queryText(queryOf(view, timesOf(values))) })
       : undefined
     const rows = data.map((each) => ({
@@ -464,6 +465,10 @@ export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
     ),
   ]
 }
+
+/** A list without a filter, or in the order of changes, has no sums. */
+export const isSummed = (values: Values, data: readonly unknown[]): boolean =>
+  Object.keys(values).length > 0 && !('updatedSince' in values) && data.length > 0
 
 export const sumsOf = ({
   data,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../../kernel/api/index.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
-import { AssertionFailure, partnerKey } from '../../kernel/index.ts'
+import { AssertionFailure, newId, partnerKey } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import type { Customers } from './index.ts'
 
@@ -40,16 +40,16 @@ test('400 when a new customer has no field, or a bad one', async () => {
 test('customers are judged as a write would judge them, and none is written', async () => {
   const partnerId = await newPartner()
   const input = { kyc: { dateOfBirth: '1990-13-45', citizenshipCountryCode: 'XX' } }
-  const [good, bad, later, none] = await customers.assess([
+  const [good, bad, later, none] = await customers.assess(partnerId, [
     { input: { kyc } },
     { input },
-    { before: kyc, input: { kyc: { dateOfIncorporation: '2999-01-01' } } },
+    { before: { id: newId(), kyc }, input: { kyc: { dateOfIncorporation: '2999-01-01' } } },
     { input: {} },
   ])
   assert.deepEqual([good, none], [undefined, undefined])
   assert.ok(refused('validation_failed', '/kyc/dateOfBirth', '/kyc/citizenshipCountryCode')(bad))
   assert.ok(refused('validation_failed', '/kyc/dateOfIncorporation')(later))
-  assert.deepEqual(await customers.assess([]), [])
+  assert.deepEqual(await customers.assess(partnerId, []), [])
   assert.equal((await customers.list(partnerId, {})).data.length, 0)
 })
 
@@ -196,6 +196,18 @@ test('an identifier names one customer: another one with it is refused with the 
   }
   await assert.rejects(customers.create(partnerId, { partnerCustomerIdentifier: 'crm-1' }), exists)
   await assert.rejects(customers.update(partnerId, second.id, { partnerCustomerIdentifier: 'crm-1' }), exists)
+  const judged = await customers.assess(partnerId, [
+    { input: { partnerCustomerIdentifier: 'crm-1' } },
+    { before: second, input: { partnerCustomerIdentifier: 'crm-1' } },
+    { before: first, input: { partnerCustomerIdentifier: 'crm-1' } },
+    { before: second, input: { partnerCustomerIdentifier: 'crm-3' } },
+    { input: { partnerCustomerIdentifier: 'crm-3' } },
+  ])
+  assert.deepEqual(
+    judged.map((refusal) => refusal?.code),
+    ['customer_exists', 'customer_exists', undefined, undefined, 'customer_exists'],
+  )
+  assert.ok(exists(judged[0]))
   await customers.update(partnerId, first.id, { partnerCustomerIdentifier: 'crm-1', email: 'a@example.com' })
   await customers.create(other, { partnerCustomerIdentifier: 'crm-1' })
   // A free identifier can be used again, in another case of letters it is another one.

@@ -290,6 +290,17 @@ export function otherWithIdentifier(
     order by id limit 1`)
 }
 
+/** The customers with these identifiers, the oldest first. */
+export function customersWithIdentifiers(
+  tx: Tx,
+  partnerId: string,
+  identifiers: readonly string[],
+): Promise<readonly { readonly id: string; readonly partnerCustomerIdentifier: string }[]> {
+  return tx.rows(sql`/* customers.customersWithIdentifiers */
+    select id, partner_customer_identifier from customers.customers
+    where partner_id = ${partnerId} and partner_customer_identifier = any(${identifiers}::text[]) order by id`)
+}
+
 // The SQL of the history of customers. Rows are added only.
 
 export type ChangeKind = 'Created' | 'Updated'

@@ -42,14 +42,17 @@ export type Writes = {
    */
   readonly update: (partnerId: string, ref: string, input: CustomerUpdate, by?: Actor) => Promise<Customer>
   /**
-   * Judges the KYC as `create` and `update` would judge it now, and changes nothing. Returns for each the refusal (validation_failed,
-   * country_not_supported) or undefined. It does not look for customers with the same identifier.
+   * Judges KYC and identifiers as `create` and `update` would judge them now, one after the other, and changes nothing. Returns for each the
+   * refusal (validation_failed, country_not_supported, customer_exists) or undefined.
    */
-  readonly assess: (inputs: readonly Assessed[]) => Promise<readonly (Refusal | undefined)[]>
+  readonly assess: (partnerId: string, inputs: readonly Assessed[]) => Promise<readonly (Refusal | undefined)[]>
 }
 
-/** `before`: the KYC of a customer that exists. */
-type Assessed = { readonly before?: KycFields | undefined; readonly input: CustomerUpdate }
+/** `before`: a customer that exists. */
+type Assessed = {
+  readonly before?: { readonly id: string; readonly kyc: KycFields } | undefined
+  readonly input: CustomerUpdate
+}
 
 /** Records that are written with a customer in the same database transaction. */
 type Records = { readonly names: NameIndex; readonly history: History }
@@ -140,14 +143,23 @@ export function updateCustomer(
   }
 }
 
-export function assessCustomers({ db, clock, screening }: WritesDeps): Writes['assess'] {
-  return async (inputs) => {
+export function assessCustomers({ db, clock, screening, identifiers }: WritesDeps): Writes['assess'] {
+  return async (partnerId, inputs) => {
     const now = clock.now()
     const rules = await screening.countries.recent(db)
-    return inputs.map(({ before = {}, input: { kyc } }) => {
+    const given = inputs.flatMap(({ input }) => input.partnerCustomerIdentifier ?? [])
+    const known =
+      identifiers === 'shared' || given.length === 0 ? [] : await store.customersWithIdentifiers(db, partnerId, given)
+    const holders = new Map(known.toReversed().map((row) => [row.partnerCustomerIdentifier, row.id]))
+    return inputs.map(({ before, input: { kyc, partnerCustomerIdentifier: identifier } }) => {
+      const kycBefore = before?.kyc ?? {}
       try {
         refuseBadKyc(kyc, now)
-        refuseCountries(before, mergeKyc(before, kyc), rules)
+        refuseCountries(kycBefore, mergeKyc(kycBefore, kyc), rules)
+        if (typeof identifier !== 'string' || identifiers === 'shared') return undefined
+        const holder = holders.get(identifier)
+        if (holder !== undefined && holder !== before?.id) return identifierTaken(holder)
+        holders.set(identifier, before?.id ?? '')
         return undefined
       } catch (error) {
         if (error instanceof Refusal) return error
@@ -171,13 +183,12 @@ const createTakeIdentifier =
     if (identifier === null || use === 'shared') return
     await store.lockIdentifier(tx, partnerId, identifier)
     const other = await store.otherWithIdentifier(tx, partnerId, customerId, identifier)
-    if (other === undefined) return
-    const message = `is the identifier of the customer ${other.id}`
-    throw new Refusal(
-      'customer_exists',
-      `The customer ${other.id} has this identifier. Use it, or send another identifier.`,
-      {
-        errors: [{ pointer: '/partnerCustomerIdentifier', code: 'exists', message }],
-      },
-    )
+    if (other !== undefined) throw identifierTaken(other.id)
   }
+
+const identifierTaken = (id: string) =>
+  new Refusal('customer_exists', `The customer ${id} has this identifier. Use it, or send another identifier.`, {
+    errors: [
+      { pointer: '/partnerCustomerIdentifier', code: 'exists', message: `is the identifier of the customer ${id}` },
+    ],
+  })

@@ -1,6 +1,6 @@
 /** Operation id -> verb -> shape, for standing orders. */
 import { type ResponseOf, standingOrders as wire } from '@partner-payments/wire'
-import { type Handlers, pageOf, writerOf } from '../../kernel/api/index.ts'
+import { type Handlers, pageOf, writerOf, writeSums } from '../../kernel/api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import { timeText } from './schedule.ts'
@@ -19,6 +19,7 @@ export function standingOrdersRoutes(orders: StandingOrders, idempotency: Idempo
       return { body: withDates(order), created: `the standing order ${id}`, customerId }
     }),
     listStandingOrders: async ({ caller, query }) => pageOf(await orders.list(caller.partnerId, query), toWire),
+    sumStandingOrders: async ({ caller, query }) => ({ body: writeSums(await orders.sums(caller.partnerId, query)) }),
     getStandingOrder: async ({ caller, params }) => ({
       body: withDates(await orders.get(caller.partnerId, params.orderId)),
     }),

@@ -8,6 +8,9 @@ import {
   readAmount,
   readCurrency,
   Refusal,
+  type Sums,
+  sumRowsRead,
+  sumsOf,
 } from '../../kernel/api/index.ts'
 import { after, type Clock, type Log, minuteMs, newId, nilId, present, writeAmount } from '../../kernel/index.ts'
 import {
@@ -69,6 +72,8 @@ export type StandingOrders = {
   readonly get: (partnerId: string, id: string) => Promise<store.OrderRow>
   /** Newest first. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listStandingOrders'>) => Promise<Page<store.OrderRow>>
+  /** Sums over at most `sumRowsMax` orders. */
+  readonly sums: (partnerId: string, query: QueryOf<'sumStandingOrders'>) => Promise<Sums>
   /** Newest first. Refuses: not_found, validation_failed (cursor). */
   readonly executions: (
     partnerId: string,
@@ -124,6 +129,7 @@ export function createStandingOrders(deps: StandingOrdersDeps): StandingOrders {
       const request = cursors.read(list, query)
       return cursors.page(list, request, await store.listOrders(db, partnerId, query.status ?? null, request))
     },
+    sums: async (partnerId, { status }) => sumsOf(await store.sumOrders(db, partnerId, status ?? null, sumRowsRead)),
     executions: async (partnerId, id, query) => {
       await get(partnerId, id)
       const list = `standing-executions:${partnerId}:${id}`

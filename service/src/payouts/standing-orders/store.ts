@@ -1,6 +1,6 @@
 /** The SQL of standing orders and their executions. */
 import type { standingOrders } from '@partner-payments/wire'
-import type { PageRequest } from '../../kernel/api/index.ts'
+import type { CurrencySum, PageRequest } from '../../kernel/api/index.ts'
 import type { Currency } from '../../kernel/index.ts'
 import {
   columnOf,
@@ -123,16 +123,30 @@ export function lockOrdersOf(
     where partner_id = ${partnerId} and beneficiary_id = any(${beneficiaryIds}::uuid[]) order by id for update`)
 }
 
+const pageOf = (partnerId: string, status: OrderStatus | null, afterId: string | null, rowsMax: number): Sql => sql`
+    select ${columns} from payouts.standing_orders where partner_id = ${partnerId}
+      ${status === null ? noSql : sql`and status = ${status}`} ${afterId === null ? noSql : sql`and id < ${afterId}`}
+    order by id desc limit ${rowsMax}`
+
 export function listOrders(
   tx: Tx,
   partnerId: string,
   status: OrderStatus | null,
   { limit, afterId }: PageRequest,
 ): Promise<readonly OrderRow[]> {
-  return tx.rows<OrderRow>(sql`/* standing-orders.listOrders */
-    select ${columns} from payouts.standing_orders where partner_id = ${partnerId}
-      ${status === null ? noSql : sql`and status = ${status}`} ${afterId === null ? noSql : sql`and id < ${afterId}`}
-    order by id desc limit ${limit + 1}`)
+  return tx.rows<OrderRow>(sql`/* standing-orders.listOrders */ ${pageOf(partnerId, status, afterId, limit + 1)}`)
+}
+
+/** Sums over the first rows of the list, by its index. */
+export function sumOrders(
+  tx: Tx,
+  partnerId: string,
+  status: OrderStatus | null,
+  rowsMax: number,
+): Promise<readonly CurrencySum[]> {
+  return tx.rows<CurrencySum>(sql`/* standing-orders.sumOrders */
+    select currency, count(*) as count, sum(amount)::bigint as amount
+    from (${pageOf(partnerId, status, null, rowsMax)}) as counted group by currency order by currency`)
 }
 
 export function listExecutions(

@@ -271,6 +271,7 @@ export const bulkDe: Words<typeof bulkEn> = {
     accountChanged:
       'Das Konto eines Empfängers ändert sich nicht. Lassen Sie die Kennung leer, um einen neuen Empfänger anzulegen.',
     twice: 'Gleich wie Zeile {line}.',
+    identifierTaken: 'Ein anderer Kunde hat diese Kennung.',
     shown: 'Die ersten {shown} von {count} Zeilen.',
   },
 }

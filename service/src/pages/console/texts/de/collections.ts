@@ -35,6 +35,7 @@ export const collectionsDe: Words<typeof collectionsEn> = {
       received: 'Eingegangen',
       chooseBy: 'Wählen bis',
       waits: 'Über Geld entscheiden',
+      has: { true: 'Mit solchem Geld', false: 'Ohne' },
       reasons: {
         AfterEnd: 'Nach dem Ende',
         SecondPayment: 'Eine zweite Zahlung',

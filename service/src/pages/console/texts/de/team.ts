@@ -257,7 +257,7 @@ export const teamDe: Words<typeof teamEn> = {
     allOfAccount: 'Alle Transaktionen von und an {account}',
     nothing: 'Für „{text}“ wurde nichts gefunden.',
     nothingTyped: 'Geben Sie ein, was Sie suchen.',
-    what: 'Sie können nach einem Betrag suchen, wie 7500 oder 7.500,00 EUR; nach einer IBAN, für ihren Empfänger oder Kunden und alle Zahlungen von ihr und an sie; nach dem Anfang einer Referenz, Ihrer oder unserer; nach einer End-to-End-Id, einem Idempotenzschlüssel, der Nummer einer Bestellung, der Id einer Auszahlung, eines Empfängers, Kunden oder einer Anfrage; nach Name oder Kurzname eines Empfängers und nach Name, E-Mail oder Kennung eines Kunden.',
+    what: 'Sie können nach einem Betrag suchen, wie 7500 oder 7.500,00 EUR; nach einer IBAN, für ihren Empfänger oder Kunden und alle Zahlungen von ihr und an sie; nach dem Anfang einer Referenz, Ihrer oder unserer; nach einer End-to-End-Id, einem Idempotenzschlüssel, der Nummer einer Bestellung, der Id einer Auszahlung, eines Empfängers, Kunden oder einer Anfrage; nach dem Namen eines Zahlers, Name oder Kurzname eines Empfängers und nach Name, E-Mail oder Kennung eines Kunden.',
     kinds: {
       transaction: 'Transaktion',
       payout: 'Auszahlung',

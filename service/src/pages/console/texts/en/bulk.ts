@@ -246,6 +246,7 @@ export const bulkEn = {
     countryRefused: 'No customers of this country are accepted: {fields}.',
     accountChanged: 'The account of a payee cannot change. Leave the id empty to create a new payee.',
     twice: 'The same as line {line}.',
+    identifierTaken: 'Another customer has this identifier.',
     shown: 'The first {shown} of {count} rows.',
   },
 } as const

@@ -33,6 +33,7 @@ export const collectionsEn = {
       received: 'Arrived',
       chooseBy: 'Choose by',
       waits: 'Choose about money',
+      has: { true: 'With such money', false: 'Without' },
       reasons: {
         AfterEnd: 'After the end',
         SecondPayment: 'A second payment',
