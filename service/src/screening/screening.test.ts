@@ -6,6 +6,7 @@ import { Refusal } from '../kernel/api/index.ts'
 import { minuteMs, newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { addPartner } from '../../../test/support/composition.ts'
+import { findingOf } from '../../../test/support/screening/held.ts'
 import { until } from '../../../test/support/until.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 import { createScreener, type Hit, readSanctionsList, type SanctionsList, type Screener } from './index.ts'
@@ -55,8 +56,11 @@ const hitOf = async (subjectId: string): Promise<Hit> => {
   assert.ok(hit && others.length === 0, 'the subject has one open hit')
   return hit
 }
-const decide = ({ partnerId, id }: Hit, outcome: 'clear' | 'confirm', staff: string, note = 'Another date of birth.') =>
-  service.db.transaction((tx) => service.screening.decide(tx, { partnerId, id, outcome, staff, note }))
+const decide = (hit: Hit, outcome: 'clear' | 'confirm', staff: string, note = 'Another date of birth.') => {
+  const { partnerId, id } = hit
+  const deciding = { partnerId, id, outcome, disposition: findingOf(hit, outcome), staff, note }
+  return service.db.transaction((tx) => service.screening.decide(tx, deciding))
+}
 const refused =
   (detail: RegExp, code = 'validation_failed') =>
   (error: unknown) => {
@@ -208,7 +212,7 @@ test('from a score on two persons decide, and a decision is taken back by two', 
   await assert.rejects(decide(hit, 'confirm', 'A D A'), refused(/Ada proposed it: another person approves it/))
   assert.equal((await decide(hit, 'clear', 'Grace')).proposedBy, 'Grace')
   const decided = await decide(hit, 'clear', 'Ada')
-  assert.deepEqual([decided.status, decided.decidedBy, decided.proposal], ['cleared', 'Grace, approved by Ada', null])
+  assert.deepEqual([decided.status, decided.decidedBy, decided.approvedBy, decided.proposal], ['cleared', 'Grace', 'Ada', null])
   assert.equal((await decide(hit, 'confirm', 'Ada')).status, 'cleared')
   service.clock.advance(8 * 24 * 60 * minuteMs)
   assert.equal((await decide(hit, 'confirm', 'Grace')).status, 'cleared', 'the proposal has expired')

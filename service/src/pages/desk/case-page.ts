@@ -20,7 +20,7 @@ import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { noteField, optionField, valueName } from './forms.ts'
-import { awaitedBy, kindName, reportFacts, runbookOf } from './kinds.ts'
+import { actorText, awaitedBy, decidersOf, kindName, reportFacts, runbookOf } from './kinds.ts'
 import type { FormOption } from './request.ts'
 import { deskTexts } from './texts.ts'
 import { findButton, ownerParts, runbookLink } from './things.ts'
@@ -63,6 +63,9 @@ type Shown = {
     readonly actor: string
     readonly kind: string
     readonly note: string
+    /** Payouts that a refusal stopped, and those that were already sent. Null: it is no refusal. */
+    readonly stopped: number | null
+    readonly alreadySent: number | null
   }[]
   /** The actions that may end the case. */
   readonly actions: readonly CaseAction[]
@@ -268,9 +271,9 @@ function thingsOf(view: ConsoleView, { row, report, file, hits }: Shown): Parame
   ]
 }
 
-function endedPart(view: ConsoleView, { resolution, resolvedBy, disposition, note }: CaseRow): Html {
+function endedPart(view: ConsoleView, { resolution, resolvedBy, approvedBy, disposition, note }: CaseRow): Html {
   const { cases: c, resolutions } = deskTexts[view.language]
-  const said = { resolution: resolutions[resolution ?? 'gone'], name: resolvedBy ?? '' }
+  const said = { resolution: resolutions[resolution ?? 'gone'], name: decidersOf(view, resolvedBy, approvedBy) }
   const text =
     disposition === null
       ? fill(c.ended, said)
@@ -496,16 +499,18 @@ function relatedTable(view: ConsoleView, related: readonly Related[]): Html {
 }
 
 function historyTable(view: ConsoleView, decisions: Shown['decisions']): Html {
-  const { queue: d, steps } = deskTexts[view.language]
+  const { queue: d, steps, effects: e } = deskTexts[view.language]
   const words: Readonly<Record<string, string>> = steps
   return html`<h2>${d.history}</h2>
     ${table({
       caption: d.history,
       columns: [[d.when, 'head'], d.who, d.what, d.note],
-      rows: decisions.map(({ at, actor, kind, note }) => [
+      rows: decisions.map(({ at, actor, kind, note, stopped, alreadySent }) => [
         time(view, at),
-        freeText(actor),
-        words[kind] ?? kind,
+        freeText(actorText(view, actor)),
+        html`${words[kind] ?? kind}
+        ${stopped !== null && html`<span class="soft">${fill(e.stopped, { count: String(stopped) })}</span>`}
+        ${alreadySent !== null && alreadySent > 0 && html`<span class="soft">${fill(e.notReached, { left: String(alreadySent) })}</span>`}`,
         freeText(note),
       ]),
     })}`

@@ -73,7 +73,7 @@ function rowsOf(text: string) {
       source: 'un' as const,
       score: 97,
     },
-    ...{ status, openedAt: at, decidedAt: at, decidedBy: text, proposal: null },
+    ...{ status, openedAt: at, decidedAt: at, decidedBy: text, approvedBy: text, proposal: null },
   }))
   const alerts = ([null, 'noted'] as const).map((resolution) => ({
     ...{ partnerId: text, id: text, ruleId: text, ruleName: text, openedAt: at, resolution },
@@ -105,7 +105,10 @@ const numbersOf = (text: string): Numbers => ({
   ],
   lists: [{ month: '2026-11', name: text, decided: 3, falseHits: 2 }],
   rules: [{ month: '2026-11', id: text, name: text, decided: 0, falseHits: 0 }],
-  findings: [{ month: '2026-11', disposition: 'false_positive', count: 3 }],
+  findings: [
+    { month: '2026-11', kind: 'monitoring_alert', disposition: 'false_positive', count: 3 },
+    { month: '2026-11', kind: 'screening_hit', disposition: 'birth_differs', count: 2 },
+  ],
 })
 
 type Pages = readonly (readonly [string, string])[]

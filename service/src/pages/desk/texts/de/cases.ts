@@ -100,6 +100,7 @@ export const cases: Words<typeof en> = {
     refuse: 'Die Auszahlungen scheitern binnen einer halben Minute, und ihr Geld ist für den Partner wieder verfügbar.',
     refuseHeld:
       'Die Auszahlung scheitert, und ihr Geld ist für den Partner wieder verfügbar. Die Sperre des Namens bleibt.',
+    stopped: 'Gestoppte Auszahlungen: {count}.',
     notReached: 'Es erreicht {left} schon gesendete Auszahlungen nicht: Bitten Sie um dieses Geld mit einem Rückruf.',
   },
   resolutions: {
@@ -133,6 +134,12 @@ export const cases: Words<typeof en> = {
     given: 'Übergeben',
     handed_back: 'Zurückgegeben',
     remarked: 'Notiz',
+  },
+  actors: {
+    service: 'den Dienst',
+    partner: 'den Partner',
+    reconciliation: 'den Abgleich mit der Bank',
+    bank: 'Bank {connector}',
   },
   cases: {
     parties: 'Was bekannt ist',
@@ -218,6 +225,7 @@ export const cases: Words<typeof en> = {
     saidRejected: 'Der Vorschlag ist weg. Der Fall wartet auf einen anderen.',
     saidRecalled: 'Sie haben die Bank um das Geld der Erstattung gebeten. Die Antwort kann Tage dauern.',
     ended: '{resolution}, durch {name}.',
+    twoDeciders: '{name}, freigegeben von {second}',
     endedAs: '{resolution}, durch {name}: {disposition}.',
     raw: 'Meldung, wie sie kam',
     useIt: 'Damit zuordnen',

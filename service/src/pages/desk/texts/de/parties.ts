@@ -198,7 +198,7 @@ export const parties: Words<typeof en> = {
     rules: 'Fehlalarme, nach Regel',
     rulesText:
       'Ein Alarm ist falsch, wenn der Befund Fehlalarm oder Erklärung lautet; ohne Befund, wenn danach nichts abgelehnt wurde.',
-    findings: 'Befunde zu Alarmen',
+    findings: 'Befunde zu Alarmen und Treffern',
     finding: 'Befund',
     rulesNone: 'In diesen Monaten wurde kein Alarm entschieden.',
     share: 'Anteil',

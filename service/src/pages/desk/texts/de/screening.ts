@@ -69,6 +69,8 @@ export const screening: Words<typeof en> = {
     noteHelp: 'Was Sie verglichen haben, und warum. 1 bis 500 Zeichen.',
     noteWrong: 'Eine Begründung mit 1 bis 500 Zeichen ist nötig.',
     outcomeWrong: 'Wählen Sie ein Ergebnis.',
+    disposition: 'Befund',
+    dispositionWrong: 'Wählen Sie Ihren Befund. Er muss zum Ergebnis passen.',
     ended: 'Der Treffer ist beendet: Ein neuer Vergleich hat ihn ersetzt.',
     history: 'Entscheidungen',
     when: 'Wann',

@@ -96,6 +96,7 @@ export const cases = {
     releaseNone: 'No payout waits. What was found stays on record.',
     refuse: 'The payouts fail within half a minute, and their money is available to the partner again.',
     refuseHeld: 'The payout fails, and its money is available to the partner again. The block of the name stays.',
+    stopped: 'Payouts stopped: {count}.',
     notReached: 'It does not reach {left} payouts that were already sent: ask for that money by a recall.',
   },
   resolutions: {
@@ -129,6 +130,12 @@ export const cases = {
     given: 'Given',
     handed_back: 'Handed back',
     remarked: 'Note',
+  },
+  actors: {
+    service: 'the service',
+    partner: 'the partner',
+    reconciliation: 'the comparison with the bank',
+    bank: 'bank {connector}',
   },
   cases: {
     parties: 'What is known',
@@ -214,6 +221,7 @@ export const cases = {
     saidRejected: 'The proposal is gone. The case waits for another one.',
     saidRecalled: 'You asked the bank for the money of the refund. The answer can take days.',
     ended: '{resolution}, by {name}.',
+    twoDeciders: '{name}, approved by {second}',
     endedAs: '{resolution}, by {name}: {disposition}.',
     raw: 'Report as it was received',
     useIt: 'Match with it',

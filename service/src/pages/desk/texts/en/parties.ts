@@ -195,7 +195,7 @@ export const parties = {
     rules: 'False alerts, by rule',
     rulesText:
       'An alert is false if its finding is a false alert or an explanation; without a finding, if nothing was refused after it.',
-    findings: 'Findings about alerts',
+    findings: 'Findings about alerts and hits',
     finding: 'Finding',
     rulesNone: 'No alert was decided in these months.',
     share: 'Share',

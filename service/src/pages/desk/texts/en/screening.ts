@@ -64,6 +64,8 @@ export const screening = {
     noteHelp: 'What you compared, and why. 1 to 500 characters.',
     noteWrong: 'A note of 1 to 500 characters is required.',
     outcomeWrong: 'Choose an outcome.',
+    disposition: 'Finding',
+    dispositionWrong: 'Choose what you found. It has to fit the outcome.',
     ended: 'The hit has ended: a new comparison has replaced it.',
     history: 'Decisions',
     when: 'When',
