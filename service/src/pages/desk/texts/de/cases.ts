@@ -254,7 +254,6 @@ export const cases: Words<typeof en> = {
     change: 'Ändern',
     changeText:
       'Es gilt, sobald eine andere Person der Administration zugestimmt hat. Vorschläge einer Rolle, die nicht mehr entscheidet, sind neu zu machen.',
-    also: 'Rollen neben Administration',
     save: 'Änderung vorschlagen',
     waits:
       'Sie haben die Änderung vorgeschlagen. Eine andere Person der Administration muss zustimmen, bevor sie gilt.',

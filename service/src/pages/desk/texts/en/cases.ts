@@ -249,7 +249,6 @@ export const cases = {
     change: 'Change',
     changeText:
       'It holds once another admin has approved it. Proposals of a role that may no longer decide have to be made again.',
-    also: 'Roles besides admin',
     save: 'Propose the change',
     waits: 'You proposed the change. Another admin has to approve it before it holds.',
     done: 'The table has changed.',
