@@ -92,7 +92,7 @@ function foundOf(text: string): Found {
     payouts: [null, text].map((caseId) => ({ ...payout, caseId })),
     deposits: [null, text].map((customerId) => ({ ...payout, customerId })),
     cases: [{ ...owner, id: text, kind: 'bank_fee', openedAt: at }],
-    payees: [null, text].map((customerId) => ({ ...owner, id: text, customerId, createdAt: at })),
+    payees: [null, text].map((customerId) => ({ ...owner, id: text, customerId, createdAt: at, removedAt: customerId && at })),
     files: [null, text].map((messageId) => ({
       ...{ direction: 'received', id: text, connector: text, name: text, kind: text, messageId },
       ...{ state: 'Taken', problem: null, at },
@@ -106,7 +106,7 @@ function countryPages(view: ConsoleView, text: string, mayDecide: boolean): read
   const options = optionsOf('screening country set')
   const refusal = refusedForm('screening country set', text)
   return [
-    ...[undefined, mayDecide ? { ...refusal, field: 'side' } : refusal].map(
+    ...[undefined, mayDecide ? { ...refusal, field: 'for' } : refusal].map(
       (refused) =>
         [
           `countries ${refused === undefined ? '' : 'refused'}`,

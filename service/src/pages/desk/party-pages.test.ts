@@ -50,7 +50,7 @@ function rowsOf(text: string) {
   const payee = {
     ...{ id: text, customerId: text, alias: text, name: text, iban: text, domesticAccount: null, accountType: null },
     ...{ bic: text, walletAddress: null, vasp: text, country: text, address: null, currency: 'EUR' as const },
-    ...{ createdAt: at, unchangedSince: at, payeeCheck: null },
+    ...{ createdAt: at, updatedAt: at, unchangedSince: at, removedAt: null },
   }
   const transaction = {
     ...{ partnerId: text, id: text, reference: text, userReference: text, amount: 123_456_789n, currency: 'EUR' },
@@ -200,10 +200,10 @@ function payeePages(view: ConsoleView, text: string, isFull: boolean): Pages {
       }),
     ],
     [
-      'own payee',
+      'own payee, removed',
       payeePage(view, {
         ...shared,
-        payee: { ...payee, customerId: null },
+        payee: { ...payee, customerId: null, removedAt: at },
         customerName: undefined,
         check: undefined,
         coolingUntil: null,

@@ -139,6 +139,7 @@ export const parties: Words<typeof en> = {
     owner: 'Gehört zu',
     wallet: 'Wallet',
     vasp: 'Verwahrt die Wallet',
+    removed: 'Der Partner hat diesen Empfänger gelöscht. Neue Zahlungen an ihn werden abgelehnt. Gelöscht',
     nameCheck: 'Name und Konto',
     checkNone: 'Name und Konto wurden noch nicht verglichen.',
     checkedAt: 'Verglichen',

@@ -136,6 +136,7 @@ export const parties = {
     owner: 'Belongs to',
     wallet: 'Wallet',
     vasp: 'Keeps the wallet',
+    removed: 'The partner has removed this payee. New payments to it are refused. Removed',
     nameCheck: 'Name and account',
     checkNone: 'Name and account were not compared yet.',
     checkedAt: 'Compared',

@@ -39,6 +39,7 @@ export const queue = {
     customer: 'Customer ID',
     iban: 'IBAN',
     closed: 'closed',
+    removed: 'Removed',
   },
   queue: {
     desk: 'Operator’s desk',
