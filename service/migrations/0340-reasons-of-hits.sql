@@ -22,3 +22,13 @@ drop index screening.hits_decided;
 
 -- What a refusal reached: payouts that it stopped, and those that were already sent. Null: another step, or a version before wrote it into the note.
 alter table cases.decisions add column stopped integer, add column already_sent integer;
+
+-- How many facts of a type a partner had in a day, in UTC. After the first ones an entry counts them.
+create table inbox.counts (
+  partner_id uuid not null,
+  type text not null,
+  day date not null,
+  told integer not null check (told > 0),
+  primary key (partner_id, type, day)
+);
+select public.shard('inbox.counts');

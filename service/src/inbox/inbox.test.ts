@@ -7,11 +7,13 @@ import { addPartner, ip, pay, stepMsDefault, type TestPartner } from '../../../t
 import { useModules } from '../../../test/support/fixture.ts'
 import { createSessions } from '../../../test/support/checkout.ts'
 import { addMember, addStaff, queueMails, spread, useInboxMails } from '../../../test/support/inbox.ts'
+import { sampleList, screenAll } from '../../../test/support/screening/held.ts'
 import { processBankNotifications, sendDueRecalls, submitDuePayouts } from '../banks/settlement/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { dayMs, hourMs, newId, present } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
-import type { Reader } from './index.ts'
+import { createFactQueue, type Reader } from './index.ts'
+import type { FactType } from './kinds.ts'
 
 const service = await useModules()
 const { db, clock, inbox } = service
@@ -171,13 +173,15 @@ test('failed, returned and refused: each act makes its entry, and many make one 
     )
   await settle()
   await spread(service)
-  assert.equal((await titlesOf(operator)).filter((title) => title.endsWith('failed')).length, 30)
+  const titles = await titlesOf(operator)
+  assert.equal(titles.filter((title) => title === 'Payout of 1.00 EUR to Sandbox Beneficiary failed').length, 10)
+  assert.deepEqual([titles.length, titles[0]], [11, '20 more payouts failed'])
   await queueMails(service)
   await mails.sent()
   const [mail, ...others] = mails.mailsTo(operator)
   assert.equal(others.length, 0)
   assert.match(mail?.one('Subject') ?? '', /^Payout of 1\.00 EUR to Sandbox Beneficiary failed, and 29 more$/)
-  assert.ok(mail?.text.includes('There are 10 more.'))
+  assert.ok(mail?.text.includes('20 more payouts failed') && mail.text.includes('to=payouts\n'))
   const { payout } = await pay(service, partner, '10.00')
   await settle()
   await service.recalls.create(caller, payout.id, { reason: 'FRAD', text: 'It was forged.' })
@@ -296,8 +300,8 @@ test('staff are told of cases by kind, age, money and link, without names; the p
   await mails.sent()
   const [mail, ...others] = mails.mailsTo(finance)
   assert.deepEqual([others.length, mails.mailsTo(support).length], [0, 0])
-  assert.equal(mail?.one('Subject'), 'A case waits: unknown_payment')
-  for (const part of ['123.45 EUR', `/desk/cases/${partner.partnerId}/`, 'minutes ago'])
+  assert.equal(mail?.one('Subject'), 'A case waits: Payment that matches nothing')
+  for (const part of ['123.45 EUR', `/desk/open?to=cases%2F${partner.partnerId}%2F`, 'minutes ago'])
     assert.ok(mail?.text.includes(part), part)
   assert.ok(!/Heinrich|DE8937/.test(mail?.source ?? ''))
   const [row] = await db.rows<{ id: string }>(sql`select id from cases.cases where subject = ${subject}`)
@@ -435,4 +439,159 @@ test('refunds of sessions are told when they end, and a change of staff to the s
     [author, second].map((each) => mails.mailsTo(each).map((mail) => mail.one('Subject'))),
     [[], ['A change waits for a second person: limit set']],
   )
+})
+
+test('of one kind and day ten have an entry each, and one counts the others: by two workers, and for each partner', async () => {
+  const other = await service.anotherProcess()
+  const [partner, second] = [await addPartner(service), await addPartner(service)]
+  const reader = await addMember(service, partner.partnerId, 'Operator', 'Olga Operator')
+  const single = await addMember(service, second.partnerId, 'Operator', 'Oscar Single')
+  const queue = createFactQueue({ clock })
+  const append = (partnerId: string, count: number) =>
+    db.transaction(async (tx) => {
+      const said = { amount: '5.00', currency: 'EUR', reference: newId() }
+      const made = Array.from({ length: count }, () => ({ subject: newId(), facts: said }))
+      queue.append(
+        tx,
+        made.map((each) => ({ ...each, partnerId, type: 'deposit.reversed' as const })),
+      )
+      await tx.rows(sql`select 1 as sent`)
+    })
+  const titles = async (language: 'en' | 'de' = 'en') => (await titlesOf(reader, language)).slice(0, 12)
+  await append(second.partnerId, 3)
+  await append(partner.partnerId, 250)
+  await Promise.all([inbox.spreadStep(), other.inbox.spreadStep(), inbox.spreadStep(), other.inbox.spreadStep()])
+  await spread(service)
+  const counted = 'The bank took back 240 more payments that you had received'
+  assert.deepEqual([(await titles()).length, (await titles()).filter((title) => title === counted).length], [11, 1])
+  assert.ok((await titles('de')).includes('Die Bank hat 240 weitere Zahlungen zurückgeholt, die Sie erhalten hatten'))
+  assert.equal((await titlesOf(single)).length, 3, 'the days of partners are counted apart')
+  const [newest] = (await inbox.page(reader, 'en', { beforeId: null, rowsMax: 1 })).entries
+  await inbox.markAllRead(reader, newest?.id ?? '')
+  assert.equal(await inbox.unread(reader, 'en'), 0)
+  await append(partner.partnerId, 5)
+  await spread(service)
+  const [entry] = (await inbox.page(reader, 'en', { beforeId: null, rowsMax: 20 })).entries.filter(({ isRead }) => !isRead)
+  assert.equal(entry?.title, counted.replace('240', '245'))
+  assert.equal(entry?.isOver, false)
+  assert.equal(await inbox.open(reader, entry?.id ?? ''), 'transactions')
+  clock.advance(dayMs)
+  await append(partner.partnerId, 1)
+  await spread(service)
+  assert.equal((await titlesOf(reader))[0], 'The bank took back a payment of 5.00 EUR that you had received')
+  clock.advance(91 * dayMs)
+  while ((await inbox.retain()) > 0);
+  const left = await db.rows(sql`select day from inbox.counts where partner_id = ${partner.partnerId}`)
+  assert.deepEqual(left, [])
+})
+
+test('the others are counted for each person: who made them is not told', async () => {
+  const partner = await addRuled(service, { aboveAmount: 50_00n })
+  const { partnerId } = partner
+  const maker = await addMember(service, partnerId, 'Operator', 'Mary Maker')
+  const approver = await addMember(service, partnerId, 'Operator', 'Alan Approver')
+  const caller = { ...partner.caller, serviceAccountId: maker.personId, name: maker.fullName }
+  for (let made = 0; made < 13; made += 1) await pay(service, { ...partner, caller }, '70.00')
+  await spread(service)
+  assert.deepEqual([(await titlesOf(approver)).length, (await titlesOf(maker)).length], [11, 0])
+  assert.equal((await titlesOf(approver))[0], '3 more payouts waited for your approval')
+  await queueMails(service)
+  await mails.sent()
+  assert.match(mails.mailsTo(approver)[0]?.one('Subject') ?? '', /, and 12 more$/)
+})
+
+/** Facts as their writers make them, where no test above makes the act. */
+const told: readonly (readonly [type: FactType, facts: Readonly<Record<string, string | null>>, title: string])[] = [
+  ['deposit.reversed', { amount: '5.00', currency: 'EUR', reference: 'R1' }, 'The bank took back a payment of 5.00 EUR that you had received'],
+  ['endpoint.failing', { name: 'a.example', since: '2026-11-24T08:00:00.000Z', reason: 'HTTP 500' }, 'Webhooks to a.example fail'],
+  ['endpoint.disabled', { name: 'a.example', since: null, reason: 'HTTP 410' }, 'Webhooks to a.example were disabled'],
+  ['key.created', { name: 'Payroll', by: 'Ada' }, 'The service account Payroll was created'],
+  ['key.rotated', { name: 'Payroll', by: 'Ada' }, 'The service account Payroll got a new key'],
+  ['key.changed', { name: 'Payroll', by: 'Ada' }, 'The service account Payroll was changed'],
+  ['key.revoked', { name: 'Payroll', by: 'Ada' }, 'The service account Payroll was revoked'],
+  ['member.joined', { name: 'Grace', role: 'Operator', by: 'Ada' }, 'Grace joined the team as Operator'],
+  ['signOn.changed', {}, 'The single sign-on of the team was changed'],
+  ['rule.removed', { rule: 'coolingOff', currency: 'EUR' }, 'The operator removed a rule for payouts: waiting time of new payees EUR'],
+]
+
+test('each kind of fact becomes an entry and a part of a mail, with a link, in both languages', async () => {
+  const partner = await addPartner(service)
+  const { partnerId } = partner
+  // A Developer is told of keys and team by the inbox, an Operator of payments.
+  const readers = [
+    await addMember(service, partnerId, 'Developer', 'Dora Developer'),
+    await addMember(service, partnerId, 'Operator', 'Olga Operator'),
+    await addMember(service, partnerId, 'Admin', 'Ada Admin'),
+  ]
+  for (const reader of readers) {
+    const { kinds } = await inbox.choices(reader)
+    await choose(reader, Object.fromEntries(kinds.map(({ kind }) => [kind, 'now'])))
+  }
+  const queue = createFactQueue({ clock })
+  await db.transaction(async (tx) => {
+    queue.append(
+      tx,
+      told.map(([type, facts]) => ({ partnerId, type, subject: newId(), facts })),
+    )
+    await tx.rows(sql`select 1 as sent`)
+  })
+  await spread(service)
+  await queueMails(service)
+  await mails.sent()
+  const entries = await Promise.all(readers.map((reader) => titlesOf(reader)))
+  const german = await Promise.all(readers.map((reader) => titlesOf(reader, 'de')))
+  const texts = readers.map((reader) => mails.mailsTo(reader).map(({ text }) => text).join('\n'))
+  for (const [type, , title] of told) {
+    assert.ok(entries.some((titles) => titles.includes(title)), type)
+    assert.ok(texts.some((text) => text.includes(title)), `a mail tells of ${type}`)
+  }
+  for (const title of german.flat()) assert.doesNotMatch(title, /[{}–]|\b(?:the|was)\b/)
+  assert.ok(texts.every((text) => !/[{}]/.test(text)))
+})
+
+test('a recall that the bank refuses, and a refund that fails, are told', async () => {
+  const { open, settle: pays } = createSessions(() => service)
+  const { partner, session } = await open()
+  const { partnerId, caller } = partner
+  const operator = await addMember(service, partnerId, 'Operator', 'Olga Operator')
+  await service.checkout.simulate(partnerId, session.id, { step: 'credit', debtorName: 'Grace Hopper' }, ip)
+  await pays()
+  await service.checkout.refund(caller, session.id, { amount: rawNumber('5.00'), idempotencyKey: newId() }, ip)
+  const [refund] = await db.rows<{ id: string }>(sql`select id from payouts.payouts where partner_id = ${partnerId}`)
+  await service.payouts.cancel(partnerId, refund?.id ?? '')
+  await spread(service)
+  assert.match((await titlesOf(operator))[0] ?? '', /^Refund of 5\.00 EUR to .* was not paid$/)
+})
+
+test('staff are told of an alert, a hit and the proposal about it: by kind, and by a link to the thing', async () => {
+  const partner = await addPartner(service)
+  const { partnerId, customer } = partner
+  const lena = await addStaff(service, 'compliance', 'Lena First')
+  const rosa = await addStaff(service, 'compliance', 'Rosa Second')
+  await service.cases.open({
+    ...{ partnerId, kind: 'monitoring_alert', connector: 'monitoring', notificationId: newId(), subject: newId() },
+    ...{ report: {}, booked: null },
+  } as never)
+  await service.screening.lists.load(await sampleList(), 'Sam Staff')
+  await service.customers.update(partnerId, customer.id, { kyc: { fullName: 'Borislav Tremurov' } })
+  await screenAll(service)
+  await spread(service)
+  await queueMails(service)
+  await mails.sent()
+  const [hit] = (await service.screening.openHits(undefined, 10)).filter((each) => each.partnerId === partnerId)
+  const id = present(hit, 'the hit').id
+  const first = mails.mailsTo(rosa)[0]?.text ?? ''
+  for (const part of ['An alert waits', 'A hit waits', `to=hits%2F${partnerId}%2F${id}`]) assert.ok(first.includes(part), part)
+  assert.ok(!first.includes('Tremurov'))
+  await db.transaction((tx) =>
+    service.screening.decide(tx, {
+      ...{ partnerId, id, outcome: 'clear', disposition: 'birth_differs', note: 'Born in 1990.' },
+      ...{ staff: lena.fullName, staffId: lena.personId },
+    }),
+  )
+  await spread(service)
+  await queueMails(service)
+  await mails.sent()
+  assert.equal(mails.mailsTo(rosa)[1]?.one('Subject'), 'The decision of a hit waits for a second person')
+  assert.equal(mails.mailsTo(lena).length, 1, 'the proposer is not told')
 })

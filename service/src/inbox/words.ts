@@ -1,5 +1,5 @@
 /** The sentences of facts in each language, for mails and for the pages, which render them when a person reads them. */
-import type { FactType } from './kinds.ts'
+import { type FactType, type GatheredType, isGathered } from './kinds.ts'
 import type { Facts, Language } from './store.ts'
 
 type Money = { readonly amount: string; readonly currency: string }
@@ -16,6 +16,8 @@ export type Details = {
   readonly payouts?: number | undefined
   readonly reason?: string | undefined
   readonly name?: string | undefined
+  /** The kind of a case in words. */
+  readonly kind?: Readonly<Record<Language, string>> | undefined
   /** Persons who cannot act on it, such as its maker. */
   readonly notFor?: readonly string[] | undefined
   /** Names of such persons: a second account of one person has a similar name. */
@@ -101,8 +103,45 @@ const german: Titles = {
   'change.waits': 'Eine Änderung wartet auf eine zweite Person: {kind}',
 }
 
+type GatheredTitles = Readonly<Record<GatheredType, string>>
+
+const englishGathered: GatheredTitles = {
+  'payout.waits': '{more} more payouts waited for your approval',
+  'payout.lapses': '{more} more payouts were about to be cancelled without an approval',
+  'payout.lapsed': '{more} more payouts were cancelled: they were not approved in time',
+  'payout.failed': '{more} more payouts failed',
+  'payout.returned': '{more} more payouts came back',
+  'deposit.reversed': 'The bank took back {more} more payments that you had received',
+  'refund.completed': '{more} more refunds were paid',
+  'refund.failed': '{more} more refunds were not paid',
+  'recall.accepted': '{more} more recalls: the money comes back',
+  'recall.refused': '{more} more recalls: refused',
+  'recall.expired': '{more} more recalls: no answer in time',
+  'case.opened': '{more} more cases were opened',
+  'alert.opened': '{more} more alerts were opened',
+  'hit.opened': '{more} more hits were opened',
+}
+
+const germanGathered: GatheredTitles = {
+  'payout.waits': '{more} weitere Auszahlungen warteten auf Ihre Freigabe',
+  'payout.lapses': '{more} weitere Auszahlungen standen ohne Freigabe vor der Stornierung',
+  'payout.lapsed': '{more} weitere Auszahlungen wurden storniert: Sie wurden nicht rechtzeitig freigegeben',
+  'payout.failed': '{more} weitere Auszahlungen sind fehlgeschlagen',
+  'payout.returned': '{more} weitere Auszahlungen kamen zurück',
+  'deposit.reversed': 'Die Bank hat {more} weitere Zahlungen zurückgeholt, die Sie erhalten hatten',
+  'refund.completed': '{more} weitere Erstattungen wurden bezahlt',
+  'refund.failed': '{more} weitere Erstattungen wurden nicht bezahlt',
+  'recall.accepted': '{more} weitere Rückrufe: Das Geld kommt zurück',
+  'recall.refused': '{more} weitere Rückrufe: abgelehnt',
+  'recall.expired': '{more} weitere Rückrufe: keine Antwort in der Frist',
+  'case.opened': '{more} weitere Fälle wurden eröffnet',
+  'alert.opened': '{more} weitere Warnungen wurden eröffnet',
+  'hit.opened': '{more} weitere Treffer wurden eröffnet',
+}
+
 type Words = {
   readonly titles: Titles
+  readonly gathered: GatheredTitles
   readonly unknown: string
   readonly reference: string
   readonly askedBy: string
@@ -119,6 +158,7 @@ type Words = {
 const words: Readonly<Record<Language, Words>> = {
   en: {
     titles: english,
+    gathered: englishGathered,
     unknown: '–',
     reference: 'Reference',
     askedBy: 'Asked for by',
@@ -133,6 +173,7 @@ const words: Readonly<Record<Language, Words>> = {
   },
   de: {
     titles: german,
+    gathered: germanGathered,
     unknown: '–',
     reference: 'Verwendungszweck',
     askedBy: 'Beantragt von',
@@ -182,13 +223,15 @@ export function worded(
     role: facts['role'],
     rule:
       rule === null || rule === undefined ? undefined : [w.rules[rule], facts['currency']].filter(Boolean).join(' '),
-    kind: facts['kind'],
+    kind: details?.kind?.[language] ?? facts['kind'],
+    more: facts['more'] === undefined ? undefined : Number(facts['more']).toLocaleString(language),
   }
-  const title = w.titles[type].replaceAll(/\{(\w+)\}/g, (_all, key: string) => values[key] ?? w.unknown)
+  const sentence = isGathered(type) && 'more' in facts ? w.gathered[type] : w.titles[type]
+  const title = sentence.replaceAll(/\{(\w+)\}/g, (_all, key: string) => values[key] ?? w.unknown)
   const { since = null, by } = facts
   const until = type === 'key.expires' ? w.expiresAt : isLapse(type) ? w.lapsesAt : w.until
   const lines: (readonly [string, string | Date | null | undefined])[] = [
-    [w.amount, w.titles[type].includes('{amount}') ? undefined : values['amount']],
+    [w.amount, sentence.includes('{amount}') ? undefined : values['amount']],
     [w.reference, details?.reference],
     [w.askedBy, details?.askedBy],
     [until, details?.until],

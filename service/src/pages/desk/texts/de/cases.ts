@@ -1,34 +1,11 @@
 import type { Words } from '../../../kit/texts/en.ts'
+import { caseKindNames } from '../../../../cases/index.ts'
+
 import type { cases as en } from '../en/cases.ts'
 
 export const cases: Words<typeof en> = {
   kindNames: {
-    unknown_payment: 'Zahlung, die zu nichts passt',
-    contradiction: 'Meldung, die einer Zahlung widerspricht',
-    amount_differs: 'Abweichender Betrag',
-    credit_reversed: 'Von der Bank zurückgenommene Gutschrift',
-    bank_fee: 'Gebühr einer Bank',
-    doubled: 'Doppelt gebuchte Auszahlung',
-    unknown_debit: 'Belastung, die zu nichts passt',
-    file_unreadable: 'Bankdatei, die nicht lesbar ist',
-    file_refused: 'Datei, die die Bank abgelehnt hat',
-    message_differs: 'Bankdatei mit bekannter Nachricht und anderem Inhalt',
-    statement_gap: 'Lücke zwischen Kontoauszügen',
-    statement_overlap: 'Kontoauszüge, die sich überschneiden',
-    sum_differs: 'Kontoauszug mit falschen Summen',
-    payment_missing: 'Zahlung ohne Meldung der Bank',
-    foreign_currency: 'Buchung in anderer Währung',
-    entry_unclear: 'Unklare Buchung oder Antwort einer Bank',
-    announced_missing: 'Angekündigte Buchung, die auf keinem Auszug steht',
-    payee_mismatch: 'Abweichender Name des Empfängers',
-    recall_letter: 'Rückruf, der einen Brief braucht',
-    unexplained: 'Ungeklärte Differenz bei einer Bank',
-    sanctions_hold: 'Zahlung, von einem gelisteten Namen gehalten',
-    account_blocked: 'Zahlung für ein gesperrtes Konto',
-    customer_not_verified: 'Zahlung für einen nicht geprüften Kunden',
-    safeguarding: 'Tag der Kundengeldsicherung, der nicht aufgeht',
-    monitoring_alert: 'Alarm einer Regel',
-    payer_data_missing: 'Zahlung ohne Daten des Zahlers',
+    ...caseKindNames.de,
     screening_hit: 'Treffer der Prüfung',
   },
   kindTexts: {

@@ -1,32 +1,9 @@
 /** English texts of the desk: each kind of case in words, what each decision does, and who decides. `{name}` is replaced. */
+import { caseKindNames } from '../../../../cases/index.ts'
+
 export const cases = {
   kindNames: {
-    unknown_payment: 'Payment that matches nothing',
-    contradiction: 'Report that contradicts a payment',
-    amount_differs: 'Amount that differs',
-    credit_reversed: 'Credit that the bank took back',
-    bank_fee: 'Charge of a bank',
-    doubled: 'Payout booked twice',
-    unknown_debit: 'Debit that matches nothing',
-    file_unreadable: 'Bank file that cannot be read',
-    file_refused: 'File that the bank refused',
-    message_differs: 'Bank file with a known message and other content',
-    statement_gap: 'Gap between statements',
-    statement_overlap: 'Statements that overlap',
-    sum_differs: 'Statement whose sums are wrong',
-    payment_missing: 'Payment without a word of the bank',
-    foreign_currency: 'Entry in another currency',
-    entry_unclear: 'Unclear entry or answer of a bank',
-    announced_missing: 'Announced entry that no statement has',
-    payee_mismatch: 'Payee name that differs',
-    recall_letter: 'Recall that needs a letter',
-    unexplained: 'Unexplained difference at a bank',
-    sanctions_hold: 'Payment held by a listed name',
-    account_blocked: 'Payment for a blocked account',
-    customer_not_verified: 'Payment for a customer who is not verified',
-    safeguarding: 'Day of safeguarding that does not balance',
-    monitoring_alert: 'Alert of monitoring',
-    payer_data_missing: 'Payment without data of its payer',
+    ...caseKindNames.en,
     screening_hit: 'Screening hit',
   },
   kindTexts: {
