@@ -20,7 +20,7 @@ import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { noteField, optionField, valueName } from './forms.ts'
-import { actorText, awaitedBy, decidersOf, kindName, reportFacts, runbookOf } from './kinds.ts'
+import { actorText, awaitedBy, decidersOf, kindName, noteText, reportFacts, runbookOf } from './kinds.ts'
 import type { FormOption } from './request.ts'
 import { deskTexts } from './texts.ts'
 import { findButton, ownerParts, runbookLink } from './things.ts'
@@ -278,7 +278,7 @@ function endedPart(view: ConsoleView, { resolution, resolvedBy, approvedBy, disp
     disposition === null
       ? fill(c.ended, said)
       : fill(c.endedAs, { ...said, disposition: valueName(view, 'disposition', disposition) })
-  return html`${message('neutral', text)} ${note !== null && note !== '' && html`<blockquote>${note}</blockquote>`}`
+  return html`${message('neutral', text)} ${note !== null && note !== '' && html`<blockquote>${noteText(view, note)}</blockquote>`}`
 }
 
 /** The proposal that waits, with its approval; or the choice of what to do, and then the form of that. */
@@ -511,7 +511,7 @@ function historyTable(view: ConsoleView, decisions: Shown['decisions']): Html {
         html`${words[kind] ?? kind}
         ${stopped !== null && html`<span class="soft">${fill(e.stopped, { count: String(stopped) })}</span>`}
         ${alreadySent !== null && alreadySent > 0 && html`<span class="soft">${fill(e.notReached, { left: String(alreadySent) })}</span>`}`,
-        freeText(note),
+        freeText(noteText(view, note)),
       ]),
     })}`
 }

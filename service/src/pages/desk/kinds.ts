@@ -78,6 +78,14 @@ export function actorText({ language }: ConsoleView, actor: string): string {
   return connector === undefined ? (names[actor] ?? actor) : fill(deskTexts[language].actors.bank, { connector })
 }
 
+/** A note: that of a person as it was written, one of the service in the language of the reader. */
+export function noteText({ language }: ConsoleView, note: string): string {
+  const written: Readonly<Record<string, string>> = deskTexts.en.serviceNotes
+  const words: Readonly<Record<string, string>> = deskTexts[language].serviceNotes
+  const known = Object.keys(written).find((name) => written[name] === note)
+  return (known && words[known]) ?? note
+}
+
 /** Who decided. `second`: null if one person decided alone. */
 export const decidersOf = (view: ConsoleView, first: string | null, second: string | null): string => {
   const name = actorText(view, first ?? '')

@@ -108,6 +108,20 @@ export const cases = {
     handed_back: 'Handed back',
     remarked: 'Note',
   },
+  /** Notes of the service, by which the same text in another language is found. */
+  serviceNotes: {
+    expired: 'No second person decided on the proposal in time.',
+    returnBooked: 'The bank has booked the return.',
+    returnNotCarriedOut: 'The bank did not carry out the return.',
+    reversed: 'The bank has reversed the payment.',
+    cleared: 'The names were cleared: the deposit is credited.',
+    payerMissing: 'Data of the payer are missing: the rule of the operator sends the money back.',
+    agrees: 'The difference is gone: bank and ledger agree.',
+    joined: 'The statements of the account join.',
+    corrected: 'The bank has corrected the statement, and each of its entries is stored once.',
+    listed: 'A later statement has the entry.',
+    outcomeReported: 'The bank has reported the outcome of the payment.',
+  },
   actors: {
     service: 'the service',
     partner: 'the partner',
