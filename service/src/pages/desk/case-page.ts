@@ -14,6 +14,7 @@ import {
   strip,
   table,
   time,
+  payoutBadge,
 } from '../kit/parts.ts'
 import { hiddenField, postButton } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
@@ -438,12 +439,13 @@ function candidateTable(view: ConsoleView, row: CaseRow, candidates: readonly Sh
         [c.match, 'actions'],
       ],
       rows: candidates.map((each) => [
-        html`${each.kind} ${each.status !== '' && badge('neutral', each.status)}`,
+        html`${valueName(view, 'candidate', each.kind)}
+        ${each.status !== '' && (each.kind === 'payout' ? payoutBadge(view, each.status) : badge('neutral', each.status))}`,
         each.kind === 'payout'
           ? html`<a href="${view.root}payouts/${each.partnerId}/${each.id}">${each.id}</a>`
           : identifier(view, each.id, d.candidate),
         String(each.score),
-        each.agreed.join(', '),
+        each.agreed.map((what) => valueName(view, 'agreed', what)).join(', '),
         each.money ?? '–',
         each.on === null ? '–' : time(view, each.on),
         identifier(view, each.partnerId, d.partner),
@@ -475,7 +477,7 @@ function refundTable(
       columns: [[d.refund, 'head'], d.status, [d.money, 'number'], ''],
       rows: refunds.map(({ payoutId, status, money: amount, isPaid }) => [
         html`<a href="${view.root}payouts/${partnerId}/${payoutId}">${payoutId}</a>`,
-        badge('neutral', status),
+        payoutBadge(view, status),
         amount,
         isPaid && recall !== undefined ? postButton(recall, d.recallRefund, { hidden: { payout: payoutId } }) : '',
       ]),

@@ -198,7 +198,7 @@ function comparedParts(view: ConsoleView, { compared, partnerId }: Pick<Shown, '
       caption: d.compared,
       columns: [[d.name, 'head'], d.listedName, d.how, [d.likeness, 'number'], [d.weight, 'number']],
       rows: words.map(({ word, listed, how, kind, likeness, weight }) => [
-        ...[word ?? '–', listed ?? '–', kind === undefined ? how : `${how}: ${kind}`],
+        ...[word ?? '–', listed ?? '–', howText(view, how, kind)],
         // A title, a place or a number beside a name weighs nothing.
         ...[String(likeness), kind === undefined || kind === 'name' ? String(weight) : '–'],
       ]),
@@ -235,6 +235,12 @@ function comparedParts(view: ConsoleView, { compared, partnerId }: Pick<Shown, '
             ]),
           })
     }`
+}
+
+/** How two words agree. `kind`: what the word is, if it is no part of a name. */
+const howText = (view: ConsoleView, how: string, kind: string | undefined): string => {
+  const said = valueName(view, 'how', how)
+  return kind === undefined ? said : `${said}: ${valueName(view, 'word', kind)}`
 }
 
 const stepText = (view: ConsoleView, kind: 'proposed' | 'decided', outcome: Outcome): string => {
