@@ -23,12 +23,12 @@ drop index screening.hits_decided;
 -- What a refusal reached: payouts that it stopped, and those that were already sent. Null: another step, or a version before wrote it into the note.
 alter table cases.decisions add column stopped integer, add column already_sent integer;
 
--- How many facts of a type a partner had in a day, in UTC. After the first ones an entry counts them.
+-- How many facts of a type a partner had in an hour. After the first ones an entry counts them.
 create table inbox.counts (
   partner_id uuid not null,
   type text not null,
-  day date not null,
+  hour timestamptz not null, -- its beginning.
   told integer not null check (told > 0),
-  primary key (partner_id, type, day)
+  primary key (partner_id, type, hour)
 );
 select public.shard('inbox.counts');

@@ -175,13 +175,13 @@ test('failed, returned and refused: each act makes its entry, and many make one 
   await spread(service)
   const titles = await titlesOf(operator)
   assert.equal(titles.filter((title) => title === 'Payout of 1.00 EUR to Sandbox Beneficiary failed').length, 10)
-  assert.deepEqual([titles.length, titles[0]], [11, '20 more payouts failed'])
+  assert.deepEqual([titles.length, titles[0]], [11, 'More payouts that failed: 20'])
   await queueMails(service)
   await mails.sent()
   const [mail, ...others] = mails.mailsTo(operator)
   assert.equal(others.length, 0)
   assert.match(mail?.one('Subject') ?? '', /^Payout of 1\.00 EUR to Sandbox Beneficiary failed, and 29 more$/)
-  assert.ok(mail?.text.includes('20 more payouts failed') && mail.text.includes('to=payouts\n'))
+  assert.ok(mail?.text.includes('More payouts that failed: 20') && mail.text.includes('to=payouts\n'))
   const { payout } = await pay(service, partner, '10.00')
   await settle()
   await service.recalls.create(caller, payout.id, { reason: 'FRAD', text: 'It was forged.' })
@@ -441,7 +441,7 @@ test('refunds of sessions are told when they end, and a change of staff to the s
   )
 })
 
-test('of one kind and day ten have an entry each, and one counts the others: by two workers, and for each partner', async () => {
+test('of one kind and hour ten have an entry each, and one counts the others: by two workers, and for each partner', async () => {
   const other = await service.anotherProcess()
   const [partner, second] = [await addPartner(service), await addPartner(service)]
   const reader = await addMember(service, partner.partnerId, 'Operator', 'Olga Operator')
@@ -462,10 +462,10 @@ test('of one kind and day ten have an entry each, and one counts the others: by 
   await append(partner.partnerId, 250)
   await Promise.all([inbox.spreadStep(), other.inbox.spreadStep(), inbox.spreadStep(), other.inbox.spreadStep()])
   await spread(service)
-  const counted = 'The bank took back 240 more payments that you had received'
+  const counted = 'More payments that the bank took back: 240'
   assert.deepEqual([(await titles()).length, (await titles()).filter((title) => title === counted).length], [11, 1])
-  assert.ok((await titles('de')).includes('Die Bank hat 240 weitere Zahlungen zurückgeholt, die Sie erhalten hatten'))
-  assert.equal((await titlesOf(single)).length, 3, 'the days of partners are counted apart')
+  assert.ok((await titles('de')).includes('Weitere Zahlungen, die die Bank zurückgeholt hat: 240'))
+  assert.equal((await titlesOf(single)).length, 3, 'partners are counted apart')
   const [newest] = (await inbox.page(reader, 'en', { beforeId: null, rowsMax: 1 })).entries
   await inbox.markAllRead(reader, newest?.id ?? '')
   assert.equal(await inbox.unread(reader, 'en'), 0)
@@ -475,13 +475,13 @@ test('of one kind and day ten have an entry each, and one counts the others: by 
   assert.equal(entry?.title, counted.replace('240', '245'))
   assert.equal(entry?.isOver, false)
   assert.equal(await inbox.open(reader, entry?.id ?? ''), 'transactions')
-  clock.advance(dayMs)
+  clock.advance(hourMs)
   await append(partner.partnerId, 1)
   await spread(service)
   assert.equal((await titlesOf(reader))[0], 'The bank took back a payment of 5.00 EUR that you had received')
   clock.advance(91 * dayMs)
   while ((await inbox.retain()) > 0);
-  const left = await db.rows(sql`select day from inbox.counts where partner_id = ${partner.partnerId}`)
+  const left = await db.rows(sql`select hour from inbox.counts where partner_id = ${partner.partnerId}`)
   assert.deepEqual(left, [])
 })
 
@@ -494,7 +494,7 @@ test('the others are counted for each person: who made them is not told', async 
   for (let made = 0; made < 13; made += 1) await pay(service, { ...partner, caller }, '70.00')
   await spread(service)
   assert.deepEqual([(await titlesOf(approver)).length, (await titlesOf(maker)).length], [11, 0])
-  assert.equal((await titlesOf(approver))[0], '3 more payouts waited for your approval')
+  assert.equal((await titlesOf(approver))[0], 'More payouts that waited for your approval: 3')
   await queueMails(service)
   await mails.sent()
   assert.match(mails.mailsTo(approver)[0]?.one('Subject') ?? '', /, and 12 more$/)

@@ -21,7 +21,7 @@ type Definition = {
   readonly waits?: true
   /** Path of the page below the root of the console. */
   readonly path: (subject: string, facts: Facts) => string
-  /** Path of the list. With it, facts of a day after the first ones are one entry that counts them. */
+  /** Path of the list. With it, facts of an hour after the first ones are one entry that counts them. */
   readonly list?: string
 }
 
@@ -107,7 +107,7 @@ export type FactType = TeamType | StaffType
 
 const definitions: Readonly<Record<FactType, Pick<Definition, 'list' | 'waits'>>> = { ...teamTypes, ...staffTypes }
 type Listed<Types> = { [T in keyof Types]: Types[T] extends { readonly list: string } ? T : never }[keyof Types]
-/** Types of which there may be thousands in a day. */
+/** Types of which there may be thousands in an hour. */
 export type GatheredType = Listed<typeof teamTypes> | Listed<typeof staffTypes>
 export const isGathered = (type: FactType): type is GatheredType => definitions[type].list !== undefined
 

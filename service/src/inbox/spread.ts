@@ -29,7 +29,7 @@ export type InboxDeps = {
 
 const partnersPerStepMax = 20
 const factsPerStepMax = 100
-/** Facts of a type that have an entry each in a day. A bank that refuses a file of 10,000 payouts makes as many. */
+/** Facts of a type that have an entry each in an hour. A bank that refuses a file of 10,000 payouts makes as many. */
 const singleMax = 10
 const hourDefault = 8
 const zoneDefault = 'UTC'
@@ -82,15 +82,16 @@ async function spread(deps: InboxDeps, tx: Tx, partnerId: string): Promise<numbe
   return rows.length
 }
 
-const dayOf = ({ clock }: Pick<InboxDeps, 'clock'>): string => clock.now().toISOString().slice(0, 10)
+const hourOf = ({ clock }: Pick<InboxDeps, 'clock'>): Date =>
+  new Date(Math.floor(clock.now().getTime() / hourMs) * hourMs)
 
-/** Marks those that come after the first ones of their type and day. Types in one order: concurrent workers lock their counts alike. */
+/** Marks those that come after the first ones of their type and hour. Types in one order: concurrent workers lock their counts alike. */
 async function gathered(deps: InboxDeps, tx: Tx, partnerId: string, told: readonly Told[]): Promise<readonly Told[]> {
   const counted = new Set<Told>()
   const groups = Map.groupBy(told, ({ fact }) => fact.type)
   for (const type of [...groups.keys()].filter(isGathered).toSorted()) {
     const group = groups.get(type) ?? []
-    const before = await store.countFacts(tx, { partnerId, type, day: dayOf(deps) }, group.length)
+    const before = await store.countFacts(tx, { partnerId, type, hour: hourOf(deps) }, group.length)
     for (const each of group.slice(Math.max(0, singleMax - before))) counted.add(each)
   }
   return told.map((each) => (counted.has(each) ? { ...each, isCounted: true } : each))
@@ -171,7 +172,7 @@ const countsOf = (deps: InboxDeps, told: readonly Told[]): readonly Told['fact']
     if (last === undefined) return []
     const { partnerId = null } = last.fact.facts
     const facts = { more: String(group.length), ...(partnerId !== null && { partnerId }) }
-    return [{ ...last.fact, subject: 'more', occasion: `more ${dayOf(deps)} ${partnerId ?? ''}`.trim(), facts }]
+    return [{ ...last.fact, subject: 'more', occasion: `more ${hourOf(deps).toISOString()} ${partnerId ?? ''}`.trim(), facts }]
   })
 
 export const newReader = (partnerId: string, personId: string, now: Date): store.ReaderRow => ({

@@ -106,21 +106,21 @@ export async function insertEntries(tx: Tx, rows: readonly StoredEntry[]): Promi
     on conflict (partner_id, person_id, type, occasion) do nothing`)
 }
 
-/** Counts facts of a type of one day, in UTC. Returns how many there were before, and waits for a concurrent transaction that counts them. */
+/** Counts facts of a type of one hour. Returns how many there were before, and waits for a concurrent transaction that counts them. */
 export async function countFacts(
   tx: Tx,
-  { partnerId, type, day }: Readonly<Record<'partnerId' | 'type' | 'day', string>>,
+  { partnerId, type, hour }: { readonly partnerId: string; readonly type: string; readonly hour: Date },
   count: number,
 ): Promise<number> {
   const row = await tx.row<{ readonly told: number }>(sql`/* inbox.countFacts */
-    insert into inbox.counts (partner_id, type, day, told) values (${partnerId}, ${type}, ${day}, ${count})
-    on conflict (partner_id, type, day) do update set told = counts.told + excluded.told returning told`)
+    insert into inbox.counts (partner_id, type, hour, told) values (${partnerId}, ${type}, ${hour}, ${count})
+    on conflict (partner_id, type, hour) do update set told = counts.told + excluded.told returning told`)
   return (row?.told ?? count) - count
 }
 
 export async function deleteOldCounts(tx: Tx, partnerId: string, before: Date): Promise<void> {
   await tx.run(sql`/* inbox.deleteOldCounts */
-    delete from inbox.counts where partner_id = ${partnerId} and day < ${before.toISOString().slice(0, 10)}`)
+    delete from inbox.counts where partner_id = ${partnerId} and hour < ${before}`)
 }
 
 /** Adds entries that count facts, or adds to the count of those that the persons have: unread again, and mailed again. */

@@ -58,7 +58,8 @@ export function optionField(view: ConsoleView, command: string, option: FormOpti
   if (isList && options !== undefined) {
     const chosen = value.split(',')
     const shown = kind === 'permissions' ? options.filter(([each]) => each === 'all') : options
-    return html`${boxes({ ...{ id: kind === 'permissions' ? `${id}-all` : id, name, legend: label, chosen, error, options: shown } })}
+    const own = kind === 'permissions' ? `${id}-all` : id
+    return html`${boxes({ id: own, name, legend: label, chosen, error, options: shown })}
     ${kind === 'permissions' && permissionFields(view, { held: permissions, chosen, error })}`
   }
   if (options !== undefined)
