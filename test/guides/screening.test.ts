@@ -64,7 +64,10 @@ test(title, { skip: skipBash }, async () => {
     assert.match(out, /"source": ?"pep:invented"/)
     assert.match(out, /"country": ?"MM",\s*"side": ?"payouts",\s*"action": ?"review"/)
     assert.match(out, /tremurof ~ tremurov: transliterated/)
-    assert.match(out, /"status": ?"cleared"[^]*"decidedBy": ?"Sam Staff",\s*"approvedBy": ?"Ada Other",\s*"disposition": ?"birth_differs"/)
+    assert.match(
+      out,
+      /"status": ?"cleared"[^]*"decidedBy": ?"Sam Staff",\s*"approvedBy": ?"Ada Other",\s*"disposition": ?"birth_differs"/,
+    )
   }
 })
 

@@ -173,7 +173,14 @@ async function decide({ partner: { partnerId, customer } }: Subject, outcome: 'c
   for (const hit of await service.screening.openHits(undefined, 10_000))
     for (const staff of hit.subjectId === customer.id ? ['Sam Staff', 'Kim Staff'] : []) {
       const disposition = findingOf(hit, outcome)
-      const deciding = { partnerId, id: hit.id, outcome, disposition, staff, note: 'Compared with the passport.' } as const
+      const deciding = {
+        partnerId,
+        id: hit.id,
+        outcome,
+        disposition,
+        staff,
+        note: 'Compared with the passport.',
+      } as const
       await service.db.transaction((tx) => service.screening.decide(tx, deciding)).catch(() => undefined)
     }
 }

@@ -316,7 +316,14 @@ suite('deposits', async () => {
       const confirm = async () => {
         for (const { id } of hits)
           for (const staff of ['Sam Staff', 'Kim Staff']) {
-            const deciding = { partnerId, id, outcome: 'confirm', disposition: 'data_agree', staff, note: 'The passport.' } as const
+            const deciding = {
+              partnerId,
+              id,
+              outcome: 'confirm',
+              disposition: 'data_agree',
+              staff,
+              note: 'The passport.',
+            } as const
             await service.db.transaction((tx) => service.screening.decide(tx, deciding))
           }
       }

@@ -471,7 +471,9 @@ test('of one kind and hour ten have an entry each, and one counts the others: by
   assert.equal(await inbox.unread(reader, 'en'), 0)
   await append(partner.partnerId, 5)
   await spread(service)
-  const [entry] = (await inbox.page(reader, 'en', { beforeId: null, rowsMax: 20 })).entries.filter(({ isRead }) => !isRead)
+  const [entry] = (await inbox.page(reader, 'en', { beforeId: null, rowsMax: 20 })).entries.filter(
+    ({ isRead }) => !isRead,
+  )
   assert.equal(entry?.title, counted.replace('240', '245'))
   assert.equal(entry?.isOver, false)
   assert.equal(await inbox.open(reader, entry?.id ?? ''), 'transactions')
@@ -502,8 +504,16 @@ test('the others are counted for each person: who made them is not told', async 
 
 /** Facts as their writers make them, where no test above makes the act. */
 const told: readonly (readonly [type: FactType, facts: Readonly<Record<string, string | null>>, title: string])[] = [
-  ['deposit.reversed', { amount: '5.00', currency: 'EUR', reference: 'R1' }, 'The bank took back a payment of 5.00 EUR that you had received'],
-  ['endpoint.failing', { name: 'a.example', since: '2026-11-24T08:00:00.000Z', reason: 'HTTP 500' }, 'Webhooks to a.example fail'],
+  [
+    'deposit.reversed',
+    { amount: '5.00', currency: 'EUR', reference: 'R1' },
+    'The bank took back a payment of 5.00 EUR that you had received',
+  ],
+  [
+    'endpoint.failing',
+    { name: 'a.example', since: '2026-11-24T08:00:00.000Z', reason: 'HTTP 500' },
+    'Webhooks to a.example fail',
+  ],
   ['endpoint.disabled', { name: 'a.example', since: null, reason: 'HTTP 410' }, 'Webhooks to a.example were disabled'],
   ['key.created', { name: 'Payroll', by: 'Ada' }, 'The service account Payroll was created'],
   ['key.rotated', { name: 'Payroll', by: 'Ada' }, 'The service account Payroll got a new key'],
@@ -511,7 +521,11 @@ const told: readonly (readonly [type: FactType, facts: Readonly<Record<string, s
   ['key.revoked', { name: 'Payroll', by: 'Ada' }, 'The service account Payroll was revoked'],
   ['member.joined', { name: 'Grace', role: 'Operator', by: 'Ada' }, 'Grace joined the team as Operator'],
   ['signOn.changed', {}, 'The single sign-on of the team was changed'],
-  ['rule.removed', { rule: 'coolingOff', currency: 'EUR' }, 'The operator removed a rule for payouts: waiting time of new payees EUR'],
+  [
+    'rule.removed',
+    { rule: 'coolingOff', currency: 'EUR' },
+    'The operator removed a rule for payouts: waiting time of new payees EUR',
+  ],
 ]
 
 test('each kind of fact becomes an entry and a part of a mail, with a link, in both languages', async () => {
@@ -540,10 +554,21 @@ test('each kind of fact becomes an entry and a part of a mail, with a link, in b
   await mails.sent()
   const entries = await Promise.all(readers.map((reader) => titlesOf(reader)))
   const german = await Promise.all(readers.map((reader) => titlesOf(reader, 'de')))
-  const texts = readers.map((reader) => mails.mailsTo(reader).map(({ text }) => text).join('\n'))
+  const texts = readers.map((reader) =>
+    mails
+      .mailsTo(reader)
+      .map(({ text }) => text)
+      .join('\n'),
+  )
   for (const [type, , title] of told) {
-    assert.ok(entries.some((titles) => titles.includes(title)), type)
-    assert.ok(texts.some((text) => text.includes(title)), `a mail tells of ${type}`)
+    assert.ok(
+      entries.some((titles) => titles.includes(title)),
+      type,
+    )
+    assert.ok(
+      texts.some((text) => text.includes(title)),
+      `a mail tells of ${type}`,
+    )
   }
   for (const title of german.flat()) assert.doesNotMatch(title, /[{}–]|\b(?:the|was)\b/)
   assert.ok(texts.every((text) => !/[{}]/.test(text)))
@@ -581,7 +606,8 @@ test('staff are told of an alert, a hit and the proposal about it: by kind, and 
   const [hit] = (await service.screening.openHits(undefined, 10)).filter((each) => each.partnerId === partnerId)
   const id = present(hit, 'the hit').id
   const first = mails.mailsTo(rosa)[0]?.text ?? ''
-  for (const part of ['An alert waits', 'A hit waits', `to=hits%2F${partnerId}%2F${id}`]) assert.ok(first.includes(part), part)
+  for (const part of ['An alert waits', 'A hit waits', `to=hits%2F${partnerId}%2F${id}`])
+    assert.ok(first.includes(part), part)
   assert.ok(!first.includes('Tremurov'))
   await db.transaction((tx) =>
     service.screening.decide(tx, {

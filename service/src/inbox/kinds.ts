@@ -97,7 +97,12 @@ export const staffTypes = {
   'case.opened': { kind: 'cases', ...caseOf, list: 'queue' },
   'case.proposed': { kind: 'changes', ...caseOf },
   'alert.opened': { kind: 'alerts', ...caseOf, list: 'queue?kind=monitoring_alert' },
-  'hit.opened': { kind: 'hits', waits: true, path: (subject, partnerId) => `hits/${partnerId}/${subject}`, list: 'hits' },
+  'hit.opened': {
+    kind: 'hits',
+    waits: true,
+    path: (subject, partnerId) => `hits/${partnerId}/${subject}`,
+    list: 'hits',
+  },
   'hit.proposed': { kind: 'changes', waits: true, path: (subject, partnerId) => `hits/${partnerId}/${subject}` },
   'change.waits': { kind: 'changes', waits: true, path: () => 'changes' },
 } as const satisfies Readonly<Record<string, StaffDefinition>>
@@ -105,7 +110,10 @@ export type StaffType = keyof typeof staffTypes
 
 export type FactType = TeamType | StaffType
 
-const definitions: Readonly<Record<FactType, Pick<Definition, 'list' | 'waits'>>> = { ...teamTypes, ...staffTypes }
+const definitions: Readonly<Record<FactType, Pick<Definition, 'kind' | 'list' | 'waits'> | StaffDefinition>> = {
+  ...teamTypes,
+  ...staffTypes,
+}
 type Listed<Types> = { [T in keyof Types]: Types[T] extends { readonly list: string } ? T : never }[keyof Types]
 /** Types of which there may be thousands in an hour. */
 export type GatheredType = Listed<typeof teamTypes> | Listed<typeof staffTypes>

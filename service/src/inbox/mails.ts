@@ -141,7 +141,10 @@ function itemOf(deps: InboxMailDeps, reader: store.ReaderRow, entry: Entry, deta
 
 /** The address of a page in a mail: it leads to the page, by the sign-in if the person has to. */
 const openOf =
-  ({ consoleUrl, deskUrl, operatorId }: Pick<InboxMailDeps, 'consoleUrl' | 'deskUrl' | 'operatorId'>, partnerId: string) =>
+  (
+    { consoleUrl, deskUrl, operatorId }: Pick<InboxMailDeps, 'consoleUrl' | 'deskUrl' | 'operatorId'>,
+    partnerId: string,
+  ) =>
   (to: string): string =>
     partnerId === operatorId
       ? `${deskUrl}/desk/open?${new URLSearchParams({ to }).toString()}`

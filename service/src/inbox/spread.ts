@@ -137,22 +137,23 @@ async function addEntries(
     )
     const [single, counted] = [known.filter(({ isCounted }) => !isCounted), known.filter(({ isCounted }) => isCounted)]
     const entriesOf = (shown: readonly Told['fact'][]): readonly store.NewEntry[] =>
-      shown.map((fact) => {
-        const { type, subject, occasion, facts, occurredAt } = fact
-        const when = whenOf(person, type, reader.choices)
-        const mailDueAt =
-          when === 'no'
-            ? null
-            : when === 'now'
-              ? after(now, gatherSeconds * secondMs)
-              : nextDaily(now, reader.zone, reader.dailyHour)
-        return {
-          ...{ partnerId, personId: person.id, id: newId(), type, subject, occasion, facts: JSON.stringify(facts) },
-          ...{ occurredAt, mailBy: when === 'no' ? null : when, mailDueAt, readAt: isStaff ? now : null },
-        }
-      })
-      // Staff have the queue at the desk: only what is mailed has a row.
-      .filter(({ mailBy }) => !isStaff || mailBy !== null)
+      shown
+        .map((fact) => {
+          const { type, subject, occasion, facts, occurredAt } = fact
+          const when = whenOf(person, type, reader.choices)
+          const mailDueAt =
+            when === 'no'
+              ? null
+              : when === 'now'
+                ? after(now, gatherSeconds * secondMs)
+                : nextDaily(now, reader.zone, reader.dailyHour)
+          return {
+            ...{ partnerId, personId: person.id, id: newId(), type, subject, occasion, facts: JSON.stringify(facts) },
+            ...{ occurredAt, mailBy: when === 'no' ? null : when, mailDueAt, readAt: isStaff ? now : null },
+          }
+        })
+        // Staff have the queue at the desk: only what is mailed has a row.
+        .filter(({ mailBy }) => !isStaff || mailBy !== null)
     const [own, ownCounting] = [entriesOf(single.map(({ fact }) => fact)), entriesOf(countsOf(deps, counted))]
     entries.push(...own)
     counting.push(...ownCounting)
@@ -172,7 +173,14 @@ const countsOf = (deps: InboxDeps, told: readonly Told[]): readonly Told['fact']
     if (last === undefined) return []
     const { partnerId = null } = last.fact.facts
     const facts = { more: String(group.length), ...(partnerId !== null && { partnerId }) }
-    return [{ ...last.fact, subject: 'more', occasion: `more ${hourOf(deps).toISOString()} ${partnerId ?? ''}`.trim(), facts }]
+    return [
+      {
+        ...last.fact,
+        subject: 'more',
+        occasion: `more ${hourOf(deps).toISOString()} ${partnerId ?? ''}`.trim(),
+        facts,
+      },
+    ]
   })
 
 export const newReader = (partnerId: string, personId: string, now: Date): store.ReaderRow => ({

@@ -14,7 +14,15 @@ import { partiesOf } from './screen.ts'
 import type { Connector } from '../rails/index.ts'
 import { processBankNotifications, settlementJobs, submitDuePayouts } from '../banks/settlement/index.ts'
 import { createSessions } from '../../../test/support/checkout.ts'
-import { addHolder, amount, decideAll, findingOf, screenAll, sendCredit, stateOf } from '../../../test/support/screening/held.ts'
+import {
+  addHolder,
+  amount,
+  decideAll,
+  findingOf,
+  screenAll,
+  sendCredit,
+  stateOf,
+} from '../../../test/support/screening/held.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 import { refused } from '../../../test/support/refusals.ts'
 import { operatorPartnerId } from '../cases/index.ts'

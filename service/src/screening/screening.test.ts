@@ -212,7 +212,10 @@ test('from a score on two persons decide, and a decision is taken back by two', 
   await assert.rejects(decide(hit, 'confirm', 'A D A'), refused(/Ada proposed it: another person approves it/))
   assert.equal((await decide(hit, 'clear', 'Grace')).proposedBy, 'Grace')
   const decided = await decide(hit, 'clear', 'Ada')
-  assert.deepEqual([decided.status, decided.decidedBy, decided.approvedBy, decided.proposal], ['cleared', 'Grace', 'Ada', null])
+  assert.deepEqual(
+    [decided.status, decided.decidedBy, decided.approvedBy, decided.proposal],
+    ['cleared', 'Grace', 'Ada', null],
+  )
   assert.equal((await decide(hit, 'confirm', 'Ada')).status, 'cleared')
   service.clock.advance(8 * 24 * 60 * minuteMs)
   assert.equal((await decide(hit, 'confirm', 'Grace')).status, 'cleared', 'the proposal has expired')

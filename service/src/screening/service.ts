@@ -165,7 +165,13 @@ export function createScreening(
     if (account !== null && isOfAccount) await setFrozen(tx, account, row, status === 'confirmed')
     if ((kind !== 'customer' && kind !== 'partner') || (isPepSource(source) && !pepsHold)) return
     const isFrozen = await isConfirmed(tx, { partnerId, kind, id }, pepsHold)
-    await deps.onFrozen?.(tx, { partnerId, kind, id, isFrozen, staff: [decidedBy, approvedBy].filter(Boolean).join(', ') })
+    await deps.onFrozen?.(tx, {
+      partnerId,
+      kind,
+      id,
+      isFrozen,
+      staff: [decidedBy, approvedBy].filter(Boolean).join(', '),
+    })
   }
   return {
     lists,

@@ -10,7 +10,16 @@ import {
   type Sql,
   type Tx,
 } from '../postgres/index.ts'
-import type { EndReason, HitDisposition, HitStatus, HoldKey, Outcome, SubjectKey, SubjectKind, SweptKind } from './rules.ts'
+import type {
+  EndReason,
+  HitDisposition,
+  HitStatus,
+  HoldKey,
+  Outcome,
+  SubjectKey,
+  SubjectKind,
+  SweptKind,
+} from './rules.ts'
 import { nilId } from '../kernel/index.ts'
 import type { ListSource } from './lists/entry.ts'
 

@@ -279,7 +279,8 @@ function endedPart(view: ConsoleView, { resolution, resolvedBy, approvedBy, disp
     disposition === null
       ? fill(c.ended, said)
       : fill(c.endedAs, { ...said, disposition: valueName(view, 'disposition', disposition) })
-  return html`${message('neutral', text)} ${note !== null && note !== '' && html`<blockquote>${noteText(view, note)}</blockquote>`}`
+  return html`${message('neutral', text)}
+  ${note !== null && note !== '' && html`<blockquote>${noteText(view, note)}</blockquote>`}`
 }
 
 /** The proposal that waits, with its approval; or the choice of what to do, and then the form of that. */

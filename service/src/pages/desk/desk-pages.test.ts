@@ -92,7 +92,13 @@ function foundOf(text: string): Found {
     payouts: [null, text].map((caseId) => ({ ...payout, caseId })),
     deposits: [null, text].map((customerId) => ({ ...payout, customerId })),
     cases: [{ ...owner, id: text, kind: 'bank_fee', openedAt: at }],
-    payees: [null, text].map((customerId) => ({ ...owner, id: text, customerId, createdAt: at, removedAt: customerId && at })),
+    payees: [null, text].map((customerId) => ({
+      ...owner,
+      id: text,
+      customerId,
+      createdAt: at,
+      removedAt: customerId === null ? null : at,
+    })),
     files: [null, text].map((messageId) => ({
       ...{ direction: 'received', id: text, connector: text, name: text, kind: text, messageId },
       ...{ state: 'Taken', problem: null, at },
@@ -163,7 +169,16 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
 
 const openRow = (kind: CaseKind, text: string): CaseRow => ({
   ...{ partnerId: text, id: text, kind, connector: text, notificationId: text, subject: text, report: '{}' },
-  ...{ currency: null, booked: null, openedAt: at, resolvedAt: null, resolution: null, resolvedBy: null, approvedBy: null, note: null },
+  ...{
+    currency: null,
+    booked: null,
+    openedAt: at,
+    resolvedAt: null,
+    resolution: null,
+    resolvedBy: null,
+    approvedBy: null,
+    note: null,
+  },
   ...{ disposition: null, proposalId: null, proposal: null, proposedBy: null, proposedAt: null, returningSince: null },
   ...{ ownerId: null, ownerName: null, ownedSince: null },
 })
@@ -292,7 +307,16 @@ function hitPages(view: ConsoleView, text: string, mayDecide: boolean): readonly
       hitPage(view, {
         ...aHit,
         ...{ subjectKind: text, subjectId: text, role: text, compared: comparedOf(text) },
-        ...{ status: text, decidedBy: text, approvedBy: text, disposition: 'licensed', hasEnded: false, decisions, mayDecide, typed },
+        ...{
+          status: text,
+          decidedBy: text,
+          approvedBy: text,
+          disposition: 'licensed',
+          hasEnded: false,
+          decisions,
+          mayDecide,
+          typed,
+        },
         ...{ refused: { error: text, field: 'disposition' as const }, options: optionsOf('screening decide') },
         ...{ equal: [aHit], partnerName: text, roles: staffRoles, said: 'proposed', thing: thingOf(text) },
       }),
@@ -308,7 +332,14 @@ function hitPages(view: ConsoleView, text: string, mayDecide: boolean): readonly
 
 const comparedOf = (text: string): HitView => {
   const money = { amount: 1_00n, currency: 'EUR' } as const
-  const decision = { kind: 'decided', outcome: 'clear', actor: text, note: text, decidedAt: at } as const
+  const decision = {
+    kind: 'decided',
+    outcome: 'clear',
+    disposition: null,
+    actor: text,
+    note: text,
+    decidedAt: at,
+  } as const
   return {
     entry: { source: 'un', entryId: text, reference: text, kind: 'person', publishedAt: at, generation: 1 },
     fields: [{ field: 'names', party: [text], listed: [text], verdict: 'agrees' }],

@@ -216,7 +216,12 @@ async function ofPartner(deps: FindDeps, partnerId: string, question: Question):
   if (question.by === 'money') {
     const { money, from, before } = question
     const found = await payouts.find(partnerId, { ...anyWithdrawal, money, from, before }, rows)
-    return { payouts: found, customerIds: [], payees: [], deposits: await depositsBy(deps, partnerId, depositsOf(question)) }
+    return {
+      payouts: found,
+      customerIds: [],
+      payees: [],
+      deposits: await depositsBy(deps, partnerId, depositsOf(question)),
+    }
   }
   const { text } = question
   const byId = await payouts.find(partnerId, { id: text }, rows)

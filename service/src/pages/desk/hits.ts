@@ -271,17 +271,15 @@ function deciding(view: ConsoleView, hit: Shown): Html {
       <p><a href="${view.root}deciders">${c.whoDecides}</a></p>`
   const errorOf = (name: string) => (refused?.field === name ? refused.error : undefined)
   const fitting = outcomes.flatMap((outcome) => hitDispositionsOf(source, outcome))
-  const fieldOf = (option: FormOption): Html | false => {
+  const fieldOf = (option: FormOption): Html => {
     const { name } = option
     const given = { value: typed(name), error: errorOf(name), unchosen: true }
     if (name === 'disposition') return optionField(view, 'screening decide', { ...option, values: fitting }, given)
-    return (
-      name === 'outcome' &&
-      choices({
-        ...{ id: name, name, legend: d.outcome, chosen: given.value || undefined, error: given.error },
-        options: outcomes.map((value) => ({ value, label: d[value], help: help[value] })),
-      })
-    )
+    if (name !== 'outcome') return html``
+    return choices({
+      ...{ id: name, name, legend: d.outcome, chosen: given.value || undefined, error: given.error },
+      options: outcomes.map((value) => ({ value, label: d[value], help: help[value] })),
+    })
   }
   return html`<h2>${d.decide}</h2>
     <form method="post" action="${view.root}hits/${partnerId}/${id}/decide">

@@ -74,7 +74,7 @@ export function payeePage(view: ConsoleView, shown: PayeeShown): string {
     main: html`${shown.said}
       <h1>${payee.name}</h1>
       <p class="lead">${d.opensRecorded}</p>
-      ${removedAt !== null && message('warning', html`${p.removed} ${time(view, removedAt)}`)}
+      ${removedAt !== null && html`<p class="message warning">${p.removed} ${time(view, removedAt)}</p>`}
       ${strip([
         [d.partner, partnerPart(view, partnerId, shown.partnerName)],
         [

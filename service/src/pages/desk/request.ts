@@ -130,7 +130,10 @@ export type DeskDeps = {
   }
   readonly access: Pick<Access, 'isClosed' | 'namesOf' | 'partnerNames'>
   readonly accounts: Pick<Accounts, 'holdersOf' | 'ibansOf' | 'stateChanges'>
-  readonly beneficiaries: Pick<Beneficiaries, 'byAlias' | 'list' | 'named' | 'verificationOf' | 'withAccount' | 'withIds'>
+  readonly beneficiaries: Pick<
+    Beneficiaries,
+    'byAlias' | 'list' | 'named' | 'verificationOf' | 'withAccount' | 'withIds'
+  >
   readonly deposits: Pick<Deposits, 'byReferences'>
   readonly identityChecks: Pick<IdentityChecks, 'list'>
   readonly ledger: Pick<Ledger, 'partySumsAt'>

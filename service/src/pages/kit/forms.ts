@@ -108,7 +108,13 @@ export function boxes({ id, name, legend, chosen, help, error, options }: Boxes)
     ${options.map(([value, text], at) => {
       const own = at === 0 ? id : `${id}-${value}`
       return html`<div class="choice">
-        <input type="checkbox" id="${own}" name="${name}" value="${value}" ${chosen.includes(value) && html` checked`} />
+        <input
+          type="checkbox"
+          id="${own}"
+          name="${name}"
+          value="${value}"
+          ${chosen.includes(value) && html` checked`}
+        />
         <label for="${own}">${text}</label>
       </div>`
     })}
