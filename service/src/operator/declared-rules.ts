@@ -215,7 +215,9 @@ export const ruleDeclarations = {
     {
       byKind: true,
       hidden: true,
-      examples: ['--partner ID --id ID --outcome clear --disposition birth_differs --note "Born in 1975, not 1955"'],
+      examples: [
+        '--partner ID --id ID --outcome clear --disposition birth_differs --note "Born in 1975, not 1955" --staff NAME',
+      ],
     },
   ),
   'payer-data set': changes(

@@ -225,14 +225,8 @@ const readers: { readonly [K in keyof Kinds]: Reader<Kinds[K]> } = {
     return tidy
   },
   countries: (text, mistake) => {
-    const codes = [
-      ...new Set(
-        text
-          .split(/[\s,;]+/)
-          .filter(Boolean)
-          .map((code) => code.toUpperCase()),
-      ),
-    ]
+    const given = text.trim().toUpperCase()
+    const codes = [...new Set(given.split(/[\s,;]+/))]
     const wrong = codes.find((code) => !/^[A-Z]{2}$/.test(code))
     if (wrong !== undefined) throw mistake(`must be codes of countries such as IR,KP: "${wrong}" is none`)
     return codes

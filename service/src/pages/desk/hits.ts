@@ -120,7 +120,7 @@ export function hitPage(view: ConsoleView, hit: Shown): string {
   return shell(view, {
     title: fill(d.hit, { name }),
     wide: true,
-    problems: { [refused?.field ?? 'form']: refused?.error },
+    problems: { [hit.mayDecide && !hit.hasEnded ? (refused?.field ?? 'form') : 'form']: refused?.error },
     main: html`<h1>${fill(d.hit, { name })}</h1>
       ${said === 'decided' && message('good', d.saidDecided)}
       ${said === 'proposed' && proposal !== null && message('good', fill(d.saidProposed, { outcome: d[proposal] }))}

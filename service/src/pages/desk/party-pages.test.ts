@@ -386,8 +386,10 @@ test('pages escape hostile texts, label fields, have their structure and stay sm
 test('no page shows a raw value, JSON, a line to type or an amount without groups', () => {
   for (const language of consoleLanguages)
     for (const [name, page] of pagesOf(language, 'Ada Lovelace', true)) {
-      // A label names the form of what is typed.
-      const text = page.replaceAll(/<label[^>]*>[^<]*<\/label>/g, '').replaceAll(/<[^>]*>/g, ' ')
+      // A label or its help names the form of what is typed.
+      const text = page
+        .replaceAll(/<label[^>]*>[^<]*<\/label>|<p class="help"[^>]*>[^<]*<\/p>/g, '')
+        .replaceAll(/<[^>]*>/g, ' ')
       assert.doesNotMatch(text, /npm run|\{"|settlement\./, name)
       assert.doesNotMatch(page, />\s*(?:false|true|null|undefined)\s*</, name)
       assert.doesNotMatch(text, /\b[A-Z][a-z]+[A-Z][a-z]+\b(?<!SoleTrader)/, `${name}: a value of the code`)
