@@ -88,7 +88,7 @@ type StaffDefinition = {
   readonly waits: true
   /** Path of the page below the root of the desk. */
   readonly path: (subject: string, partnerId: string) => string
-  /** As for a team. */
+  /** Path of the list, as for a team. */
   readonly list?: string
 }
 const caseOf = { waits: true, path: (subject: string, partnerId: string) => `cases/${partnerId}/${subject}` } as const

@@ -48,7 +48,7 @@ export function createSpreadStep(deps: InboxDeps): () => Promise<number> {
 type Told = {
   readonly fact: store.FactRow & { readonly type: FactType }
   readonly details: Details | undefined
-  /** It is counted by an entry with others of its type. */
+  /** True if an entry counts it with others of its type. */
   readonly isCounted: boolean
 }
 

@@ -129,7 +129,7 @@ export async function addToGathered(tx: Tx, rows: readonly StoredEntry[]): Promi
     insert into inbox.entries (partner_id, person_id, id, type, subject, occasion, facts, occurred_at, mail_by, mail_due_at,
       read_at) ${newEntries(tx, rows)}
     on conflict (partner_id, person_id, type, occasion) do update set
-      facts = entries.facts || jsonb_build_object('more', ((entries.facts ->> 'more')::integer + (excluded.facts ->> 'more')::integer)::text),
+      facts = entries.facts || ('{"more": "' || ((entries.facts ->> 'more')::integer + (excluded.facts ->> 'more')::integer)::text || '"}')::jsonb,
       occurred_at = excluded.occurred_at, mail_by = excluded.mail_by, read_at = excluded.read_at,
       mail_due_at = least(entries.mail_due_at, excluded.mail_due_at)`)
 }

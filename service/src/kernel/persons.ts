@@ -45,7 +45,7 @@ export const personKey = (name: string): string => {
 export const isNoName = (name: string): boolean => personKey(name) === ''
 export const isSamePerson = (one: string, other: string): boolean => personKey(one) === personKey(other)
 
-/** Who decided, in English. `second`: null if one person decided alone. */
+/** Names who decided, in English. `second`: null if one person decided alone. */
 export const decidersText = (first: string | null, second: string | null): string =>
   second === null ? (first ?? '') : `${first ?? ''}, approved by ${second}`
 

@@ -72,7 +72,7 @@ export type Subject = {
 
 export const outcomes = ['clear', 'confirm'] as const
 export type Outcome = (typeof outcomes)[number]
-/** What persons found out about a hit, by what it compares and the outcome. The numbers of compliance count them. */
+/** Findings of persons about a hit, by what it compares and the outcome. The numbers of compliance count them. */
 const dispositions = {
   names: {
     clear: ['name_differs', 'birth_differs', 'country_differs', 'document_differs', 'kind_differs'],

@@ -337,7 +337,7 @@ export type HitRow = {
   readonly decidedBy: string | null
   /** The second person of the decision. Null: one person decided alone. */
   readonly approvedBy: string | null
-  /** What the persons found. Null: it is open, or a version before has decided it. */
+  /** The finding of persons. Null: it is open, or a version before has decided it. */
   readonly disposition: HitDisposition | null
   readonly endedGeneration: number | null
   readonly endedAt: Date | null

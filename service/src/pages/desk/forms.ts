@@ -86,7 +86,7 @@ type Fields = {
   /** The option of which no value is chosen before the person has. */
   readonly unchosen?: string
   readonly typed: Form
-  /** Why the form was refused. */
+  /** The refusal of the form. */
   readonly refused?: RefusedForm | undefined
 }
 
@@ -159,7 +159,7 @@ function idOf({ params }: PublicRequest): Typed {
   return id === undefined ? {} : { id }
 }
 
-/** What a refusal says, and its field: the option that its line names. */
+/** Reads the text of a refusal, and its field: the option that its line names. */
 function saidAt(view: ConsoleView, command: string, error: Refusal): Pick<RefusedForm, 'error' | 'field'> {
   if (error instanceof FieldRefusal) return { error: error.detail, field: error.field }
   const { option, cure } = /^--(?<option>[a-z-]+) (?<cure>.*)$/s.exec(error.detail)?.groups ?? {}

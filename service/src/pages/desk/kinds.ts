@@ -71,7 +71,7 @@ export const awaitedBy = (kind: CaseKind): Kind['awaits'] => kinds[kind].awaits
 /** The kind in the words of the reader. */
 export const kindName = ({ language }: ConsoleView, kind: DecidedKind): string => deskTexts[language].kindNames[kind]
 
-/** Who acted: a person by name, or a part of the service in the words of the reader. */
+/** Names who acted: a person by name, or a part of the service in the words of the reader. */
 export function actorText({ language }: ConsoleView, actor: string): string {
   const names: Readonly<Record<string, string>> = deskTexts[language].actors
   const connector = /^bank (?<connector>.+)$/.exec(actor)?.groups?.['connector']
@@ -86,7 +86,7 @@ export function noteText({ language }: ConsoleView, note: string): string {
   return (known && words[known]) ?? note
 }
 
-/** Who decided. `second`: null if one person decided alone. */
+/** Names who decided. `second`: null if one person decided alone. */
 export const decidersOf = (view: ConsoleView, first: string | null, second: string | null): string => {
   const name = actorText(view, first ?? '')
   return second === null ? name : fill(deskTexts[view.language].cases.twoDeciders, { name, second })

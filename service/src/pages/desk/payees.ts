@@ -45,7 +45,7 @@ type Check = Awaited<ReturnType<Beneficiaries['verificationOf']>>
 type PayeeShown = {
   readonly partnerId: string
   readonly partnerName: string | undefined
-  /** Of a removed payee the last name and account. */
+  /** A removed payee has its last name and account. */
   readonly payee: HeldPayee
   /** Absent: the partner itself owns the payee. */
   readonly customerName: string | undefined
