@@ -139,7 +139,11 @@ test('compliance decides hits of screening, two persons a high one; finance read
   await mia.page.locator('#note').fill('Agreed')
   await mia.page.getByRole('button', { name: 'Decide hit' }).click()
   await mia.page.getByText('Lena, approved by Mia').waitFor()
-  assert.equal(await mia.page.getByText('Other person: a number of a document differs').count(), 2, 'fact and history')
+  assert.equal(
+    await mia.page.getByText('Other person: a number of a document differs').count(),
+    3,
+    'fact, history, and the choice of the form',
+  )
   await check(mia.page)
   await mia.page.goto(`${site}/desk/hits`)
   await mia.page.getByText('No hit is open').waitFor()

@@ -9,7 +9,15 @@ import { addPartner } from '../../../test/support/composition.ts'
 import { findingOf } from '../../../test/support/screening/held.ts'
 import { until } from '../../../test/support/until.ts'
 import { useModules } from '../../../test/support/fixture.ts'
-import { createScreener, type Hit, readSanctionsList, type SanctionsList, type Screener } from './index.ts'
+import {
+  createScreener,
+  type Hit,
+  type HitDisposition,
+  type Outcome,
+  readSanctionsList,
+  type SanctionsList,
+  type Screener,
+} from './index.ts'
 
 const noPayments = async () => []
 const service = await useModules()
@@ -202,6 +210,36 @@ test('below the score one person decides; the decision names the list, and says 
   const next = await hitOf(id)
   assert.deepEqual([next.replaces, next.score], [null, 100])
   assert.equal((await shown(hit)).status, 'cleared')
+})
+
+test('a decision states a finding that fits the outcome and the list, and each decision keeps its own', async () => {
+  const { id } = await addBeneficiary('Borislav Tremurov')
+  await work()
+  const hit = await hitOf(id)
+  const { partnerId } = hit
+  const say = (outcome: Outcome, disposition: HitDisposition, staff: string) =>
+    service.db.transaction((tx) =>
+      service.screening.decide(tx, { partnerId, id: hit.id, outcome, disposition, staff, note: 'Compared.' }),
+    )
+  for (const [outcome, misfit] of [
+    ['clear', 'data_agree'],
+    ['confirm', 'birth_differs'],
+    ['clear', 'licensed'],
+    ['confirm', 'prohibited'],
+  ] as const)
+    await assert.rejects(say(outcome, misfit, 'Ada'), refused(/State what you found, as the disposition: \w+, /))
+  assert.equal((await say('clear', 'birth_differs', 'Ada')).disposition, null, 'a proposal decides nothing')
+  assert.equal((await say('clear', 'document_differs', 'Grace')).disposition, 'document_differs')
+  const decisions = await service.screening.decisionsOf(service.db, partnerId, hit.id)
+  assert.deepEqual(
+    decisions.map(({ kind, disposition }) => [kind, disposition]),
+    [
+      ['proposed', 'birth_differs'],
+      ['decided', 'document_differs'],
+    ],
+  )
+  for (const staff of ['Ada', 'Grace']) await say('confirm', 'data_agree', staff)
+  assert.equal((await shown(hit)).disposition, 'data_agree', 'another decision has its own')
 })
 
 test('from a score on two persons decide, and a decision is taken back by two', async () => {
