@@ -174,7 +174,8 @@ suite('pages of a partner and its people', () => {
     await inside.beneficiaries.remove(partnerId, id)
     const path = `payees/${partnerId}/${id}`
     leads((await post('find', { q: iban }, sam)).text, path)
-    const { text } = await get(path)
+    const { text } = await get(path, finn)
+    assert.match((await get(payee, finn)).text, /act\?command=/)
     shows(text, 'Emmy Noether', 'BE68 5390 0754 7034', 'The partner has removed this payee.')
     assert.doesNotMatch(text, /act\?command=|No cooling-off holds/)
     shows((await get(path, lena, 'de')).text, 'Der Partner hat diesen Empfänger gelöscht.')
