@@ -4,10 +4,11 @@ import { after, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { addApprovers } from '../../../test/support/approvals.ts'
 import { createSessions } from '../../../test/support/checkout.ts'
-import { addPartner, ip, pay } from '../../../test/support/composition.ts'
+import { addPartner, ip, pay, stepMsDefault } from '../../../test/support/composition.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 import { addMember, addStaff, queueMails, spread, useInboxMails } from '../../../test/support/inbox.ts'
 import { sampleList, screenAll } from '../../../test/support/screening/held.ts'
+import { processBankNotifications, sendDueRecalls, submitDuePayouts } from '../banks/settlement/index.ts'
 import { dayMs, hourMs, newId, present } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { createFactQueue, type Reader } from './index.ts'
@@ -168,6 +169,41 @@ test('a refund that ends without its money is told as not paid', async () => {
   await service.payouts.cancel(partnerId, refund?.id ?? '')
   await spread(service)
   assert.match((await titlesOf(operator))[0] ?? '', /^Refund of 5\.00 EUR to .* was not paid$/)
+})
+
+test('a recall that the bank refuses, and one without an answer, are told as such', async () => {
+  const partner = await addPartner(service, 10_000_00n)
+  const operator = await addMember(service, partner.partnerId, 'Operator', 'Olga Operator')
+  const settle = async () => {
+    for (let round = 0; round < 4; round += 1) {
+      await submitDuePayouts(service.settlement)
+      clock.advance(stepMsDefault)
+      while ((await processBankNotifications(service.settlement)) > 0);
+    }
+  }
+  // The sandbox bank refuses the recall of the first amount, and does not answer about the second one.
+  for (const amount of ['4001.11', '4001.12']) {
+    const { payout } = await pay(service, partner, amount)
+    await settle()
+    await service.recalls.create(partner.caller, payout.id, { reason: 'FRAD', text: 'It was forged.' })
+    await sendDueRecalls(service.settlement, service.bank)
+    await settle()
+  }
+  clock.advance(40 * dayMs)
+  while ((await service.recalls.expireStep()) > 0);
+  await spread(service)
+  await queueMails(service)
+  await mails.sent()
+  const titles = [
+    'Recall of 4,001.11 EUR from Grace Hopper: refused',
+    'Recall of 4,001.12 EUR from Grace Hopper: no answer in time',
+  ]
+  assert.deepEqual((await titlesOf(operator)).toSorted().slice(-2), titles)
+  const text = mails
+    .mailsTo(operator)
+    .map((mail) => mail.text)
+    .join('\n')
+  assert.ok(titles.every((title) => text.includes(title)))
 })
 
 test('staff are told of an alert, a hit and the proposal about it: by kind, and by a link to the thing', async () => {
