@@ -208,10 +208,11 @@ for (const [nth, form] of forms.entries())
         await press(refusing(c.cases.approve))
         await sees(fill(c.cases.saidApproved, { effect: '' }).trim())
       })
-      await cora.day.job('clear a hit', async ({ follow, tick, type, press }) => {
+      await cora.day.job('clear a hit', async ({ follow, tick, choose, type, press }) => {
         await follow(deskTexts[language].hits.hits, 'nav')
         await follow('Borislav Tremurov')
         await tick(deskTexts[language].hits.clear)
+        await choose(deskTexts[language].options.disposition, 'birth_differs')
         await type(deskTexts[language].hits.note, 'Another date of birth')
         await press(deskTexts[language].hits.decide)
       })

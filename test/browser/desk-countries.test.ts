@@ -16,7 +16,7 @@ test('a rule is refused at its field, proposed, approved by a second person, and
   await page.getByLabel('Refuse').check()
   await page.getByLabel('Note').fill('Regulation 1 of 2026')
   await page.getByRole('button', { name: 'Change rules' }).click()
-  await page.getByRole('alert').getByText('Choose at least one side.').waitFor()
+  await page.getByRole('alert').getByText('Fill in or choose: For.').waitFor()
   assert.equal(await page.getByLabel('Countries').inputValue(), 'IR, ZZ')
   assert.equal(await page.getByLabel('Refuse').isChecked(), true)
   await checkForms(page)
@@ -29,7 +29,7 @@ test('a rule is refused at its field, proposed, approved by a second person, and
   await page.getByRole('button', { name: 'Change rules' }).click()
   await page.getByText('Another person has to approve').waitFor()
   await page.getByText('No country has a rule').waitFor()
-  await page.getByText('Countries: ir,kp').waitFor()
+  await page.getByText('Countries: ir, kp').waitFor()
   await checkForms(page)
   assert.equal(await page.getByRole('button', { name: /^Approve/ }).count(), 0, 'not by its author')
 
@@ -68,7 +68,7 @@ test(
     await page.goto(`${site}/desk/countries`)
     await page.getByRole('rowheader', { name: 'Iran (IR)' }).waitFor()
     assert.equal(await page.locator('main form').count(), 0)
-    const fields = `{ countries: 'FR', 'for-payouts': 'yes', act: 'refuse', note: 'x' }`
+    const fields = `{ countries: 'FR', for: 'payouts', act: 'refuse', note: 'x' }`
     const status = await page.evaluate(
       `fetch('${site}/desk/countries', { method: 'POST', body: new URLSearchParams(${fields}) }).then(({ status }) => status)`,
     )

@@ -54,7 +54,14 @@ test(
       await inside.db
         .transaction((tx) =>
           inside.screening.decide(tx, {
-            ...{ partnerId: hit?.partnerId ?? '', id: hit?.id ?? '', outcome: 'clear', staff, note: 'Another person' },
+            ...{
+              partnerId: hit?.partnerId ?? '',
+              id: hit?.id ?? '',
+              outcome: 'clear',
+              disposition: 'birth_differs',
+              staff,
+              note: 'Another person',
+            },
           }),
         )
         .catch(() => undefined)

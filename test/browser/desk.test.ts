@@ -107,13 +107,20 @@ test('compliance decides hits of screening, two persons a high one; finance read
   await finn.page.getByText('Your role does not decide this kind. Compliance, Admin do.').waitFor()
   const address = finn.page.url()
   const refused = await finn.page.evaluate(
-    `fetch(location.href + '/decide', { method: 'POST', body: new URLSearchParams({ outcome: 'clear', note: 'x' }) }).then(({ status }) => status)`,
+    `fetch(location.href + '/decide', { method: 'POST', body: new URLSearchParams({ outcome: 'clear', disposition: 'birth_differs', note: 'x' }) }).then(({ status }) => status)`,
   )
   assert.equal(refused, 403)
   await lena.page.goto(address)
   await check(lena.page)
   await lena.page.getByLabel('Clear').check()
+  assert.equal(await lena.page.locator('#disposition option').count(), 9, 'no finding about a country')
+  await lena.page.locator('#disposition').selectOption('data_agree')
   await lena.page.locator('#note').fill('Born in another year')
+  await lena.page.getByRole('button', { name: 'Decide hit' }).click()
+  await lena.page.getByRole('alert').getByText('It has to fit the outcome').waitFor()
+  assert.equal(await lena.page.locator('#note').inputValue(), 'Born in another year')
+  await check(lena.page)
+  await lena.page.locator('#disposition').selectOption('birth_differs')
   await lena.page.getByRole('button', { name: 'Decide hit' }).click()
   await lena.page.getByText('You proposed: Clear. It waits for another person who decides hits.').waitFor()
   await lena.page.getByText('Lena proposes: Clear').waitFor()
@@ -121,15 +128,22 @@ test('compliance decides hits of screening, two persons a high one; finance read
   await lena.page.getByText('Lena: Clear').waitFor()
   await lena.page.goto(address)
   await lena.page.getByLabel('Clear').check()
+  await lena.page.locator('#disposition').selectOption('birth_differs')
   await lena.page.locator('#note').fill('Again')
   await lena.page.getByRole('button', { name: 'Decide hit' }).click()
   assert.match(await lena.page.locator('.summary').innerText(), /another person approves it/)
   const mia = await join('Mia', 'compliance')
   await mia.page.goto(address)
   await mia.page.getByLabel('Clear').check()
+  await mia.page.locator('#disposition').selectOption('document_differs')
   await mia.page.locator('#note').fill('Agreed')
   await mia.page.getByRole('button', { name: 'Decide hit' }).click()
   await mia.page.getByText('Lena, approved by Mia').waitFor()
+  assert.equal(
+    await mia.page.getByText('Other person: a number of a document differs').count(),
+    3,
+    'fact, history, and the choice of the form',
+  )
   await check(mia.page)
   await mia.page.goto(`${site}/desk/hits`)
   await mia.page.getByText('No hit is open').waitFor()

@@ -64,7 +64,10 @@ test(title, { skip: skipBash }, async () => {
     assert.match(out, /"source": ?"pep:invented"/)
     assert.match(out, /"country": ?"MM",\s*"side": ?"payouts",\s*"action": ?"review"/)
     assert.match(out, /tremurof ~ tremurov: transliterated/)
-    assert.match(out, /"status": ?"cleared"[^]*"decidedBy": ?"Sam Staff, approved by Ada Other"/)
+    assert.match(
+      out,
+      /"status": ?"cleared"[^]*"decidedBy": ?"Sam Staff",\s*"approvedBy": ?"Ada Other",\s*"disposition": ?"birth_differs"/,
+    )
   }
 })
 
@@ -107,7 +110,10 @@ test('what is wrong is said in one line', async () => {
     readFileSync(new URL('../../service/src/screening/samples/eu.xml', import.meta.url)).subarray(0, -20),
   )
   const partner = credentials.partnerId ?? ''
-  const decide = ['decide', '--partner', partner, '--id', partner, '--staff', 'Sam', '--note', 'x', '--outcome']
+  const decide = [
+    ...['decide', '--partner', partner, '--id', partner, '--staff', 'Sam', '--note', 'x'],
+    ...['--disposition', 'birth_differs', '--outcome'],
+  ]
   for (const [words, message] of [
     [['load', '--staff', 'Sam'], /^operator: --from is required\n$/],
     [['load', '--from', join(folder, 'none.xml'), '--staff', 'Sam'], /none\.xml: ENOENT/],

@@ -11,6 +11,7 @@ import { awaitingParts, depositLifecycle } from '../../service/src/deposits/life
 import { creditorReferenceOf } from '../../service/src/iso20022/index.ts'
 import { updateDeposits } from '../../service/src/deposits/store.ts'
 import { sql } from '../../service/src/postgres/index.ts'
+import { findingOf } from '../support/screening/held.ts'
 import { readSanctionsList } from '../../service/src/screening/index.ts'
 import { addPartner, ip, type TestPartner } from '../support/composition.ts'
 import { beforeBeginning, follow, observe, type Payment } from './observation.ts'
@@ -169,9 +170,17 @@ async function rename({ partner: { partnerId, customer } }: Subject, fullName: s
 }
 
 async function decide({ partner: { partnerId, customer } }: Subject, outcome: 'clear' | 'confirm'): Promise<void> {
-  for (const { id, subjectId } of await service.screening.openHits(undefined, 10_000))
-    for (const staff of subjectId === customer.id ? ['Sam Staff', 'Kim Staff'] : []) {
-      const deciding = { partnerId, id, outcome, staff, note: 'Compared with the passport.' } as const
+  for (const hit of await service.screening.openHits(undefined, 10_000))
+    for (const staff of hit.subjectId === customer.id ? ['Sam Staff', 'Kim Staff'] : []) {
+      const disposition = findingOf(hit, outcome)
+      const deciding = {
+        partnerId,
+        id: hit.id,
+        outcome,
+        disposition,
+        staff,
+        note: 'Compared with the passport.',
+      } as const
       await service.db.transaction((tx) => service.screening.decide(tx, deciding)).catch(() => undefined)
     }
 }

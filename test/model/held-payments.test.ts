@@ -157,7 +157,10 @@ async function decide(world: World, party: Party, from: Standing, to: 'clear' | 
   for (const { id } of hits)
     for (const staff of ['Sam Staff', 'Kim Staff'])
       await service.db.transaction((tx) =>
-        service.screening.decide(tx, { partnerId, id, outcome: to, staff, note: 'Compared with the passport.' }),
+        service.screening.decide(tx, {
+          ...{ partnerId, id, outcome: to, disposition: to === 'clear' ? 'birth_differs' : 'data_agree' },
+          ...{ staff, note: 'Compared with the passport.' },
+        }),
       )
   for (const [had] of standing) party.standing.set(had, to === 'clear' ? 'cleared' : 'confirmed')
 }

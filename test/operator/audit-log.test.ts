@@ -74,7 +74,8 @@ test('cases and hits name each person; a list is in the log of the operator', as
   const about = ['--partner', partnerId, '--id', String(hit?.id)]
   for (const staff of [sam, kim])
     await printed(
-      ...['screening', 'decide', ...about, '--outcome', 'clear', '--staff', staff, '--note', 'Another birth.'],
+      ...['screening', 'decide', ...about, '--outcome', 'clear', '--disposition', 'birth_differs'],
+      ...['--staff', staff, '--note', 'Another birth.'],
     )
   const notification = { notificationId: newId(), subject: newId(), connector: 'sandbox', report: {} }
   await service.cases.open({

@@ -93,7 +93,8 @@ test('a hit: support and finance are refused, compliance proposes, and an admin 
   const id = hit?.id ?? ''
   for (const role of roles) {
     const url = new URL(`/desk/hits/${partnerId}/${id}/decide`, opsUrl)
-    const { status } = await sendForm(url, { outcome: 'clear', note: 'Read' }, { cookie: people[role].cookie })
+    const found = { outcome: 'clear', disposition: 'birth_differs', note: 'Read' }
+    const { status } = await sendForm(url, found, { cookie: people[role].cookie })
     assert.equal(status, decides('screening_hit', role) ? 303 : 403, role)
   }
   assert.equal((await inside.screening.hit(partnerId, id))?.status, 'cleared')

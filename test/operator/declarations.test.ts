@@ -26,7 +26,7 @@ import {
 } from '../../service/src/operator/declarations.ts'
 import { formOptions, parseCommand, readOptions } from '../../service/src/operator/parse.ts'
 import { sections } from '../../service/src/pages/desk/partner-rules.ts'
-import { countryActions, countrySides, outcomes } from '../../service/src/screening/index.ts'
+import { countryActions, countrySides, hitDispositionsOf, outcomes } from '../../service/src/screening/index.ts'
 import { runOperator } from '../support/operator.ts'
 
 const right: Readonly<Record<keyof Kinds, string>> = {
@@ -325,6 +325,9 @@ suite('what derives from a declaration, or agrees with it', () => {
       ...{ 'limit set scope': limitScopes, 'limit set period': limitPeriods, 'limit set state': verificationStates },
       ...{ 'gate set state': verificationStates, 'fee set rail': feeRails, 'staff invite role': staffRoles },
       ...{ 'staff role role': staffRoles, 'screening decide outcome': outcomes },
+      'screening decide disposition': (['un', 'countries'] as const).flatMap((source) =>
+        outcomes.flatMap((outcome) => hitDispositionsOf(source, outcome)),
+      ),
       ...{ 'screening country set for': countrySides, 'screening country set action': countryActions },
     }
     for (const [words, list] of Object.entries(lists)) {

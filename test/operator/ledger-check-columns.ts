@@ -256,6 +256,7 @@ export const tables: Readonly<Record<string, Columns>> = {
     resolved_at: time,
     resolution: { to: `'noted', resolved_at = opened_at`, where: 'booked is not null' },
     resolved_by: 'cases.decisions has it',
+    approved_by: 'cases.decisions has it',
     note: 'cases.decisions has it',
     disposition: noMoney,
     proposal_id: progress,

@@ -137,7 +137,7 @@ test('a rule from a file to an alert that two persons close, and its export; the
   assert.match(head ?? '', /^id,openedAt,rule,name,version,kind,severity,/)
   assert.match(
     line,
-    /,"Just under 1,000",1,structuring,high,.*,released,"Ada, approved by Joan",.*,'=Its salaries,.*,3,2880\.00,EUR,/,
+    /,"Just under 1,000",1,structuring,high,.*,released,Ada,.*,'=Its salaries,.*,3,2880\.00,EUR,.*,explained,Joan$/,
   )
   assert.equal(end, '')
 

@@ -29,7 +29,7 @@ import {
 import { changing, payeeOperations } from './hostile-payees.ts'
 import { ruleOperations } from './hostile-rules.ts'
 import { createRandom } from './screening/corpus.ts'
-import { sampleList, screenAll } from './screening/held.ts'
+import { findingOf, sampleList, screenAll } from './screening/held.ts'
 
 const floatMinor = 100_000_00n
 
@@ -165,9 +165,11 @@ const operatorOperations: Readonly<Record<string, Operation>> = {
   decideHit: async ({ random }, { db, screening }) => {
     const open = await screening.openHits(undefined, 50)
     if (open.length === 0) return
-    const { partnerId, id } = pick(random, open)
+    const hit = pick(random, open)
+    const { partnerId, id } = hit
     const outcome = random() < 0.6 ? 'clear' : 'confirm'
-    await db.transaction((tx) => screening.decide(tx, { partnerId, id, outcome, staff: pick(random, staff), note }))
+    const found = { outcome, disposition: findingOf(hit, outcome) } as const
+    await db.transaction((tx) => screening.decide(tx, { partnerId, id, ...found, staff: pick(random, staff), note }))
   },
   decideCase: async ({ random }, { db, cases, decisions }, { partner }) => {
     const open = await cases.list(undefined, 50)

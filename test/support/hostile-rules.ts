@@ -5,6 +5,7 @@ import { readRule, type Rule } from '../../service/src/monitoring/index.ts'
 import { type Database, sql } from '../../service/src/postgres/index.ts'
 import type { Service } from './composition.ts'
 import { pick } from './generated-requests.ts'
+import { findingOf } from './screening/held.ts'
 import { type HostileDay, note, type Operation, staff } from './hostile-parts.ts'
 
 const rulesMax = 4
@@ -82,8 +83,11 @@ export async function decideAll({ services: [service], random, held }: HostileDa
   const [proposer, approver] = closers
   // A hit that is nearly sure needs both.
   for (const by of closers)
-    for (const { partnerId, id } of await screening.openHits(undefined, casesMax))
-      await db.transaction((tx) => screening.decide(tx, { partnerId, id, outcome: 'clear', staff: by, note }))
+    for (const hit of await screening.openHits(undefined, casesMax)) {
+      const { partnerId, id } = hit
+      const found = { outcome: 'clear', disposition: findingOf(hit, 'clear') } as const
+      await db.transaction((tx) => screening.decide(tx, { partnerId, id, ...found, staff: by, note }))
+    }
   const open = (await cases.list(undefined, casesMax)).filter(({ kind }) => kind === 'monitoring_alert')
   for (const { partnerId, id } of open) {
     await seeWaiting(db, partnerId, id, held)

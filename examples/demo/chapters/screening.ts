@@ -36,16 +36,8 @@ export const screening: Chapter = {
       operator<Hit>(
         'screening',
         'decide',
-        '--partner',
-        partnerId,
-        '--id',
-        hit.id,
-        '--outcome',
-        'clear',
-        '--staff',
-        staff,
-        '--note',
-        note,
+        ...['--partner', partnerId, '--id', hit.id, '--outcome', 'clear', '--disposition', 'birth_differs'],
+        ...['--staff', staff, '--note', note],
       )
     say('Sam compares the dates of birth: it is another person. Grace checks the passport.')
     show('one person clears the hit', (await decide(sam, 'Born in 1990, the listed one in 1961')).status, 'open')

@@ -1,7 +1,7 @@
 /** Composes the inbox: who the persons are, and what the modules know of the things that they are told of. A part of the composition root. */
 import type { Access } from '../access/index.ts'
 import type { Audit } from '../audit/index.ts'
-import { type Cases, operatorPartnerId } from '../cases/index.ts'
+import { caseKindNames, type Cases, operatorPartnerId } from '../cases/index.ts'
 import type { Config } from './config.ts'
 import { consoleUrlOf, deskUrlOf } from './derived-settings.ts'
 import { type Asked, createInbox, type Details, type Inbox } from '../inbox/index.ts'
@@ -203,10 +203,11 @@ async function readSignOn({ members }: Deps, _tx: Tx, partnerId: string, ids: re
 async function readCases({ cases }: Deps, tx: Tx, partnerId: string, ids: readonly string[]) {
   const rows = await cases.byIds(tx, partnerId, ids)
   return new Map(
-    rows.map(({ id, currency, booked, resolution }): [string, Details] => {
+    rows.map(({ id, kind, currency, booked, resolution }): [string, Details] => {
       const amount = booked === null || booked >= 0n ? booked : -booked
       const amounts = currency === null || amount === null ? [] : [moneyOf({ currency, amount })]
-      return [id, { isCurrent: resolution === null, amounts }]
+      const names = { en: caseKindNames.en[kind], de: caseKindNames.de[kind] }
+      return [id, { isCurrent: resolution === null, amounts, kind: names }]
     }),
   )
 }

@@ -103,7 +103,7 @@ test('a proposal moves no money, and the person who made it cannot approve it un
     await assert.rejects(approve(found, same), /another person/)
   await assert.rejects(approve(found, ' '), /State who/)
   const approved = await approve(found, 'Grace')
-  assert.deepEqual([approved.resolution, approved.resolvedBy], ['written_off', 'Ada, approved by Grace'])
+  assert.deepEqual([approved.resolution, approved.resolvedBy, approved.approvedBy], ['written_off', 'Ada', 'Grace'])
   assert.equal(await postedOf(operatorPartnerId, 'suspense'), suspense - 500n)
   assert.deepEqual(await historyOf(found), [
     [1, 'proposed', 'Ada'],

@@ -8,6 +8,7 @@ import {
   after,
   type Clock,
   type Decider,
+  decidersText,
   isNoName,
   isSamePerson,
   newId,
@@ -51,6 +52,8 @@ type Moving = {
 }
 
 /** Effects that cases need from other modules. Each joins the transaction and refuses what does not fit. */
+type Reached = Readonly<Record<'stopped' | 'alreadySent', number>>
+
 export type CaseEffects = {
   /** The money belongs to a payout: it has left, or has come back. Refuses: not_found, validation_failed. */
   readonly payout: (tx: Tx, moving: Moving, payoutId: string) => Promise<void>
@@ -64,8 +67,8 @@ export type CaseEffects = {
   readonly announced: (tx: Tx, row: store.CaseRow) => Promise<void>
   /** Reason why the case cannot be decided now. Undefined: it can. */
   readonly notNow: (tx: Tx, row: store.CaseRow) => Promise<string | undefined>
-  /** Says what a refusal of held payouts stops, and what it no longer reaches. Refuses: validation_failed (none waits). */
-  readonly refusal: (tx: Tx, row: store.CaseRow) => Promise<string>
+  /** Counts the held payouts that a refusal stops, and those that it no longer reaches. Refuses: validation_failed (none waits). */
+  readonly refusal: (tx: Tx, row: store.CaseRow) => Promise<Reached>
   /** Sends the money back to its sender. */
   readonly sendBack: (tx: Tx, row: store.CaseRow, money: Booked, id: string) => Promise<void>
 }
@@ -136,8 +139,8 @@ async function lockUndecided(tx: Tx, partnerId: string, id: string): Promise<sto
   if (found.resolution !== null)
     throw new Overtaken(
       'resolved',
-      `The case was ${found.resolution} by ${found.resolvedBy ?? ''} at ${found.resolvedAt?.toISOString() ?? ''}.`,
-      { who: found.resolvedBy, at: found.resolvedAt },
+      `The case was ${found.resolution} by ${decidersText(found.resolvedBy, found.approvedBy)} at ${found.resolvedAt?.toISOString() ?? ''}.`,
+      { who: found.approvedBy ?? found.resolvedBy, at: found.resolvedAt },
     )
   return found
 }
@@ -163,7 +166,7 @@ async function lockOpen(
   return found
 }
 
-type Decided = Pick<DecisionRow, 'kind' | 'actor' | 'note'>
+type Decided = Pick<DecisionRow, 'kind' | 'actor' | 'note'> & Partial<Reached>
 
 /** Writes the case and the decision. `named`: the author of the proposal that it is about, if any. */
 export async function decide(
@@ -178,7 +181,7 @@ export async function decide(
   await appendDecision(tx, {
     partnerId: row.partnerId,
     caseId: row.id,
-    ...decided,
+    ...{ stopped: null, alreadySent: null, ...decided },
     proposalId: about.proposalId,
     action: proposalOf(about)?.action ?? null,
     before: stateOf(row),
@@ -200,6 +203,7 @@ const stateOf = (row: store.CaseRow): string =>
     resolvedBy: row.resolvedBy,
     resolvedAt: row.resolvedAt,
     note: row.note,
+    ...(row.approvedBy === null ? {} : { approvedBy: row.approvedBy }),
     ...(row.disposition === null ? {} : { disposition: row.disposition }),
     owner: row.ownerName,
     suspense: row.booked === null || row.resolution !== null ? null : `${row.booked} ${row.currency}`,
@@ -271,17 +275,17 @@ async function approve(
   if (not !== undefined) throw refuse(not.why)
   const now = deps.clock.now()
   if (hasExpired(proposedAt, now)) throw refuse('The proposal has expired: propose it again.')
-  const { action } = proposal
-  const note = action === 'refuse' ? `${proposal.note} (${await deps.effects.refusal(tx, row)})` : proposal.note
-  const decided = { kind: 'approved', actor: staff, note } as const
+  const { action, note } = proposal
+  const reached = action === 'refuse' ? await deps.effects.refusal(tx, row) : undefined
+  const decided = { kind: 'approved', actor: staff, note, ...reached } as const
   if (row.booked !== null) await carryOut(deps, tx, row, proposal)
-  const resolvedBy = `${proposedBy}, approved by ${staff}`
-  const ended = { ...withoutProposal, disposition: proposal.disposition ?? null }
+  const by = { resolvedBy: proposedBy, approvedBy: staff }
+  const ended = { ...withoutProposal, ...by, disposition: proposal.disposition ?? null }
   // The proposal stays while the money is under way: the bank's reports are about this proposal.
   const changed =
     action === 'return'
-      ? { ...row, returningSince: now }
-      : { ...row, ...ended, resolution: resolutions[action], resolvedBy, note, resolvedAt: now }
+      ? { ...row, approvedBy: staff, returningSince: now }
+      : { ...row, ...ended, resolution: resolutions[action], note, resolvedAt: now }
   return decide(deps, tx, row, changed, decided)
 }
 

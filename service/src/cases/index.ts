@@ -7,6 +7,7 @@
  * it books it away from there. So the suspense account is the sum of the open cases. Decisions are added and never changed, until their
  * notes are erased with the report (docs/decisions/0055-erasure.md).
  */
+export { caseKindNames } from './kind-names.ts'
 export {
   actionsFor,
   caseActions,

@@ -124,7 +124,14 @@ async function reopen(
   kind: 'return_refused' | 'return_rejected',
   note: string,
 ): Promise<void> {
-  const open = { proposalId: null, proposal: null, proposedBy: null, proposedAt: null, returningSince: null }
+  const open = {
+    proposalId: null,
+    proposal: null,
+    proposedBy: null,
+    proposedAt: null,
+    approvedBy: null,
+    returningSince: null,
+  }
   await decide(deps, tx, row, { ...row, ...open }, { kind, actor: bank(row.connector), note })
   await deps.ended(tx, row, 'WithOperator')
 }

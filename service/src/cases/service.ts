@@ -239,6 +239,7 @@ const undecided = {
   resolvedAt: null,
   resolution: null,
   resolvedBy: null,
+  approvedBy: null,
   note: null,
   disposition: null,
   returningSince: null,

@@ -17,6 +17,8 @@ export type CaseRow = {
   readonly resolvedAt: Date | null
   readonly resolution: Resolution | null
   readonly resolvedBy: string | null
+  /** The second person of the decision. Null: it needed none. */
+  readonly approvedBy: string | null
   readonly note: string | null
   /** Finding of persons about an alert. Null: it is open, or another kind. */
   readonly disposition: Disposition | null
@@ -34,8 +36,8 @@ export type CaseRow = {
 }
 
 const columns = sql`partner_id, id, kind, connector, notification_id, subject, report, currency, booked, opened_at,
-  resolved_at, resolution, resolved_by, note, disposition, proposal_id, proposal, proposed_by, proposed_at, returning_since,
-  owner_id, owner_name, owned_since`
+  resolved_at, resolution, resolved_by, approved_by, note, disposition, proposal_id, proposal, proposed_by, proposed_at,
+  returning_since, owner_id, owner_name, owned_since`
 
 /** Returns 1, or 0 if the notification has a case. Waits for a concurrent transaction that opens it. */
 export function insertCase(tx: Tx, row: CaseRow): Promise<number> {
@@ -97,8 +99,8 @@ export function openCasesOf(
 /** Writes what a decision changes. The caller holds the lock. */
 export async function updateCase(tx: Tx, row: CaseRow): Promise<void> {
   await tx.run(sql`/* cases.updateCase */
-    update cases.cases set resolution = ${row.resolution}, resolved_by = ${row.resolvedBy}, note = ${row.note},
-      disposition = ${row.disposition}, resolved_at = ${row.resolvedAt}, proposal_id = ${row.proposalId}, proposal = ${row.proposal},
+    update cases.cases set resolution = ${row.resolution}, resolved_by = ${row.resolvedBy},
+      approved_by = ${row.approvedBy}, note = ${row.note}, disposition = ${row.disposition}, resolved_at = ${row.resolvedAt}, proposal_id = ${row.proposalId}, proposal = ${row.proposal},
       proposed_by = ${row.proposedBy}, proposed_at = ${row.proposedAt}, returning_since = ${row.returningSince},
       owner_id = ${row.ownerId}, owner_name = ${row.ownerName}, owned_since = ${row.ownedSince}
     where partner_id = ${row.partnerId} and id = ${row.id}`)
@@ -331,12 +333,16 @@ export type DecisionRow = {
   readonly proposalId: string | null
   readonly action: string | null
   readonly note: string
+  /** Payouts that a refusal stopped, and those that were already sent. Null: another step, or of a version before. */
+  readonly stopped: number | null
+  readonly alreadySent: number | null
   readonly before: string
   readonly after: string
   readonly decidedAt: Date
 }
 
-const decisionColumns = sql`partner_id, case_id, sequence, kind, actor, proposal_id, action, note, before, after, decided_at`
+const decisionColumns = sql`partner_id, case_id, sequence, kind, actor, proposal_id, action, note, stopped, already_sent, before, after,
+  decided_at`
 
 /** The caller holds the lock of the case, so that no other decision takes the same number. */
 export async function appendDecision(tx: Tx, row: Omit<DecisionRow, 'sequence'>): Promise<void> {
@@ -355,7 +361,7 @@ async function insertDecision(tx: Tx, row: DecisionRow): Promise<void> {
   await tx.run(sql`/* cases.insertDecision */
     insert into cases.decisions (${decisionColumns})
     values (${row.partnerId}, ${row.caseId}, ${row.sequence}, ${row.kind}, ${row.actor}, ${row.proposalId}, ${row.action},
-      ${row.note}, ${row.before}, ${row.after}, ${row.decidedAt})`)
+      ${row.note}, ${row.stopped}, ${row.alreadySent}, ${row.before}, ${row.after}, ${row.decidedAt})`)
 }
 
 /** Reads the decisions of a case in their order. */

@@ -12,6 +12,7 @@ import {
   addHolder,
   amount,
   decideAll,
+  findingOf,
   listedName,
   sampleList,
   screenAll,
@@ -315,7 +316,14 @@ suite('deposits', async () => {
       const confirm = async () => {
         for (const { id } of hits)
           for (const staff of ['Sam Staff', 'Kim Staff']) {
-            const deciding = { partnerId, id, outcome: 'confirm', staff, note: 'The passport.' } as const
+            const deciding = {
+              partnerId,
+              id,
+              outcome: 'confirm',
+              disposition: 'data_agree',
+              staff,
+              note: 'The passport.',
+            } as const
             await service.db.transaction((tx) => service.screening.decide(tx, deciding))
           }
       }
@@ -455,8 +463,9 @@ suite('sources', async () => {
   async function decide(partnerId: string, outcome: 'clear' | 'confirm', staff: string): Promise<void> {
     const hits = (await service.screening.openHits(undefined, 1000)).filter((hit) => hit.partnerId === partnerId)
     assert.ok(hits.length > 0)
-    for (const { id } of hits) {
-      const deciding = { partnerId, id, outcome, staff, note: 'Compared with the passport.' }
+    for (const hit of hits) {
+      const disposition = findingOf(hit, outcome)
+      const deciding = { partnerId, id: hit.id, outcome, disposition, staff, note: 'Compared with the passport.' }
       await service.db.transaction((tx) => service.screening.decide(tx, deciding))
     }
   }

@@ -2,7 +2,7 @@
  * Inbox: what persons are told of. A change adds a fact in its own transaction; a job makes an entry of it for each person who may know it; another
  * one mails the entries as each person has chosen. README.md says more.
  *
- * Tables: inbox.facts, inbox.entries, inbox.readers. Invariants: a fact is taken once; a person has one entry of an occasion; an entry is mailed
+ * Tables: inbox.facts, inbox.counts, inbox.entries, inbox.readers. Invariants: a fact is taken once; a person has one entry of an occasion; an entry is mailed
  * at most once; who may not see a thing is neither shown nor mailed it, as the rights are at that moment. An entry is kept for 90 days.
  */
 import { defineJob, type Job } from '../postgres/jobs/index.ts'
@@ -47,7 +47,10 @@ const createRetain =
     const found = await store.partnersWithOldEntries(db, before, partnersPerStepMax)
     let deleted = 0
     for (const partnerId of new Set(found.map((row) => row.partnerId)))
-      deleted += await store.deleteOldEntries(db, partnerId, before)
+      deleted += await db.transaction(async (tx) => {
+        await store.deleteOldCounts(tx, partnerId, before)
+        return store.deleteOldEntries(tx, partnerId, before)
+      })
     return deleted
   }
 

@@ -21,31 +21,35 @@ type Definition = {
   readonly waits?: true
   /** Path of the page below the root of the console. */
   readonly path: (subject: string, facts: Facts) => string
+  /** Path of the list. With it, facts of an hour after the first ones are one entry that counts them. */
+  readonly list?: string
 }
 
 const payout = (subject: string) => `payouts/${subject}`
 const bulk = (subject: string) => `bulk-payouts/${subject}`
 const webhook = (subject: string) => `webhooks/${subject}`
 const account = (subject: string) => `service-accounts/${subject}`
-const ofPayout = { kind: 'payments', permission: 'payouts:read', path: payout } as const
+const ofPayout = { kind: 'payments', permission: 'payouts:read', path: payout, list: 'payouts' } as const
 const approval = { kind: 'approvals', permission: 'payouts:write', waits: true } as const
 const refund = {
   kind: 'refunds',
   permission: 'checkout:read',
   path: (_subject: string, { sessionId }: Facts) => `checkout/${sessionId ?? ''}`,
+  list: 'checkout',
 } as const
 const recall = {
   kind: 'recalls',
   permission: 'payouts:read',
   path: (_subject: string, { payoutId }: Facts) => payout(payoutId ?? ''),
+  list: 'payouts',
 } as const
 const endpoint = { kind: 'webhooks', permission: 'webhooks:read', path: webhook } as const
 const member = { kind: 'team', permission: 'users:read', path: () => 'team' } as const
 const rule = { kind: 'rules', permission: 'payouts:read', path: () => 'payouts' } as const
 
 export const teamTypes = {
-  'payout.waits': { ...approval, path: payout },
-  'payout.lapses': { ...approval, path: payout },
+  'payout.waits': { ...approval, path: payout, list: 'payouts?tab=mine' },
+  'payout.lapses': { ...approval, path: payout, list: 'payouts?tab=mine' },
   'bulk.waits': { ...approval, path: bulk },
   'bulk.lapses': { ...approval, path: bulk },
   'signOn.waits': { ...approval, permission: 'users:write', path: () => 'team/single-sign-on' },
@@ -56,6 +60,7 @@ export const teamTypes = {
     kind: 'payments',
     permission: 'transactions:read',
     path: (_subject: string, { reference }: Facts) => `transactions/${reference ?? ''}`,
+    list: 'transactions',
   },
   'refund.completed': refund,
   'refund.failed': refund,
@@ -83,20 +88,48 @@ type StaffDefinition = {
   readonly waits: true
   /** Path of the page below the root of the desk. */
   readonly path: (subject: string, partnerId: string) => string
+  /** Path of the list, as for a team. */
+  readonly list?: string
 }
 const caseOf = { waits: true, path: (subject: string, partnerId: string) => `cases/${partnerId}/${subject}` } as const
 
 export const staffTypes = {
-  'case.opened': { kind: 'cases', ...caseOf },
+  'case.opened': { kind: 'cases', ...caseOf, list: 'queue' },
   'case.proposed': { kind: 'changes', ...caseOf },
-  'alert.opened': { kind: 'alerts', ...caseOf },
-  'hit.opened': { kind: 'hits', waits: true, path: (subject, partnerId) => `hits/${partnerId}/${subject}` },
+  'alert.opened': { kind: 'alerts', ...caseOf, list: 'queue?kind=monitoring_alert' },
+  'hit.opened': {
+    kind: 'hits',
+    waits: true,
+    path: (subject, partnerId) => `hits/${partnerId}/${subject}`,
+    list: 'hits',
+  },
   'hit.proposed': { kind: 'changes', waits: true, path: (subject, partnerId) => `hits/${partnerId}/${subject}` },
   'change.waits': { kind: 'changes', waits: true, path: () => 'changes' },
 } as const satisfies Readonly<Record<string, StaffDefinition>>
 export type StaffType = keyof typeof staffTypes
 
 export type FactType = TeamType | StaffType
+
+const definitions: Readonly<Record<FactType, Pick<Definition, 'kind' | 'list' | 'waits'> | StaffDefinition>> = {
+  ...teamTypes,
+  ...staffTypes,
+}
+type Listed<Types> = { [T in keyof Types]: Types[T] extends { readonly list: string } ? T : never }[keyof Types]
+/** Types of which there may be thousands in an hour. */
+export type GatheredType = Listed<typeof teamTypes> | Listed<typeof staffTypes>
+export const isGathered = (type: FactType): type is GatheredType => definitions[type].list !== undefined
+
+/** Reports whether it is told only while the thing waits. An entry that counts things says that they were there. */
+export const waits = (type: FactType, facts: Facts): boolean => definitions[type].waits === true && !('more' in facts)
+
+/** Path of the page of an entry below the root of the console or of the desk. */
+export function pathOf({ type, subject, facts }: { type: FactType; subject: string; facts: Facts }): string {
+  const { list } = definitions[type]
+  if (list !== undefined && 'more' in facts) return list
+  return isStaffType(type)
+    ? staffTypes[type].path(subject, facts['partnerId'] ?? '')
+    : teamTypes[type].path(subject, facts)
+}
 
 export const isTeamType = (type: string): type is TeamType => type in teamTypes
 export const isStaffType = (type: string): type is StaffType => type in staffTypes

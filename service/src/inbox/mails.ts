@@ -6,9 +6,9 @@ import { ownJson } from '@partner-payments/wire'
 import { hourMs, minuteMs, dayMs, secondMs } from '../kernel/index.ts'
 import { escapeHtml, htmlPage, type MailContent, type MailQueue, type MailToRender, oneLine } from '../mail/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { isStaffType, isTeamType, staffTypes, teamTypes, type FactType } from './kinds.ts'
+import { isStaffType, isTeamType, pathOf, type FactType, waits } from './kinds.ts'
 import { isLeftOut, mayBeTold, type Person, whenOf } from './people.ts'
-import { type InboxDeps, waits } from './spread.ts'
+import type { InboxDeps } from './spread.ts'
 import * as store from './store.ts'
 import { type Details, worded } from './words.ts'
 
@@ -79,6 +79,8 @@ type Item = {
   readonly title: string
   readonly lines: readonly (readonly [label: string, value: string])[]
   readonly url: string
+  /** Things that it tells of. Absent: one; a version before wrote it. */
+  readonly count?: number
 }
 
 /** The entries in words. Things that no longer wait are left out. */
@@ -91,7 +93,7 @@ async function itemsOf(
   const details = await detailsOfEntries(deps, tx, reader.partnerId, entries)
   return entries.flatMap((entry, index): Item[] => {
     const found = details[index]
-    if (waits(entry.type) && (found?.isCurrent !== true || isLeftOut(person, found))) return []
+    if (waits(entry.type, entry.facts) && (found?.isCurrent !== true || isLeftOut(person, found))) return []
     return [itemOf(deps, reader, entry, found)]
   })
 }
@@ -114,10 +116,10 @@ export async function detailsOfEntries(
 }
 
 function itemOf(deps: InboxMailDeps, reader: store.ReaderRow, entry: Entry, details: Details | undefined): Item {
-  const { consoleUrl, deskUrl, clock } = deps
+  const { clock } = deps
   const { partnerId, zone } = reader
   const language = languageOf(reader)
-  const { type, subject, facts, occurredAt } = entry
+  const { facts, occurredAt } = entry
   const timeText = (at: Date): string =>
     new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, {
       ...{ year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' },
@@ -127,17 +129,26 @@ function itemOf(deps: InboxMailDeps, reader: store.ReaderRow, entry: Entry, deta
   const shown = lines.map(
     ([label, value]) => [label, value instanceof Date ? timeText(value) : oneLine(value)] as const,
   )
-  const path = isStaffType(type)
-    ? staffTypes[type].path(subject, facts['partnerId'] ?? '')
-    : teamTypes[type].path(subject, facts)
-  const query = new URLSearchParams({ partner: partnerId, to: path }).toString()
+  const opened = openOf(deps, partnerId)
   const at = `${timeText(occurredAt)} (${ageText(language, clock.now().getTime() - occurredAt.getTime())})`
   return {
     title: oneLine(title),
     lines: [...shown, [texts[language].since, at]],
-    url: isStaffType(type) ? `${deskUrl}/desk/${path}` : `${consoleUrl}/open?${query}`,
+    url: opened(pathOf(entry)),
+    count: Number(facts['more'] ?? 1),
   }
 }
+
+/** The address of a page in a mail: it leads to the page, by the sign-in if the person has to. */
+const openOf =
+  (
+    { consoleUrl, deskUrl, operatorId }: Pick<InboxMailDeps, 'consoleUrl' | 'deskUrl' | 'operatorId'>,
+    partnerId: string,
+  ) =>
+  (to: string): string =>
+    partnerId === operatorId
+      ? `${deskUrl}/desk/open?${new URLSearchParams({ to }).toString()}`
+      : `${consoleUrl}/open?${new URLSearchParams({ partner: partnerId, to }).toString()}`
 
 function ageText(language: store.Language, ms: number): string {
   const format = new Intl.RelativeTimeFormat(language, { numeric: 'always' })
@@ -158,10 +169,10 @@ type Queued = {
 }
 
 async function queueMail(deps: InboxMailDeps, tx: Tx, { reader, person, items, more }: Queued): Promise<void> {
-  const { mail, consoleUrl, deskUrl, operatorId } = deps
+  const { mail, operatorId } = deps
   const { partnerId, mailSubjectId: subjectId } = reader
   const isStaff = partnerId === operatorId
-  const open = (to: string) => `${consoleUrl}/open?${new URLSearchParams({ partner: partnerId, to }).toString()}`
+  const open = openOf(deps, partnerId)
   await mail.enqueue(tx, partnerId, [
     {
       kind: 'inbox',
@@ -170,8 +181,8 @@ async function queueMail(deps: InboxMailDeps, tx: Tx, { reader, person, items, m
       data: {
         language: languageOf(reader),
         more: String(more),
-        all: isStaff ? `${deskUrl}/desk/queue` : open('inbox'),
-        settings: isStaff ? `${deskUrl}/desk/notifications` : open('notifications'),
+        all: open(isStaff ? 'queue' : 'inbox'),
+        settings: open('notifications'),
       },
       // Sealed, and erased when the mail has gone: it names payees.
       secret: JSON.stringify(items),
@@ -216,7 +227,7 @@ export function renderInboxMail(mail: MailToRender): MailContent {
   const t = texts[language]
   const items = ownJson<readonly Item[]>(mail.secret ?? '[]')
   const others = Number(more)
-  const count = items.length - 1 + others
+  const count = items.reduce((sum, item) => sum + (item.count ?? 1), others - 1)
   const [first] = items
   const title = first?.title ?? ''
   const link = first !== undefined && count === 0 ? first.url : all

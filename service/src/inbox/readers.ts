@@ -10,18 +10,19 @@ import {
   isStaffType,
   isTeamType,
   kindsOfRole,
+  pathOf,
   staffDefault,
   type StaffKind,
   staffKinds,
   teamDefault,
   type TeamKind,
-  teamTypes,
+  waits,
   type When,
   whens,
 } from './kinds.ts'
 import { detailsOfEntries, forgetReader, type InboxMailDeps } from './mails.ts'
 import { mayBeTold, type Person } from './people.ts'
-import { newReader, waits } from './spread.ts'
+import { newReader } from './spread.ts'
 import * as store from './store.ts'
 import { worded, type Worded } from './words.ts'
 
@@ -104,7 +105,7 @@ export function createReaders(deps: ReadersDeps): Inbox {
       if (entry === undefined || !isTeamType(entry.type) || !mayBeTold(personOf(reader), entry.type, false))
         throw notFound('entry of the inbox')
       if (entry.readAt === null) await store.markEntry(db, reader, id, clock.now())
-      return teamTypes[entry.type].path(entry.subject, entry.facts)
+      return pathOf({ ...entry, type: entry.type })
     },
     markUnread: async (reader, id) => {
       if ((await store.markEntry(db, reader, id, null)) === 0) throw notFound('entry of the inbox')
@@ -136,7 +137,7 @@ export function createReaders(deps: ReadersDeps): Inbox {
         entries: entries.map((entry, index) => ({
           ...worded(language, entry, details[index]),
           ...{ id: entry.id, occurredAt: entry.occurredAt, isRead: entry.readAt !== null },
-          isOver: waits(entry.type) && details[index]?.isCurrent !== true,
+          isOver: waits(entry.type, entry.facts) && details[index]?.isCurrent !== true,
         })),
         nextId: rows.length > rowsMax ? shown.at(-1)?.id : undefined,
       }

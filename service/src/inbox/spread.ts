@@ -5,7 +5,7 @@
 import { after, type Clock, hourMs, newId, secondMs } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { createFactQueue } from './facts.ts'
-import { isStaffType, isTeamType, staffTypes, teamTypes, type FactType } from './kinds.ts'
+import { isGathered, isStaffType, isTeamType, type FactType, waits } from './kinds.ts'
 import { isLeftOut, mayBeTold, type PeopleOf, type Person, whenOf } from './people.ts'
 import { nextDaily } from './hours.ts'
 import * as store from './store.ts'
@@ -29,6 +29,8 @@ export type InboxDeps = {
 
 const partnersPerStepMax = 20
 const factsPerStepMax = 100
+/** Facts of a type that have an entry each in an hour. A bank that refuses a file of 10,000 payouts makes as many. */
+const singleMax = 10
 const hourDefault = 8
 const zoneDefault = 'UTC'
 
@@ -43,7 +45,12 @@ export function createSpreadStep(deps: InboxDeps): () => Promise<number> {
   }
 }
 
-type Told = { readonly fact: store.FactRow & { readonly type: FactType }; readonly details: Details | undefined }
+type Told = {
+  readonly fact: store.FactRow & { readonly type: FactType }
+  readonly details: Details | undefined
+  /** True if an entry counts it with others of its type. */
+  readonly isCounted: boolean
+}
 
 async function spread(deps: InboxDeps, tx: Tx, partnerId: string): Promise<number> {
   const { clock, operatorId } = deps
@@ -52,9 +59,10 @@ async function spread(deps: InboxDeps, tx: Tx, partnerId: string): Promise<numbe
   // A type of another version is not told by this one.
   const facts = rows.flatMap(({ type, ...row }) => (isTeamType(type) || isStaffType(type) ? [{ ...row, type }] : []))
   const details = await deps.detailsOf(tx, partnerId, facts)
-  const told = facts
-    .map((fact, index): Told => ({ fact, details: details[index] }))
-    .filter(({ fact, details: found }) => !waits(fact.type) || found?.isCurrent === true)
+  const current = facts
+    .map((fact, index): Told => ({ fact, details: details[index], isCounted: false }))
+    .filter(({ fact, details: found }) => !waits(fact.type, fact.facts) || found?.isCurrent === true)
+  const told = await gathered(deps, tx, partnerId, current)
   const ofTeam = told.filter(({ fact }) => isTeamType(fact.type))
   const ofStaff = told.filter(({ fact }) => isStaffType(fact.type))
   if (ofTeam.length > 0) await addEntries(deps, tx, partnerId, await deps.teamOf(tx, partnerId), ofTeam)
@@ -74,8 +82,20 @@ async function spread(deps: InboxDeps, tx: Tx, partnerId: string): Promise<numbe
   return rows.length
 }
 
-export const waits = (type: FactType): boolean =>
-  isStaffType(type) ? staffTypes[type].waits : 'waits' in teamTypes[type]
+const hourOf = ({ clock }: Pick<InboxDeps, 'clock'>): Date =>
+  new Date(Math.floor(clock.now().getTime() / hourMs) * hourMs)
+
+/** Marks those that come after the first ones of their type and hour. Types in one order: concurrent workers lock their counts alike. */
+async function gathered(deps: InboxDeps, tx: Tx, partnerId: string, told: readonly Told[]): Promise<readonly Told[]> {
+  const counted = new Set<Told>()
+  const groups = Map.groupBy(told, ({ fact }) => fact.type)
+  for (const type of [...groups.keys()].filter(isGathered).toSorted()) {
+    const group = groups.get(type) ?? []
+    const before = await store.countFacts(tx, { partnerId, type, hour: hourOf(deps) }, group.length)
+    for (const each of group.slice(Math.max(0, singleMax - before))) counted.add(each)
+  }
+  return told.map((each) => (counted.has(each) ? { ...each, isCounted: true } : each))
+}
 
 const lapses = { 'payout.waits': 'payout.lapses', 'bulk.waits': 'bulk.lapses' } as const
 /** An approval lapses soon when the last quarter of its time begins, and at most a day before its end. */
@@ -89,12 +109,13 @@ function lapseOf({ fact, details }: Told) {
 }
 
 async function addEntries(
-  { clock, operatorId, gatherSeconds }: InboxDeps,
+  deps: InboxDeps,
   tx: Tx,
   partnerId: string,
   people: readonly Person[],
   told: readonly Told[],
 ): Promise<void> {
+  const { clock, operatorId, gatherSeconds } = deps
   const now = clock.now()
   const isStaff = partnerId === operatorId
   const readers = new Map(
@@ -107,35 +128,60 @@ async function addEntries(
     ).map((row) => [row.personId, row]),
   )
   const entries: store.NewEntry[] = []
+  const counting: store.NewEntry[] = []
   const schedules: store.ReaderRow[] = []
   for (const person of people) {
     const reader = readers.get(person.id) ?? newReader(partnerId, person.id, now)
-    const own = told
-      .filter(({ fact, details }) => mayBeTold(person, fact.type, isStaff) && !isLeftOut(person, details))
-      .map(({ fact }): store.NewEntry => {
-        const { type, subject, occasion, facts, occurredAt } = fact
-        const when = whenOf(person, type, reader.choices)
-        const mailDueAt =
-          when === 'no'
-            ? null
-            : when === 'now'
-              ? after(now, gatherSeconds * secondMs)
-              : nextDaily(now, reader.zone, reader.dailyHour)
-        return {
-          ...{ partnerId, personId: person.id, id: newId(), type, subject, occasion, facts: JSON.stringify(facts) },
-          ...{ occurredAt, mailBy: when === 'no' ? null : when, mailDueAt, readAt: isStaff ? now : null },
-        }
-      })
-      // Staff have the queue at the desk: only what is mailed has a row.
-      .filter(({ mailBy }) => !isStaff || mailBy !== null)
+    const known = told.filter(
+      ({ fact, details }) => mayBeTold(person, fact.type, isStaff) && !isLeftOut(person, details),
+    )
+    const [single, counted] = [known.filter(({ isCounted }) => !isCounted), known.filter(({ isCounted }) => isCounted)]
+    const entriesOf = (shown: readonly Told['fact'][]): readonly store.NewEntry[] =>
+      shown
+        .map((fact) => {
+          const { type, subject, occasion, facts, occurredAt } = fact
+          const when = whenOf(person, type, reader.choices)
+          const mailDueAt =
+            when === 'no'
+              ? null
+              : when === 'now'
+                ? after(now, gatherSeconds * secondMs)
+                : nextDaily(now, reader.zone, reader.dailyHour)
+          return {
+            ...{ partnerId, personId: person.id, id: newId(), type, subject, occasion, facts: JSON.stringify(facts) },
+            ...{ occurredAt, mailBy: when === 'no' ? null : when, mailDueAt, readAt: isStaff ? now : null },
+          }
+        })
+        // Staff have the queue at the desk: only what is mailed has a row.
+        .filter(({ mailBy }) => !isStaff || mailBy !== null)
+    const [own, ownCounting] = [entriesOf(single.map(({ fact }) => fact)), entriesOf(countsOf(deps, counted))]
     entries.push(...own)
-    const dueTimes = own.flatMap(({ mailDueAt }) => mailDueAt?.getTime() ?? [])
+    counting.push(...ownCounting)
+    const dueTimes = [...own, ...ownCounting].flatMap(({ mailDueAt }) => mailDueAt?.getTime() ?? [])
     if (dueTimes.length > 0) schedules.push({ ...reader, mailDueAt: new Date(Math.min(...dueTimes)) })
   }
   // The rows of readers first: the job of mails holds them while it reads the entries.
   if (schedules.length > 0) await store.scheduleMails(tx, schedules)
   if (entries.length > 0) await store.insertEntries(tx, entries)
+  if (counting.length > 0) await store.addToGathered(tx, counting)
 }
+
+/** One fact for each type of some, which counts them. */
+const countsOf = (deps: InboxDeps, told: readonly Told[]): readonly Told['fact'][] =>
+  [...Map.groupBy(told, ({ fact }) => fact.type).values()].flatMap((group) => {
+    const last = group.at(-1)
+    if (last === undefined) return []
+    const { partnerId = null } = last.fact.facts
+    const facts = { more: String(group.length), ...(partnerId !== null && { partnerId }) }
+    return [
+      {
+        ...last.fact,
+        subject: 'more',
+        occasion: `more ${hourOf(deps).toISOString()} ${partnerId ?? ''}`.trim(),
+        facts,
+      },
+    ]
+  })
 
 export const newReader = (partnerId: string, personId: string, now: Date): store.ReaderRow => ({
   ...{ partnerId, personId, language: null, seenLanguage: null, zone: zoneDefault, dailyHour: hourDefault },

@@ -25,27 +25,34 @@ export function insertFacts(tx: Tx, rows: readonly StoredFact[]): void {
     insert into inbox.facts (partner_id, id, type, subject, occasion, facts, occurred_at, due_at) ${newFacts(tx, rows)}`)
 }
 
-/** When the next fact is due. */
-export const factsDue = (after: Date): Sql =>
-  dueWork(
-    'reads when the next fact for the inbox is due',
-    (whose) => sql`/* inbox.factsDue */
-      select min(due_at) as due_at from inbox.facts where due_at > ${after} and ${whose()}`,
-  )
+// Two queues: facts that become entries, and readers who get a mail.
 
-export function partnersWithFacts(
-  tx: Tx,
-  now: Date,
-  partnersMax: number,
-): Promise<readonly { readonly partnerId: string }[]> {
-  return tx.rows(
-    dueWork('finds partners with facts for the inbox, without a lock', (whose) =>
-      unprepared(sql`/* inbox.partnersWithFacts */
-        select partner_id from inbox.facts where due_at <= ${now} and ${whose()}
-        group by partner_id order by min(due_at) limit ${partnersMax}`),
-    ),
-  )
-}
+type Queue = { readonly what: string; readonly table: Sql; readonly dueAt: Sql }
+const facts: Queue = { what: 'fact for the inbox', table: sql`inbox.facts`, dueAt: sql`due_at` }
+const mails: Queue = { what: 'mail of an inbox', table: sql`inbox.readers`, dueAt: sql`mail_due_at` }
+
+const nextDue =
+  ({ what, table, dueAt }: Queue) =>
+  (after: Date): Sql =>
+    dueWork(
+      `reads when the next ${what} is due`,
+      (whose) => sql`/* inbox.nextDue */
+        select min(${dueAt}) as due_at from ${table} where ${dueAt} > ${after} and ${whose()}`,
+    )
+
+const partnersDue =
+  ({ what, table, dueAt }: Queue) =>
+  (tx: Tx, now: Date, partnersMax: number): Promise<readonly { readonly partnerId: string }[]> =>
+    tx.rows(
+      dueWork(`finds partners with a due ${what}, without a lock`, (whose) =>
+        unprepared(sql`/* inbox.partnersDue */
+          select partner_id from ${table} where ${dueAt} <= ${now} and ${whose()}
+          group by partner_id order by min(${dueAt}) limit ${partnersMax}`),
+      ),
+    )
+
+export const [factsDue, mailsDue] = [nextDue(facts), nextDue(mails)]
+export const [partnersWithFacts, partnersWithMails] = [partnersDue(facts), partnersDue(mails)]
 
 /** Locks the due facts of a partner, oldest first, without those that another worker has. */
 export async function lockFacts(tx: Tx, partnerId: string, now: Date, rowsMax: number): Promise<readonly FactRow[]> {
@@ -97,6 +104,34 @@ export async function insertEntries(tx: Tx, rows: readonly StoredEntry[]): Promi
     insert into inbox.entries (partner_id, person_id, id, type, subject, occasion, facts, occurred_at, mail_by, mail_due_at,
       read_at) ${newEntries(tx, rows)}
     on conflict (partner_id, person_id, type, occasion) do nothing`)
+}
+
+/** Counts facts of a type of one hour. Returns how many there were before, and waits for a concurrent transaction that counts them. */
+export async function countFacts(
+  tx: Tx,
+  { partnerId, type, hour }: { readonly partnerId: string; readonly type: string; readonly hour: Date },
+  count: number,
+): Promise<number> {
+  const row = await tx.row<{ readonly told: number }>(sql`/* inbox.countFacts */
+    insert into inbox.counts (partner_id, type, hour, told) values (${partnerId}, ${type}, ${hour}, ${count})
+    on conflict (partner_id, type, hour) do update set told = counts.told + excluded.told returning told`)
+  return (row?.told ?? count) - count
+}
+
+export async function deleteOldCounts(tx: Tx, partnerId: string, before: Date): Promise<void> {
+  await tx.run(sql`/* inbox.deleteOldCounts */
+    delete from inbox.counts where partner_id = ${partnerId} and hour < ${before}`)
+}
+
+/** Adds entries that count facts, or adds to the count of those that the persons have: unread again, and mailed again. */
+export async function addToGathered(tx: Tx, rows: readonly StoredEntry[]): Promise<void> {
+  await tx.run(sql`/* inbox.addToGathered */
+    insert into inbox.entries (partner_id, person_id, id, type, subject, occasion, facts, occurred_at, mail_by, mail_due_at,
+      read_at) ${newEntries(tx, rows)}
+    on conflict (partner_id, person_id, type, occasion) do update set
+      facts = entries.facts || ('{"more": "' || ((entries.facts ->> 'more')::integer + (excluded.facts ->> 'more')::integer)::text || '"}')::jsonb,
+      occurred_at = excluded.occurred_at, mail_by = excluded.mail_by, read_at = excluded.read_at,
+      mail_due_at = least(entries.mail_due_at, excluded.mail_due_at)`)
 }
 
 const shownColumns = sql`id, type, subject, facts, occurred_at, read_at`
@@ -277,27 +312,6 @@ export async function putSeenLanguage(tx: Tx, row: ReaderRow): Promise<void> {
   await tx.run(sql`/* inbox.putSeenLanguage */
     insert into inbox.readers (${readerNames}) ${newReaders(tx, [stored])}
     on conflict (partner_id, person_id) do update set seen_language = excluded.seen_language`)
-}
-
-export const mailsDue = (after: Date): Sql =>
-  dueWork(
-    'reads when the next mail of an inbox is due',
-    (whose) => sql`/* inbox.mailsDue */
-      select min(mail_due_at) as due_at from inbox.readers where mail_due_at > ${after} and ${whose()}`,
-  )
-
-export function partnersWithMails(
-  tx: Tx,
-  now: Date,
-  partnersMax: number,
-): Promise<readonly { readonly partnerId: string }[]> {
-  return tx.rows(
-    dueWork('finds partners with persons to mail, without a lock', (whose) =>
-      unprepared(sql`/* inbox.partnersWithMails */
-        select partner_id from inbox.readers where mail_due_at <= ${now} and ${whose()}
-        group by partner_id order by min(mail_due_at) limit ${partnersMax}`),
-    ),
-  )
 }
 
 /** Locks the persons of a partner whose mail is due, without those that another worker has. */

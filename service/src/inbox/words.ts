@@ -1,5 +1,5 @@
 /** The sentences of facts in each language, for mails and for the pages, which render them when a person reads them. */
-import type { FactType } from './kinds.ts'
+import { type FactType, type GatheredType, isGathered } from './kinds.ts'
 import type { Facts, Language } from './store.ts'
 
 type Money = { readonly amount: string; readonly currency: string }
@@ -16,6 +16,8 @@ export type Details = {
   readonly payouts?: number | undefined
   readonly reason?: string | undefined
   readonly name?: string | undefined
+  /** The kind of a case in words. */
+  readonly kind?: Readonly<Record<Language, string>> | undefined
   /** Persons who cannot act on it, such as its maker. */
   readonly notFor?: readonly string[] | undefined
   /** Names of such persons: a second account of one person has a similar name. */
@@ -101,8 +103,45 @@ const german: Titles = {
   'change.waits': 'Eine Änderung wartet auf eine zweite Person: {kind}',
 }
 
+type GatheredTitles = Readonly<Record<GatheredType, string>>
+
+const englishGathered: GatheredTitles = {
+  'payout.waits': 'More payouts that waited for your approval: {more}',
+  'payout.lapses': 'More payouts that were about to be cancelled without an approval: {more}',
+  'payout.lapsed': 'More payouts that were cancelled because no one approved them in time: {more}',
+  'payout.failed': 'More payouts that failed: {more}',
+  'payout.returned': 'More payouts that came back: {more}',
+  'deposit.reversed': 'More payments that the bank took back: {more}',
+  'refund.completed': 'More refunds that were paid: {more}',
+  'refund.failed': 'More refunds that were not paid: {more}',
+  'recall.accepted': 'More recalls whose money comes back: {more}',
+  'recall.refused': 'More recalls that were refused: {more}',
+  'recall.expired': 'More recalls without an answer in time: {more}',
+  'case.opened': 'More cases that were opened: {more}',
+  'alert.opened': 'More alerts that were opened: {more}',
+  'hit.opened': 'More hits that were opened: {more}',
+}
+
+const germanGathered: GatheredTitles = {
+  'payout.waits': 'Weitere Auszahlungen, die auf Ihre Freigabe warteten: {more}',
+  'payout.lapses': 'Weitere Auszahlungen, die ohne Freigabe bald storniert wurden: {more}',
+  'payout.lapsed': 'Weitere Auszahlungen, die ohne rechtzeitige Freigabe storniert wurden: {more}',
+  'payout.failed': 'Weitere fehlgeschlagene Auszahlungen: {more}',
+  'payout.returned': 'Weitere Auszahlungen, die zurückkamen: {more}',
+  'deposit.reversed': 'Weitere Zahlungen, die die Bank zurückgeholt hat: {more}',
+  'refund.completed': 'Weitere bezahlte Erstattungen: {more}',
+  'refund.failed': 'Weitere Erstattungen, die nicht bezahlt wurden: {more}',
+  'recall.accepted': 'Weitere Rückrufe, deren Geld zurückkommt: {more}',
+  'recall.refused': 'Weitere abgelehnte Rückrufe: {more}',
+  'recall.expired': 'Weitere Rückrufe ohne Antwort in der Frist: {more}',
+  'case.opened': 'Weitere eröffnete Fälle: {more}',
+  'alert.opened': 'Weitere eröffnete Warnungen: {more}',
+  'hit.opened': 'Weitere eröffnete Treffer: {more}',
+}
+
 type Words = {
   readonly titles: Titles
+  readonly gathered: GatheredTitles
   readonly unknown: string
   readonly reference: string
   readonly askedBy: string
@@ -119,6 +158,7 @@ type Words = {
 const words: Readonly<Record<Language, Words>> = {
   en: {
     titles: english,
+    gathered: englishGathered,
     unknown: '–',
     reference: 'Reference',
     askedBy: 'Asked for by',
@@ -133,6 +173,7 @@ const words: Readonly<Record<Language, Words>> = {
   },
   de: {
     titles: german,
+    gathered: germanGathered,
     unknown: '–',
     reference: 'Verwendungszweck',
     askedBy: 'Beantragt von',
@@ -182,13 +223,15 @@ export function worded(
     role: facts['role'],
     rule:
       rule === null || rule === undefined ? undefined : [w.rules[rule], facts['currency']].filter(Boolean).join(' '),
-    kind: facts['kind'],
+    kind: details?.kind?.[language] ?? facts['kind'],
+    more: facts['more'] === undefined ? undefined : Number(facts['more']).toLocaleString(language),
   }
-  const title = w.titles[type].replaceAll(/\{(\w+)\}/g, (_all, key: string) => values[key] ?? w.unknown)
+  const sentence = isGathered(type) && 'more' in facts ? w.gathered[type] : w.titles[type]
+  const title = sentence.replaceAll(/\{(\w+)\}/g, (_all, key: string) => values[key] ?? w.unknown)
   const { since = null, by } = facts
   const until = type === 'key.expires' ? w.expiresAt : isLapse(type) ? w.lapsesAt : w.until
   const lines: (readonly [string, string | Date | null | undefined])[] = [
-    [w.amount, w.titles[type].includes('{amount}') ? undefined : values['amount']],
+    [w.amount, sentence.includes('{amount}') ? undefined : values['amount']],
     [w.reference, details?.reference],
     [w.askedBy, details?.askedBy],
     [until, details?.until],

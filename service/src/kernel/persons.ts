@@ -45,6 +45,10 @@ export const personKey = (name: string): string => {
 export const isNoName = (name: string): boolean => personKey(name) === ''
 export const isSamePerson = (one: string, other: string): boolean => personKey(one) === personKey(other)
 
+/** Names who decided, in English. `second`: null if one person decided alone. */
+export const decidersText = (first: string | null, second: string | null): string =>
+  second === null ? (first ?? '') : `${first ?? ''}, approved by ${second}`
+
 /** The stored form of a name: no blanks at its ends, one between two words. */
 export const tidyName = (name: string): string =>
   name

@@ -283,7 +283,7 @@ test('a rule that is turned on holds nothing that has left: two persons cannot r
   await submit()
   assert.deepEqual(await statuses(partner), ['Sent', 'Cancelled', 'Failed'])
   const history = await service.decisions.history(service.db, partnerId, id)
-  assert.match(history.at(-1)?.note ?? '', /stops 1 payout, not 1 that were already sent\. .* recall/)
+  assert.deepEqual([history.at(-1)?.stopped, history.at(-1)?.alreadySent], [1, 1])
   assert.equal((await balanceOf(service, partnerId)).reserved, 100_00n)
 })
 

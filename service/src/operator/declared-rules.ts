@@ -204,8 +204,21 @@ export const ruleDeclarations = {
   'screening decide': changes(
     'all',
     'Decide a hit.',
-    { ...hit, outcome: choice('The decision.', 'clear', 'confirm'), note, staff },
-    { byKind: true, hidden: true },
+    {
+      ...{ ...hit, outcome: choice('The decision.', 'clear', 'confirm'), note, staff },
+      disposition: choice(
+        'What you found: to clear or to confirm a name, and to clear or to confirm a country.',
+        ...(['name_differs', 'birth_differs', 'country_differs', 'document_differs', 'kind_differs'] as const),
+        ...(['data_agree', 'account_agrees', 'not_excluded', 'licensed', 'not_concerned', 'prohibited'] as const),
+      ),
+    },
+    {
+      byKind: true,
+      hidden: true,
+      examples: [
+        '--partner ID --id ID --outcome clear --disposition birth_differs --note "Born in 1975, not 1955" --staff NAME',
+      ],
+    },
   ),
   'payer-data set': changes(
     'compliance',

@@ -225,6 +225,7 @@ type HitEvidence = Partial<{
 const columns = [
   ...(['id', 'openedAt', 'rule', 'name', 'version', 'kind', 'severity', 'subject', 'state', 'resolvedBy'] as const),
   ...(['resolvedAt', 'note', 'reference', 'count', 'sum', 'currency', 'pattern'] as const),
+  ...(['disposition', 'approvedBy'] as const),
 ] as const
 const textOf = (value: string | number | Date | null): string =>
   value === null ? '' : value instanceof Date ? value.toISOString() : `${value}`
@@ -265,6 +266,7 @@ async function* alertsOf({ service: { monitoring, cases }, db }: Context, partne
       const {
         resolution = null,
         resolvedBy = null,
+        approvedBy = null,
         resolvedAt = null,
         note = null,
         disposition = null,
@@ -276,6 +278,7 @@ async function* alertsOf({ service: { monitoring, cases }, db }: Context, partne
           transactions: Number(transactions),
           state: resolution ?? 'open',
           resolvedBy,
+          approvedBy,
           resolvedAt,
           note,
           disposition,

@@ -185,7 +185,8 @@ export const formOptions = (command: CommandName): readonly FormOption[] =>
     .map(([name, option]) => ({
       ...{ name, kind: option.kind, required: !option.optional && option.otherwise === undefined },
       otherwise: option.otherwise === undefined || option.otherwise === false ? undefined : String(option.otherwise),
-      values: option.kind === 'flag' ? ['yes'] : listKinds.has(option.kind) ? undefined : knownValues(option),
+      values: option.kind === 'flag' ? ['yes'] : knownValues(option),
+      isList: listKinds.has(option.kind),
       charsMax: String(option.max ?? '').length || (fieldCharsMax[option.kind] ?? textCharsMax),
     }))
 
@@ -224,13 +225,14 @@ const readers: { readonly [K in keyof Kinds]: Reader<Kinds[K]> } = {
     return tidy
   },
   countries: (text, mistake) => {
-    const codes = [...new Set(listed(text).map((code) => code.toUpperCase()))]
+    const given = text.trim().toUpperCase()
+    const codes = [...new Set(given.split(/[\s,;]+/))]
     const wrong = codes.find((code) => !/^[A-Z]{2}$/.test(code))
     if (wrong !== undefined) throw mistake(`must be codes of countries such as IR,KP: "${wrong}" is none`)
     return codes
   },
   permissions: (text, mistake): readonly Permission[] =>
-    text === 'all' ? permissions : readList(text, permissions, mistake, ', or all'),
+    listed(text).includes('all') ? permissions : readList(text, permissions, mistake, ', or all'),
   capabilities: (text, mistake) => (text === 'none' ? [] : readList(text, capabilities, mistake, ', or none')),
   balances: (text, mistake) => {
     const maxima: Partial<Record<Currency, Minor>> = {}

@@ -135,10 +135,10 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
     return (write) => write(text)
   },
 
-  'screening decide': (context, { partner: partnerId, id, outcome, staff, note }, call) => {
+  'screening decide': (context, { partner: partnerId, id, outcome, disposition, staff, note }, call) => {
     const { screening } = context.service
     const { staffId } = call
-    const deciding = { partnerId, id, outcome, staff, ...(staffId === undefined ? {} : { staffId }), note }
+    const deciding = { partnerId, id, outcome, disposition, staff, ...(staffId === undefined ? {} : { staffId }), note }
     return refusedInOneLine(async () => hitView(await changing(context, call, (tx) => screening.decide(tx, deciding))))
   },
 

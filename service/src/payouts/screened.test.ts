@@ -14,7 +14,15 @@ import { partiesOf } from './screen.ts'
 import type { Connector } from '../rails/index.ts'
 import { processBankNotifications, settlementJobs, submitDuePayouts } from '../banks/settlement/index.ts'
 import { createSessions } from '../../../test/support/checkout.ts'
-import { addHolder, amount, decideAll, screenAll, sendCredit, stateOf } from '../../../test/support/screening/held.ts'
+import {
+  addHolder,
+  amount,
+  decideAll,
+  findingOf,
+  screenAll,
+  sendCredit,
+  stateOf,
+} from '../../../test/support/screening/held.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 import { refused } from '../../../test/support/refusals.ts'
 import { operatorPartnerId } from '../cases/index.ts'
@@ -58,9 +66,11 @@ suite('names', async () => {
   }
 
   async function decideHits(hits: readonly Hit[], outcome: 'clear' | 'confirm'): Promise<void> {
-    for (const { partnerId, id } of hits)
+    for (const hit of hits)
       for (const staff of ['Sam Staff', 'Kim Staff']) {
-        const deciding = { partnerId, id, outcome, staff, note: 'Compared with the passport.' }
+        const { partnerId, id } = hit
+        const disposition = findingOf(hit, outcome)
+        const deciding = { partnerId, id, outcome, disposition, staff, note: 'Compared with the passport.' }
         await service.db.transaction((tx) => service.screening.decide(tx, deciding)).catch(() => undefined)
       }
   }

@@ -31,7 +31,7 @@ type ComparedField = {
 
 /** An earlier hit about the entry. `sameSubject`: about the same party; otherwise another one of the partner has the same name. */
 export type EarlierHit = { readonly hit: Hit; readonly decisions: readonly DecisionRow[] }
-type EarlierDecision = Pick<DecisionRow, 'kind' | 'outcome' | 'actor' | 'note' | 'decidedAt'> & {
+type EarlierDecision = Pick<DecisionRow, 'kind' | 'outcome' | 'disposition' | 'actor' | 'note' | 'decidedAt'> & {
   readonly hitId: string
   readonly name: string
   readonly sameSubject: boolean
@@ -141,8 +141,8 @@ function earlierOf(hit: Hit, earlier: readonly EarlierHit[]): readonly EarlierDe
     .flatMap(({ hit: other, decisions }) => {
       const sameSubject = other.subjectKind === hit.subjectKind && other.subjectId === hit.subjectId
       if (!sameSubject && plainName(other.name) !== plainName(hit.name)) return []
-      return decisions.map(({ kind, outcome, actor, note, decidedAt }) => ({
-        ...{ kind, outcome, actor, note, decidedAt },
+      return decisions.map(({ kind, outcome, disposition, actor, note, decidedAt }) => ({
+        ...{ kind, outcome, disposition, actor, note, decidedAt },
         ...{ hitId: other.id, name: other.name, sameSubject },
       }))
     })

@@ -37,6 +37,8 @@ export {
   accountKey,
   craftRole,
   type HeldParty,
+  type HitDisposition,
+  hitDispositionsOf,
   type HoldKey,
   type Outcome,
   outcomes,

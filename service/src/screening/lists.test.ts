@@ -81,7 +81,14 @@ suite('OFAC', async () => {
     assert.equal((await hitsOf(id)).length, 1)
     for (const staff of ['Sam Staff', 'Kim Staff']) {
       assert.equal(await holdOf(id), 'open')
-      const deciding = { partnerId, id: hit.id, outcome: 'clear', staff, note: 'The list was mistaken.' } as const
+      const deciding = {
+        partnerId,
+        id: hit.id,
+        outcome: 'clear',
+        disposition: 'birth_differs',
+        staff,
+        note: 'The list was mistaken.',
+      } as const
       await service.db.transaction((tx) => service.screening.decide(tx, deciding))
     }
     assert.equal(await holdOf(id), undefined)
@@ -154,7 +161,13 @@ suite('politically exposed persons', async () => {
     const { hits, review, payout, partnerId, customer } = await withCustomer({ fullName: 'Ottilie Varlund' })
     const [hit] = await hits()
     assert.ok(hit)
-    const deciding = { partnerId, id: hit.id, outcome: 'confirm', note: 'The same date of birth.' } as const
+    const deciding = {
+      partnerId,
+      id: hit.id,
+      outcome: 'confirm',
+      disposition: 'data_agree',
+      note: 'The same date of birth.',
+    } as const
     const decide = (staff: string) =>
       service.db.transaction((tx) => service.screening.decide(tx, { ...deciding, staff }))
     await decide('Sam Staff')

@@ -72,6 +72,17 @@ export type Subject = {
 
 export const outcomes = ['clear', 'confirm'] as const
 export type Outcome = (typeof outcomes)[number]
+/** Findings of persons about a hit, by what it compares and the outcome. The numbers of compliance count them. */
+const dispositions = {
+  names: {
+    clear: ['name_differs', 'birth_differs', 'country_differs', 'document_differs', 'kind_differs'],
+    confirm: ['data_agree', 'account_agrees', 'not_excluded'],
+  },
+  countries: { clear: ['licensed', 'not_concerned'], confirm: ['prohibited'] },
+} as const
+export type HitDisposition = (typeof dispositions)[keyof typeof dispositions][Outcome][number]
+export const hitDispositionsOf = (source: ListSource, outcome: Outcome): readonly HitDisposition[] =>
+  dispositions[source === 'countries' ? 'countries' : 'names'][outcome]
 export const statusAfter = { clear: 'cleared', confirm: 'confirmed' } as const satisfies Record<Outcome, HitStatus>
 /** `gone`: the entry changed before a person decided, and another hit replaced this one. */
 export type HitStatus = 'open' | 'cleared' | 'confirmed' | 'gone'

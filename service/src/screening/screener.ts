@@ -339,6 +339,8 @@ function newHit(
     openedAt: now,
     decidedAt: null,
     decidedBy: null,
+    approvedBy: null,
+    disposition: null,
     endedGeneration: null,
     endedAt: null,
     endReason: null,

@@ -6,9 +6,18 @@ import { Refusal } from '../kernel/api/index.ts'
 import { minuteMs, newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { addPartner } from '../../../test/support/composition.ts'
+import { findingOf } from '../../../test/support/screening/held.ts'
 import { until } from '../../../test/support/until.ts'
 import { useModules } from '../../../test/support/fixture.ts'
-import { createScreener, type Hit, readSanctionsList, type SanctionsList, type Screener } from './index.ts'
+import {
+  createScreener,
+  type Hit,
+  type HitDisposition,
+  type Outcome,
+  readSanctionsList,
+  type SanctionsList,
+  type Screener,
+} from './index.ts'
 
 const noPayments = async () => []
 const service = await useModules()
@@ -55,8 +64,11 @@ const hitOf = async (subjectId: string): Promise<Hit> => {
   assert.ok(hit && others.length === 0, 'the subject has one open hit')
   return hit
 }
-const decide = ({ partnerId, id }: Hit, outcome: 'clear' | 'confirm', staff: string, note = 'Another date of birth.') =>
-  service.db.transaction((tx) => service.screening.decide(tx, { partnerId, id, outcome, staff, note }))
+const decide = (hit: Hit, outcome: 'clear' | 'confirm', staff: string, note = 'Another date of birth.') => {
+  const { partnerId, id } = hit
+  const deciding = { partnerId, id, outcome, disposition: findingOf(hit, outcome), staff, note }
+  return service.db.transaction((tx) => service.screening.decide(tx, deciding))
+}
 const refused =
   (detail: RegExp, code = 'validation_failed') =>
   (error: unknown) => {
@@ -200,6 +212,36 @@ test('below the score one person decides; the decision names the list, and says 
   assert.equal((await shown(hit)).status, 'cleared')
 })
 
+test('a decision states a finding that fits the outcome and the list, and each decision keeps its own', async () => {
+  const { id } = await addBeneficiary('Borislav Tremurov')
+  await work()
+  const hit = await hitOf(id)
+  const { partnerId } = hit
+  const say = (outcome: Outcome, disposition: HitDisposition, staff: string) =>
+    service.db.transaction((tx) =>
+      service.screening.decide(tx, { partnerId, id: hit.id, outcome, disposition, staff, note: 'Compared.' }),
+    )
+  for (const [outcome, misfit] of [
+    ['clear', 'data_agree'],
+    ['confirm', 'birth_differs'],
+    ['clear', 'licensed'],
+    ['confirm', 'prohibited'],
+  ] as const)
+    await assert.rejects(say(outcome, misfit, 'Ada'), refused(/State what you found, as the disposition: \w+, /))
+  assert.equal((await say('clear', 'birth_differs', 'Ada')).disposition, null, 'a proposal decides nothing')
+  assert.equal((await say('clear', 'document_differs', 'Grace')).disposition, 'document_differs')
+  const decisions = await service.screening.decisionsOf(service.db, partnerId, hit.id)
+  assert.deepEqual(
+    decisions.map(({ kind, disposition }) => [kind, disposition]),
+    [
+      ['proposed', 'birth_differs'],
+      ['decided', 'document_differs'],
+    ],
+  )
+  for (const staff of ['Ada', 'Grace']) await say('confirm', 'data_agree', staff)
+  assert.equal((await shown(hit)).disposition, 'data_agree', 'another decision has its own')
+})
+
 test('from a score on two persons decide, and a decision is taken back by two', async () => {
   const { id } = await addBeneficiary('Borislav Tremurov')
   await work()
@@ -208,7 +250,10 @@ test('from a score on two persons decide, and a decision is taken back by two', 
   await assert.rejects(decide(hit, 'confirm', 'A D A'), refused(/Ada proposed it: another person approves it/))
   assert.equal((await decide(hit, 'clear', 'Grace')).proposedBy, 'Grace')
   const decided = await decide(hit, 'clear', 'Ada')
-  assert.deepEqual([decided.status, decided.decidedBy, decided.proposal], ['cleared', 'Grace, approved by Ada', null])
+  assert.deepEqual(
+    [decided.status, decided.decidedBy, decided.approvedBy, decided.proposal],
+    ['cleared', 'Grace', 'Ada', null],
+  )
   assert.equal((await decide(hit, 'confirm', 'Ada')).status, 'cleared')
   service.clock.advance(8 * 24 * 60 * minuteMs)
   assert.equal((await decide(hit, 'confirm', 'Grace')).status, 'cleared', 'the proposal has expired')

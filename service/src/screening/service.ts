@@ -1,6 +1,15 @@
 /** The verbs of screening. The worker: screener.ts. */
 import type { FactQueue } from '../inbox/index.ts'
-import { type Clock, type Decider, isNoName, newId, type NotTwo, partnerKey, type Sealer } from '../kernel/index.ts'
+import {
+  type Clock,
+  type Decider,
+  decidersText,
+  isNoName,
+  newId,
+  type NotTwo,
+  partnerKey,
+  type Sealer,
+} from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { type HitDetail, keepEarlierNames, openDetail } from './sealed.ts'
 import { type Countries, countryEntryId, type CountryRules, createCountries, sideOf } from './countries.ts'
@@ -10,6 +19,8 @@ import {
   accountKey,
   hasExpired,
   type HeldParty,
+  type HitDisposition,
+  hitDispositionsOf,
   type HoldKey,
   needsTwoPersons,
   type Outcome,
@@ -109,7 +120,7 @@ export type Screening = {
   readonly numbers: Pick<typeof numbers, 'decidedCounts' | 'decidingTimes' | 'openCounts'>
   /**
    * Decides a hit, or proposes a decision if it needs two persons. Refuses: not_found, permission_denied (a role that decides no hits),
-   * validation_failed (no person, no note, ended, same decision, proposed by the same person).
+   * validation_failed (no person, no note, no fitting disposition, ended, same decision, proposed by the same person).
    */
   readonly decide: (tx: Tx, deciding: Deciding) => Promise<Hit>
   /** Pages through the hits that the list of a generation has changed. */
@@ -149,12 +160,18 @@ export function createScreening(
   const pepsHold = deps.peps?.hits === 'hold'
   /** Holds what a confirmed hit holds beyond its subject, and ends that when it is cleared. */
   const freeze = async (tx: Tx, row: store.HitRow): Promise<void> => {
-    const { partnerId, subjectKind: kind, subjectId: id, account, source, status, decidedBy } = row
+    const { partnerId, subjectKind: kind, subjectId: id, account, source, status, decidedBy, approvedBy } = row
     const isOfAccount = source !== 'countries' && (kind === 'beneficiary' || row.role === 'account')
     if (account !== null && isOfAccount) await setFrozen(tx, account, row, status === 'confirmed')
     if ((kind !== 'customer' && kind !== 'partner') || (isPepSource(source) && !pepsHold)) return
     const isFrozen = await isConfirmed(tx, { partnerId, kind, id }, pepsHold)
-    await deps.onFrozen?.(tx, { partnerId, kind, id, isFrozen, staff: decidedBy ?? '' })
+    await deps.onFrozen?.(tx, {
+      partnerId,
+      kind,
+      id,
+      isFrozen,
+      staff: [decidedBy, approvedBy].filter(Boolean).join(', '),
+    })
   }
   return {
     lists,
@@ -292,6 +309,7 @@ type Deciding = {
   readonly partnerId: string
   readonly id: string
   readonly outcome: Outcome
+  readonly disposition: HitDisposition
   readonly staff: string
   /** The account that has signed in. Absent: a name that a command was given. */
   readonly staffId?: string
@@ -311,17 +329,19 @@ const refuse = (detail: string) => new Refusal('validation_failed', detail)
 
 const createDecide =
   ({ clock, judgeTwo, requireDecider, facts }: HitDecisionsDeps) =>
-  async (tx: Tx, { partnerId, id, outcome, staff, staffId, note }: Deciding): Promise<store.HitRow> => {
+  async (tx: Tx, { partnerId, id, outcome, disposition, staff, staffId, note }: Deciding): Promise<store.HitRow> => {
     if (isNoName(staff)) throw refuse('State who decides it.')
     if (note.trim() === '') throw refuse('A note is required.')
     const row = await store.lockHit(tx, partnerId, id)
     if (row === undefined) throw new Refusal('not_found', 'No such hit.')
     await requireDecider(tx, { id: staffId, name: staff })
     refuseEnded(row, outcome)
+    const fitting = hitDispositionsOf(row.source, outcome)
+    if (!fitting.includes(disposition)) throw refuse(`State what you found, as the disposition: ${fitting.join(', ')}.`)
     const now = clock.now()
     // The list as the person saw it: the worker compares a newer list, and ends the hit if the entry has changed.
     const generation = Math.max(row.generation, (await comparedWith(tx, row)) ?? 0)
-    const decision = { partnerId, hitId: id, outcome, actor: staff, note, generation, decidedAt: now }
+    const decision = { partnerId, hitId: id, outcome, disposition, actor: staff, note, generation, decidedAt: now }
     const { proposedBy } = row
     const not =
       needsTwoPersons(row) && isProposed(row, outcome, now) && proposedBy !== null
@@ -336,17 +356,18 @@ const createDecide =
       return proposed
     }
     if (not !== undefined) throw refuse(`${not.why} Hits of ${twoPersonsScoreMin} or more need two persons.`)
-    const decidedBy = needsTwoPersons(row) && proposedBy !== null ? `${proposedBy}, approved by ${staff}` : staff
+    const [decidedBy, approvedBy] = needsTwoPersons(row) && proposedBy !== null ? [proposedBy, staff] : [staff, null]
     const withoutProposal = { proposal: null, proposedBy: null, proposedAt: null }
-    const decided = { ...row, ...withoutProposal, status: statusAfter[outcome], decidedAt: now, decidedBy }
+    const end = { status: statusAfter[outcome], disposition, decidedAt: now, decidedBy, approvedBy }
+    const decided = { ...row, ...withoutProposal, ...end }
     await store.updateHit(tx, decided)
     await store.appendDecision(tx, { ...decision, kind: 'decided' })
     return decided
   }
 
-function refuseEnded({ endedAt, endReason, status, decidedBy }: store.HitRow, outcome: Outcome): void {
+function refuseEnded({ endedAt, endReason, status, decidedBy, approvedBy }: store.HitRow, outcome: Outcome): void {
   if (endedAt !== null) throw refuse(`The hit has ended (${endReason}): look for the one that replaced it.`)
-  if (status === statusAfter[outcome]) throw refuse(`The hit was ${status} by ${decidedBy}.`)
+  if (status === statusAfter[outcome]) throw refuse(`The hit was ${status} by ${decidersText(decidedBy, approvedBy)}.`)
 }
 
 const isProposed = ({ proposal, proposedAt }: store.HitRow, outcome: Outcome, now: Date): boolean =>

@@ -1,6 +1,6 @@
 /** All SQL of the numbers of hits: how old the open ones are, and what was decided in a period. And hits by whom they are about. */
 import { acrossPartners, noSql, sql, type Tx } from '../postgres/index.ts'
-import type { HitStatus, SubjectKind } from './rules.ts'
+import type { HitDisposition, HitStatus, SubjectKind } from './rules.ts'
 import type { ListSource } from './lists/entry.ts'
 
 /** A hit without what was compared. */
@@ -15,11 +15,13 @@ export type ShownHit = {
   readonly openedAt: Date
   readonly decidedAt: Date | null
   readonly decidedBy: string | null
+  readonly approvedBy: string | null
   /** The outcome that a person has proposed, and a second person has to decide. */
   readonly proposal: string | null
 }
 
-const shown = sql`partner_id, id, subject_kind, subject_id, source, score, status, opened_at, decided_at, decided_by, proposal`
+const shown = sql`partner_id, id, subject_kind, subject_id, source, score, status, opened_at, decided_at, decided_by, approved_by,
+  proposal`
 
 /** The hits about some subjects, ended ones too, newest first. */
 export function hitsAbout(
@@ -69,8 +71,14 @@ export async function openCounts(
 
 type Period = { readonly from: Date; readonly before: Date }
 
-/** `cleared`: it was another one. */
-export type DecidedHits = { readonly source: ListSource; readonly outcome: HitStatus; readonly count: number }
+export type DecidedHits = {
+  readonly source: ListSource
+  /** `cleared`: it was another one. */
+  readonly outcome: HitStatus
+  /** The finding of persons. Null: a version before has decided it. */
+  readonly disposition: HitDisposition | null
+  readonly count: number
+}
 
 /** A hit counts in the month of its last decision. */
 export function decidedCounts(tx: Tx, { from, before }: Period): Promise<readonly DecidedHits[]> {
@@ -78,8 +86,9 @@ export function decidedCounts(tx: Tx, { from, before }: Period): Promise<readonl
     acrossPartners(
       'counts what was decided about hits of all partners in a month, from an index alone',
       sql`/* screening.decidedCounts */
-        select source, status as outcome, count(*)::integer as count from screening.hits
-        where decided_at >= ${from} and decided_at < ${before} group by source, status order by source, status`,
+        select source, status as outcome, disposition, count(*)::integer as count from screening.hits
+        where decided_at >= ${from} and decided_at < ${before} group by source, status, disposition
+        order by source, status, disposition`,
     ),
   )
 }

@@ -10,7 +10,16 @@ import {
   type Sql,
   type Tx,
 } from '../postgres/index.ts'
-import type { EndReason, HitStatus, HoldKey, Outcome, SubjectKey, SubjectKind, SweptKind } from './rules.ts'
+import type {
+  EndReason,
+  HitDisposition,
+  HitStatus,
+  HoldKey,
+  Outcome,
+  SubjectKey,
+  SubjectKind,
+  SweptKind,
+} from './rules.ts'
 import { nilId } from '../kernel/index.ts'
 import type { ListSource } from './lists/entry.ts'
 
@@ -326,6 +335,10 @@ export type HitRow = {
   readonly openedAt: Date
   readonly decidedAt: Date | null
   readonly decidedBy: string | null
+  /** The second person of the decision. Null: one person decided alone. */
+  readonly approvedBy: string | null
+  /** The finding of persons. Null: it is open, or a version before has decided it. */
+  readonly disposition: HitDisposition | null
   readonly endedGeneration: number | null
   readonly endedAt: Date | null
   readonly endReason: EndReason | null
@@ -335,8 +348,8 @@ export type HitRow = {
 }
 
 const columns = sql`partner_id, id, subject_kind, subject_id, role, name_number, account, source, entry_id, entry_digest, score, detail_sealed,
-  status, cause, generation, replaces, opened_at, decided_at, decided_by, ended_generation, ended_at, end_reason,
-  proposal, proposed_by, proposed_at`
+  status, cause, generation, replaces, opened_at, decided_at, decided_by, approved_by, disposition, ended_generation, ended_at,
+  end_reason, proposal, proposed_by, proposed_at`
 
 export async function insertHit(tx: Tx, row: HitRow): Promise<void> {
   await tx.run(sql`/* screening.insertHit */
@@ -399,7 +412,7 @@ export function decidedAbout(
 export async function updateHit(tx: Tx, row: HitRow): Promise<void> {
   await tx.run(sql`/* screening.updateHit */
     update screening.hits set status = ${row.status}, decided_at = ${row.decidedAt}, decided_by = ${row.decidedBy},
-      ended_generation = ${row.endedGeneration}, ended_at = ${row.endedAt}, end_reason = ${row.endReason},
+      approved_by = ${row.approvedBy}, disposition = ${row.disposition}, ended_generation = ${row.endedGeneration}, ended_at = ${row.endedAt}, end_reason = ${row.endReason},
       proposal = ${row.proposal}, proposed_by = ${row.proposedBy}, proposed_at = ${row.proposedAt}
     where partner_id = ${row.partnerId} and id = ${row.id}`)
 }
@@ -477,13 +490,15 @@ export type DecisionRow = {
   readonly sequence: number
   readonly kind: 'proposed' | 'decided'
   readonly outcome: Outcome
+  /** Null: a version before has written it. */
+  readonly disposition: HitDisposition | null
   readonly actor: string
   readonly note: string
   readonly generation: number
   readonly decidedAt: Date
 }
 
-const decisionColumns = sql`partner_id, hit_id, sequence, kind, outcome, actor, note, generation, decided_at`
+const decisionColumns = sql`partner_id, hit_id, sequence, kind, outcome, disposition, actor, note, generation, decided_at`
 
 /** Reads the decisions of a hit in their order. */
 export function decisionsOf(tx: Tx, partnerId: string, hitId: string): Promise<readonly DecisionRow[]> {
@@ -501,8 +516,8 @@ export async function appendDecision(tx: Tx, row: Omit<DecisionRow, 'sequence'>)
 async function insertDecision(tx: Tx, row: DecisionRow): Promise<void> {
   await tx.run(sql`/* screening.insertDecision */
     insert into screening.decisions (${decisionColumns})
-    values (${row.partnerId}, ${row.hitId}, ${row.sequence}, ${row.kind}, ${row.outcome}, ${row.actor}, ${row.note},
-      ${row.generation}, ${row.decidedAt})`)
+    values (${row.partnerId}, ${row.hitId}, ${row.sequence}, ${row.kind}, ${row.outcome}, ${row.disposition}, ${row.actor},
+      ${row.note}, ${row.generation}, ${row.decidedAt})`)
 }
 
 // All SQL of the matches of common names that a second datum has excluded.

@@ -122,7 +122,14 @@ test('an open hit of a person holds nothing; a confirmed one bars the person, an
   assert.equal(await mayPay(service.db, partnerId, id), false)
   for (const staff of ['Sam Staff', 'Kim Staff'])
     await service.db.transaction((tx) =>
-      service.screening.decide(tx, { partnerId, id: hit?.id ?? '', outcome: 'clear', staff, note: 'Another person.' }),
+      service.screening.decide(tx, {
+        partnerId,
+        id: hit?.id ?? '',
+        outcome: 'clear',
+        disposition: 'birth_differs',
+        staff,
+        note: 'Another person.',
+      }),
     )
   assert.equal((await service.members.signedIn(token))?.user.id, id)
   assert.equal(await mayPay(service.db, partnerId, id), true)
@@ -190,7 +197,14 @@ test('a confirmed customer reads as blocked, an open hit does not, and the block
   const clear = async (id: string) => {
     for (const staff of ['Sam Staff', 'Kim Staff'])
       await service.db.transaction((tx) =>
-        service.screening.decide(tx, { partnerId, id, outcome: 'clear', staff, note: 'Another person.' }),
+        service.screening.decide(tx, {
+          partnerId,
+          id,
+          outcome: 'clear',
+          disposition: 'birth_differs',
+          staff,
+          note: 'Another person.',
+        }),
       )
   }
   const [first, second] = hits

@@ -1,9 +1,16 @@
 /** Money that comes in for a name on a list, and the decisions about it. */
 import { readFile } from 'node:fs/promises'
 import { operatorPartnerId } from '../../../service/src/cases/index.ts'
-import { newId } from '../../../service/src/kernel/index.ts'
+import { newId, present } from '../../../service/src/kernel/index.ts'
 import { sql } from '../../../service/src/postgres/index.ts'
-import { readSanctionsList, type SanctionsList } from '../../../service/src/screening/index.ts'
+import {
+  type Hit,
+  type HitDisposition,
+  hitDispositionsOf,
+  type Outcome,
+  readSanctionsList,
+  type SanctionsList,
+} from '../../../service/src/screening/index.ts'
 import { addPartner, type Service } from '../composition.ts'
 
 export const listedName = 'Borislav Tremurov'
@@ -54,6 +61,10 @@ export async function sendCredit(
   return creditId
 }
 
+/** A finding that fits the list and the outcome. */
+export const findingOf = ({ source }: Pick<Hit, 'source'>, outcome: Outcome): HitDisposition =>
+  present(hitDispositionsOf(source, outcome)[0], `a finding to ${outcome}`)
+
 /** Two persons decide about every open hit of the partner. Answers how many decisions were taken. */
 export async function decideAll(
   { screening, db }: Pick<Service, 'screening' | 'db'>,
@@ -62,9 +73,10 @@ export async function decideAll(
 ): Promise<number> {
   const hits = (await screening.openHits(undefined, 1000)).filter((hit) => hit.partnerId === partnerId)
   let taken = 0
-  for (const { id } of hits)
+  for (const hit of hits)
     for (const staff of ['Sam Staff', 'Kim Staff']) {
-      const deciding = { partnerId, id, outcome, staff, note: 'Compared with the passport.' }
+      const disposition = findingOf(hit, outcome)
+      const deciding = { partnerId, id: hit.id, outcome, disposition, staff, note: 'Compared with the passport.' }
       // The first person decides alone below a score of 95, and the second one is refused.
       await db
         .transaction((tx) => screening.decide(tx, deciding))

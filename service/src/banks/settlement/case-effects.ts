@@ -102,15 +102,14 @@ export function createCaseEffects({
 export const createRefusal =
   (monitoring: Pick<Monitoring, 'standingOf'>): CaseEffects['refusal'] =>
   async (tx, { partnerId, id, kind }) => {
-    if (kind === 'sanctions_hold') return 'stops the payout'
+    if (kind === 'sanctions_hold') return { stopped: 1, alreadySent: 0 }
     const { waiting, left, ended } = await monitoring.standingOf(tx, partnerId, id)
     const recall = left > 0n ? ' Money that has left is asked back by a recall: of its partner, or bank recall.' : ''
     if (waiting === 0n)
       throw refuse(
         `No payout waits for this decision: ${left} were already sent, ${ended} have ended. End the alert with release.${recall}`,
       )
-    const stopped = waiting === 1n ? '1 payout' : `${waiting} payouts`
-    return `stops ${stopped}${left > 0n ? `, not ${left} that were already sent.${recall}` : ''}`
+    return { stopped: Number(waiting), alreadySent: Number(left) }
   }
 
 /** Makes the charge of a case. The reason of the bank is the partner's to read. */

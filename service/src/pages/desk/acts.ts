@@ -149,7 +149,7 @@ export function actPage(view: ConsoleView, shown: ActShown): string {
       <form method="post" action="${view.root}act">
         ${hiddenField('command', act)} ${hiddenField('back', back)}
         ${known.map((name) => hiddenField(name, given[name] ?? ''))}
-        ${commandFields(view, { command: act, options, without, typed })}
+        ${commandFields(view, { command: act, options, without, typed, refused })}
         ${noteField(view, 'note', { value: typed('note') })}
         ${
           cuts &&

@@ -14,13 +14,14 @@ import {
   strip,
   table,
   time,
+  payoutBadge,
 } from '../kit/parts.ts'
 import { hiddenField, postButton } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { noteField, optionField, valueName } from './forms.ts'
-import { awaitedBy, kindName, reportFacts, runbookOf } from './kinds.ts'
+import { actorText, awaitedBy, decidersOf, kindName, noteText, reportFacts, runbookOf } from './kinds.ts'
 import type { FormOption } from './request.ts'
 import { deskTexts } from './texts.ts'
 import { findButton, ownerParts, runbookLink } from './things.ts'
@@ -63,6 +64,9 @@ type Shown = {
     readonly actor: string
     readonly kind: string
     readonly note: string
+    /** Payouts that a refusal stopped, and those that were already sent. Null: it is no refusal. */
+    readonly stopped: number | null
+    readonly alreadySent: number | null
   }[]
   /** The actions that may end the case. */
   readonly actions: readonly CaseAction[]
@@ -268,14 +272,15 @@ function thingsOf(view: ConsoleView, { row, report, file, hits }: Shown): Parame
   ]
 }
 
-function endedPart(view: ConsoleView, { resolution, resolvedBy, disposition, note }: CaseRow): Html {
+function endedPart(view: ConsoleView, { resolution, resolvedBy, approvedBy, disposition, note }: CaseRow): Html {
   const { cases: c, resolutions } = deskTexts[view.language]
-  const said = { resolution: resolutions[resolution ?? 'gone'], name: resolvedBy ?? '' }
+  const said = { resolution: resolutions[resolution ?? 'gone'], name: decidersOf(view, resolvedBy, approvedBy) }
   const text =
     disposition === null
       ? fill(c.ended, said)
       : fill(c.endedAs, { ...said, disposition: valueName(view, 'disposition', disposition) })
-  return html`${message('neutral', text)} ${note !== null && note !== '' && html`<blockquote>${note}</blockquote>`}`
+  return html`${message('neutral', text)}
+  ${note !== null && note !== '' && html`<blockquote>${noteText(view, note)}</blockquote>`}`
 }
 
 /** The proposal that waits, with its approval; or the choice of what to do, and then the form of that. */
@@ -435,12 +440,13 @@ function candidateTable(view: ConsoleView, row: CaseRow, candidates: readonly Sh
         [c.match, 'actions'],
       ],
       rows: candidates.map((each) => [
-        html`${each.kind} ${each.status !== '' && badge('neutral', each.status)}`,
+        html`${valueName(view, 'candidate', each.kind)}
+        ${each.status !== '' && (each.kind === 'payout' ? payoutBadge(view, each.status) : badge('neutral', each.status))}`,
         each.kind === 'payout'
           ? html`<a href="${view.root}payouts/${each.partnerId}/${each.id}">${each.id}</a>`
           : identifier(view, each.id, d.candidate),
         String(each.score),
-        each.agreed.join(', '),
+        each.agreed.map((what) => valueName(view, 'agreed', what)).join(', '),
         each.money ?? '–',
         each.on === null ? '–' : time(view, each.on),
         identifier(view, each.partnerId, d.partner),
@@ -472,7 +478,7 @@ function refundTable(
       columns: [[d.refund, 'head'], d.status, [d.money, 'number'], ''],
       rows: refunds.map(({ payoutId, status, money: amount, isPaid }) => [
         html`<a href="${view.root}payouts/${partnerId}/${payoutId}">${payoutId}</a>`,
-        badge('neutral', status),
+        payoutBadge(view, status),
         amount,
         isPaid && recall !== undefined ? postButton(recall, d.recallRefund, { hidden: { payout: payoutId } }) : '',
       ]),
@@ -496,17 +502,19 @@ function relatedTable(view: ConsoleView, related: readonly Related[]): Html {
 }
 
 function historyTable(view: ConsoleView, decisions: Shown['decisions']): Html {
-  const { queue: d, steps } = deskTexts[view.language]
+  const { queue: d, steps, effects: e } = deskTexts[view.language]
   const words: Readonly<Record<string, string>> = steps
   return html`<h2>${d.history}</h2>
     ${table({
       caption: d.history,
       columns: [[d.when, 'head'], d.who, d.what, d.note],
-      rows: decisions.map(({ at, actor, kind, note }) => [
+      rows: decisions.map(({ at, actor, kind, note, stopped, alreadySent }) => [
         time(view, at),
-        freeText(actor),
-        words[kind] ?? kind,
-        freeText(note),
+        freeText(actorText(view, actor)),
+        html`${words[kind] ?? kind}
+        ${stopped !== null && html`<span class="soft">${fill(e.stopped, { count: String(stopped) })}</span>`}
+        ${alreadySent !== null && alreadySent > 0 && html`<span class="soft">${fill(e.notReached, { left: String(alreadySent) })}</span>`}`,
+        freeText(noteText(view, note)),
       ]),
     })}`
 }

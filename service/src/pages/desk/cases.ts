@@ -100,7 +100,7 @@ async function showCase(frame: DeskFrame, request: PublicRequest, { view, signed
     mayRecall: changes.mayDecide('payment recall', signed.account.role),
     related: related.filter((each) => each.id !== id),
     ...{ people: await staff.list(db), readerId: signed.account.id },
-    decisions: history.map(({ decidedAt: at, actor, kind, note }) => ({ at, actor, kind, note })),
+    decisions: history.map(({ decidedAt: at, ...step }) => ({ at, ...step })),
     roles: deciders?.roles ?? [],
     mayDecide: deciders?.roles.includes(signed.account.role) ?? false,
     said: caseSteps.find((each) => each === query.get('said')),

@@ -183,7 +183,9 @@ export function changesTable(view: ConsoleView, changes: readonly DeskChange[], 
 /** An option as its form names it, with its value. */
 const optionText = (view: ConsoleView, command: string, name: string, value: string | undefined): string => {
   const label = nameOf(view, command, name)
-  return value === undefined ? label : `${label}: ${valueName(view, name, value)}`
+  // Each of a list has its word. Another text stays as it is.
+  const words = value?.split(',').map((each) => valueName(view, name, each))
+  return words === undefined ? label : `${label}: ${words.join(',')}`
 }
 
 function deciding(view: ConsoleView, change: DeskChange): Html {

@@ -1,6 +1,6 @@
 /** The rules for countries: what holds, what waits for a second person, and the form of a change. Every role of staff reads them. */
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
-import { countryActions, type CountryRules, countrySides } from '../../screening/index.ts'
+import { countryActions, type CountryRules } from '../../screening/index.ts'
 import { badge, empty, message, table } from '../kit/parts.ts'
 import { countryName } from '../kit/countries.ts'
 import { choices } from '../kit/forms.ts'
@@ -9,7 +9,7 @@ import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { changesOf, changesTable, type DeskChange } from './commands.ts'
 import { deskTexts } from './texts.ts'
-import { commandRoute, noteField, optionField, type RefusedForm, saidOf, saidTones } from './forms.ts'
+import { commandFields, commandRoute, noteField, type RefusedForm, saidOf, saidTones, valueName } from './forms.ts'
 import { type DeskFrame, FieldRefusal, type FormOption, type Person, staffRoute } from './request.ts'
 
 /** The acts of the form: an action of a rule, or its end. */
@@ -45,7 +45,7 @@ export function countriesPage(view: ConsoleView, { rules, changes, mayWrite, sai
               columns: [[d.country, 'head'], d.side, d.action],
               rows: rules.map(({ country, side, action }) => [
                 countryName(view, country),
-                d[side],
+                valueName(view, 'for', side),
                 badge(tones[action], d[action]),
               ]),
             })
@@ -65,34 +65,11 @@ const fieldOf = (refused: RefusedForm | undefined) => refused && (refused.field 
 function changeForm(view: ConsoleView, options: Shown['options'], refused: Shown['refused']): Html {
   const d = deskTexts[view.language].countries
   const typed = refused?.form ?? (() => '')
+  const refusedAt = refused && { ...refused, field: fieldOf(refused) }
   const errorOf = (name: string) => (fieldOf(refused) === name ? refused?.error : undefined)
-  const sidesError = errorOf('side')
   return html`<h2>${d.change}</h2>
     <form method="post" action="${view.root}countries">
-      ${options
-        .filter(({ name }) => name === 'countries')
-        .map((option) =>
-          optionField(view, commands.set, option, {
-            ...{ value: typed(option.name), help: d.codesHelp, error: errorOf('countries') },
-          }),
-        )}
-      <fieldset class="field${sidesError !== undefined && ' wrong'}">
-        <legend>${d.side}</legend>
-        ${sidesError !== undefined && html`<p class="error" id="side-error">${sidesError}</p>`}
-        ${countrySides.map((side, at) => {
-          const id = at === 0 ? 'side' : `side-${side}`
-          return html`<div class="choice">
-            <input
-              type="checkbox"
-              id="${id}"
-              name="for-${side}"
-              value="yes"
-              ${typed(`for-${side}`) !== '' && html` checked`}
-            />
-            <label for="${id}">${d[side]}</label>
-          </div>`
-        })}
-      </fieldset>
+      ${commandFields(view, { command: commands.set, options, without: ['action'], typed, refused: refusedAt })}
       ${choices({
         ...{ id: 'act', name: 'act', legend: d.action, chosen: typed('act') || undefined, error: errorOf('act') },
         options: countryActs.map((act) => ({ value: act, label: d[act], help: d[`${act}Help`] })),
@@ -110,24 +87,17 @@ export const countryRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
     place: 'countries',
     path: '/countries',
     command: (form) => (form('act') === 'remove' ? commands.remove : commands.set),
-    more: rulesOf,
+    more: actionOf,
     answer: ({ waits }) => seeOther(`countries?${waits === undefined ? 'done' : 'waits'}`),
     again: (request, person, refused) => show(frame, request, person, refused),
   }),
 ]
 
-/** The options that the form asks for in its own way. Refuses: validation_failed. */
-function rulesOf(form: Form, { view }: Person): Readonly<Record<string, string>> {
-  const d = deskTexts[view.language].countries
-  const sides = countrySides.filter((side) => form(`for-${side}`) !== '')
+/** The option that the form asks for in its own way. Refuses: validation_failed. */
+function actionOf(form: Form, { view }: Person): Readonly<Record<string, string>> {
   const act = countryActs.find((each) => each === form('act'))
-  if (sides.length === 0) throw new FieldRefusal('side', d.sidesMissing)
-  if (act === undefined) throw new FieldRefusal('act', d.actionMissing)
-  const countries = form('countries')
-    .split(/[\s,;]+/)
-    .filter((each) => each !== '')
-    .join(',')
-  return { countries, for: sides.join(','), ...(act === 'remove' ? {} : { action: act }) }
+  if (act === undefined) throw new FieldRefusal('act', deskTexts[view.language].countries.actionMissing)
+  return act === 'remove' ? {} : { action: act }
 }
 
 async function show(

@@ -56,36 +56,18 @@ export function decidersPage(view: ConsoleView, shown: Shown): string {
   })
 }
 
-/** The roles besides admin, which always decides. */
-const chosenRoles = staffRoles.filter((role) => role !== 'admin')
-
 function changeForm(view: ConsoleView, { deciders, options, refused }: Shown, chosen: DecidedKind): Html {
-  const { deciders: d, queue: q } = deskTexts[view.language]
+  const d = deskTexts[view.language].deciders
   const now: readonly StaffRole[] = deciders.find(({ kind }) => kind === chosen)?.roles ?? []
-  const isChecked = (role: StaffRole) => (refused ? refused.form(`role-${role}`) !== '' : now.includes(role))
   return html`<section aria-labelledby="change-title">
     <h2 id="change-title">${d.change}: ${kindName(view, chosen)}</h2>
     <p>${d.changeText}</p>
     <form method="post" action="${view.root}deciders">
-      ${options
-        .filter(({ name }) => name === 'kind')
-        .map((option) => optionField(view, command, { ...option, values: [chosen] }, { value: chosen }))}
-      <fieldset class="field">
-        <legend>${d.also}</legend>
-        ${chosenRoles.map(
-          (role) =>
-            html`<div class="choice">
-              <input
-                type="checkbox"
-                id="role-${role}"
-                name="role-${role}"
-                value="yes"
-                ${isChecked(role) && html` checked`}
-              />
-              <label for="role-${role}">${q[role]}</label>
-            </div>`,
-        )}
-      </fieldset>
+      ${options.map((option) =>
+        option.name === 'kind'
+          ? optionField(view, command, { ...option, values: [chosen] }, { value: chosen })
+          : optionField(view, command, option, { value: refused?.form(option.name) ?? now.join(',') }),
+      )}
       ${noteField(view, 'note', { value: refused?.form('note') ?? '' })}
       <button type="submit" class="primary">${d.save}</button>
     </form>
@@ -100,7 +82,6 @@ export const deciderRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
     place: 'staff',
     path: '/deciders',
     command,
-    more: (form) => ({ roles: chosenRoles.filter((role) => form(`role-${role}`) !== '').join(',') }),
     answer: ({ waits }) => seeOther(`deciders?${waits === undefined ? 'done' : 'waits'}`),
     again: (request, person, refused) => show(frame, request, person, refused),
   }),

@@ -92,7 +92,13 @@ function foundOf(text: string): Found {
     payouts: [null, text].map((caseId) => ({ ...payout, caseId })),
     deposits: [null, text].map((customerId) => ({ ...payout, customerId })),
     cases: [{ ...owner, id: text, kind: 'bank_fee', openedAt: at }],
-    payees: [null, text].map((customerId) => ({ ...owner, id: text, customerId, createdAt: at })),
+    payees: [null, text].map((customerId) => ({
+      ...owner,
+      id: text,
+      customerId,
+      createdAt: at,
+      removedAt: customerId === null ? null : at,
+    })),
     files: [null, text].map((messageId) => ({
       ...{ direction: 'received', id: text, connector: text, name: text, kind: text, messageId },
       ...{ state: 'Taken', problem: null, at },
@@ -106,7 +112,7 @@ function countryPages(view: ConsoleView, text: string, mayDecide: boolean): read
   const options = optionsOf('screening country set')
   const refusal = refusedForm('screening country set', text)
   return [
-    ...[undefined, mayDecide ? { ...refusal, field: 'side' } : refusal].map(
+    ...[undefined, mayDecide ? { ...refusal, field: 'for' } : refusal].map(
       (refused) =>
         [
           `countries ${refused === undefined ? '' : 'refused'}`,
@@ -163,7 +169,16 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
 
 const openRow = (kind: CaseKind, text: string): CaseRow => ({
   ...{ partnerId: text, id: text, kind, connector: text, notificationId: text, subject: text, report: '{}' },
-  ...{ currency: null, booked: null, openedAt: at, resolvedAt: null, resolution: null, resolvedBy: null, note: null },
+  ...{
+    currency: null,
+    booked: null,
+    openedAt: at,
+    resolvedAt: null,
+    resolution: null,
+    resolvedBy: null,
+    approvedBy: null,
+    note: null,
+  },
   ...{ disposition: null, proposalId: null, proposal: null, proposedBy: null, proposedAt: null, returningSince: null },
   ...{ ownerId: null, ownerName: null, ownedSince: null },
 })
@@ -200,7 +215,7 @@ function casePages(view: ConsoleView, text: string, mayDecide: boolean): readonl
   const common = {
     ...{ report: reportedBy(text), partnerName: text, options: optionsOf('case propose'), typed: () => text },
     ...{
-      decisions: [{ at, actor: text, kind: text, note: text }],
+      decisions: [{ at, actor: text, kind: text, note: text, stopped: 2, alreadySent: 1 }],
       hits: [{ partnerId: text, id: text, listedName: text }],
     },
     ...{ file: { id: text, name: text }, people: [{ id: 'another', fullName: text }], readerId: text },
@@ -236,6 +251,7 @@ function casePages(view: ConsoleView, text: string, mayDecide: boolean): readonl
               partnerId: operatorPartnerId,
               resolution: 'refused',
               resolvedBy: text,
+              approvedBy: text,
               disposition: 'fraud',
               note: text,
             },
@@ -279,9 +295,9 @@ function queuePages(view: ConsoleView, text: string, cases: Cases): readonly (re
 
 function hitPages(view: ConsoleView, text: string, mayDecide: boolean): readonly (readonly [string, string])[] {
   const typed = () => text
-  const decisions = [{ at, actor: text, kind: text, what: text, note: text }]
+  const decisions = [{ at, actor: text, kind: text, what: text, found: 'birth_differs', note: text }]
   const row = { partnerId: text, id: text, openedAt: at, proposedBy: text }
-  const aHit = { ...row, name: text, listedName: text, source: text, score: 97, proposal: 'clear' } as const
+  const aHit = { ...row, name: text, listedName: text, source: 'un', score: 97, proposal: 'clear' } as const
   const hits = [text, null].map((owner) => ({ ...aHit, owner, equal: owner === null ? 1 : 12 }))
   return [
     ['hits', hitsPage(view, { hits, next: text })],
@@ -291,7 +307,17 @@ function hitPages(view: ConsoleView, text: string, mayDecide: boolean): readonly
       hitPage(view, {
         ...aHit,
         ...{ subjectKind: text, subjectId: text, role: text, compared: comparedOf(text) },
-        ...{ status: text, decidedBy: text, hasEnded: false, decisions, mayDecide, error: text, typed },
+        ...{
+          status: text,
+          decidedBy: text,
+          approvedBy: text,
+          disposition: 'licensed',
+          hasEnded: false,
+          decisions,
+          mayDecide,
+          typed,
+        },
+        ...{ refused: { error: text, field: 'disposition' as const }, options: optionsOf('screening decide') },
         ...{ equal: [aHit], partnerName: text, roles: staffRoles, said: 'proposed', thing: thingOf(text) },
       }),
     ],
@@ -306,7 +332,14 @@ function hitPages(view: ConsoleView, text: string, mayDecide: boolean): readonly
 
 const comparedOf = (text: string): HitView => {
   const money = { amount: 1_00n, currency: 'EUR' } as const
-  const decision = { kind: 'decided', outcome: 'clear', actor: text, note: text, decidedAt: at } as const
+  const decision = {
+    kind: 'decided',
+    outcome: 'clear',
+    disposition: null,
+    actor: text,
+    note: text,
+    decidedAt: at,
+  } as const
   return {
     entry: { source: 'un', entryId: text, reference: text, kind: 'person', publishedAt: at, generation: 1 },
     fields: [{ field: 'names', party: [text], listed: [text], verdict: 'agrees' }],

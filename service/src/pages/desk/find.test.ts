@@ -166,7 +166,7 @@ test('a payee is found by the beginning of words of the name, removed and rename
     customerId: two.customer.id,
   })
   const payeesOf = async (text: string) => (await ask(text)).payees
-  const shown = { partnerId: two.partnerId, id, customerId: two.customer.id }
+  const shown = { partnerId: two.partnerId, id, customerId: two.customer.id, removedAt: null }
   for (const text of ['Goble', 'katherine col', 'GØB'])
     assert.deepEqual(
       (await payeesOf(text)).map(({ partnerName: _name, createdAt: _at, ...payee }) => payee),
@@ -289,6 +289,43 @@ test('the IBAN of a payee finds the payee and what it was paid, at each partner'
     const found = await ask(text)
     assert.deepEqual(new Set(found.payees.map(({ id }) => id)), new Set([own.id, other.id]), text)
     assert.deepEqual(payoutsOf(found), [`${one.partnerId}/${payout.id}`], text)
+  }
+})
+
+test('a removed payee is found by its account and by its id, with the time of its removal', async () => {
+  const iban = 'BE68539007547034'
+  const { id } = await service.beneficiaries.create(two.partnerId, { iban, currency: 'EUR', name: 'Emmy Noether' })
+  await service.beneficiaries.remove(two.partnerId, id)
+  const now = service.clock.now()
+  for (const text of [iban, 'be68 5390 0754 7034', id, id.toUpperCase()]) {
+    const { payees } = await ask(text)
+    assert.deepEqual(
+      payees.map((payee) => [payee.partnerId, payee.id, payee.removedAt]),
+      [[two.partnerId, id, now]],
+      text,
+    )
+  }
+  assert.deepEqual((await ask('Noether')).payees, [], 'the index of names has present ones')
+})
+
+test('the IBAN of a payer finds its deposits, at each partner, and the payouts to it are apart', async () => {
+  const iban = 'NL02ABNA0123456789'
+  const from = { amount: rawNumber('10.73'), currency: 'EUR', outcome: 'completed' } as never
+  const references: string[] = []
+  for (const partner of [one, two]) {
+    const { reference } = await service.simulations.deposit(
+      partner.caller,
+      { ...(from as object), customerId: partner.customer.id, idempotencyKey: newId() } as never,
+      ip,
+    )
+    await service.db.run(sql`update transactions.transactions set debtor = ${JSON.stringify({ iban })}
+      where partner_id = ${partner.partnerId} and reference = ${reference}`)
+    references.push(reference)
+  }
+  for (const text of [iban, iban.toLowerCase(), 'NL02 ABNA 0123 4567 89']) {
+    const found = await ask(text)
+    assert.deepEqual(new Set(found.deposits.map(({ reference }) => reference)), new Set(references), text)
+    assert.deepEqual(payoutsOf(found), [], text)
   }
 })
 

@@ -2,7 +2,7 @@
 import type { PublicRoute } from '../../kernel/api/index.ts'
 import type { CaseKind, CaseRow } from '../../cases/index.ts'
 import { amountText, currencies, type Currency, dayMs, isCurrency, isUuid, type Minor } from '../../kernel/index.ts'
-import type { Beneficiary } from '../../parties/beneficiaries/index.ts'
+import type { HeldPayee } from '../../parties/beneficiaries/index.ts'
 import type { Deposit } from '../../deposits/index.ts'
 import { instructionIdOf, type Payouts } from '../../payouts/index.ts'
 import { isDay } from '../../reports/safeguarding/index.ts'
@@ -113,6 +113,8 @@ type FoundPayee = Owner & {
   /** The customer who owns the payee. Null: the partner. */
   readonly customerId: string | null
   readonly createdAt: Date
+  /** Null: it is there, or was found by what only present ones have. */
+  readonly removedAt: Date | null
 }
 type FoundDeposit = Owner & {
   readonly id: string
@@ -139,10 +141,11 @@ export type Found = {
 }
 
 type Hit = Awaited<ReturnType<Payouts['find']>>[number]
+type SoughtPayee = Pick<HeldPayee, 'id' | 'customerId' | 'createdAt'> & Partial<Pick<HeldPayee, 'removedAt'>>
 type OfPartner = {
   readonly payouts: readonly Hit[]
   readonly customerIds: readonly string[]
-  readonly payees: readonly Beneficiary[]
+  readonly payees: readonly SoughtPayee[]
   readonly deposits: readonly Deposit[]
   readonly case?: CaseRow | undefined
 }
@@ -197,8 +200,8 @@ const partnersLike = (all: readonly Owner[], text: string): readonly Owner[] => 
 }
 
 async function ownersOf({ db, accounts }: FindDeps, all: readonly Owner[], text: string): Promise<FoundCustomer[]> {
-  const iban = text.replaceAll(' ', '').toUpperCase()
-  if (!isIban(iban)) return []
+  const iban = ibanIn(text)
+  if (iban === undefined) return []
   return (await accounts.holdersOf(db, iban)).map(({ partnerId, customerId: id, closedAt }) => {
     const partnerName = all.find((each) => each.partnerId === partnerId)?.partnerName ?? ''
     return { partnerId, partnerName, id, iban, closedAt }
@@ -213,7 +216,12 @@ async function ofPartner(deps: FindDeps, partnerId: string, question: Question):
   if (question.by === 'money') {
     const { money, from, before } = question
     const found = await payouts.find(partnerId, { ...anyWithdrawal, money, from, before }, rows)
-    return { payouts: found, customerIds: [], payees: [], deposits: await depositsOf(deps, partnerId, question) }
+    return {
+      payouts: found,
+      customerIds: [],
+      payees: [],
+      deposits: await depositsBy(deps, partnerId, depositsOf(question)),
+    }
   }
   const { text } = question
   const byId = await payouts.find(partnerId, { id: text }, rows)
@@ -221,6 +229,7 @@ async function ofPartner(deps: FindDeps, partnerId: string, question: Question):
   // The payees of an IBAN, or the one of an id: their payouts are found with them.
   const paid = await payeesOf(beneficiaries, partnerId, text, rows)
   const payeeIds = isUuid(text) ? [text.toLowerCase()] : paid.map(({ id }) => id)
+  const iban = ibanIn(text)
   const byPayee: Hit[] = []
   for (const beneficiaryId of payeeIds.slice(0, payeesFollowed))
     byPayee.push(...(await payouts.find(partnerId, { ...anyWithdrawal, beneficiaryId }, rows)))
@@ -231,7 +240,10 @@ async function ofPartner(deps: FindDeps, partnerId: string, question: Question):
     payouts: [...found.values()],
     customerIds: await customersBy(customers, db, partnerId, text),
     payees: [...new Map(known.map((payee) => [payee.id, payee])).values()],
-    deposits: await deposits.byReferences(db, partnerId, [text]),
+    deposits:
+      iban === undefined
+        ? await deposits.byReferences(db, partnerId, [text])
+        : await depositsBy(deps, partnerId, { account: iban }),
     case: isUuid(text) ? await cases.byId(db, partnerId, text.toLowerCase()) : undefined,
   }
 }
@@ -244,22 +256,40 @@ async function payeesOf(
   partnerId: string,
   text: string,
   rows: number,
-): Promise<readonly Beneficiary[]> {
-  const iban = text.replaceAll(' ', '').toUpperCase()
-  return isIban(iban) ? (await beneficiaries.list(partnerId, { iban, limit: String(rows) })).data : []
+): Promise<readonly HeldPayee[]> {
+  if (isUuid(text)) return beneficiaries.withIds(partnerId, [text])
+  const iban = ibanIn(text)
+  return iban === undefined ? [] : beneficiaries.withAccount(partnerId, iban, rows)
 }
 
-/** The deposits of an amount, of any day or of one. */
-async function depositsOf(
+/** Undefined: the text is no IBAN. */
+function ibanIn(text: string): string | undefined {
+  const iban = text.replaceAll(' ', '').toUpperCase()
+  return isIban(iban) ? iban : undefined
+}
+
+type TransactionQuery = Parameters<FindDeps['transactions']['list']>[1]
+
+/** Deposits of an amount, of any day or of one. */
+function depositsOf({
+  money: { currency, amount },
+  from,
+  before,
+}: Extract<Question, { readonly by: 'money' }>): TransactionQuery {
+  const text = amountText(amount, currency)
+  return {
+    ...{ currency, amountMin: text, amountMax: text },
+    ...(from !== null && before !== null && { createdFrom: from.toISOString(), createdTo: before.toISOString() }),
+  }
+}
+
+/** The newest deposits that the list of transactions finds, by its indexes. `account`: that of the payer. */
+async function depositsBy(
   { db, deposits, transactions }: FindDeps,
   partnerId: string,
-  { money: { currency, amount }, from, before }: Extract<Question, { readonly by: 'money' }>,
+  query: TransactionQuery,
 ): Promise<readonly Deposit[]> {
-  const text = amountText(amount, currency)
-  const { data } = await transactions.list(partnerId, {
-    ...{ category: 'Deposit', currency, amountMin: text, amountMax: text, limit: String(rowsMax) },
-    ...(from !== null && before !== null && { createdFrom: from.toISOString(), createdTo: before.toISOString() }),
-  })
+  const { data } = await transactions.list(partnerId, { ...query, category: 'Deposit', limit: String(rowsMax) })
   return deposits.byReferences(
     db,
     partnerId,
@@ -272,11 +302,8 @@ const toDeposit = (
   { id, reference, status, currency, amount, createdAt, customerId }: Deposit,
 ): FoundDeposit => ({ ...owner, id, reference, status, money: { currency, amount }, createdAt, customerId })
 
-const toPayee = (owner: Owner, { id, customerId, createdAt }: Beneficiary): FoundPayee => ({
-  ...owner,
-  id,
-  customerId,
-  createdAt,
+const toPayee = (owner: Owner, { id, customerId, createdAt, removedAt = null }: SoughtPayee): FoundPayee => ({
+  ...{ ...owner, id, customerId, createdAt, removedAt },
 })
 
 /** Customers by id, by the partner's own identifier, by the whole email address, or by the beginning of words of the name. */
@@ -448,9 +475,9 @@ function payeesTable(view: ConsoleView, payees: Found['payees']): Html {
     ${table({
       caption: d.payees,
       columns: [[d.payee, 'head'], d.partner, d.customer, d.created, [d.payouts, 'actions']],
-      rows: payees.map(({ id, partnerId, partnerName, customerId, createdAt }) => [
+      rows: payees.map(({ id, partnerId, partnerName, customerId, createdAt, removedAt }) => [
         html`<a href="${view.root}${payeeHref(partnerId, id)}">${deskTexts[view.language].parties.payee}</a>
-          ${identifier(view, id, d.payee)}`,
+          ${identifier(view, id, d.payee)} ${removedAt !== null && html`${d.removed} ${time(view, removedAt)}`}`,
         partnerPart(view, partnerId, partnerName),
         customerId === null ? '–' : customerLink(view, partnerId, customerId),
         time(view, createdAt),

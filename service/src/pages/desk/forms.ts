@@ -1,6 +1,8 @@
 /** Forms of commands: their fields come from the declaration of the command, and each runs it for the person. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
-import { field, select } from '../kit/forms.ts'
+import { permissions } from '@partner-payments/wire'
+import { boxes, field, select } from '../kit/forms.ts'
+import { permissionFields } from '../console/permission-fields.ts'
 import type { Tone } from '../kit/parts.ts'
 import { type Form, readForm, seeOther, uuid } from '../kit/request.ts'
 import type { ConsoleView } from '../kit/frame.ts'
@@ -29,8 +31,10 @@ export const nameOf = (view: ConsoleView, of: string, name: string): string => {
     names[`${of} ${name}`] ?? names[name.replaceAll(/-(.)/g, (_dash, letter: string) => letter.toUpperCase())] ?? name
   )
 }
+/** Options with the values of another. */
+const sameValues: Names = { allow: 'allowed', roles: 'role' }
 export const valueName = (view: ConsoleView, option: string, value: string): string =>
-  (deskTexts[view.language].values as Names)[`${option} ${value}`] ?? value
+  (deskTexts[view.language].values as Names)[`${sameValues[option] ?? option} ${value}`] ?? value
 
 type Given = {
   readonly value: string
@@ -44,14 +48,23 @@ type Given = {
 
 /** The field of an option, as its declaration describes it. */
 export function optionField(view: ConsoleView, command: string, option: FormOption, given: Given): Html {
-  const { name, kind, required, values, otherwise, charsMax } = option
-  const { id = name, error, help, unchosen = false } = given
+  const { name, kind, required, values, isList, otherwise, charsMax } = option
+  const { kindHelp, options: words } = deskTexts[view.language]
+  const { id = name, error, help = (kindHelp as Names)[kind], unchosen = false } = given
   const value = given.value || (otherwise ?? '')
   const label = nameOf(view, command, name)
-  const { none, optional, choose } = deskTexts[view.language].options
-  if (values !== undefined)
+  const { none, optional, choose } = words
+  const options = values?.map((each) => [each, valueName(view, name, each)] as const)
+  if (isList && options !== undefined) {
+    const chosen = value.split(',')
+    const shown = kind === 'permissions' ? options.filter(([each]) => each === 'all') : options
+    const own = kind === 'permissions' ? `${id}-all` : id
+    return html`${boxes({ id: own, name, legend: label, chosen, error, options: shown })}
+    ${kind === 'permissions' && permissionFields(view, { held: permissions, chosen, error })}`
+  }
+  if (options !== undefined)
     return select({
-      ...{ id, name, label, value, error, options: values.map((each) => [each, valueName(view, name, each)] as const) },
+      ...{ id, name, label, value, error, options },
       ...(unchosen ? { any: choose } : required || otherwise !== undefined ? {} : { any: none }),
     })
   const isOptional = !required && otherwise === undefined
@@ -73,18 +86,21 @@ type Fields = {
   /** The option of which no value is chosen before the person has. */
   readonly unchosen?: string
   readonly typed: Form
+  /** The refusal of the form. */
+  readonly refused?: RefusedForm | undefined
 }
 
 /** The fields of all options of a command. */
 export const commandFields = (
   view: ConsoleView,
-  { command, options, without = [], prefix = '', unchosen, typed }: Fields,
+  { command, options, without = [], prefix = '', unchosen, typed, refused }: Fields,
 ) =>
   options
     .filter(({ name }) => !without.includes(name))
     .map((option) =>
       optionField(view, command, option, {
         ...{ id: `${prefix}${option.name}`, value: typed(option.name), unchosen: option.name === unchosen },
+        error: refused?.field === option.name ? refused.error : undefined,
       }),
     )
 
@@ -143,6 +159,16 @@ function idOf({ params }: PublicRequest): Typed {
   return id === undefined ? {} : { id }
 }
 
+/** Reads the text of a refusal, and its field: the option that its line names. */
+function saidAt(view: ConsoleView, command: string, error: Refusal): Pick<RefusedForm, 'error' | 'field'> {
+  if (error instanceof FieldRefusal) return { error: error.detail, field: error.field }
+  const { option, cure } = /^--(?<option>[a-z-]+) (?<cure>.*)$/s.exec(error.detail)?.groups ?? {}
+  if (option === undefined || cure === undefined) return { error: error.detail }
+  const label = nameOf(view, command, option)
+  const { missing } = deskTexts[view.language].options
+  return { error: cure === 'is required' ? fill(missing, { label }) : `${label} ${cure}`, field: option }
+}
+
 /** Runs a command for the person. A session that has rested signs in first. */
 export const commandRoute = (frame: DeskFrame, { place, path, key = idOf, ...form }: CommandForm): PublicRoute =>
   staffRoute(frame, place, 'POST', path, async (request, person) => {
@@ -159,7 +185,6 @@ export const commandRoute = (frame: DeskFrame, { place, path, key = idOf, ...for
       return form.answer(await changes.run(person.signed.account, command, options), request, person)
     } catch (error) {
       if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
-      const wrong = error instanceof FieldRefusal ? error.field : undefined
-      return form.again(request, person, { command, error: error.detail, field: wrong, form: typed })
+      return form.again(request, person, { command, ...saidAt(person.view, command, error), form: typed })
     }
   })

@@ -2,15 +2,16 @@
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { amountText } from '../../kernel/index.ts'
 import { kindsDecidedBy, type StaffRole } from '../../people/staff/index.ts'
-import { type Hit, type HitView, type Outcome, outcomes, pairOf } from '../../screening/index.ts'
+import { type Hit, hitDispositionsOf, type HitView, type Outcome, outcomes, pairOf } from '../../screening/index.ts'
 import { badge, empty, facts, freeText, identifier, message, money, table, time } from '../kit/parts.ts'
 import { choices, hiddenField } from '../kit/forms.ts'
-import { linkOf, page, readForm, seeOther } from '../kit/request.ts'
+import { type Form, linkOf, page, readForm, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { noteField } from './forms.ts'
-import { afterOf, type DeskFrame, keyOf, noteCharsMax, type Person, staffRoute } from './request.ts'
+import { decidersOf } from './kinds.ts'
+import { noteField, optionField, valueName } from './forms.ts'
+import { afterOf, type DeskFrame, type FormOption, keyOf, noteCharsMax, type Person, staffRoute } from './request.ts'
 import { deskTexts, type DeskTexts } from './texts.ts'
 import { findButton, ownerOf, readThing, runbookLink, thingParts, type ThingDetails } from './things.ts'
 
@@ -19,7 +20,7 @@ type DeskHit = {
   readonly id: string
   readonly name: string
   readonly listedName: string
-  readonly source: string
+  readonly source: Hit['source']
   readonly score: number
   readonly openedAt: Date
   readonly proposal: Outcome | null
@@ -79,6 +80,8 @@ type Shown = DeskHit & {
   readonly role: string
   readonly status: string
   readonly decidedBy: string | null
+  readonly approvedBy: string | null
+  readonly disposition: string | null
   /** The hit was replaced or is over: nothing is left to decide. */
   readonly hasEnded: boolean
   /** Open hits about the same pair, without this one. */
@@ -88,6 +91,7 @@ type Shown = DeskHit & {
     readonly at: Date
     readonly actor: string
     readonly what: string
+    readonly found: string | null
     readonly note: string
   }[]
   readonly thing: ThingDetails
@@ -95,10 +99,15 @@ type Shown = DeskHit & {
   /** The roles that decide hits. */
   readonly roles: readonly StaffRole[]
   readonly said?: HitStep | undefined
-  readonly error?: string
+  readonly refused?: Refused | undefined
+  /** The options of the command that decides. */
+  readonly options: readonly FormOption[]
   /** Values of a refused form, so that nothing typed is lost. */
-  readonly typed: (name: string) => string
+  readonly typed: Form
 }
+
+/** `field`: the one that is wrong. Absent: the decision as a whole is refused. */
+type Refused = { readonly error: string; readonly field?: 'outcome' | 'disposition' | 'note' }
 
 /** Says how the form before ended. */
 const hitSteps = ['decided', 'proposed'] as const
@@ -106,12 +115,12 @@ type HitStep = (typeof hitSteps)[number]
 
 export function hitPage(view: ConsoleView, hit: Shown): string {
   const { hits: d, queue: q } = deskTexts[view.language]
-  const { name, error, decisions, proposal, proposedBy, said } = hit
+  const { name, refused, decisions, proposal, proposedBy, said } = hit
   const { entry } = hit.compared
   return shell(view, {
     title: fill(d.hit, { name }),
     wide: true,
-    problems: { form: error },
+    problems: { [hit.mayDecide && !hit.hasEnded ? (refused?.field ?? 'form') : 'form']: refused?.error },
     main: html`<h1>${fill(d.hit, { name })}</h1>
       ${said === 'decided' && message('good', d.saidDecided)}
       ${said === 'proposed' && proposal !== null && message('good', fill(d.saidProposed, { outcome: d[proposal] }))}
@@ -125,8 +134,11 @@ export function hitPage(view: ConsoleView, hit: Shown): string {
         [d.opened, time(view, hit.openedAt)],
         [
           d.status,
-          hit.decidedBy === null ? statusText(view, hit.status) : `${statusText(view, hit.status)}: ${hit.decidedBy}`,
+          hit.decidedBy === null
+            ? statusText(view, hit.status)
+            : `${statusText(view, hit.status)}: ${decidersOf(view, hit.decidedBy, hit.approvedBy)}`,
         ],
+        [d.disposition, hit.disposition === null ? undefined : valueName(view, 'disposition', hit.disposition)],
         [q.runbook, runbookLink(view, 'screening-hit')],
       ])}
       <p class="message neutral">${d[endTexts[hit.compared.endsBy]]}</p>
@@ -141,8 +153,11 @@ export function hitPage(view: ConsoleView, hit: Shown): string {
         html`<h2>${d.history}</h2>
           ${table({
             caption: d.history,
-            columns: [[d.when, 'head'], d.who, d.what, d.note],
-            rows: decisions.map(({ at, actor, what, note }) => [time(view, at), actor, what, note]),
+            columns: [[d.when, 'head'], d.who, d.what, d.disposition, d.note],
+            rows: decisions.map(({ at, actor, what, found, note }) => [
+              ...[time(view, at), actor, what],
+              ...[found === null ? '–' : valueName(view, 'disposition', found), note],
+            ]),
           })}`
       }`,
   })
@@ -183,7 +198,7 @@ function comparedParts(view: ConsoleView, { compared, partnerId }: Pick<Shown, '
       caption: d.compared,
       columns: [[d.name, 'head'], d.listedName, d.how, [d.likeness, 'number'], [d.weight, 'number']],
       rows: words.map(({ word, listed, how, kind, likeness, weight }) => [
-        ...[word ?? '–', listed ?? '–', kind === undefined ? how : `${how}: ${kind}`],
+        ...[word ?? '–', listed ?? '–', howText(view, how, kind)],
         // A title, a place or a number beside a name weighs nothing.
         ...[String(likeness), kind === undefined || kind === 'name' ? String(weight) : '–'],
       ]),
@@ -211,14 +226,21 @@ function comparedParts(view: ConsoleView, { compared, partnerId }: Pick<Shown, '
         ? html`<p class="soft">${d.noEarlier}</p>`
         : table({
             caption: d.earlier,
-            columns: [[d.when, 'head'], d.who, d.what, d.note, d.about],
-            rows: earlier.map(({ decidedAt, actor, kind, outcome, note, name, sameSubject }) => [
+            columns: [[d.when, 'head'], d.who, d.what, d.disposition, d.note, d.about],
+            rows: earlier.map(({ decidedAt, actor, kind, outcome, disposition, note, name, sameSubject }) => [
               time(view, decidedAt),
-              ...[actor, stepText(view, kind, outcome), note],
+              ...[actor, stepText(view, kind, outcome)],
+              ...[disposition === null ? '–' : valueName(view, 'disposition', disposition), note],
               sameSubject ? d.sameSubject : fill(d.otherSubject, { name }),
             ]),
           })
     }`
+}
+
+/** How two words agree. `kind`: what the word is, if it is no part of a name. */
+const howText = (view: ConsoleView, how: string, kind: string | undefined): string => {
+  const said = valueName(view, 'how', how)
+  return kind === undefined ? said : `${said}: ${valueName(view, 'word', kind)}`
 }
 
 const stepText = (view: ConsoleView, kind: 'proposed' | 'decided', outcome: Outcome): string => {
@@ -241,26 +263,28 @@ function helpOf(d: DeskTexts['hits'], source: string) {
 
 function deciding(view: ConsoleView, hit: Shown): Html {
   const { hits: d, queue: q, cases: c } = deskTexts[view.language]
-  const { partnerId, id, source, hasEnded, mayDecide, roles, equal, typed } = hit
+  const { partnerId, id, source, hasEnded, mayDecide, roles, equal, typed, refused, options } = hit
   const help = helpOf(d, source)
   if (hasEnded) return html`<p class="message neutral">${d.ended}</p>`
   if (!mayDecide)
     return html`${message('neutral', fill(c.readOnly, { roles: roles.map((role) => q[role]).join(', ') }))}
       <p><a href="${view.root}deciders">${c.whoDecides}</a></p>`
+  const errorOf = (name: string) => (refused?.field === name ? refused.error : undefined)
+  const fitting = outcomes.flatMap((outcome) => hitDispositionsOf(source, outcome))
+  const fieldOf = (option: FormOption): Html => {
+    const { name } = option
+    const given = { value: typed(name), error: errorOf(name), unchosen: true }
+    if (name === 'disposition') return optionField(view, 'screening decide', { ...option, values: fitting }, given)
+    if (name !== 'outcome') return html``
+    return choices({
+      ...{ id: name, name, legend: d.outcome, chosen: given.value || undefined, error: given.error },
+      options: outcomes.map((value) => ({ value, label: d[value], help: help[value] })),
+    })
+  }
   return html`<h2>${d.decide}</h2>
     <form method="post" action="${view.root}hits/${partnerId}/${id}/decide">
-      ${choices({
-        id: 'outcome',
-        name: 'outcome',
-        legend: d.outcome,
-        chosen: typed('outcome') || undefined,
-        options: [
-          { value: 'clear', label: d.clear, help: help.clear },
-          { value: 'confirm', label: d.confirm, help: help.confirm },
-        ],
-      })}
-      ${equal.length > 0 && equalPart(view, hit)}
-      ${noteField(view, 'note', { label: d.note, help: d.noteHelp, value: typed('note') })}
+      ${options.map(fieldOf)} ${equal.length > 0 && equalPart(view, hit)}
+      ${noteField(view, 'note', { label: d.note, help: d.noteHelp, value: typed('note'), error: errorOf('note') })}
       <button type="submit" class="primary">${d.decide}</button>
     </form>`
 }
@@ -346,13 +370,13 @@ async function showHit(
   frame: DeskFrame,
   request: PublicRequest,
   { view, signed }: Person,
-  error?: string,
+  refused?: Refused,
 ): Promise<PublicAnswer> {
   const { access, db, screener, screening, staff } = frame
   const { partnerId, id } = keyOf(request)
   const hit = await screening.hit(partnerId, id)
   if (hit === undefined) throw notFound('hit')
-  const { subjectKind, subjectId, role, status, decidedBy } = hit
+  const { subjectKind, subjectId, role, status, decidedBy, approvedBy, disposition } = hit
   const compared = await screener.viewOf(db, hit)
   const decisions = await screening.decisionsOf(db, partnerId, id)
   const deciders = await staff.deciders(db)
@@ -360,21 +384,21 @@ async function showHit(
   const said = new URLSearchParams(request.query).get('said')
   const body = hitPage(view, {
     ...toHit(hit),
-    ...{ compared, subjectKind, subjectId, role, status, decidedBy },
+    ...{ compared, subjectKind, subjectId, role, status, decidedBy, approvedBy, disposition, refused },
+    options: frame.changes.form('screening decide'),
     equal: equal.filter((each) => each.id !== id).map(toHit),
     partnerName: (await access.namesOf(db, [partnerId])).get(partnerId) ?? '',
     hasEnded: hit.endedAt !== null,
-    decisions: decisions.map(({ decidedAt: at, actor, kind, outcome, note }) => ({
-      ...{ at, actor, what: stepText(view, kind, outcome), note },
+    decisions: decisions.map(({ decidedAt: at, actor, kind, outcome, disposition: found, note }) => ({
+      ...{ at, actor, what: stepText(view, kind, outcome), found, note },
     })),
     thing: await readThing(frame, signed, { partnerId, kind: 'hit', subject: id }),
     roles: deciders.find(({ kind }) => kind === 'screening_hit')?.roles ?? [],
     mayDecide: kindsDecidedBy(deciders, signed.account.role).includes('screening_hit'),
     said: hitSteps.find((each) => each === said),
     typed: readForm(request),
-    ...(error === undefined ? {} : { error }),
   })
-  return page(request, error === undefined ? 200 : 400, body)
+  return page(request, refused === undefined ? 200 : 400, body)
 }
 
 /** Decides a hit, and those about the same pair that the person has seen if it says so: each in its own transaction, with its own record. */
@@ -384,25 +408,29 @@ async function decideHits(frame: DeskFrame, request: PublicRequest, person: Pers
   const key = keyOf(request)
   const given = readForm(request)
   const texts = deskTexts[view.language].hits
-  const outcome = outcomes.find((each) => each === given('outcome'))
-  const note = given('note').trim()
-  if (outcome === undefined) return showHit(frame, request, person, texts.outcomeWrong)
-  if (note === '' || note.length > noteCharsMax) return showHit(frame, request, person, texts.noteWrong)
+  const again = (error: string, field?: Refused['field']) =>
+    showHit(frame, request, person, { error, ...(field && { field }) })
   const hit = await screening.hit(key.partnerId, key.id)
   if (hit === undefined) throw notFound('hit')
+  const outcome = outcomes.find((each) => each === given('outcome'))
+  if (outcome === undefined) return again(texts.outcomeWrong, 'outcome')
+  const disposition = hitDispositionsOf(hit.source, outcome).find((each) => each === given('disposition'))
+  if (disposition === undefined) return again(texts.dispositionWrong, 'disposition')
+  const note = given('note').trim()
+  if (note === '' || note.length > noteCharsMax) return again(texts.noteWrong, 'note')
   const seen = new Set(given('equal') === '' ? [] : given('seen').split(','))
   const others =
     seen.size === 0 ? [] : (await screening.equalHits(hit)).filter(({ id }) => id !== key.id && seen.has(id))
   const results: Result[] = []
   for (const { partnerId, id } of [hit, ...others])
     try {
-      const { proposal } = await staff.decideHit(signed, { partnerId, id, outcome, note })
+      const { proposal } = await staff.decideHit(signed, { partnerId, id, outcome, disposition, note })
       if (others.length === 0) return seeOther(linkOf(`../${id}`, { said: proposal === null ? 'decided' : 'proposed' }))
       results.push({ partnerId, id, said: proposal === null ? texts.saidDecided : texts.saidWaits, isDone: true })
     } catch (error) {
       if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
       if (others.length === 0 && error.code !== 'validation_failed') throw error
-      if (others.length === 0) return showHit(frame, request, person, error.detail)
+      if (others.length === 0) return again(error.detail)
       results.push({ partnerId, id, said: error.detail, isDone: false })
     }
   return page(request, 200, hitResultsPage(view, { results }))

@@ -4,6 +4,7 @@ import type { DecidedKind } from '../../people/staff/index.ts'
 import { account, calendarDay, freeText, links, money, moneyText, time } from '../kit/parts.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
 import { deskTexts, type Runbook } from './texts.ts'
 
 /** Subjects of the facts of a report. */
@@ -69,6 +70,27 @@ export const awaitedBy = (kind: CaseKind): Kind['awaits'] => kinds[kind].awaits
 
 /** The kind in the words of the reader. */
 export const kindName = ({ language }: ConsoleView, kind: DecidedKind): string => deskTexts[language].kindNames[kind]
+
+/** Names who acted: a person by name, or a part of the service in the words of the reader. */
+export function actorText({ language }: ConsoleView, actor: string): string {
+  const names: Readonly<Record<string, string>> = deskTexts[language].actors
+  const connector = /^bank (?<connector>.+)$/.exec(actor)?.groups?.['connector']
+  return connector === undefined ? (names[actor] ?? actor) : fill(deskTexts[language].actors.bank, { connector })
+}
+
+/** A note: that of a person as it was written, one of the service in the language of the reader. */
+export function noteText({ language }: ConsoleView, note: string): string {
+  const written: Readonly<Record<string, string>> = deskTexts.en.serviceNotes
+  const words: Readonly<Record<string, string>> = deskTexts[language].serviceNotes
+  const known = Object.keys(written).find((name) => written[name] === note)
+  return (known && words[known]) ?? note
+}
+
+/** Names who decided. `second`: null if one person decided alone. */
+export const decidersOf = (view: ConsoleView, first: string | null, second: string | null): string => {
+  const name = actorText(view, first ?? '')
+  return second === null ? name : fill(deskTexts[view.language].cases.twoDeciders, { name, second })
+}
 
 type Facts = readonly (readonly [label: string, value: Html | string | undefined])[]
 

@@ -18,8 +18,9 @@ export const noteRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
     if (signed.session.rested) return seeOther(`${view.root}sign-in`)
     // Each refuses (404) what the partner does not have.
     if (kind === 'customer') await customers.find(db, partnerId, subjectId)
-    else if (kind === 'payee') await beneficiaries.get(partnerId, subjectId)
-    else if (subjectId !== partnerId || (await partners.byId(db, partnerId)) === undefined) throw notFound('partner')
+    else if (kind === 'payee') {
+      if ((await beneficiaries.withIds(partnerId, [subjectId])).length === 0) throw notFound('beneficiary')
+    } else if (subjectId !== partnerId || (await partners.byId(db, partnerId)) === undefined) throw notFound('partner')
     const back = { partner: `partners/${partnerId}`, customer: customerHref(partnerId, subjectId) }
     const place = kind === 'payee' ? payeeHref(partnerId, subjectId) : back[kind]
     try {

@@ -204,7 +204,7 @@ function falsePart(view: ConsoleView, { id, title, text, none, name, rows }: Fal
   return section(id, title, body)
 }
 
-/** The findings of persons about alerts, for the report to an authority. */
+/** The findings of persons about alerts and hits, for the report to an authority. */
 function findingsPart(view: ConsoleView, { findings }: Numbers): Html | false {
   const n = deskTexts[view.language].numbers
   return (
@@ -214,9 +214,10 @@ function findingsPart(view: ConsoleView, { findings }: Numbers): Html | false {
       n.findings,
       table({
         caption: n.findings,
-        columns: [[n.month, 'head'], n.finding, [n.count, 'number']],
-        rows: findings.map(({ month, disposition, count: number }) => [
+        columns: [[n.month, 'head'], deskTexts[view.language].parties.kind, n.finding, [n.count, 'number']],
+        rows: findings.map(({ month, kind, disposition, count: number }) => [
           monthText(view, month),
+          kindName(view, kind),
           valueName(view, 'disposition', disposition),
           count(view, number),
         ]),

@@ -168,6 +168,19 @@ suite('pages of a partner and its people', () => {
     shows(german, '1.234,50 EUR', 'Deutschland (DE)', 'Keine Wartezeit gilt')
   })
 
+  test('a removed payee keeps its page, which says so and offers no act, and leads from the search', async () => {
+    const iban = 'BE68539007547034'
+    const { id } = await inside.beneficiaries.create(partnerId, { iban, currency: 'EUR', name: 'Emmy Noether' })
+    await inside.beneficiaries.remove(partnerId, id)
+    const path = `payees/${partnerId}/${id}`
+    leads((await post('find', { q: iban }, sam)).text, path)
+    const { text } = await get(path, finn)
+    assert.match((await get(payee, finn)).text, /act\?command=/)
+    shows(text, 'Emmy Noether', 'BE68 5390 0754 7034', 'The partner has removed this payee.')
+    assert.doesNotMatch(text, /act\?command=|No cooling-off holds/)
+    shows((await get(path, lena, 'de')).text, 'Der Partner hat diesen Empfänger gelöscht.')
+  })
+
   test('a payment leads to the page of its payout, which leads to partner, customer and payee; another payment has a page', async () => {
     const to = await get(`payment?partner=${partnerId}&reference=${encodeURIComponent(reference)}`)
     assert.equal(to.status, 303)

@@ -23,7 +23,7 @@ import {
 import { linkOf } from '../kit/request.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
-import { kindName } from './kinds.ts'
+import { decidersOf, kindName } from './kinds.ts'
 import { noteCharsMax } from './request.ts'
 import { deskTexts } from './texts.ts'
 
@@ -193,13 +193,13 @@ export function hitsTable(view: ConsoleView, hits: readonly ShownHit[], title: s
   return table({
     caption: title,
     columns: [[d.kind, 'head'], d.list, [d.score, 'number'], d.opened, d.status],
-    rows: hits.map(({ partnerId, id, subjectKind, source, score, openedAt, status, decidedBy }) => [
+    rows: hits.map(({ partnerId, id, subjectKind, source, score, openedAt, status, decidedBy, approvedBy }) => [
       html`<a href="${view.root}hits/${partnerId}/${id}">${texts.hitSubjects[subjectKind]}</a>`,
       freeText(listText(source)),
       String(score),
       time(view, openedAt),
       html`${badge(hitTones[status], texts.hitStatuses[status])}
-      ${decidedBy !== null && html`<span class="soft">${freeText(decidedBy)}</span>`}`,
+      ${decidedBy !== null && html`<span class="soft">${freeText(decidersOf(view, decidedBy, approvedBy))}</span>`}`,
     ]),
   })
 }

@@ -87,7 +87,8 @@ function changeForm(
   command: string,
 ): Html {
   const p = deskTexts[view.language].partners
-  const typed = refused?.command === command ? refused.form : () => ''
+  const own = refused?.command === command ? refused : undefined
+  const typed = own?.form ?? (() => '')
   const prefix = `${section.id}-${command.replaceAll(' ', '-')}-`
   const title = p[command as keyof typeof p]
   return html`<details class="more" ${refused?.command === command && html` open`}>
@@ -95,7 +96,7 @@ function changeForm(
     <form method="post" action="${view.root}partners/${partner.id}/change">
       ${hiddenField('command', command)}
       <div class="grid">
-        ${commandFields(view, { command, options: optionsOf(command), without: ['partner'], prefix, typed })}
+        ${commandFields(view, { command, options: optionsOf(command), without: ['partner'], prefix, typed, refused: own })}
       </div>
       ${noteField(view, `${prefix}note`, { value: typed('note') })}
       <button type="submit" class="primary">${title}</button>

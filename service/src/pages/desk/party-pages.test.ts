@@ -50,7 +50,7 @@ function rowsOf(text: string) {
   const payee = {
     ...{ id: text, customerId: text, alias: text, name: text, iban: text, domesticAccount: null, accountType: null },
     ...{ bic: text, walletAddress: null, vasp: text, country: text, address: null, currency: 'EUR' as const },
-    ...{ createdAt: at, unchangedSince: at, payeeCheck: null },
+    ...{ createdAt: at, updatedAt: at, unchangedSince: at, removedAt: null },
   }
   const transaction = {
     ...{ partnerId: text, id: text, reference: text, userReference: text, amount: 123_456_789n, currency: 'EUR' },
@@ -73,7 +73,7 @@ function rowsOf(text: string) {
       source: 'un' as const,
       score: 97,
     },
-    ...{ status, openedAt: at, decidedAt: at, decidedBy: text, proposal: null },
+    ...{ status, openedAt: at, decidedAt: at, decidedBy: text, approvedBy: text, proposal: null },
   }))
   const alerts = ([null, 'noted'] as const).map((resolution) => ({
     ...{ partnerId: text, id: text, ruleId: text, ruleName: text, openedAt: at, resolution },
@@ -105,7 +105,10 @@ const numbersOf = (text: string): Numbers => ({
   ],
   lists: [{ month: '2026-11', name: text, decided: 3, falseHits: 2 }],
   rules: [{ month: '2026-11', id: text, name: text, decided: 0, falseHits: 0 }],
-  findings: [{ month: '2026-11', disposition: 'false_positive', count: 3 }],
+  findings: [
+    { month: '2026-11', kind: 'monitoring_alert', disposition: 'false_positive', count: 3 },
+    { month: '2026-11', kind: 'screening_hit', disposition: 'birth_differs', count: 2 },
+  ],
 })
 
 type Pages = readonly (readonly [string, string])[]
@@ -197,10 +200,10 @@ function payeePages(view: ConsoleView, text: string, isFull: boolean): Pages {
       }),
     ],
     [
-      'own payee',
+      'own payee, removed',
       payeePage(view, {
         ...shared,
-        payee: { ...payee, customerId: null },
+        payee: { ...payee, customerId: null, removedAt: at },
         customerName: undefined,
         check: undefined,
         coolingUntil: null,
@@ -383,8 +386,10 @@ test('pages escape hostile texts, label fields, have their structure and stay sm
 test('no page shows a raw value, JSON, a line to type or an amount without groups', () => {
   for (const language of consoleLanguages)
     for (const [name, page] of pagesOf(language, 'Ada Lovelace', true)) {
-      // A label names the form of what is typed.
-      const text = page.replaceAll(/<label[^>]*>[^<]*<\/label>/g, '').replaceAll(/<[^>]*>/g, ' ')
+      // A label or its help names the form of what is typed.
+      const text = page
+        .replaceAll(/<label[^>]*>[^<]*<\/label>|<p class="help"[^>]*>[^<]*<\/p>/g, '')
+        .replaceAll(/<[^>]*>/g, ' ')
       assert.doesNotMatch(text, /npm run|\{"|settlement\./, name)
       assert.doesNotMatch(page, />\s*(?:false|true|null|undefined)\s*</, name)
       assert.doesNotMatch(text, /\b[A-Z][a-z]+[A-Z][a-z]+\b(?<!SoleTrader)/, `${name}: a value of the code`)

@@ -1,7 +1,7 @@
 /** One payee at the desk with all that concerns it, and the payees of a partner. The log of the operator has who opened which. */
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { after, hourMs, partnerKey } from '../../kernel/index.ts'
-import type { Beneficiaries, Payee } from '../../parties/beneficiaries/index.ts'
+import type { Beneficiaries, HeldPayee } from '../../parties/beneficiaries/index.ts'
 import { isIban } from '../../rails/index.ts'
 import {
   account,
@@ -45,7 +45,8 @@ type Check = Awaited<ReturnType<Beneficiaries['verificationOf']>>
 type PayeeShown = {
   readonly partnerId: string
   readonly partnerName: string | undefined
-  readonly payee: Payee
+  /** A removed payee has its last name and account. */
+  readonly payee: HeldPayee
   /** Absent: the partner itself owns the payee. */
   readonly customerName: string | undefined
   /** The last comparison of its name with the account. Undefined: there was none. */
@@ -66,13 +67,14 @@ export function payeePage(view: ConsoleView, shown: PayeeShown): string {
   const texts = deskTexts[view.language]
   const [d, p] = [texts.parties, texts.payeePage]
   const { partnerId, payee, payments, hits, limits, coolingUntil } = shown
-  const { customerId } = payee
+  const { customerId, removedAt } = payee
   return shell(view, {
     title: payee.name,
     wide: true,
     main: html`${shown.said}
       <h1>${payee.name}</h1>
       <p class="lead">${d.opensRecorded}</p>
+      ${removedAt !== null && html`<p class="message warning">${p.removed} ${time(view, removedAt)}</p>`}
       ${strip([
         [d.partner, partnerPart(view, partnerId, shown.partnerName)],
         [
@@ -101,13 +103,16 @@ export function payeePage(view: ConsoleView, shown: PayeeShown): string {
         ]),
       )}
       ${checkPart(view, shown)}
-      ${section(
-        'cooling-off',
-        p.coolingOff,
-        coolingUntil === null
-          ? html`<p>${p.coolingNone}</p>`
-          : html`<p>${badge('warning', p.coolingUntil)} ${time(view, coolingUntil)}</p>`,
-      )}
+      ${
+        removedAt === null &&
+        section(
+          'cooling-off',
+          p.coolingOff,
+          coolingUntil === null
+            ? html`<p>${p.coolingNone}</p>`
+            : html`<p>${badge('warning', p.coolingUntil)} ${time(view, coolingUntil)}</p>`,
+        )
+      }
       ${bounded(view, {
         ...{ id: 'limits', title: p.limits, rows: limits.length },
         body: limitsTable(view, limits, p.limits),
@@ -193,8 +198,7 @@ async function showPayee(frame: DeskFrame, request: PublicRequest, person: Perso
   const { view, signed } = person
   const { db, access, beneficiaries, changes, screening, staff, transactions } = frame
   const { partnerId, id } = keyOf(request)
-  const { customerId } = await beneficiaries.get(partnerId, id)
-  const payee = (await beneficiaries.payeesByIds(db, [{ partnerId, id }])).get(partnerKey(partnerId, id))
+  const [payee] = await beneficiaries.withIds(partnerId, [id])
   if (payee === undefined) throw new Refusal('not_found')
   await staff.recordOpened(signed, 'payee', [`${partnerId}/${id}`])
   const names = await access.namesOf(db, [partnerId])
@@ -204,14 +208,17 @@ async function showPayee(frame: DeskFrame, request: PublicRequest, person: Perso
   const given = { partner: partnerId, beneficiary: id, scope: 'beneficiary', currency: payee.currency }
   const body = payeePage(view, {
     ...{ partnerId, payee, partnerName: names.get(partnerId) },
-    customerName: await nameOfCustomer(frame, partnerId, customerId),
+    customerName: await nameOfCustomer(frame, partnerId, payee.customerId),
     check: await checkOf(beneficiaries, partnerId, id),
     coolingUntil: await coolingUntil(frame, partnerId, payee),
     payments: await transactions.withUsers(payments.data),
     hits: await screening.about(db, partnerId, [id], rowsShown),
     limits: limits.filter(({ scopeId }) => scopeId === id),
     notes: await staff.notes.of(db, { partnerId, kind: 'payee', subjectId: id }, undefined, rowsShown),
-    acts: actButtons(view, { ...frame, person }, { acts: payeeActs, given, back: href }),
+    acts:
+      payee.removedAt === null
+        ? actButtons(view, { ...frame, person }, { acts: payeeActs, given, back: href })
+        : undefined,
     said: saidOfNote(view, request) ?? saidOfAct(view, request),
   })
   return page(request, 200, body)
@@ -239,7 +246,7 @@ async function checkOf(
 }
 
 /** The partner's cooling-off of the currency of the payee, counted from its last change. */
-async function coolingUntil({ clock, changes }: DeskFrame, partner: string, payee: Payee): Promise<Date | null> {
+async function coolingUntil({ clock, changes }: DeskFrame, partner: string, payee: HeldPayee): Promise<Date | null> {
   const rules = (await changes.read('cooling-off list', { partner })) as readonly {
     readonly currency: string
     readonly hours: number

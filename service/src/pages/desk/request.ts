@@ -46,8 +46,9 @@ export type FormOption = {
   readonly required: boolean
   /** The value of an option that is left out. */
   readonly otherwise: string | undefined
-  /** The values of which it has one. Undefined: it is a text. */
+  /** The values of which it has one, or some if it is a list. Undefined: it is a text. */
   readonly values: readonly string[] | undefined
+  readonly isList: boolean
   readonly charsMax: number
 }
 
@@ -129,7 +130,10 @@ export type DeskDeps = {
   }
   readonly access: Pick<Access, 'isClosed' | 'namesOf' | 'partnerNames'>
   readonly accounts: Pick<Accounts, 'holdersOf' | 'ibansOf' | 'stateChanges'>
-  readonly beneficiaries: Pick<Beneficiaries, 'byAlias' | 'get' | 'list' | 'named' | 'payeesByIds' | 'verificationOf'>
+  readonly beneficiaries: Pick<
+    Beneficiaries,
+    'byAlias' | 'list' | 'named' | 'verificationOf' | 'withAccount' | 'withIds'
+  >
   readonly deposits: Pick<Deposits, 'byReferences'>
   readonly identityChecks: Pick<IdentityChecks, 'list'>
   readonly ledger: Pick<Ledger, 'partySumsAt'>

@@ -72,6 +72,13 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
       { method: 'GET', path: '/desk', handle: () => seeOther('desk/queue') },
       // The page of recovery codes leads on to the home page, which the queue is.
       { method: 'GET', path: '/desk/home', handle: () => seeOther('queue') },
+      // The link of a mail. The page that it leads to asks for the sign-in, which leads back to it.
+      {
+        method: 'GET',
+        path: '/desk/open',
+        handle: (request) =>
+          leadsOn(request, viewOf(frame, request), nextOf(new URLSearchParams(request.query).get('to') ?? undefined)),
+      },
       {
         method: 'GET',
         path: '/desk/assets/{name}',

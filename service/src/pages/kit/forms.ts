@@ -85,6 +85,42 @@ export function choices({ id, name, legend, chosen, error, options }: Choices): 
   </fieldset>`
 }
 
+type Boxes = {
+  readonly id: string
+  readonly name: string
+  readonly legend: string
+  readonly chosen: readonly string[]
+  readonly help?: string
+  readonly error?: string | undefined
+  readonly options: Options
+}
+
+/** Boxes of which a person checks some or none. Each that is checked is sent under the name. The first one has the id. */
+export function boxes({ id, name, legend, chosen, help, error, options }: Boxes): Html {
+  const notes = [error !== undefined && `${id}-error`, help !== undefined && `${id}-help`].filter(Boolean).join(' ')
+  return html`<fieldset
+    class="field${error !== undefined && ' wrong'}"
+    ${notes !== '' && html` aria-describedby="${notes}"`}
+  >
+    <legend>${legend}</legend>
+    ${help !== undefined && html`<p class="help" id="${id}-help">${help}</p>`}
+    ${error !== undefined && html`<p class="error" id="${id}-error">${error}</p>`}
+    ${options.map(([value, text], at) => {
+      const own = at === 0 ? id : `${id}-${value}`
+      return html`<div class="choice">
+        <input
+          type="checkbox"
+          id="${own}"
+          name="${name}"
+          value="${value}"
+          ${chosen.includes(value) && html` checked`}
+        />
+        <label for="${own}">${text}</label>
+      </div>`
+    })}
+  </fieldset>`
+}
+
 /** Value and text of each option, for a `select`. */
 export type Options = readonly (readonly [value: string, text: string])[]
 

@@ -110,7 +110,7 @@ export type Form = (name: string) => string
 /** The fields of a form. A field that is absent is empty. */
 export function readForm({ body }: PublicRequest): Form {
   const fields = new URLSearchParams(body.toString('utf8'))
-  return (name) => fields.get(name) ?? ''
+  return (name) => fields.getAll(name).join(',')
 }
 
 /** The values of a query that a list knows. Empty fields of a form are absent. */

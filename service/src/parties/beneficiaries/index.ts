@@ -22,5 +22,5 @@ export {
   type Payee,
   type PayeeCheck,
 } from './service.ts'
-export { withSameAccounts, keptVerifications } from './store.ts'
+export { type HeldPayee, withSameAccounts, keptVerifications } from './store.ts'
 export type { VerificationRow } from './verifications.ts'

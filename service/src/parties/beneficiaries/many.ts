@@ -25,7 +25,9 @@ export type ManyBeneficiaries = {
   /** Payees with these accounts, of the partner and of all its customers. Oldest first. */
   readonly atAccounts: (partnerId: string, accounts: readonly string[]) => Promise<readonly store.Beneficiary[]>
   /** Payees by id, removed ones included: bulks that were made name them. */
-  readonly withIds: (partnerId: string, ids: readonly string[]) => Promise<readonly store.Beneficiary[]>
+  readonly withIds: (partnerId: string, ids: readonly string[]) => Promise<readonly store.HeldPayee[]>
+  /** Payees of the partner and its customers with an account, removed ones included, newest first. */
+  readonly withAccount: (partnerId: string, account: string, rowsMax: number) => Promise<readonly store.HeldPayee[]>
 }
 
 type Deps = {
@@ -81,6 +83,7 @@ export function createManyBeneficiaries({ db, clock, refusedAddress, screening }
     atAccounts: (partnerId, accounts) =>
       accounts.length === 0 ? Promise.resolve([]) : store.atAccounts(db, partnerId, accounts),
     withIds: (partnerId, ids) => (ids.length === 0 ? Promise.resolve([]) : store.withIds(db, partnerId, ids)),
+    withAccount: (partnerId, account, rowsMax) => store.withAccount(db, partnerId, account, rowsMax),
   }
 }
 

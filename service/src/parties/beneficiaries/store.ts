@@ -147,11 +147,30 @@ export function atAccounts(tx: Tx, partnerId: string, accounts: readonly string[
   )
 }
 
+/** `unchangedSince`: since when it has its account and its name. */
+export type HeldPayee = HeldBeneficiary & Pick<Payee, 'unchangedSince'>
+const heldColumns = sql`${columns}, removed_at, greatest(created_at, named_at) as unchanged_since`
+
 /** Beneficiaries by id, removed ones included. */
-export function withIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly Beneficiary[]> {
+export function withIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly HeldPayee[]> {
   return openedRows(
     tx.rows(sql`/* beneficiaries.withIds */
-    select ${columns} from beneficiaries.beneficiaries where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`),
+    select ${heldColumns} from beneficiaries.beneficiaries where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`),
+  )
+}
+
+/** Beneficiaries of the partner and its customers with an account, removed ones included, newest first, by the index of accounts. */
+export function withAccount(
+  tx: Tx,
+  partnerId: string,
+  account: string,
+  rowsMax: number,
+): Promise<readonly HeldPayee[]> {
+  return openedRows(
+    tx.rows(sql`/* beneficiaries.withAccount */
+    select ${heldColumns} from beneficiaries.beneficiaries
+    where partner_id = ${partnerId} and coalesce(iban, domestic_account, lower(wallet_address)) = ${account}
+    order by id desc limit ${rowsMax}`),
   )
 }
 

@@ -124,7 +124,14 @@ test('equal hits are those about the same name and entry of a partner, and each 
   const [one, two] = [await personOf('compliance'), await personOf('compliance')]
   const decide = (id: string, by: typeof one) =>
     service.db.transaction((tx) =>
-      service.screening.decide(tx, { partnerId: partner.partnerId, id, outcome: 'clear', note: 'Other birth', ...by }),
+      service.screening.decide(tx, {
+        partnerId: partner.partnerId,
+        id,
+        outcome: 'clear',
+        disposition: 'birth_differs',
+        note: 'Other birth',
+        ...by,
+      }),
     )
   await decide(first.id, one)
   await decide(first.id, two)

@@ -92,7 +92,14 @@ async function openHit() {
 
 async function proposeHit(author: Person, { partnerId, id }: { readonly partnerId: string; readonly id: string }) {
   const decide = async ({ fullName: staff }: Person) => {
-    const given = { partnerId, id, outcome: 'clear', staff, note: 'Another date of birth' } as const
+    const given = {
+      partnerId,
+      id,
+      outcome: 'clear',
+      disposition: 'birth_differs',
+      staff,
+      note: 'Another date of birth',
+    } as const
     return (await service.db.transaction((tx) => service.screening.decide(tx, given))).status === 'cleared'
   }
   assert.equal(await decide(author), false)

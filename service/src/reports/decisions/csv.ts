@@ -23,8 +23,8 @@ export function decisionsCsv({ open, decided, times, lists, rules, findings }: N
     ...rules.map(({ month, name, decided: count, falseHits }) => [
       ...['rule', month, 'monitoring_alert', name, '', '', count, falseHits, '', ''],
     ]),
-    ...findings.map(({ month, disposition, count }) => [
-      ...['finding', month, 'monitoring_alert', '', disposition, '', count, '', '', ''],
+    ...findings.map(({ month, kind, disposition, count }) => [
+      ...['finding', month, kind, '', disposition, '', count, '', '', ''],
     ]),
   ]
   // Byte order mark: spreadsheets take the file as UTF-8.

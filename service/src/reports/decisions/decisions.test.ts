@@ -62,6 +62,8 @@ const cases = rowsOf(400, 1).map((row, nth) => ({ ...row, id: newId(), ruleId: r
 const hits = rowsOf(300, 2).map((row, nth) => ({
   ...{ ...row, id: newId(), source: lists[nth % lists.length] ?? 'un' },
   outcome: row.resolvedAt === null ? 'open' : nth % 3 === 0 ? 'confirmed' : 'cleared',
+  // Some were decided by a version before.
+  found: row.disposition === null ? null : nth % 3 === 0 ? 'data_agree' : 'birth_differs',
 }))
 
 async function insertAll(): Promise<void> {
@@ -74,11 +76,11 @@ async function insertAll(): Promise<void> {
       await db.run(sql`insert into monitoring.alerts (partner_id, id, rule_id, version, subject_id, opened_at)
         values (${partnerId}, ${id}, ${ruleId}, 1, ${partnerId}, ${openedAt})`)
   }
-  for (const { partnerId, id, source, openedAt, resolvedAt, outcome } of hits)
+  for (const { partnerId, id, source, openedAt, resolvedAt, outcome, found } of hits)
     await db.run(sql`insert into screening.hits (partner_id, id, subject_kind, subject_id, role, source, entry_id, entry_digest, score,
-        detail_sealed, status, cause, generation, opened_at, decided_at, decided_by)
+        detail_sealed, status, cause, generation, opened_at, decided_at, decided_by, disposition)
       values (${partnerId}, ${id}, 'customer', ${newId()}, 'fullName', ${source}, ${id}, 'x', 90, '\\x00', ${outcome}, 'name', 1, ${openedAt},
-        ${resolvedAt}, ${resolvedAt === null ? null : 'Lena'})`)
+        ${resolvedAt}, ${resolvedAt === null ? null : 'Lena'}, ${found})`)
 }
 await db.run(sql`insert into monitoring.rules (id, version, name, kind, settings, made_by, made_at)
   values (${rules[0]}, 1, 'Many small', 'velocity', '{}', 'Lena', ${now}), (${rules[0]}, 2, 'Many small payments', 'velocity', '{}', 'Lena', ${now}),
@@ -147,7 +149,7 @@ suite('the numbers of decisions', () => {
     assert.equal(times.filter(({ month }) => month === null).length, kinds.length + 1)
   })
 
-  test('false hits by list and alerts by rule and by finding are those of the rows; a rule has its last name', async () => {
+  test('false hits by list, alerts by rule, and findings are those of the rows; a rule has its last name', async () => {
     const read = await numbers.read(12)
     const byList = hits
       .filter(inMonths)
@@ -175,12 +177,16 @@ suite('the numbers of decisions', () => {
       alerts.length,
     )
     assert.deepEqual(new Set(read.rules.map(({ name }) => name)), new Set(['Many small payments', '=Dormant']))
-    const found = read.findings.flatMap(({ month, disposition, count }) =>
-      Array.from({ length: count }, () => `${month} ${disposition}`),
+    const found = read.findings.flatMap(({ month, kind, disposition, count }) =>
+      Array.from({ length: count }, () => `${month} ${kind} ${disposition}`),
     )
-    const expected = alerts.flatMap(({ resolvedAt, disposition }) =>
-      disposition === null ? [] : [`${monthOf(resolvedAt ?? now)} ${disposition}`],
+    const expected = [
+      ...alerts.map((row) => ({ ...row, finding: row.disposition })),
+      ...hits.filter(inMonths).map((row) => ({ ...row, kind: 'screening_hit', finding: row.found })),
+    ].flatMap(({ resolvedAt, kind, finding }) =>
+      finding === null ? [] : [`${monthOf(resolvedAt ?? now)} ${kind} ${finding}`],
     )
+    assert.ok(expected.some((each) => each.endsWith('screening_hit birth_differs')))
     assert.deepEqual(tally(found), tally(expected))
   })
 
@@ -281,8 +287,8 @@ suite('over many rows', () => {
       ['cases_decided', (tx) => caseNumbers.decidedCounts(tx, period)],
       ['cases_decided', (tx) => caseNumbers.decidingTimes(tx, period)],
       ['cases_alerts_decided', (tx) => caseNumbers.decidedAlerts(tx, period, undefined, 1000)],
-      ['hits_decided', (tx) => hitNumbers.decidedCounts(tx, period)],
-      ['hits_decided', (tx) => hitNumbers.decidingTimes(tx, period)],
+      ['hits_decided_as', (tx) => hitNumbers.decidedCounts(tx, period)],
+      ['hits_decided_as', (tx) => hitNumbers.decidingTimes(tx, period)],
       ['hits_open', (tx) => hitNumbers.openCounts(tx, ageTimes(now))],
       ['hits_by_subject', (tx) => hitNumbers.hitsAbout(tx, partnerId, [subject], 10)],
       ['hits_open_of_partner', (tx) => hitNumbers.openHitsOf(tx, partnerId, undefined, 10)],

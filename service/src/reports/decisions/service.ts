@@ -3,7 +3,7 @@ import type { Cases, Disposition } from '../../cases/index.ts'
 import { type Clock, secondMs } from '../../kernel/index.ts'
 import type { Monitoring } from '../../monitoring/index.ts'
 import { type Database, readAtOneMoment, type Tx } from '../../postgres/index.ts'
-import type { Screening } from '../../screening/index.ts'
+import type { HitDisposition, Screening } from '../../screening/index.ts'
 import { type AgeBand, ageTimes, bandsOf, type CountedKind, type Month, monthsUntil } from './rules.ts'
 
 export { type AgeBand, ageBands, type CountedKind } from './rules.ts'
@@ -41,9 +41,17 @@ export type Numbers = {
   readonly lists: readonly FalseCount[]
   /** Decided alerts of each rule, and the false ones of them. `name`: of the last version. */
   readonly rules: readonly (FalseCount & { readonly id: string })[]
-  /** Findings of persons about alerts. */
-  readonly findings: readonly { readonly month: string; readonly disposition: Disposition; readonly count: number }[]
+  /** Findings of persons about alerts and hits. */
+  readonly findings: readonly {
+    readonly month: string
+    readonly kind: FoundKind
+    readonly disposition: Disposition | HitDisposition
+    readonly count: number
+  }[]
 }
+
+type Finding = Numbers['findings'][number]
+type FoundKind = Extract<CountedKind, 'monitoring_alert' | 'screening_hit'>
 
 type FalseCount = {
   readonly month: string
@@ -73,12 +81,15 @@ export const createDecisionNumbers = (deps: Deps): DecisionNumbers => ({
       const months = monthsUntil(at, Math.min(Math.max(count, 1), monthsMax))
       const oldest = months.at(-1)
       const whole = oldest === undefined ? [] : [{ month: null, from: oldest.from, before: months[0]?.before ?? at }]
+      const hits = await decidedIn(deps, tx, months)
+      const alerts = await alertsIn(deps, tx, months)
       return {
         ...{ at, months: months.map(({ month }) => month) },
         open: await openOf(deps, tx, at),
-        ...(await decidedIn(deps, tx, months)),
+        ...hits,
         times: await timesOf(deps, tx, [...whole, ...months]),
-        ...(await alertsIn(deps, tx, months)),
+        ...alerts,
+        findings: [...alerts.findings, ...hits.findings],
       }
     }),
 })
@@ -91,7 +102,7 @@ export const onlyKinds = (numbers: Numbers, isShown: (kind: CountedKind) => bool
   times: numbers.times.filter(({ kind }) => isShown(kind)),
   lists: isShown('screening_hit') ? numbers.lists : [],
   rules: isShown('monitoring_alert') ? numbers.rules : [],
-  findings: isShown('monitoring_alert') ? numbers.findings : [],
+  findings: numbers.findings.filter(({ kind }) => isShown(kind)),
 })
 
 async function openOf({ cases, screening }: Deps, tx: Tx, at: Date): Promise<Numbers['open']> {
@@ -104,15 +115,18 @@ async function openOf({ cases, screening }: Deps, tx: Tx, at: Date): Promise<Num
 async function decidedIn({ cases, screening }: Deps, tx: Tx, months: readonly Month[]) {
   const decided: Numbers['decided'][number][] = []
   const lists: FalseCount[] = []
+  const findings: Finding[] = []
   for (const { month, ...period } of months) {
     const hits = await screening.numbers.decidedCounts(tx, period)
     const outcomes = Map.groupBy(hits, ({ outcome }) => outcome)
     for (const [outcome, rows] of outcomes) decided.push({ month, kind: 'screening_hit', outcome, count: sumOf(rows) })
     for (const [name, rows] of Map.groupBy(hits, ({ source }) => source))
       lists.push({ month, name, decided: sumOf(rows), falseHits: sumOf(rows.filter(isCleared)) })
+    for (const [disposition, rows] of Map.groupBy(hits, (row) => row.disposition))
+      if (disposition !== null) findings.push({ month, kind: 'screening_hit', disposition, count: sumOf(rows) })
     decided.push(...(await cases.numbers.decidedCounts(tx, period)).map((row) => ({ month, ...row })))
   }
-  return { decided, lists }
+  return { decided, lists, findings }
 }
 
 const sumOf = (rows: readonly { readonly count: number }[]): number => rows.reduce((sum, { count }) => sum + count, 0)
@@ -153,7 +167,7 @@ async function alertsIn(
   // The last version of each rule is the first of the list.
   for (const { id, name } of await monitoring.rules(tx)) if (!names.has(id)) names.set(id, name)
   const rules: Numbers['rules'][number][] = []
-  const findings: Numbers['findings'][number][] = []
+  const findings: Finding[] = []
   for (const { month, ...period } of months) {
     const counts = new Map<string, { decided: number; falseHits: number }>()
     const found = new Map<Disposition, number>()
@@ -165,7 +179,7 @@ async function alertsIn(
       if (alert.disposition !== null) found.set(alert.disposition, (found.get(alert.disposition) ?? 0) + 1)
     }
     for (const [id, count] of counts) rules.push({ month, id, name: names.get(id) ?? id, ...count })
-    for (const [disposition, count] of found) findings.push({ month, disposition, count })
+    for (const [disposition, count] of found) findings.push({ month, kind: 'monitoring_alert', disposition, count })
   }
   return { rules, findings }
 }

@@ -1,34 +1,11 @@
 import type { Words } from '../../../kit/texts/en.ts'
+import { caseKindNames } from '../../../../cases/index.ts'
+
 import type { cases as en } from '../en/cases.ts'
 
 export const cases: Words<typeof en> = {
   kindNames: {
-    unknown_payment: 'Zahlung, die zu nichts passt',
-    contradiction: 'Meldung, die einer Zahlung widerspricht',
-    amount_differs: 'Abweichender Betrag',
-    credit_reversed: 'Von der Bank zurückgenommene Gutschrift',
-    bank_fee: 'Gebühr einer Bank',
-    doubled: 'Doppelt gebuchte Auszahlung',
-    unknown_debit: 'Belastung, die zu nichts passt',
-    file_unreadable: 'Bankdatei, die nicht lesbar ist',
-    file_refused: 'Datei, die die Bank abgelehnt hat',
-    message_differs: 'Bankdatei mit bekannter Nachricht und anderem Inhalt',
-    statement_gap: 'Lücke zwischen Kontoauszügen',
-    statement_overlap: 'Kontoauszüge, die sich überschneiden',
-    sum_differs: 'Kontoauszug mit falschen Summen',
-    payment_missing: 'Zahlung ohne Meldung der Bank',
-    foreign_currency: 'Buchung in anderer Währung',
-    entry_unclear: 'Unklare Buchung oder Antwort einer Bank',
-    announced_missing: 'Angekündigte Buchung, die auf keinem Auszug steht',
-    payee_mismatch: 'Abweichender Name des Empfängers',
-    recall_letter: 'Rückruf, der einen Brief braucht',
-    unexplained: 'Ungeklärte Differenz bei einer Bank',
-    sanctions_hold: 'Zahlung, von einem gelisteten Namen gehalten',
-    account_blocked: 'Zahlung für ein gesperrtes Konto',
-    customer_not_verified: 'Zahlung für einen nicht geprüften Kunden',
-    safeguarding: 'Tag der Kundengeldsicherung, der nicht aufgeht',
-    monitoring_alert: 'Alarm einer Regel',
-    payer_data_missing: 'Zahlung ohne Daten des Zahlers',
+    ...caseKindNames.de,
     screening_hit: 'Treffer der Prüfung',
   },
   kindTexts: {
@@ -100,6 +77,7 @@ export const cases: Words<typeof en> = {
     refuse: 'Die Auszahlungen scheitern binnen einer halben Minute, und ihr Geld ist für den Partner wieder verfügbar.',
     refuseHeld:
       'Die Auszahlung scheitert, und ihr Geld ist für den Partner wieder verfügbar. Die Sperre des Namens bleibt.',
+    stopped: 'Gestoppte Auszahlungen: {count}.',
     notReached: 'Es erreicht {left} schon gesendete Auszahlungen nicht: Bitten Sie um dieses Geld mit einem Rückruf.',
   },
   resolutions: {
@@ -133,6 +111,25 @@ export const cases: Words<typeof en> = {
     given: 'Übergeben',
     handed_back: 'Zurückgegeben',
     remarked: 'Notiz',
+  },
+  serviceNotes: {
+    expired: 'Keine zweite Person hat rechtzeitig entschieden.',
+    returnBooked: 'Die Bank hat die Rückzahlung gebucht.',
+    returnNotCarriedOut: 'Die Bank hat die Rückzahlung nicht ausgeführt.',
+    reversed: 'Die Bank hat die Zahlung zurückgeholt.',
+    cleared: 'Die Namen wurden freigegeben: Die Einzahlung ist gutgeschrieben.',
+    payerMissing: 'Angaben zum Zahler fehlen: Die Regel des Betreibers sendet das Geld zurück.',
+    agrees: 'Die Differenz ist weg: Bank und Hauptbuch stimmen überein.',
+    joined: 'Die Auszüge des Kontos schließen aneinander an.',
+    corrected: 'Die Bank hat den Auszug berichtigt, und jede Buchung ist einmal gespeichert.',
+    listed: 'Ein späterer Auszug enthält die Buchung.',
+    outcomeReported: 'Die Bank hat gemeldet, wie die Zahlung ausging.',
+  },
+  actors: {
+    service: 'den Dienst',
+    partner: 'den Partner',
+    reconciliation: 'den Abgleich mit der Bank',
+    bank: 'Bank {connector}',
   },
   cases: {
     parties: 'Was bekannt ist',
@@ -218,6 +215,7 @@ export const cases: Words<typeof en> = {
     saidRejected: 'Der Vorschlag ist weg. Der Fall wartet auf einen anderen.',
     saidRecalled: 'Sie haben die Bank um das Geld der Erstattung gebeten. Die Antwort kann Tage dauern.',
     ended: '{resolution}, durch {name}.',
+    twoDeciders: '{name}, freigegeben von {second}',
     endedAs: '{resolution}, durch {name}: {disposition}.',
     raw: 'Meldung, wie sie kam',
     useIt: 'Damit zuordnen',
@@ -246,7 +244,6 @@ export const cases: Words<typeof en> = {
     change: 'Ändern',
     changeText:
       'Es gilt, sobald eine andere Person der Administration zugestimmt hat. Vorschläge einer Rolle, die nicht mehr entscheidet, sind neu zu machen.',
-    also: 'Rollen neben Administration',
     save: 'Änderung vorschlagen',
     waits:
       'Sie haben die Änderung vorgeschlagen. Eine andere Person der Administration muss zustimmen, bevor sie gilt.',

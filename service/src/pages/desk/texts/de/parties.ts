@@ -139,6 +139,7 @@ export const parties: Words<typeof en> = {
     owner: 'Gehört zu',
     wallet: 'Wallet',
     vasp: 'Verwahrt die Wallet',
+    removed: 'Der Partner hat diesen Empfänger gelöscht. Neue Zahlungen an ihn werden abgelehnt. Gelöscht',
     nameCheck: 'Name und Konto',
     checkNone: 'Name und Konto wurden noch nicht verglichen.',
     checkedAt: 'Verglichen',
@@ -198,7 +199,7 @@ export const parties: Words<typeof en> = {
     rules: 'Fehlalarme, nach Regel',
     rulesText:
       'Ein Alarm ist falsch, wenn der Befund Fehlalarm oder Erklärung lautet; ohne Befund, wenn danach nichts abgelehnt wurde.',
-    findings: 'Befunde zu Alarmen',
+    findings: 'Befunde zu Alarmen und Treffern',
     finding: 'Befund',
     rulesNone: 'In diesen Monaten wurde kein Alarm entschieden.',
     share: 'Anteil',

@@ -58,6 +58,7 @@ export const queue: Words<typeof en> = {
     customer: 'ID des Kunden',
     iban: 'IBAN',
     closed: 'geschlossen',
+    removed: 'Gelöscht',
   },
   queue: {
     desk: 'Arbeitsplatz des Betreibers',

@@ -1,32 +1,9 @@
 /** English texts of the desk: each kind of case in words, what each decision does, and who decides. `{name}` is replaced. */
+import { caseKindNames } from '../../../../cases/index.ts'
+
 export const cases = {
   kindNames: {
-    unknown_payment: 'Payment that matches nothing',
-    contradiction: 'Report that contradicts a payment',
-    amount_differs: 'Amount that differs',
-    credit_reversed: 'Credit that the bank took back',
-    bank_fee: 'Charge of a bank',
-    doubled: 'Payout booked twice',
-    unknown_debit: 'Debit that matches nothing',
-    file_unreadable: 'Bank file that cannot be read',
-    file_refused: 'File that the bank refused',
-    message_differs: 'Bank file with a known message and other content',
-    statement_gap: 'Gap between statements',
-    statement_overlap: 'Statements that overlap',
-    sum_differs: 'Statement whose sums are wrong',
-    payment_missing: 'Payment without a word of the bank',
-    foreign_currency: 'Entry in another currency',
-    entry_unclear: 'Unclear entry or answer of a bank',
-    announced_missing: 'Announced entry that no statement has',
-    payee_mismatch: 'Payee name that differs',
-    recall_letter: 'Recall that needs a letter',
-    unexplained: 'Unexplained difference at a bank',
-    sanctions_hold: 'Payment held by a listed name',
-    account_blocked: 'Payment for a blocked account',
-    customer_not_verified: 'Payment for a customer who is not verified',
-    safeguarding: 'Day of safeguarding that does not balance',
-    monitoring_alert: 'Alert of monitoring',
-    payer_data_missing: 'Payment without data of its payer',
+    ...caseKindNames.en,
     screening_hit: 'Screening hit',
   },
   kindTexts: {
@@ -96,6 +73,7 @@ export const cases = {
     releaseNone: 'No payout waits. What was found stays on record.',
     refuse: 'The payouts fail within half a minute, and their money is available to the partner again.',
     refuseHeld: 'The payout fails, and its money is available to the partner again. The block of the name stays.',
+    stopped: 'Payouts stopped: {count}.',
     notReached: 'It does not reach {left} payouts that were already sent: ask for that money by a recall.',
   },
   resolutions: {
@@ -129,6 +107,26 @@ export const cases = {
     given: 'Given',
     handed_back: 'Handed back',
     remarked: 'Note',
+  },
+  /** Notes of the service, by which the same text in another language is found. */
+  serviceNotes: {
+    expired: 'No second person decided on the proposal in time.',
+    returnBooked: 'The bank has booked the return.',
+    returnNotCarriedOut: 'The bank did not carry out the return.',
+    reversed: 'The bank has reversed the payment.',
+    cleared: 'The names were cleared: the deposit is credited.',
+    payerMissing: 'Data of the payer are missing: the rule of the operator sends the money back.',
+    agrees: 'The difference is gone: bank and ledger agree.',
+    joined: 'The statements of the account join.',
+    corrected: 'The bank has corrected the statement, and each of its entries is stored once.',
+    listed: 'A later statement has the entry.',
+    outcomeReported: 'The bank has reported the outcome of the payment.',
+  },
+  actors: {
+    service: 'the service',
+    partner: 'the partner',
+    reconciliation: 'the comparison with the bank',
+    bank: 'bank {connector}',
   },
   cases: {
     parties: 'What is known',
@@ -214,6 +212,7 @@ export const cases = {
     saidRejected: 'The proposal is gone. The case waits for another one.',
     saidRecalled: 'You asked the bank for the money of the refund. The answer can take days.',
     ended: '{resolution}, by {name}.',
+    twoDeciders: '{name}, approved by {second}',
     endedAs: '{resolution}, by {name}: {disposition}.',
     raw: 'Report as it was received',
     useIt: 'Match with it',
@@ -241,7 +240,6 @@ export const cases = {
     change: 'Change',
     changeText:
       'It holds once another admin has approved it. Proposals of a role that may no longer decide have to be made again.',
-    also: 'Roles besides admin',
     save: 'Propose the change',
     waits: 'You proposed the change. Another admin has to approve it before it holds.',
     done: 'The table has changed.',

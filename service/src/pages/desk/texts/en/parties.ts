@@ -136,6 +136,7 @@ export const parties = {
     owner: 'Belongs to',
     wallet: 'Wallet',
     vasp: 'Keeps the wallet',
+    removed: 'The partner has removed this payee. New payments to it are refused. Removed',
     nameCheck: 'Name and account',
     checkNone: 'Name and account were not compared yet.',
     checkedAt: 'Compared',
@@ -195,7 +196,7 @@ export const parties = {
     rules: 'False alerts, by rule',
     rulesText:
       'An alert is false if its finding is a false alert or an explanation; without a finding, if nothing was refused after it.',
-    findings: 'Findings about alerts',
+    findings: 'Findings about alerts and hits',
     finding: 'Finding',
     rulesNone: 'No alert was decided in these months.',
     share: 'Share',

@@ -56,6 +56,7 @@ export const queue = {
     customer: 'Customer ID',
     iban: 'IBAN',
     closed: 'closed',
+    removed: 'Removed',
   },
   queue: {
     desk: 'Operator’s desk',
