@@ -77,7 +77,7 @@ export const StandingOrderCreate = closed({
   schedule: described(ScheduleCreate, 'When the payouts are made.'),
   onDuplicate: described(
     FiatPayoutCreate.properties.onDuplicate,
-    '`Refuse`: a payout of the order that may repeat a payout outside it is refused with `possible_duplicate`, and its date has failed. Default `Allow`.',
+    '`Refuse`: the order is refused with 422 `possible_duplicate` if its first payout may repeat an earlier payout or the next one of another order. Later a payout of the order that may repeat one outside it is refused with that code, and its date has failed. Default `Allow`.',
   ),
   note: described(
     PayoutNoteUpdate.properties.note,

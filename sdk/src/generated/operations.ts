@@ -628,7 +628,7 @@ export const operations = {
     idempotencyKey: 'body',
     cursor: undefined,
     requestAmounts: ['amount'],
-    responseAmounts: ['amount', 'fee', 'total', 'referenceAmount.amount', 'referenceAmount.rate', 'rules.*.earlier.*.amount'],
+    responseAmounts: ['amount', 'fee', 'total', 'referenceAmount.amount', 'referenceAmount.rate', 'rules.*.amounts.*.amount', 'rules.*.earlier.*.amount', 'rules.*.scheduled.*.amount'],
   },
   createTokenPayout: {
     method: 'POST',
@@ -716,7 +716,7 @@ export const operations = {
     idempotencyKey: undefined,
     cursor: undefined,
     requestAmounts: [],
-    responseAmounts: ['data.*.amount'],
+    responseAmounts: ['data.*.amount', 'scheduled.*.amount'],
   },
   getPayoutNote: {
     method: 'GET',
@@ -760,7 +760,7 @@ export const operations = {
     idempotencyKey: 'body',
     cursor: undefined,
     requestAmounts: [],
-    responseAmounts: ['amount', 'fee', 'total', 'referenceAmount.amount', 'referenceAmount.rate', 'rules.*.earlier.*.amount', 'sellAmount'],
+    responseAmounts: ['amount', 'fee', 'total', 'referenceAmount.amount', 'referenceAmount.rate', 'rules.*.amounts.*.amount', 'rules.*.earlier.*.amount', 'rules.*.scheduled.*.amount', 'sellAmount'],
   },
   cancelPayout: {
     method: 'POST',
