@@ -249,7 +249,7 @@ test('a pain.001 is checked, corrected and sent as a file of a spreadsheet is', 
   await createBeneficiary(service.client, { name: 'Saved GmbH', iban: 'NL91ABNA0417164300' })
   const payments = [
     { minor: 12_50n, iban: 'NL91ABNA0417164300', creditor: { name: 'Saved GmbH' }, text: 'Rechnung 41' },
-    { minor: 7_00n, iban: 'FR1420041010050500013M02606', creditor: { name: 'Neuer Lieferant' }, text: 'Rechnung 42' },
+    { minor: 7_00n, iban: 'BE68539007547034', creditor: { name: 'Neuer Lieferant' }, text: 'Rechnung 42' },
   ]
   const uploadXml = async (text: string) => {
     await open(page, 'bulk-payouts/new')
@@ -262,11 +262,11 @@ test('a pain.001 is checked, corrected and sent as a file of a spreadsheet is', 
   await uploadXml(pain001Text('RUN-7', [first, { ...second, purpose: 'SALA' }] as never))
   assert.match(await main(page), /ask for something that a payout does not do: 1[^]*2\s+It has a purpose code/)
   await check(page)
-  await uploadXml(pain001Text('RUN-7', [first, { ...second, iban: 'FR1420041010050500013M02607' }] as never))
+  await uploadXml(pain001Text('RUN-7', [first, { ...second, iban: 'BE68539007547035' }] as never))
   assert.match(await main(page), /From the pain\.001 RUN-7[^]*Lines to correct: 1[^]*check digits do not fit/)
   assert.equal(await page.locator('#file').count(), 0)
   await check(page)
-  await page.locator('#line-2').getByLabel('IBAN').fill('FR1420041010050500013M02606')
+  await page.locator('#line-2').getByLabel('IBAN').fill('BE68539007547034')
   await press(page, 'Save and check again')
   assert.match(await main(page), /New payees: 1[^]*Neuer Lieferant[^]*E2E-2/)
   await check(page)

@@ -129,7 +129,7 @@ test('a payment for a later day is scheduled, and says how to stop it', { skip }
   // The invoice waits for its day: who pays it now, or schedules it again, is warned.
   const warned = new RegExp(`May repeat an earlier payment[^]*RENT-1[^]*Account, amount and reference[^]*Will be paid`)
   for (const [payOn, button] of [
-    ['', 'Pay 950.00 EUR'],
+    ['', 'Send 950.00 EUR'],
     [`${year}-06-01`, `Pay 950.00 EUR on Jun 1, ${year}`],
   ] as const) {
     await open(page, `payouts/new?beneficiaryId=${payeeId}&amount=950&reference=rent%201`)

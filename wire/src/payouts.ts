@@ -102,7 +102,7 @@ export const FiatPayoutPreviewCreate = closed({
   ),
   payOn: described(
     optional(CalendarDate),
-    'Day on which a standing order would make the payout. The rule `duplicate` is judged for this day, the others for now. Absent: now.',
+    'Day on which a standing order would make the payout. The rule `duplicate` is judged for this day, all others for the time of the request. Absent: today.',
   ),
 })
 

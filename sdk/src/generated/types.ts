@@ -637,7 +637,7 @@ export type FiatPayoutPreviewCreate = {
   readonly reference?: string | undefined
   /** `Refuse`: a payout that may repeat an earlier one, or the next one of a standing order, is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which ones it may repeat. */
   readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
-  /** Day on which a standing order would make the payout. The rule `duplicate` is judged for this day, the others for now. Absent: now. */
+  /** Day on which a standing order would make the payout. The rule `duplicate` is judged for this day, all others for the time of the request. Absent: today. */
   readonly payOn?: string | undefined
 }
 
@@ -9541,8 +9541,8 @@ export type Namespaces = {
         /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. Default: `Following`. */
         readonly businessDays?: 'Following' | 'Preceding' | 'None' | undefined
       }
-      /** `Refuse`: the order is refused with 422 `possible_duplicate` if its first payout may repeat an earlier payout or the next one of another order. Later a payout of the order that may repeat one outside it is refused with that code, and its date has failed. Default `Allow`. */
-      readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
+      /** `Refuse`: the order is refused with 422 `possible_duplicate` if its first payout may repeat an earlier payout or the next one of another order. Later a payout of the order that may repeat one outside it is refused with that code, and its date has failed. `RefuseFirst`: the order is refused likewise, and its payouts are made. Default `Allow`. */
+      readonly onDuplicate?: 'Allow' | 'Refuse' | 'RefuseFirst' | undefined
       /** Text for your colleagues, one line of 1 to 500 characters. Each payout of the order gets it as its note. It is sent to no bank and no payee. */
       readonly note?: string | undefined
     }, options?: CallOptions) => Promise<{

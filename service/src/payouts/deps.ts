@@ -1,7 +1,7 @@
 /** The dependencies of the verbs of payouts. */
 import type { Access } from '../access/index.ts'
 import type { Cursors } from '../kernel/api/index.ts'
-import type { Clock, Minor } from '../kernel/index.ts'
+import type { Clock, Currency, Minor } from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { EventOutbox } from '../events/index.ts'
 import type { FactQueue } from '../inbox/index.ts'
@@ -23,7 +23,19 @@ import type { Transactions } from '../transactions/index.ts'
 import type { Wallets } from '../chains/wallets/index.ts'
 import type { PayoutLife } from './life.ts'
 import type { MayPay } from './advance.ts'
-import type { ScheduledRow } from './duplicates.ts'
+
+/** A standing order with the payout that it makes next. */
+export type ScheduledRow = {
+  readonly id: string
+  readonly reference: string | null
+  readonly amount: Minor
+  readonly currency: Currency
+  readonly creditorName: string
+  readonly creditorAccount: string
+  /** When its next payout is made. */
+  readonly dueAt: Date
+  readonly createdAt: Date
+}
 
 export type PayoutsDeps = {
   readonly db: Database

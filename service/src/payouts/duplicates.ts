@@ -7,7 +7,7 @@
 import { after, type Currency, dayMs, type Minor } from '../kernel/index.ts'
 import { Refusal } from '../kernel/api/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import type { PayoutsDeps } from './deps.ts'
+import type { PayoutsDeps, ScheduledRow } from './deps.ts'
 import type { PayoutOperation } from './rules.ts'
 import { type EarlierRow, earlierPayouts } from './store-duplicates.ts'
 
@@ -30,18 +30,6 @@ export type EarlierPayout = Omit<EarlierRow, 'position'> & {
   readonly because: 'reference' | 'days'
 }
 
-/** A standing order with the payout that it makes next. */
-export type ScheduledRow = {
-  readonly id: string
-  readonly reference: string | null
-  readonly amount: Minor
-  readonly currency: Currency
-  readonly creditorName: string
-  readonly creditorAccount: string
-  /** When its next payout is made. */
-  readonly dueAt: Date
-  readonly createdAt: Date
-}
 export type ScheduledPayout = ScheduledRow & Pick<EarlierPayout, 'because'>
 
 /** The payments that a payment may repeat. */
@@ -130,9 +118,9 @@ function scheduledFor(
     const because = reasonOf(reference, order.reference, days > 0 && apart(order) <= days * dayMs)
     return because === undefined ? [] : [{ ...order, because }]
   })
-  const rank = ({ because }: ScheduledPayout) => (because === 'reference' ? 0 : 1)
+  const later = ({ because }: ScheduledPayout) => Number(because === 'days')
   return found
-    .toSorted((one, other) => rank(one) - rank(other) || one.dueAt.getTime() - other.dueAt.getTime())
+    .toSorted((one, other) => later(one) - later(other) || one.dueAt.getTime() - other.dueAt.getTime())
     .slice(0, earlierMax)
 }
 

@@ -197,7 +197,7 @@ function corrected(lines: readonly TypedLine[], given: URLSearchParams): readonl
   })
 }
 
-/** What a pain.001 says of a payee does not hold for another one. */
+/** Keeps what a pain.001 says of a payee, unless it is another one now. */
 function fileAfter({ file, cells }: TypedLine, next: TypedLine['cells']): Pick<TypedLine, 'file'> {
   if (file === undefined) return {}
   const isSame = (['name', 'iban', 'sortCode', 'routingNumber', 'accountNumber'] as const).every(

@@ -1,6 +1,6 @@
 /** A new payout: choose the payee, fill in the form, check the preview, send. */
 import { decimalText, payouts, rawNumber, referenceCharsMax, type ResponseOf } from '@partner-payments/wire'
-import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
+import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import type { Explained } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
@@ -24,7 +24,7 @@ import { linkOf, page, queryText, readAmount, readForm, readQuery, seeOther, sta
 import { fill } from '../language.ts'
 import { choosePayee } from './payee-choice.ts'
 import { payeeRowOf } from './payees.ts'
-import { againBox, isRepeat, type Repeats, repeatsOf, repeatsPart } from './repeats.ts'
+import { againBox, isRepeat, isRepetition, type Repeats, repeatsOf, repeatsPart } from './repeats.ts'
 import { amountWrong, callOf, type Frame, permitted, type Person, problemsOf, type Routes } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 
@@ -269,8 +269,6 @@ type Body = { readonly reference?: string } & Record<'beneficiaryId' | 'currency
     readonly amount: ReturnType<typeof rawNumber>
   }
 type Act = (body: Body, draft: PayoutDraft) => Promise<PublicAnswer>
-
-const isRepetition = (error: unknown): boolean => error instanceof Refusal && error.code === 'possible_duplicate'
 
 function createForm(frame: Frame) {
   const today = () => frame.clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)

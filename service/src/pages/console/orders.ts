@@ -50,7 +50,7 @@ import { fill } from '../language.ts'
 import { type Added, addedBy, addedFact } from './made.ts'
 import { refusalText } from './bulk-check-page.ts'
 import { choosePayee } from './payee-choice.ts'
-import { againBox, isRepeat, type Repeats, repeatsNone, repeatsOf, repeatsPart } from './repeats.ts'
+import { againBox, isRepetition, type Repeats, repeatsNone, repeatsOf, repeatsPart } from './repeats.ts'
 import {
   amountWrong,
   callOf,
@@ -157,7 +157,7 @@ export function newOrderPage(view: ConsoleView, draft: NewOrder): string {
     hidden: { beneficiaryId, idempotencyKey },
     fields: html`${inputs(view, draft, fields)}
     ${
-      isRepeat(repeats) &&
+      problems['again'] !== undefined &&
       againBox(fill(s.again, { payee, amount: `${values['amount'] ?? ''} ${currency}` }), problems['again'])
     }`,
     back: { path: 'standing-orders/new', text: p.otherPayee },
@@ -431,7 +431,6 @@ async function begin(frame: Frame, request: PublicRequest, person: Person): Prom
 }
 
 const wholeForm = /^\d{1,5}$/
-const dayForm = /^\d{4}-\d\d-\d\d$/
 
 /** A number, or the text for the operation to refuse. */
 const wholeOf = (text: string): number | string => (wholeForm.test(text) ? Number(text) : text)
@@ -457,6 +456,7 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
   }
   const body = {
     ...paid,
+    onDuplicate: given('again') === 'yes' ? 'Allow' : 'RefuseFirst',
     ...(note === undefined ? {} : { note }),
     schedule: {
       ...schedule,
@@ -465,16 +465,16 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
     },
   }
   try {
-    if (given('again') !== 'yes') {
-      const { startsOn = '' } = schedule
-      const first = { ...paid, ...(dayForm.test(startsOn) ? { payOn: startsOn } : {}) }
-      const repeats = repeatsOf((await frame.operate('previewFiatPayout', { ...call, body: first })).rules)
-      const { againNeeded } = texts[person.view.language].sending
-      if (isRepeat(repeats)) return await showForm(frame, request, person, typed, { again: againNeeded }, repeats)
-    }
     const { id } = await frame.operate('createStandingOrder', { ...call, body, idempotencyKey })
     return seeOther(`${id}?done=created`)
   } catch (error) {
+    if (isRepetition(error)) {
+      const { startsOn } = typed.values
+      const first = { ...paid, ...(startsOn === undefined ? {} : { payOn: startsOn }) }
+      const repeats = repeatsOf((await frame.operate('previewFiatPayout', { ...call, body: first })).rules)
+      const problems = { again: texts[person.view.language].sending.againNeeded }
+      return showForm(frame, request, person, typed, problems, repeats)
+    }
     const problems = problemsOf(p, error, orderFields, { amount: amountWrong(person.view, amountText) })
     return showForm(frame, request, person, { ...typed, idempotencyKey: newId() }, problems)
   }

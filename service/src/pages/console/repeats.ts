@@ -1,11 +1,15 @@
 /** Shows which earlier payouts and standing orders a payment may repeat, and asks for the worded yes that pays again. */
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
+import { Refusal } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { badge, freeText, message, money, payoutBadge, referenceCell, table, time } from '../kit/parts.ts'
 import { texts } from './texts/index.ts'
 
 export type Repeats = ResponseOf<'listPayoutDuplicates'>
+
+/** Reports whether a payment was refused because it may repeat another. */
+export const isRepetition = (error: unknown): boolean => error instanceof Refusal && error.code === 'possible_duplicate'
 
 export const repeatsNone: Repeats = { data: [], scheduled: [] }
 export const isRepeat = ({ data, scheduled }: Repeats): boolean => data.length > 0 || scheduled.length > 0

@@ -15,7 +15,7 @@ import type { FileParts, TypedLine } from './lines.ts'
 
 export type Pain001Lines =
   | { readonly kind: 'lines'; readonly messageId: string; readonly lines: readonly TypedLine[] }
-  /** It is no pain.001: the place, and the reason in English. */
+  /** The place, and the reason in English, for which it is no pain.001. */
   | { readonly kind: 'unreadable'; readonly line: number; readonly path: string; readonly reason: string }
   | { readonly kind: 'many'; readonly count: number }
   /** Payments that ask for more than payouts do. */

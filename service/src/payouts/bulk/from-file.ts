@@ -36,7 +36,7 @@ import { type Beneficiaries, isAddress } from '../../parties/beneficiaries/index
 import type { Customers } from '../../parties/customers/index.ts'
 import type { AccountFields } from './lines.ts'
 
-export type PayoutsOfFile = BodyOf<'createBulkPayout'>['payouts']
+type PayoutsOfFile = BodyOf<'createBulkPayout'>['payouts']
 export type Payment = { readonly batch: PaymentBatch; readonly transfer: CreditTransfer }
 
 /** The whole file is in one field. */
@@ -217,7 +217,7 @@ const cityCharsMax = 35
 /** The guide names them. All other elements that a payout does not have refuse the file. */
 const withoutEffect = new Set(['InstrPrty', 'SvcLvl', 'LclInstrm', 'ChrgBr'])
 
-/** What a payment of a file asks for that payouts do not support. `given` is the text of the file. */
+/** A request of a payment that payouts do not support. `given` is the text of the file. */
 export type FileMistake = { readonly code: keyof typeof mistakeTexts; readonly given: string }
 
 const mistakeTexts = {

@@ -24,7 +24,7 @@ export type TypedLine = {
   readonly line: number
   readonly cells: Readonly<Record<LineColumn, string>>
   readonly choice?: string
-  /** What only a pain.001 says. Absent: the line is of a spreadsheet. */
+  /** Parts that only a pain.001 has. Absent: the line is of a spreadsheet. */
   readonly file?: FileParts
 }
 

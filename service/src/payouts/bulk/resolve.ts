@@ -18,7 +18,7 @@ export type NewPayee = {
   readonly account: string
   readonly fields: AccountFields
   readonly currency: Currency
-  /** What a pain.001 says of it. */
+  /** Further fields, which only a pain.001 has. */
   readonly more: Pick<BodyOf<'createBeneficiary'>, 'bic' | 'accountType' | 'address'>
 }
 

@@ -29,7 +29,7 @@ import {
   problemOf,
   requirePaidBy,
 } from '../index.ts'
-import { endToEndIdForm, type PayoutsOfFile, payoutsOfFile, pointerInFile } from './from-file.ts'
+import { endToEndIdForm, payoutsOfFile, pointerInFile } from './from-file.ts'
 import { type BulkCheck, createBulkCheck } from './check.ts'
 import { lineDigest } from './digest.ts'
 import * as store from './store.ts'
@@ -279,7 +279,7 @@ type Item = Omit<Parameters<typeof store.insertItems>[1][number], 'partnerId' | 
 
 /** Refuses every wrong field at once, each with its pointer. */
 function readItems(
-  payouts: BodyOf<'createBulkPayout'>['payouts'] | PayoutsOfFile,
+  payouts: BodyOf<'createBulkPayout'>['payouts'],
   pointerOf = (position: number, field: string) => `/payouts/${position}/${field}`,
 ): readonly Item[] {
   const problems: Refusal[] = []

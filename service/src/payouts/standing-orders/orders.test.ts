@@ -176,8 +176,20 @@ suite('orders', () => {
     await service.standingOrders.cancel(partner.partnerId, order.id)
     const { payout } = await payNow()
     await assert.rejects(create(once('2026-01-20'), refusing), refused('possible_duplicate', new RegExp(payout.id)))
+    await assert.rejects(
+      create(once('2026-01-20'), { ...refusing, onDuplicate: 'RefuseFirst' }),
+      refused('possible_duplicate'),
+    )
     // After the days another invoice of the amount is no repetition.
     await create(once('2026-03-20'), { ...refusing, reference: 'INV-8' })
+  })
+
+  test('with RefuseFirst only the order is refused, and its payouts are made', async () => {
+    const order = await create(once('2026-01-20'), { ...payment(), reference: 'INV-7', onDuplicate: 'RefuseFirst' })
+    await pay(service, partner, '11.00', { reference: 'INV-7' })
+    service.clock.advance(12 * dayMs + 6 * hourMs)
+    await work()
+    assert.deepEqual(await statusesOf(order.id), ['2026-01-20 Made'])
   })
 
   test('of two orders for one invoice the first one pays, and no order repeats its own payout', async () => {

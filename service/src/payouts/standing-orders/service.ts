@@ -224,7 +224,7 @@ function createCreate({
       const firstDay = order.dueAt?.toISOString().slice(0, 'YYYY-MM-DD'.length) ?? ''
       const { customerId, creditor } = validate(judgedOf(call, chooseConnector, found, () => firstDay))
       // The first lock of all, as in the acceptance of payouts.
-      if (order.refusesDuplicates) {
+      if (body.onDuplicate === 'Refuse' || body.onDuplicate === 'RefuseFirst') {
         const { reference } = order
         const payment = { account: creditor.account, amount, currency, reference }
         await payouts.refuseRepeated(tx, partnerId, payment, occurrence.executesAt)
