@@ -257,7 +257,7 @@ test('a pain.001 is checked, corrected and sent as a file of a spreadsheet is', 
     await press(page, 'Check file')
   }
   await uploadXml(pain001Text('RUN-7', payments).slice(0, 900))
-  assert.match(await page.locator('#file-error').innerText(), /is no pain\.001[^]*Line \d+/)
+  assert.match(await page.locator('#file-error').innerText(), /cannot be taken as a pain\.001[^]*Line \d+/)
   const [first, second] = payments
   await uploadXml(pain001Text('RUN-7', [first, { ...second, purpose: 'SALA' }] as never))
   assert.match(await main(page), /ask for something that a payout does not do: 1[^]*2\s+It has a purpose code/)

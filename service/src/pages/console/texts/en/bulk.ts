@@ -47,7 +47,7 @@ export const bulkEn = {
     fileWorkbook:
       'This is a workbook, not a CSV file. Open it in Excel, choose "File", "Save as", and the type "CSV UTF-8 (comma delimited)". Then choose the new file here.',
     fileBinary: 'This is no text file. Choose the CSV file of your spreadsheet.',
-    fileXml: 'This XML file is no pain.001 of version 09 or 03 that can be read. Line {line}, {path}: {reason}',
+    fileXml: 'This XML file cannot be taken as a pain.001 of version 09 or 03. Line {line}, {path}: {reason}',
     fileMistakes:
       'Payments of this pain.001 that ask for something that a payout does not do: {count}. See them below. Change them in your accounting, and write the file again.',
     fileMistake: {
