@@ -7,6 +7,7 @@ import { noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { check, cookieOf, main, press, useConsole } from '../support/console.ts'
 import { useSharedService } from '../support/fixture.ts'
+import { pain001Text } from '../support/pain001.ts'
 import { otherPartner } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary } from '../support/world.ts'
@@ -241,4 +242,46 @@ test('two sends at once make one bulk; another role, person, site and partner se
   assert.equal((await open(dev.page, 'bulk-payouts/new'))?.status(), 403)
   assert.equal((await send(await cookieOf(dev.context))).status, 403)
   await dev.close()
+})
+
+test('a pain.001 is checked, corrected and sent as a file of a spreadsheet is', { skip }, async () => {
+  const { page, close } = await person('Operator', 'Di Operator')
+  await createBeneficiary(service.client, { name: 'Saved GmbH', iban: 'NL91ABNA0417164300' })
+  const payments = [
+    { minor: 12_50n, iban: 'NL91ABNA0417164300', creditor: { name: 'Saved GmbH' }, text: 'Rechnung 41' },
+    { minor: 7_00n, iban: 'BE68539007547034', creditor: { name: 'Neuer Lieferant' }, text: 'Rechnung 42' },
+  ]
+  const uploadXml = async (text: string) => {
+    await open(page, 'bulk-payouts/new')
+    await page.setInputFiles('#file', { name: 'zahllauf.xml', mimeType: 'text/xml', buffer: Buffer.from(text) })
+    await press(page, 'Check file')
+  }
+  await uploadXml(pain001Text('RUN-7', payments).slice(0, 900))
+  assert.match(await page.locator('#file-error').innerText(), /cannot be taken as a pain\.001[^]*Line \d+/)
+  const [first, second] = payments
+  await uploadXml(pain001Text('RUN-7', [first, { ...second, purpose: 'SALA' }] as never))
+  assert.match(await main(page), /ask for something that a payout does not do: 1[^]*2\s+It has a purpose code/)
+  await check(page)
+  await uploadXml(pain001Text('RUN-7', [first, { ...second, iban: 'BE68539007547035' }] as never))
+  assert.match(await main(page), /From the pain\.001 RUN-7[^]*Lines to correct: 1[^]*check digits do not fit/)
+  assert.equal(await page.locator('#file').count(), 0)
+  await check(page)
+  await page.locator('#line-2').getByLabel('IBAN').fill('BE68539007547034')
+  await press(page, 'Save and check again')
+  assert.match(await main(page), /New payees: 1[^]*Neuer Lieferant[^]*E2E-2/)
+  await check(page)
+  await press(page, 'Send 2 payouts')
+  const address = page.url().split('?')[0] ?? ''
+  await ended(page, address)
+  assert.match(await main(page), /zahllauf\.xml[^]*Saved GmbH[^]*Rechnung 41[^]*Neuer Lieferant[^]*Rechnung 42/)
+  const items = listAt(success(await service.client.get(`/v1/payouts/bulk/${address.split('/').at(-1)}/items`)))
+  assert.deepEqual(
+    items.map((item) => textAt(item, 'endToEndId')),
+    ['E2E-1', 'E2E-2'],
+  )
+  await open(page, 'bulk-payouts')
+  assert.match(await main(page), /zahllauf\.xml/)
+  await uploadXml(pain001Text('RUN-8', payments))
+  assert.match(await main(page), /This file was sent before, by Di Operator/)
+  await close()
 })

@@ -3,6 +3,7 @@
  * and what a person without the permission, another partner or a repeated form can do.
  */
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
@@ -64,6 +65,9 @@ test('a person saves a payee, previews and sends a payout, and finds its transac
   await page.getByRole('link', { name: 'Rent / November 100%' }).click()
   await page.getByRole('link', { name: 'Open the payout' }).click()
   assert.equal(await page.locator('h1').innerText(), 'Jean Bartik')
+  const confirmation = page.getByRole('link', { name: 'Confirmation as PDF' })
+  const [pdf] = await Promise.all([page.waitForEvent('download'), confirmation.click()])
+  assert.equal((await readFile(await pdf.path())).subarray(0, 5).toString(), '%PDF-')
   const other = await context.newPage()
   await other.goto(page.url())
   await page.getByText('Request recall').first().click()

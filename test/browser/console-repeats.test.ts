@@ -125,6 +125,34 @@ test('a payment for a later day is scheduled, and says how to stop it', { skip }
   assert.match(await main(page), /RENT-1[^]*For January\./)
   assert.equal((await payoutsOf(payeeId)).length, 0)
   await check(page)
+  const order = new URL(page.url()).pathname
+  // The invoice waits for its day: who pays it now, or schedules it again, is warned.
+  const warned = new RegExp(`May repeat an earlier payment[^]*RENT-1[^]*Account, amount and reference[^]*Will be paid`)
+  for (const [payOn, button] of [
+    ['', 'Send 950.00 EUR'],
+    [`${year}-06-01`, `Pay 950.00 EUR on Jun 1, ${year}`],
+  ] as const) {
+    await open(page, `payouts/new?beneficiaryId=${payeeId}&amount=950&reference=rent%201`)
+    await page.fill('#payOn', payOn)
+    await press(page, 'Preview')
+    assert.match(await main(page), warned)
+    const link = await page.getByRole('link', { name: 'RENT-1' }).getAttribute('href')
+    assert.equal(new URL(link ?? '', page.url()).pathname, order)
+    await check(page)
+    await page.evaluate("document.querySelector('#again').required = false")
+    await press(page, button)
+    assert.match(await main(page), /tick the sentence if you mean to pay again/)
+  }
+  await open(page, `standing-orders/new?beneficiaryId=${payeeId}&amount=950&reference=RENT-1`)
+  await page.fill('#startsOn', `${year}-04-01`)
+  await press(page, 'Create standing order')
+  assert.match(await main(page), warned)
+  assert.equal(await page.locator('#startsOn').inputValue(), `${year}-04-01`)
+  await check(page)
+  await page.getByLabel('Pay Landlord & Co 950 EUR again').check()
+  await press(page, 'Create standing order')
+  assert.match(await main(page), /The standing order is created/)
+  await page.goto(`${site}${order}`)
   await press(page, /^Cancel order/)
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel order' }).click()
   assert.match(await main(page), /The standing order is cancelled/)

@@ -169,6 +169,12 @@ export const workers = {
     await service.cancellations.finish(partnerId, { ...account, customerId: null })
   },
   bulks: async (_given: None, run) => drain((await serve(run)).bulkPayouts.step),
+  /** Sends a file of payouts, as the page does: makes its new payees, and then the bulk. */
+  'bulk file': async ({ caller, id }: { readonly caller: Caller; readonly id: string }, run) => {
+    const { openBulkFiles } = await import('./bulk-files.ts')
+    const files = await openBulkFiles(await serve(run), caller)
+    await files.send(id)
+  },
   orders: async (_given: None, run) => drain((await serve(run)).standingOrders.step),
   /** Makes the entries of what has happened, and queues the mails of persons who are told at once. */
   inbox: async (_given: None, run) => {

@@ -15,6 +15,7 @@ import {
   optional,
   page,
   pageQuery,
+  singleLine,
 } from './shapes.ts'
 
 export const bulkPayoutsMax = 1000
@@ -35,15 +36,30 @@ const BulkItemStatus = described(
   '`Accepted`: the payout is made, and its money is reserved. `Refused`: `problem` says why. `NotMade`: another payout of the bulk was refused.',
 )
 
+export const bulkNameCharsMax = 200
+const name = described(
+  optional(singleLine(bulkNameCharsMax)),
+  'Name of the bulk for people, for example that of its file: one line of 1 to 200 characters. It changes no payout.',
+)
+
+const BulkPayoutItemCreate = closed({
+  ...FiatPayoutCreate.properties,
+  endToEndId: described(
+    optional(Type.String({ minLength: 1, maxLength: 35 })),
+    'Your end-to-end id, which the beneficiary reads: 1 to 35 characters that every SEPA bank accepts. Absent: the service makes one.',
+  ),
+})
+
 export const BulkPayoutCreate = closed({
   mode: BulkMode,
   idempotencyKey: described(
     IdempotencyKey,
     'Your key of this bulk, 1 to 255 characters, unique among your bulks. Repeat it to retry the same bulk.',
   ),
+  name,
   payouts: described(
-    Type.Array(FiatPayoutCreate, { minItems: 1, maxItems: bulkPayoutsMax }),
-    'Payouts: 1 to 1,000, each as `POST /v1/payouts/fiat` takes it. The whole body has at most 256 KiB. Their idempotency keys differ.',
+    Type.Array(BulkPayoutItemCreate, { minItems: 1, maxItems: bulkPayoutsMax }),
+    'Payouts: 1 to 1,000, each as `POST /v1/payouts/fiat` takes it, or with an `endToEndId`. The whole body has at most 256 KiB. Their idempotency keys differ.',
   ),
 })
 
@@ -53,6 +69,7 @@ export const BulkPayoutFileCreate = closed({
     IdempotencyKey,
     'Your key of this bulk, 1 to 255 characters, unique among your bulks. Repeat it to retry the same bulk.',
   ),
+  name,
   customerId: described(
     optional(CustomerRef),
     'The customer whose beneficiaries the file names: its `guid` or its `serviceId`. Absent: your own beneficiaries.',
@@ -68,6 +85,7 @@ export const BulkPayout = closed({
   mode: BulkMode,
   status: BulkStatus,
   idempotencyKey: described(Type.String(), 'The idempotency key of the request.'),
+  name: described(optional(Type.String()), 'Name of the bulk for people. Absent without one.'),
   payouts: described(Type.Integer(), 'How many payouts it has.'),
   accepted: described(Type.Integer(), 'How many of them are made.'),
   refused: described(Type.Integer(), 'How many of them are refused. The others have no result yet, or were not made.'),
@@ -108,7 +126,7 @@ export const BulkPayoutItem = closed({
   userReference: described(optional(Reference), 'The `reference` of the request. Absent without one.'),
   endToEndId: described(
     optional(Type.String()),
-    'The `EndToEndId` of the payment in your file. Absent without one, and if it is `NOTPROVIDED`.',
+    'The end-to-end id that you gave. Absent without one, and if it is `NOTPROVIDED`.',
   ),
   status: BulkItemStatus,
   payoutId: described(optional(Uuid), 'The `id` of the payout. Only if it is accepted.'),

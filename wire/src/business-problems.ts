@@ -15,7 +15,7 @@ export const businessProblems = {
     status: 422,
     title: 'Possible duplicate',
     detail:
-      'The payout may repeat an earlier one. Look at that payout. Send this one with `onDuplicate` `Allow` if it is meant.',
+      'The payout may repeat an earlier one, or the next one of a standing order. Look at it. Send this one with `onDuplicate` `Allow` if it is meant.',
   },
   limit_exceeded: {
     status: 422,

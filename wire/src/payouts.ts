@@ -52,7 +52,7 @@ export const duplicateRules = ['Allow', 'Refuse'] as const
 /** An extension, also of the documented operation. */
 const onDuplicate = described(
   optional(oneOf(duplicateRules)),
-  '`Refuse`: a payout that may repeat an earlier one is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which payouts it may repeat.',
+  '`Refuse`: a payout that may repeat an earlier one, or the next one of a standing order, is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which ones it may repeat.',
 )
 
 /** Interface document, Fiat payout: request body, and `onDuplicate`. */
@@ -100,6 +100,10 @@ export const FiatPayoutPreviewCreate = closed({
     optional(IdempotencyKey),
     'The key that the payout would have. With it the preview says whether the key is free.',
   ),
+  payOn: described(
+    optional(CalendarDate),
+    'Day on which a standing order would make the payout. The rule `duplicate` is judged for this day, all others for the time of the request. Absent: today.',
+  ),
 })
 
 /** The amount by which rules over all currencies judge a payout. */
@@ -132,11 +136,28 @@ export const EarlierPayout = closed({
     'True if both have the same reference, without case, blanks and punctuation. False: it was made within the days of the setting `DUPLICATE_PAYMENT_DAYS`.',
   ),
 })
+/** A standing order whose next payout a payment may repeat. */
+export const ScheduledPayout = closed({
+  standingOrderId: described(Uuid, 'Identifies the standing order.'),
+  userReference: described(optional(Type.String()), 'The `reference` of its payouts. Absent without one.'),
+  beneficiaryName: described(Type.String(), 'Name of the account holder now.'),
+  amount: described(Amount, 'Amount of its payouts in major units of `currency`.'),
+  currency: described(Currency, 'Currency of its payouts, ISO 4217 alpha-3.'),
+  nextAttemptAt: described(Timestamp, 'When its next payout is made.'),
+  createdAt: described(Timestamp, 'Time of the request.'),
+  sameReference: described(
+    Type.Boolean(),
+    'True if both have the same reference, without case, blanks and punctuation. False: both are paid within the days of the setting `DUPLICATE_PAYMENT_DAYS`.',
+  ),
+})
+const scheduledText =
+  'Active standing orders whose next payout it may repeat, at most 10: those with the same reference first, then the next ones.'
 export const EarlierPayouts = closed({
   data: described(
     Type.Array(EarlierPayout),
     'Payouts that it may repeat, at most 10: those with the same reference first, then the newest.',
   ),
+  scheduled: described(Type.Array(ScheduledPayout), scheduledText),
 })
 
 export const noteCharsMax = 500
@@ -156,6 +177,15 @@ export const PayoutNote = closed({
 })
 
 export const ruleVerdicts = ['passed', 'warning', 'failed', 'notApplicable'] as const
+export const ruleAmounts = ['limit', 'left', 'counted', 'above', 'available'] as const
+const RuleAmount = closed({
+  kind: described(
+    oneOf(ruleAmounts),
+    '`limit`: what the rule allows. `left`: what is left of it. `counted`: what the payout counts as. `above`: a payout above it needs an approval. `available`: the balance.',
+  ),
+  amount: described(Amount, 'Amount in major units of `currency`.'),
+  currency: described(Currency, 'Currency of the amount.'),
+})
 const RuleVerdict = closed({
   rule: described(
     Type.String(),
@@ -175,9 +205,14 @@ const RuleVerdict = closed({
     optional(Type.String()),
     'Explanation for people. The text may change. Of `requirements` that passed: what the payee will need from a later day on.',
   ),
+  amounts: described(optional(Type.Array(RuleAmount)), 'The amounts that `detail` names. Absent: it names none.'),
   earlier: described(
     optional(Type.Array(EarlierPayout)),
     'The payouts that this one may repeat, at most 10. Only of the rule `duplicate`, if there are any.',
+  ),
+  scheduled: described(
+    optional(Type.Array(ScheduledPayout)),
+    `${scheduledText} Only of the rule \`duplicate\`, if there are any.`,
   ),
   hold: described(
     optional(Hold),

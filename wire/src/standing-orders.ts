@@ -1,5 +1,5 @@
 /** Payouts that repeat by a schedule. All of it is an extension. */
-import { duplicateRules, FiatPayoutCreate, PayoutNoteUpdate } from './payouts.ts'
+import { duplicateRules, PayoutNoteUpdate } from './payouts.ts'
 import {
   Amount,
   CalendarDate,
@@ -21,6 +21,8 @@ import { currencySums } from './transactions.ts'
 
 export const orderFrequencies = ['Once', 'Daily', 'Weekly', 'Monthly', 'Yearly'] as const
 export const businessDayRules = ['Following', 'Preceding', 'None'] as const
+/** `RefuseFirst` is a rule of the request only. */
+export const orderDuplicateRules = [...duplicateRules, 'RefuseFirst'] as const
 export const orderStatuses = ['Active', 'Paused', 'Ended'] as const
 export const orderEndReasons = ['Completed', 'Cancelled', 'BeneficiaryDeleted'] as const
 export const executionStatuses = ['Made', 'Retrying', 'Failed', 'Skipped'] as const
@@ -77,8 +79,8 @@ export const StandingOrderCreate = closed({
   ),
   schedule: described(ScheduleCreate, 'When the payouts are made.'),
   onDuplicate: described(
-    FiatPayoutCreate.properties.onDuplicate,
-    '`Refuse`: a payout of the order that may repeat a payout outside it is refused with `possible_duplicate`, and its date has failed. Default `Allow`.',
+    optional(oneOf(orderDuplicateRules)),
+    '`Refuse`: the order is refused with 422 `possible_duplicate` if its first payout may repeat an earlier payout or the next one of another order. Later a payout of the order that may repeat one outside it is refused with that code, and its date has failed. `RefuseFirst`: the order is refused likewise, and its payouts are made. Default `Allow`.',
   ),
   note: described(
     PayoutNoteUpdate.properties.note,

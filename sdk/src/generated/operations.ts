@@ -639,7 +639,7 @@ export const operations = {
     idempotencyKey: 'body',
     cursor: undefined,
     requestAmounts: ['amount'],
-    responseAmounts: ['amount', 'fee', 'total', 'referenceAmount.amount', 'referenceAmount.rate', 'rules.*.earlier.*.amount'],
+    responseAmounts: ['amount', 'fee', 'total', 'referenceAmount.amount', 'referenceAmount.rate', 'rules.*.amounts.*.amount', 'rules.*.earlier.*.amount', 'rules.*.scheduled.*.amount'],
   },
   createTokenPayout: {
     method: 'POST',
@@ -727,7 +727,7 @@ export const operations = {
     idempotencyKey: undefined,
     cursor: undefined,
     requestAmounts: [],
-    responseAmounts: ['data.*.amount'],
+    responseAmounts: ['data.*.amount', 'scheduled.*.amount'],
   },
   getPayoutNote: {
     method: 'GET',
@@ -771,7 +771,7 @@ export const operations = {
     idempotencyKey: 'body',
     cursor: undefined,
     requestAmounts: [],
-    responseAmounts: ['amount', 'fee', 'total', 'referenceAmount.amount', 'referenceAmount.rate', 'rules.*.earlier.*.amount', 'sellAmount'],
+    responseAmounts: ['amount', 'fee', 'total', 'referenceAmount.amount', 'referenceAmount.rate', 'rules.*.amounts.*.amount', 'rules.*.earlier.*.amount', 'rules.*.scheduled.*.amount', 'sellAmount'],
   },
   cancelPayout: {
     method: 'POST',

@@ -458,6 +458,8 @@ export type EarlierPayout = {
 export type EarlierPayouts = {
   /** Payouts that it may repeat, at most 10: those with the same reference first, then the newest. */
   readonly data: readonly EarlierPayout[]
+  /** Active standing orders whose next payout it may repeat, at most 10: those with the same reference first, then the next ones. */
+  readonly scheduled: readonly ScheduledPayout[]
 }
 
 export type Event = {
@@ -554,7 +556,7 @@ export type FiatPayoutCreate = {
   readonly idempotencyKey: string
   /** Text that the beneficiary reads on the statement, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
   readonly reference?: string | undefined
-  /** `Refuse`: a payout that may repeat an earlier one is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which payouts it may repeat. */
+  /** `Refuse`: a payout that may repeat an earlier one, or the next one of a standing order, is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which ones it may repeat. */
   readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
 }
 
@@ -604,8 +606,19 @@ export type FiatPayoutPreview = {
     readonly code?: string
     /** Explanation for people. The text may change. Of `requirements` that passed: what the payee will need from a later day on. */
     readonly detail?: string
+    /** The amounts that `detail` names. Absent: it names none. */
+    readonly amounts?: readonly ({
+      /** `limit`: what the rule allows. `left`: what is left of it. `counted`: what the payout counts as. `above`: a payout above it needs an approval. `available`: the balance. */
+      readonly kind: 'limit' | 'left' | 'counted' | 'above' | 'available'
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the amount. */
+      readonly currency: string
+    })[]
     /** The payouts that this one may repeat, at most 10. Only of the rule `duplicate`, if there are any. */
     readonly earlier?: readonly EarlierPayout[]
+    /** Active standing orders whose next payout it may repeat, at most 10: those with the same reference first, then the next ones. Only of the rule `duplicate`, if there are any. */
+    readonly scheduled?: readonly ScheduledPayout[]
     /** Reason for which the rule would refuse the payout or let it wait, who acts next, and what helps. Absent if the request itself is wrong. */
     readonly hold?: Hold
   })[]
@@ -622,8 +635,10 @@ export type FiatPayoutPreviewCreate = {
   readonly idempotencyKey?: string | undefined
   /** Text that the beneficiary reads on the statement, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
   readonly reference?: string | undefined
-  /** `Refuse`: a payout that may repeat an earlier one is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which payouts it may repeat. */
+  /** `Refuse`: a payout that may repeat an earlier one, or the next one of a standing order, is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which ones it may repeat. */
   readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
+  /** Day on which a standing order would make the payout. The rule `duplicate` is judged for this day, all others for the time of the request. Absent: today. */
+  readonly payOn?: string | undefined
 }
 
 export type FxPayout = {
@@ -658,7 +673,7 @@ export type FxPayoutCreate = {
   readonly idempotencyKey: string
   /** Text for the beneficiary, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
   readonly reference?: string | undefined
-  /** `Refuse`: a payout that may repeat an earlier one is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which payouts it may repeat. */
+  /** `Refuse`: a payout that may repeat an earlier one, or the next one of a standing order, is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which ones it may repeat. */
   readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
 }
 
@@ -708,8 +723,19 @@ export type FxPayoutPreview = {
     readonly code?: string
     /** Explanation for people. The text may change. Of `requirements` that passed: what the payee will need from a later day on. */
     readonly detail?: string
+    /** The amounts that `detail` names. Absent: it names none. */
+    readonly amounts?: readonly ({
+      /** `limit`: what the rule allows. `left`: what is left of it. `counted`: what the payout counts as. `above`: a payout above it needs an approval. `available`: the balance. */
+      readonly kind: 'limit' | 'left' | 'counted' | 'above' | 'available'
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the amount. */
+      readonly currency: string
+    })[]
     /** The payouts that this one may repeat, at most 10. Only of the rule `duplicate`, if there are any. */
     readonly earlier?: readonly EarlierPayout[]
+    /** Active standing orders whose next payout it may repeat, at most 10: those with the same reference first, then the next ones. Only of the rule `duplicate`, if there are any. */
+    readonly scheduled?: readonly ScheduledPayout[]
     /** Reason for which the rule would refuse the payout or let it wait, who acts next, and what helps. Absent if the request itself is wrong. */
     readonly hold?: Hold
   })[]
@@ -730,7 +756,7 @@ export type FxPayoutPreviewCreate = {
   readonly idempotencyKey?: string | undefined
   /** Text for the beneficiary, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
   readonly reference?: string | undefined
-  /** `Refuse`: a payout that may repeat an earlier one is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which payouts it may repeat. */
+  /** `Refuse`: a payout that may repeat an earlier one, or the next one of a standing order, is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which ones it may repeat. */
   readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
 }
 
@@ -1304,6 +1330,25 @@ export type Requirements = {
   })[]
 }
 
+export type ScheduledPayout = {
+  /** Identifies the standing order. */
+  readonly standingOrderId: string
+  /** The `reference` of its payouts. Absent without one. */
+  readonly userReference?: string
+  /** Name of the account holder now. */
+  readonly beneficiaryName: string
+  /** Amount of its payouts in major units of `currency`. */
+  readonly amount: Amount
+  /** Currency of its payouts, ISO 4217 alpha-3. */
+  readonly currency: string
+  /** When its next payout is made. */
+  readonly nextAttemptAt: string
+  /** Time of the request. */
+  readonly createdAt: string
+  /** True if both have the same reference, without case, blanks and punctuation. False: both are paid within the days of the setting `DUPLICATE_PAYMENT_DAYS`. */
+  readonly sameReference: boolean
+}
+
 export type SecretRotate = {
   /** Seconds for which earlier keys continue to sign, 0 to 604800. Default: 86400. Use 0 if a secret has leaked. */
   readonly overlapSeconds?: number | undefined
@@ -1750,7 +1795,7 @@ export type TokenPayoutCreate = {
   readonly idempotencyKey: string
   /** Your reference, 1 to 140 characters. Also the transaction reference, if you have not used it before. The chain does not carry it. */
   readonly reference?: string | undefined
-  /** `Refuse`: a payout that may repeat an earlier one is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which payouts it may repeat. */
+  /** `Refuse`: a payout that may repeat an earlier one, or the next one of a standing order, is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which ones it may repeat. */
   readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
 }
 
@@ -4738,6 +4783,8 @@ export type OperationResults = {
     readonly status: 'Processing' | 'Completed' | 'Refused'
     /** The idempotency key of the request. */
     readonly idempotencyKey: string
+    /** Name of the bulk for people. Absent without one. */
+    readonly name?: string
     /** How many payouts it has. */
     readonly payouts: number
     /** How many of them are made. */
@@ -4758,6 +4805,8 @@ export type OperationResults = {
     readonly status: 'Processing' | 'Completed' | 'Refused'
     /** The idempotency key of the request. */
     readonly idempotencyKey: string
+    /** Name of the bulk for people. Absent without one. */
+    readonly name?: string
     /** How many payouts it has. */
     readonly payouts: number
     /** How many of them are made. */
@@ -4780,6 +4829,8 @@ export type OperationResults = {
       readonly status: 'Processing' | 'Completed' | 'Refused'
       /** The idempotency key of the request. */
       readonly idempotencyKey: string
+      /** Name of the bulk for people. Absent without one. */
+      readonly name?: string
       /** How many payouts it has. */
       readonly payouts: number
       /** How many of them are made. */
@@ -4805,6 +4856,8 @@ export type OperationResults = {
     readonly status: 'Processing' | 'Completed' | 'Refused'
     /** The idempotency key of the request. */
     readonly idempotencyKey: string
+    /** Name of the bulk for people. Absent without one. */
+    readonly name?: string
     /** How many payouts it has. */
     readonly payouts: number
     /** How many of them are made. */
@@ -4835,7 +4888,7 @@ export type OperationResults = {
       readonly beneficiaryAccount?: string
       /** The `reference` of the request. Absent without one. */
       readonly userReference?: string
-      /** The `EndToEndId` of the payment in your file. Absent without one, and if it is `NOTPROVIDED`. */
+      /** The end-to-end id that you gave. Absent without one, and if it is `NOTPROVIDED`. */
       readonly endToEndId?: string
       /** `Accepted`: the payout is made, and its money is reserved. `Refused`: `problem` says why. `NotMade`: another payout of the bulk was refused. */
       readonly status: 'Processing' | 'Accepted' | 'Refused' | 'NotMade'
@@ -8985,9 +9038,9 @@ export type Namespaces = {
      *
      * Judges a payout by the rules by which it would be accepted now. It answers every rule with its verdict, the
      * fee, the rail, the cut-off and the expected arrival. The rule `duplicate` is a `warning` if the payout may
-     * repeat earlier ones, which it names. With `onDuplicate` `Refuse` it is `failed`. It reserves nothing and uses
-     * up no key. A rule that would refuse the payout is not an error here: the answer is 200. It promises nothing:
-     * balances and limits may change before you create the payout.
+     * repeat earlier ones or the next one of a standing order, which it names. With `onDuplicate` `Refuse` it is
+     * `failed`. It reserves nothing and uses up no key. A rule that would refuse the payout is not an error here:
+     * the answer is 200. It promises nothing: balances and limits may change before you create the payout.
      *
      * `POST /v1/payouts/fiat/preview`, permission `payouts:read`.
      * Problem codes: currency_not_supported.
@@ -9075,7 +9128,8 @@ export type Namespaces = {
      *
      * Returns earlier payouts of the same amount to the same account. They have the same reference and were made
      * within a year before it, or were made within some days before it, which the operator sets. Payouts that
-     * failed, were cancelled or came back do not count, and neither do those of the same standing order.
+     * failed, were cancelled or came back do not count, and neither do those of the same standing order. `scheduled`
+     * has the standing orders made before it whose next payout it may repeat.
      *
      * `GET /v1/payouts/{id}/duplicates`, permission `payouts:read`.
      * Problem codes: not_found.
@@ -9182,8 +9236,25 @@ export type Namespaces = {
       readonly mode: 'AllOrNothing' | 'BestEffort'
       /** Your key of this bulk, 1 to 255 characters, unique among your bulks. Repeat it to retry the same bulk. */
       readonly idempotencyKey: string
-      /** Payouts: 1 to 1,000, each as `POST /v1/payouts/fiat` takes it. The whole body has at most 256 KiB. Their idempotency keys differ. */
-      readonly payouts: readonly FiatPayoutCreate[]
+      /** Name of the bulk for people, for example that of its file: one line of 1 to 200 characters. It changes no payout. */
+      readonly name?: string | undefined
+      /** Payouts: 1 to 1,000, each as `POST /v1/payouts/fiat` takes it, or with an `endToEndId`. The whole body has at most 256 KiB. Their idempotency keys differ. */
+      readonly payouts: readonly ({
+        /** Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 2 decimal digits. Reserved at once. */
+        readonly amount: AmountInput
+        /** The beneficiary that receives the payout. */
+        readonly beneficiaryId: string
+        /** Fiat currency, ISO 4217 alpha-3. Must equal the currency of the beneficiary. */
+        readonly currency: string
+        /** Your key of this payout, 1 to 255 characters, unique among your payouts. Repeat it to retry the same payout. */
+        readonly idempotencyKey: string
+        /** Text that the beneficiary reads on the statement, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
+        readonly reference?: string | undefined
+        /** `Refuse`: a payout that may repeat an earlier one, or the next one of a standing order, is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which ones it may repeat. */
+        readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
+        /** Your end-to-end id, which the beneficiary reads: 1 to 35 characters that every SEPA bank accepts. Absent: the service makes one. */
+        readonly endToEndId?: string | undefined
+      })[]
     }, options?: CallOptions) => Promise<{
     /** Identifies the bulk. */
     readonly id: string
@@ -9193,6 +9264,8 @@ export type Namespaces = {
     readonly status: 'Processing' | 'Completed' | 'Refused'
     /** The idempotency key of the request. */
     readonly idempotencyKey: string
+    /** Name of the bulk for people. Absent without one. */
+    readonly name?: string
     /** How many payouts it has. */
     readonly payouts: number
     /** How many of them are made. */
@@ -9208,8 +9281,25 @@ export type Namespaces = {
       readonly mode: 'AllOrNothing' | 'BestEffort'
       /** Your key of this bulk, 1 to 255 characters, unique among your bulks. Repeat it to retry the same bulk. */
       readonly idempotencyKey: string
-      /** Payouts: 1 to 1,000, each as `POST /v1/payouts/fiat` takes it. The whole body has at most 256 KiB. Their idempotency keys differ. */
-      readonly payouts: readonly FiatPayoutCreate[]
+      /** Name of the bulk for people, for example that of its file: one line of 1 to 200 characters. It changes no payout. */
+      readonly name?: string | undefined
+      /** Payouts: 1 to 1,000, each as `POST /v1/payouts/fiat` takes it, or with an `endToEndId`. The whole body has at most 256 KiB. Their idempotency keys differ. */
+      readonly payouts: readonly ({
+        /** Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 2 decimal digits. Reserved at once. */
+        readonly amount: AmountInput
+        /** The beneficiary that receives the payout. */
+        readonly beneficiaryId: string
+        /** Fiat currency, ISO 4217 alpha-3. Must equal the currency of the beneficiary. */
+        readonly currency: string
+        /** Your key of this payout, 1 to 255 characters, unique among your payouts. Repeat it to retry the same payout. */
+        readonly idempotencyKey: string
+        /** Text that the beneficiary reads on the statement, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
+        readonly reference?: string | undefined
+        /** `Refuse`: a payout that may repeat an earlier one, or the next one of a standing order, is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which ones it may repeat. */
+        readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
+        /** Your end-to-end id, which the beneficiary reads: 1 to 35 characters that every SEPA bank accepts. Absent: the service makes one. */
+        readonly endToEndId?: string | undefined
+      })[]
     }, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<{
     /** Identifies the bulk. */
     readonly id: string
@@ -9219,6 +9309,8 @@ export type Namespaces = {
     readonly status: 'Processing' | 'Completed' | 'Refused'
     /** The idempotency key of the request. */
     readonly idempotencyKey: string
+    /** Name of the bulk for people. Absent without one. */
+    readonly name?: string
     /** How many payouts it has. */
     readonly payouts: number
     /** How many of them are made. */
@@ -9248,6 +9340,8 @@ export type Namespaces = {
       readonly mode: 'AllOrNothing' | 'BestEffort'
       /** Your key of this bulk, 1 to 255 characters, unique among your bulks. Repeat it to retry the same bulk. */
       readonly idempotencyKey: string
+      /** Name of the bulk for people, for example that of its file: one line of 1 to 200 characters. It changes no payout. */
+      readonly name?: string | undefined
       /** The customer whose beneficiaries the file names: its `guid` or its `serviceId`. Absent: your own beneficiaries. */
       readonly customerId?: string | undefined
       /** The text of a pain.001.001.09 or .03 with at most 1,000 payments. The whole body has at most 256 KiB. */
@@ -9261,6 +9355,8 @@ export type Namespaces = {
     readonly status: 'Processing' | 'Completed' | 'Refused'
     /** The idempotency key of the request. */
     readonly idempotencyKey: string
+    /** Name of the bulk for people. Absent without one. */
+    readonly name?: string
     /** How many payouts it has. */
     readonly payouts: number
     /** How many of them are made. */
@@ -9276,6 +9372,8 @@ export type Namespaces = {
       readonly mode: 'AllOrNothing' | 'BestEffort'
       /** Your key of this bulk, 1 to 255 characters, unique among your bulks. Repeat it to retry the same bulk. */
       readonly idempotencyKey: string
+      /** Name of the bulk for people, for example that of its file: one line of 1 to 200 characters. It changes no payout. */
+      readonly name?: string | undefined
       /** The customer whose beneficiaries the file names: its `guid` or its `serviceId`. Absent: your own beneficiaries. */
       readonly customerId?: string | undefined
       /** The text of a pain.001.001.09 or .03 with at most 1,000 payments. The whole body has at most 256 KiB. */
@@ -9289,6 +9387,8 @@ export type Namespaces = {
     readonly status: 'Processing' | 'Completed' | 'Refused'
     /** The idempotency key of the request. */
     readonly idempotencyKey: string
+    /** Name of the bulk for people. Absent without one. */
+    readonly name?: string
     /** How many payouts it has. */
     readonly payouts: number
     /** How many of them are made. */
@@ -9319,6 +9419,8 @@ export type Namespaces = {
       readonly status: 'Processing' | 'Completed' | 'Refused'
       /** The idempotency key of the request. */
       readonly idempotencyKey: string
+      /** Name of the bulk for people. Absent without one. */
+      readonly name?: string
       /** How many payouts it has. */
       readonly payouts: number
       /** How many of them are made. */
@@ -9347,6 +9449,8 @@ export type Namespaces = {
       readonly status: 'Processing' | 'Completed' | 'Refused'
       /** The idempotency key of the request. */
       readonly idempotencyKey: string
+      /** Name of the bulk for people. Absent without one. */
+      readonly name?: string
       /** How many payouts it has. */
       readonly payouts: number
       /** How many of them are made. */
@@ -9380,6 +9484,8 @@ export type Namespaces = {
     readonly status: 'Processing' | 'Completed' | 'Refused'
     /** The idempotency key of the request. */
     readonly idempotencyKey: string
+    /** Name of the bulk for people. Absent without one. */
+    readonly name?: string
     /** How many payouts it has. */
     readonly payouts: number
     /** How many of them are made. */
@@ -9419,7 +9525,7 @@ export type Namespaces = {
       readonly beneficiaryAccount?: string
       /** The `reference` of the request. Absent without one. */
       readonly userReference?: string
-      /** The `EndToEndId` of the payment in your file. Absent without one, and if it is `NOTPROVIDED`. */
+      /** The end-to-end id that you gave. Absent without one, and if it is `NOTPROVIDED`. */
       readonly endToEndId?: string
       /** `Accepted`: the payout is made, and its money is reserved. `Refused`: `problem` says why. `NotMade`: another payout of the bulk was refused. */
       readonly status: 'Processing' | 'Accepted' | 'Refused' | 'NotMade'
@@ -9535,8 +9641,8 @@ export type Namespaces = {
      *
      * `POST /v1/payouts/standing-orders`, permission `payouts:write`.
      * Problem codes: validation_failed, not_found, currency_not_supported, beneficiary_currency_mismatch,
-     * beneficiary_not_payable, country_not_supported, standing_order_limit_reached, request_in_progress,
-     * idempotency_key_reused.
+     * beneficiary_not_payable, country_not_supported, possible_duplicate, standing_order_limit_reached,
+     * request_in_progress, idempotency_key_reused.
      */
     readonly createStandingOrder: (body: {
       /** The beneficiary that receives each payout. */
@@ -9564,8 +9670,8 @@ export type Namespaces = {
         /** Rule for a date on which the currency does not settle. EUR settles on the days of TARGET, GBP on those of London, USD on those of the Federal Reserve. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. Default: `Following`. */
         readonly businessDays?: 'Following' | 'Preceding' | 'None' | undefined
       }
-      /** `Refuse`: a payout of the order that may repeat a payout outside it is refused with `possible_duplicate`, and its date has failed. Default `Allow`. */
-      readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
+      /** `Refuse`: the order is refused with 422 `possible_duplicate` if its first payout may repeat an earlier payout or the next one of another order. Later a payout of the order that may repeat one outside it is refused with that code, and its date has failed. `RefuseFirst`: the order is refused likewise, and its payouts are made. Default `Allow`. */
+      readonly onDuplicate?: 'Allow' | 'Refuse' | 'RefuseFirst' | undefined
       /** Text for your colleagues, one line of 1 to 500 characters. Each payout of the order gets it as its note. It is sent to no bank and no payee. */
       readonly note?: string | undefined
     }, options?: CallOptions) => Promise<{

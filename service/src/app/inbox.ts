@@ -9,6 +9,7 @@ import { after, amountText, type Clock, dayMs, isUuid } from '../kernel/index.ts
 import type { MailQueue } from '../mail/index.ts'
 import type { Payouts, PayoutRow, WaitingApproval } from '../payouts/index.ts'
 import type { Recalls } from '../payouts/recalls/index.ts'
+import type { StandingOrders } from '../payouts/standing-orders/index.ts'
 import { createStaffChanges, staffAccounts } from '../people/staff/index.ts'
 import { type Members, team } from '../people/users/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
@@ -25,6 +26,7 @@ type Deps = {
   readonly members: { readonly singleSignOn: Pick<Members['singleSignOn'], 'waiting'> }
   readonly payouts: Pick<Payouts, 'byIds' | 'waitingAmong'>
   readonly recalls: Pick<Recalls, 'byIds'>
+  readonly standingOrders: Pick<StandingOrders, 'byIds'>
   readonly screening: Pick<Screening, 'isConfirmed' | 'openOf'>
 }
 
@@ -60,6 +62,7 @@ type Read = (
 const readers: Readonly<Record<string, Read>> = {
   payout: readPayouts,
   bulk: readWaiting,
+  order: readOrders,
   refund: readRefunds,
   recall: readRecalls,
   key: readKeys,
@@ -151,6 +154,16 @@ async function readPayouts(deps: Deps, tx: Tx, partnerId: string, ids: readonly 
     rows.filter(({ status }) => status === 'PendingApproval').map(({ id }) => id),
   )
   return new Map(rows.map((payout) => [payout.id, waiting.get(payout.id) ?? ofPayout(payout)]))
+}
+
+async function readOrders({ standingOrders }: Deps, tx: Tx, partnerId: string, ids: readonly string[]) {
+  const rows = await standingOrders.byIds(tx, partnerId, ids)
+  return new Map(
+    rows.map(({ id, payee, reference, ...order }): [string, Details] => [
+      id,
+      { isCurrent: false, amounts: [moneyOf(order)], payee, reference: reference ?? undefined },
+    ]),
+  )
 }
 
 async function readRefunds(deps: Deps, tx: Tx, partnerId: string, ids: readonly string[]) {

@@ -69,7 +69,7 @@ import { createRecalls, createReturnedByRecall } from '../payouts/recalls/index.
 import { createReports } from '../reports/index.ts'
 import { createDecisionNumbers } from '../reports/decisions/index.ts'
 import { createStaffChanges, requireDecider, turnsRules, twoDeciders, twoOfStaff } from '../people/staff/index.ts'
-import { createStandingOrders } from '../payouts/standing-orders/index.ts'
+import { createScheduledPayouts, createStandingOrders } from '../payouts/standing-orders/index.ts'
 import { createSimulations } from '../simulations/index.ts'
 import { createTransactions } from '../transactions/index.ts'
 import {
@@ -319,6 +319,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
       ownIbans,
       payoutsPerBatchMax,
       duplicateDays: config.DUPLICATE_PAYMENT_DAYS,
+      scheduledPayouts: createScheduledPayouts({ beneficiaries }),
     },
     config,
   )

@@ -438,3 +438,32 @@ test('refunds of sessions are told when they end, and a change of staff to the s
     [[], ['A change waits for a second person: limit set']],
   )
 })
+
+test('a date that a standing order does not pay is told, and why: it may repeat a payment, or has no money', async () => {
+  const partner = await addPartner(service, 100_00n)
+  const { partnerId, caller, beneficiary } = partner
+  const reader = await addMember(service, partnerId, 'Operator', 'Olga Operator')
+  const startsOn = new Date(clock.now().getTime() + 3 * dayMs).toISOString().slice(0, 10)
+  const order = (amount: string, reference: string) => ({
+    ...{ beneficiaryId: beneficiary.id, amount: rawNumber(amount), currency: 'EUR', reference },
+    ...{ schedule: { frequency: 'Once', startsOn, businessDays: 'None' } as const, onDuplicate: 'Refuse' as const },
+  })
+  const repeating = await service.standingOrders.create(caller, order('10.00', 'INV-7'), ip)
+  await service.standingOrders.create(caller, order('5000.00', 'INV-8'), ip)
+  await pay(service, partner, '10.00', { reference: 'inv 7' })
+  const work = async () => {
+    while ((await service.standingOrders.step()) > 0);
+    await spread(service)
+  }
+  clock.advance(3 * dayMs + 7 * hourMs)
+  await work()
+  const repeats = 'A standing order did not pay 10.00 EUR to Grace Hopper: it may repeat another payment'
+  // Funds may come until midnight.
+  assert.deepEqual(await titlesOf(reader), [repeats])
+  clock.advance(dayMs)
+  await work()
+  assert.deepEqual(await titlesOf(reader), ['A standing order could not pay 5,000.00 EUR to Grace Hopper', repeats])
+  const { entries } = await inbox.page(reader, 'de', { beforeId: null, rowsMax: 50 })
+  assert.match(entries[1]?.title ?? '', /^Ein Dauerauftrag hat 10,00 EUR an Grace Hopper nicht gezahlt/)
+  assert.equal(await inbox.open(reader, entries[1]?.id ?? ''), `standing-orders/${repeating.id}`)
+})

@@ -30,6 +30,12 @@ const bulk = (subject: string) => `bulk-payouts/${subject}`
 const webhook = (subject: string) => `webhooks/${subject}`
 const account = (subject: string) => `service-accounts/${subject}`
 const ofPayout = { kind: 'payments', permission: 'payouts:read', path: payout, list: 'payouts' } as const
+const ofOrder = {
+  kind: 'payments',
+  permission: 'payouts:read',
+  path: (subject: string) => `standing-orders/${subject}`,
+  list: 'standing-orders',
+} as const
 const approval = { kind: 'approvals', permission: 'payouts:write', waits: true } as const
 const refund = {
   kind: 'refunds',
@@ -56,6 +62,8 @@ export const teamTypes = {
   'payout.lapsed': ofPayout,
   'payout.failed': ofPayout,
   'payout.returned': ofPayout,
+  'order.failed': ofOrder,
+  'order.repeats': ofOrder,
   'deposit.reversed': {
     kind: 'payments',
     permission: 'transactions:read',

@@ -39,6 +39,8 @@ const english: Titles = {
   'payout.lapsed': 'Payout of {amount} to {payee} was cancelled: it was not approved in time',
   'payout.failed': 'Payout of {amount} to {payee} failed',
   'payout.returned': 'Payout of {amount} to {payee} came back',
+  'order.failed': 'A standing order could not pay {amount} to {payee}',
+  'order.repeats': 'A standing order did not pay {amount} to {payee}: it may repeat another payment',
   'deposit.reversed': 'The bank took back a payment of {amount} that you had received',
   'refund.completed': 'Refund of {amount} to {payee} was paid',
   'refund.failed': 'Refund of {amount} to {payee} was not paid',
@@ -76,6 +78,9 @@ const german: Titles = {
   'payout.lapsed': 'Auszahlung über {amount} an {payee} wurde storniert: Sie wurde nicht rechtzeitig freigegeben',
   'payout.failed': 'Auszahlung über {amount} an {payee} ist fehlgeschlagen',
   'payout.returned': 'Auszahlung über {amount} an {payee} kam zurück',
+  'order.failed': 'Ein Dauerauftrag konnte {amount} an {payee} nicht zahlen',
+  'order.repeats':
+    'Ein Dauerauftrag hat {amount} an {payee} nicht gezahlt: Er wiederholt vielleicht eine andere Zahlung',
   'deposit.reversed': 'Die Bank hat eine Zahlung über {amount} zurückgeholt, die Sie erhalten hatten',
   'refund.completed': 'Erstattung über {amount} an {payee} wurde bezahlt',
   'refund.failed': 'Erstattung über {amount} an {payee} wurde nicht bezahlt',

@@ -47,7 +47,7 @@ export type Acceptance = {
 export function createAcceptance(deps: PayoutsDeps): Acceptance {
   const funds = createFundsCheck(deps.ledger)
   const lookUp = createLookUp(deps, funds)
-  const duplicatesOf = createDuplicates(deps.duplicateDays)
+  const duplicatesOf = createDuplicates(deps)
 
   const accept: Acceptance['work'] = async (tx, calls, found, position) => {
     const outcomes: Outcomes = new Map()
@@ -159,11 +159,11 @@ export function candidateOf({ call, creditor }: ValidPayout): DuplicateCandidate
  */
 function repetitionOf(
   { call }: ControlledPayout,
-  { earlier, positions }: Duplicates,
+  { positions, ...others }: Duplicates,
   batch: readonly ControlledPayout[],
 ): Outcome | undefined {
-  const [first] = earlier
-  if (first !== undefined) return possibleDuplicate(first)
+  const refusal = possibleDuplicate(others)
+  if (refusal !== undefined) return refusal
   const [repeated] = positions.flatMap((position) => batch[position] ?? [])
   if (repeated === undefined) return undefined
   if (call.bulk === undefined || repeated.call.bulk?.id !== call.bulk.id) return 'resubmit'
@@ -312,7 +312,7 @@ function hold(
   const held = accepted.flatMap(({ call: { caller, bulk }, approval }, index) => {
     if (approval === null) return []
     const { partnerId, id: payoutId } = present(rows[index], `no row for payout ${index} of the batch`)
-    const { because: _because, ...needed } = approval
+    const { because: _because, above: _above, ...needed } = approval
     const { serviceAccountId: requestedBy, name: requestedName } = caller
     return [{ partnerId, payoutId, ...needed, requestedBy, requestedName, bulkId: bulk?.id ?? null }]
   })

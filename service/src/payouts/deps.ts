@@ -1,7 +1,7 @@
 /** The dependencies of the verbs of payouts. */
 import type { Access } from '../access/index.ts'
 import type { Cursors } from '../kernel/api/index.ts'
-import type { Clock } from '../kernel/index.ts'
+import type { Clock, Currency, Minor } from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { EventOutbox } from '../events/index.ts'
 import type { FactQueue } from '../inbox/index.ts'
@@ -24,6 +24,19 @@ import type { Wallets } from '../chains/wallets/index.ts'
 import type { PayoutLife } from './life.ts'
 import type { MayPay } from './advance.ts'
 
+/** A standing order with the payout that it makes next. */
+export type ScheduledRow = {
+  readonly id: string
+  readonly reference: string | null
+  readonly amount: Minor
+  readonly currency: Currency
+  readonly creditorName: string
+  readonly creditorAccount: string
+  /** When its next payout is made. */
+  readonly dueAt: Date
+  readonly createdAt: Date
+}
+
 export type PayoutsDeps = {
   readonly db: Database
   readonly access: Pick<Access, 'issuerOf'>
@@ -45,6 +58,12 @@ export type PayoutsDeps = {
   readonly payoutsPerBatchMax?: number | undefined
   /** DUPLICATE_PAYMENT_DAYS. */
   readonly duplicateDays: number
+  /** Finds active standing orders that pay one of these amounts to one of these accounts. */
+  readonly scheduledPayouts: (
+    tx: Tx,
+    partnerId: string,
+    payments: readonly { readonly account: string; readonly amount: Minor }[],
+  ) => Promise<readonly ScheduledRow[]>
   readonly chooseConnector: ChooseConnector
   /** Reports for payments to wallets whether each needs a proof of who controls the wallet that is missing. */
   readonly proofsMissing: Wallets['ownership']['areMissing']

@@ -107,7 +107,12 @@ suite('earlier payouts', async () => {
       const partner = await addPartner(service, 100_00n)
       const payout = await payOne(partner, earlier)
       const later = new Date(clock.now().getTime() + daysLater * dayMs)
-      const [found] = await createDuplicates(days)(db, partner.partnerId, [candidate(asked)], later)
+      const [found] = await createDuplicates({ duplicateDays: days, scheduledPayouts: async () => [] })(
+        db,
+        partner.partnerId,
+        [candidate(asked)],
+        later,
+      )
       const expected = because === undefined ? [] : [{ id: payout.id, because }]
       assert.deepEqual(
         found?.earlier.map(({ id, because: why }) => ({ id, because: why })),
@@ -284,7 +289,7 @@ suite('payouts that refuse to repeat another', async () => {
       return verdicts.find(({ rule }) => rule === 'duplicate')
     }
     const warned = await ofRule('Allow')
-    assert.deepEqual([warned?.verdict, warned?.earlier?.map(({ id }) => id)], ['warning', [payout.id]])
+    assert.deepEqual([warned?.verdict, warned?.repeated?.earlier.map(({ id }) => id)], ['warning', [payout.id]])
     assert.equal((await ofRule('Refuse'))?.verdict, 'failed')
     const routes = payoutsRoutes(service.payouts)
     const call = { caller: partner.caller, body: { ...bodyOf(partner), onDuplicate: 'Allow' }, ip } as never
@@ -298,7 +303,7 @@ suite('payouts that refuse to repeat another', async () => {
     for (const reference of ['A', 'B', 'C']) made.push((await pay(service, partner, '10.00', { reference })).payout.id)
     const shown = await Promise.all(made.map((id) => service.payouts.repeatedBy(partner.partnerId, id)))
     assert.deepEqual(
-      shown.map((earlier) => earlier.map(({ id }) => made.indexOf(id))),
+      shown.map(({ earlier }) => earlier.map(({ id }) => made.indexOf(id))),
       [[], [0], [1, 0]],
     )
   })

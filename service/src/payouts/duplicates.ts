@@ -2,11 +2,12 @@
  * Judges which earlier payments a payment may repeat: to the same account, of the same amount and currency, and with the same reference within
  * a year, or made within some days (DUPLICATE_PAYMENT_DAYS). The account of a beneficiary never changes, so that an account also finds
  * what its beneficiary was paid, and what another beneficiary with the account was. Payouts that failed, were cancelled, rejected or
- * returned do not count; those that wait for an approval do.
+ * returned do not count; those that wait for an approval do, and so does the next payout of an active standing order.
  */
 import { after, type Currency, dayMs, type Minor } from '../kernel/index.ts'
 import { Refusal } from '../kernel/api/index.ts'
 import type { Tx } from '../postgres/index.ts'
+import type { PayoutsDeps, ScheduledRow } from './deps.ts'
 import type { PayoutOperation } from './rules.ts'
 import { type EarlierRow, earlierPayouts } from './store-duplicates.ts'
 
@@ -29,19 +30,26 @@ export type EarlierPayout = Omit<EarlierRow, 'position'> & {
   readonly because: 'reference' | 'days'
 }
 
-export type Duplicates = {
-  /** The payouts that the candidate may repeat, at most `earlierMax`: those with its reference first, then the newest. */
+export type ScheduledPayout = ScheduledRow & Pick<EarlierPayout, 'because'>
+
+/** The payments that a payment may repeat. */
+export type Repeated = {
+  /** Payouts, at most `earlierMax`: those with its reference first, then the newest. */
   readonly earlier: readonly EarlierPayout[]
+  /** Standing orders, at most `earlierMax`: those with its reference first, then the next ones. */
+  readonly scheduled: readonly ScheduledPayout[]
+}
+export type Duplicates = Repeated & {
   /** Positions of earlier candidates of the same list that it may repeat, at most `earlierMax`. */
   readonly positions: readonly number[]
 }
 
-/** Answers for each candidate, in their order. One statement, by an index. */
+/** Answers for each candidate, in their order, by indexes: in one statement for payouts and at most two for orders. `at`: when they are paid. */
 export type DuplicatesOf = (
   tx: Tx,
   partnerId: string,
   candidates: readonly DuplicateCandidate[],
-  now: Date,
+  at: Date,
 ) => Promise<readonly Duplicates[]>
 
 /** A person looks at some payments, not at hundreds. */
@@ -49,11 +57,10 @@ const earlierMax = 10
 /** An invoice number is used again after a year or more: some companies begin with 1 every year. */
 const referenceDays = 365
 
-/** `days`: DUPLICATE_PAYMENT_DAYS. */
 export const createDuplicates =
-  (days: number): DuplicatesOf =>
-  async (tx, partnerId, candidates, now) => {
-    const since = days === 0 ? null : after(now, -days * dayMs)
+  ({ duplicateDays: days, scheduledPayouts }: Pick<PayoutsDeps, 'duplicateDays' | 'scheduledPayouts'>): DuplicatesOf =>
+  async (tx, partnerId, candidates, at) => {
+    const since = days === 0 ? null : after(at, -days * dayMs)
     const rows = await earlierPayouts(
       tx,
       partnerId,
@@ -68,15 +75,20 @@ export const createDuplicates =
         key: key?.idempotencyKey ?? null,
         orderKeys: orderKeysOf(key),
       })),
-      { since, sinceByReference: after(now, -referenceDays * dayMs), rowsEach: earlierMax },
+      { since, sinceByReference: after(at, -referenceDays * dayMs), rowsEach: earlierMax },
     )
     const byPosition = Map.groupBy(rows, ({ position }) => position)
     const among = repeatedAmong(candidates, days)
-    return candidates.map(({ reference }, position) => ({
+    const orders = Map.groupBy(
+      candidates.length === 0 ? [] : await scheduledPayouts(tx, partnerId, candidates),
+      ({ creditorAccount, ...order }) => paidKey({ ...order, account: creditorAccount }),
+    )
+    return candidates.map((candidate, position) => ({
       earlier: (byPosition.get(position) ?? []).flatMap(({ position: _position, ...row }): readonly EarlierPayout[] => {
-        const because = reasonOf(reference, row.remittance, since !== null && row.createdAt >= since)
+        const because = reasonOf(candidate.reference, row.remittance, since !== null && row.createdAt >= since)
         return because === undefined ? [] : [{ ...row, because }]
       }),
+      scheduled: scheduledFor(candidate, orders.get(paidKey(candidate)) ?? [], days, at),
       positions: among[position] ?? [],
     }))
   }
@@ -91,20 +103,51 @@ function reasonOf(
   return isRecent ? 'days' : undefined
 }
 
-/** The refusal of a payout that may repeat another: possible_duplicate. */
-export function possibleDuplicate({ id, reference, remittance, createdAt }: EarlierPayout): Refusal {
-  const named = remittance === null || remittance === reference ? reference : `${reference} (${remittance})`
+/** An order counts only if it was made before the payout, or before the order, that is judged: of two that repeat each other the first one pays. */
+function scheduledFor(
+  { reference, id, key }: DuplicateCandidate,
+  orders: readonly ScheduledRow[],
+  days: number,
+  at: Date,
+): readonly ScheduledPayout[] {
+  const before = id ?? orderKeysOf(key)?.split(' ')[1]
+  const apart = ({ dueAt }: ScheduledRow) => Math.abs(dueAt.getTime() - at.getTime())
+  const found = orders.flatMap((order): readonly ScheduledPayout[] => {
+    if (order.dueAt > after(at, referenceDays * dayMs) || orderKeysOf(key)?.includes(order.id)) return []
+    if (before !== undefined && order.id >= before) return []
+    const because = reasonOf(reference, order.reference, days > 0 && apart(order) <= days * dayMs)
+    return because === undefined ? [] : [{ ...order, because }]
+  })
+  const later = ({ because }: ScheduledPayout) => Number(because === 'days')
+  return found
+    .toSorted((one, other) => later(one) - later(other) || one.dueAt.getTime() - other.dueAt.getTime())
+    .slice(0, earlierMax)
+}
+
+/** The refusal of a payment that may repeat another: possible_duplicate. Undefined: it repeats none. */
+export function possibleDuplicate({ earlier: [first], scheduled: [order] }: Repeated): Refusal | undefined {
+  const found = first === undefined ? order && namedOrder(order) : namedPayout(first)
+  if (found === undefined) return undefined
   return new Refusal(
     'possible_duplicate',
-    `The payout may repeat ${named} of ${createdAt.toISOString()}, with the id ${id}. Look at it. Send this one with onDuplicate Allow if it is meant.`,
+    `The payout may repeat ${found}. Look at it. Send this one with onDuplicate Allow if it is meant.`,
   )
 }
+
+function namedPayout({ id, reference, remittance, createdAt }: EarlierPayout): string {
+  const named = remittance === null || remittance === reference ? reference : `${reference} (${remittance})`
+  return `${named} of ${createdAt.toISOString()}, with the id ${id}`
+}
+
+const namedOrder = ({ id, reference, dueAt }: ScheduledPayout): string =>
+  `the standing order ${id}${reference === null ? '' : ` (${reference})`}, which pays at ${dueAt.toISOString()}`
 
 /** The earlier candidates that each candidate may repeat. */
 export function repeatedAmong(candidates: readonly DuplicateCandidate[], days: number): readonly (readonly number[])[] {
   const seen = new Map<string, number[]>()
-  return candidates.map(({ account, amount, currency, reference }, position) => {
-    const paid = `${account.toLowerCase()} ${amount} ${currency}`
+  return candidates.map((candidate, position) => {
+    const { reference } = candidate
+    const paid = paidKey(candidate)
     const others = seen.get(paid) ?? []
     const repeated: number[] = []
     for (const other of others)
@@ -118,6 +161,10 @@ export function repeatedAmong(candidates: readonly DuplicateCandidate[], days: n
     return repeated
   })
 }
+
+/** Equal for payments of one amount to one account. */
+const paidKey = ({ account, amount, currency }: Pick<DuplicateCandidate, 'account' | 'amount' | 'currency'>): string =>
+  `${account.toLowerCase()} ${amount} ${currency}`
 
 /** A reference without case, blanks and punctuation: `INV-2026/7` and `inv 2026 7` name one invoice. Null: it names none. */
 export function comparable(reference: string | null): string | null {

@@ -23,6 +23,8 @@ export {
   type Duplicates,
   type DuplicatesOf,
   type EarlierPayout,
+  type Repeated,
+  type ScheduledPayout,
 } from './duplicates.ts'
 export { leftBalance } from './events.ts'
 export {

@@ -130,10 +130,12 @@ suite('preview', async () => {
     const repeated = { ...rest, ...ofLimits, duplicate: 'possible_duplicate' }
     assert.deepEqual(await verdictsOf(partner), { ...repeated, 'limit.partner.day': 'limit_exceeded' })
     const { verdicts } = await previewOf(partner)
-    assert.match(
-      verdicts.find(({ verdict }) => verdict === 'failed')?.detail ?? '',
-      /5\.00 EUR is left until 2026-01-02/,
-    )
+    const failed = verdicts.find(({ verdict }) => verdict === 'failed')
+    assert.match(failed?.detail ?? '', /5\.00 EUR is left until 2026-01-02/)
+    assert.deepEqual(failed?.amounts, [
+      { kind: 'limit', amount: 15_00n, currency: 'EUR' },
+      { kind: 'left', amount: 5_00n, currency: 'EUR' },
+    ])
     assert.equal(await stateOf(partnerId), before)
   })
 

@@ -1,11 +1,13 @@
 /** A dry run: judges a payout by the rules by which it would be accepted now, and writes nothing. */
+import type { payouts as wire } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
-import { present } from '../kernel/index.ts'
+import { type Currency, type Minor, present } from '../kernel/index.ts'
 import { coveredBy, createFundsCheck, isSegregated } from '../ledger/index.ts'
 import { replayOf } from '../postgres/index.ts'
 import type { Forecast } from '../rails/index.ts'
 import {
   exceeds,
+  leftOf,
   payeeMismatches,
   refuseCoolingOff,
   resetsAt,
@@ -17,7 +19,7 @@ import type { Hold } from '../transactions/index.ts'
 import { candidateOf, notCovered, requestOf } from './accept.ts'
 import { addressOf, callMapKey, outcomeOf, type PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
-import { createDuplicates, type EarlierPayout, possibleDuplicate } from './duplicates.ts'
+import { createDuplicates, possibleDuplicate, type Repeated } from './duplicates.ts'
 import { createLookUp, type LookedUp } from './look-up.ts'
 import {
   type ControlledPayout,
@@ -30,16 +32,24 @@ import {
   validate,
 } from './validate.ts'
 
+export type RuleAmount = {
+  readonly kind: (typeof wire.ruleAmounts)[number]
+  readonly amount: Minor
+  readonly currency: Currency
+}
+
 export type Verdict = {
   readonly rule: string
   readonly verdict: 'passed' | 'warning' | 'failed' | 'notApplicable'
   /** The code of the refusal, or the error key with which the connector would end the payout. */
   readonly code?: string
   readonly detail?: string
+  /** The sums of `detail`, for words in other languages. */
+  readonly amounts?: readonly RuleAmount[]
   /** The hold by which the payout would be refused or would wait. Undefined: the request itself is wrong, or nothing holds it. */
   readonly hold?: Hold
-  /** The payouts that this one may repeat. Absent: there are none. */
-  readonly earlier?: readonly EarlierPayout[]
+  /** The payouts and standing orders that this one may repeat. Absent: there are none. */
+  readonly repeated?: Repeated
 }
 
 /** `payout`: undefined if a rule about the request itself has failed. */
@@ -76,10 +86,11 @@ function ruleVerdict({ name, judge, coming }: (typeof payoutRules)[number], judg
   return detail === undefined ? verdict : { ...verdict, detail }
 }
 
+/** `paidAt`: when it is paid, if later, for the rule `duplicate`. The other rules judge it now. */
 export function createPreview(deps: PayoutsDeps) {
   const lookUp = createLookUp(deps, createFundsCheck(deps.ledger))
-  const duplicatesOf = createDuplicates(deps.duplicateDays)
-  return async (call: PayoutCall): Promise<Preview> => {
+  const duplicatesOf = createDuplicates(deps)
+  return async (call: PayoutCall, paidAt?: Date): Promise<Preview> => {
     const { db, clock, chooseConnector, forecastOf } = deps
     const now = clock.now()
     const found = await lookUp(db, [call])
@@ -106,14 +117,18 @@ export function createPreview(deps: PayoutsDeps) {
     const instructed = { amount, currency, creditorAccount, creditorBic, ...addressOf(creditor) }
     const forecast = forecastOf(connector, instructed, now)
     const fit = coveredBy(found.balances.accounts, requestOf(payout))
-    const [repeated] = await duplicatesOf(db, call.caller.partnerId, [candidateOf(valid)], now)
-    const duplicate = duplicateVerdict(call, repeated?.earlier ?? [])
+    const [repeated] = await duplicatesOf(db, call.caller.partnerId, [candidateOf(valid)], paidAt ?? now)
+    const duplicate = duplicateVerdict(call, present(repeated, 'no duplicates of a preview'))
     const last = [reachVerdict(forecast), payeeCheckVerdict(payout)]
     const sent = await payerSent(deps, payout)
     const judgedRequest = ofRequest.map((verdict) => (verdict.rule === 'payer' ? (sent ?? verdict) : verdict))
     const judgedFunds = verdictOf('funds', fit === true ? 'passed' : notCovered(payout, fit))
     const segregated = isSegregated(found.balances.accounts, requestOf(payout))
-    const short = { hold: { kind: segregated === true ? 'segregatedFunds' : 'funds', by: null } } as const
+    const available =
+      fit !== true && call.caller.permissions.includes('accounts:read')
+        ? { amounts: [{ kind: 'available', amount: fit.available, currency: fit.currency }] as const }
+        : {}
+    const short = { ...available, hold: { kind: segregated === true ? 'segregatedFunds' : 'funds', by: null } } as const
     const funds = withPayer({ ...judgedFunds, ...(fit === true ? {} : short) }, payout, segregated)
     return {
       call,
@@ -150,12 +165,12 @@ function keyVerdict(call: PayoutCall, { payouts }: LookedUp): Verdict {
 }
 
 /** A payout that may repeat others is accepted, unless its request refuses that. */
-function duplicateVerdict({ refusesDuplicates }: PayoutCall, earlier: readonly EarlierPayout[]): Verdict {
+function duplicateVerdict({ refusesDuplicates }: PayoutCall, repeated: Repeated): Verdict {
   const rule = 'duplicate'
-  const [first] = earlier
-  if (first === undefined) return { rule, verdict: 'passed' }
-  const { code, detail } = possibleDuplicate(first)
-  return { rule, verdict: refusesDuplicates === true ? 'failed' : 'warning', code, detail, earlier }
+  const refusal = possibleDuplicate(repeated)
+  if (refusal === undefined) return { rule, verdict: 'passed' }
+  const { code, detail } = refusal
+  return { rule, verdict: refusesDuplicates === true ? 'failed' : 'warning', code, detail, repeated }
 }
 
 function limitVerdicts(payout: ControlledPayout, used: Used): readonly Verdict[] {
@@ -165,8 +180,17 @@ function limitVerdicts(payout: ControlledPayout, used: Used): readonly Verdict[]
   return limits.map((limit) => {
     const refusal = exceeds(limit, used)
     const verdict = verdictOf(`limit.${limit.name}`, refusal ?? 'passed')
-    const by = limit.counter === undefined ? null : resetsAt(limit.counter)
-    return refusal === undefined ? verdict : { ...verdict, detail: refusal.detail, hold: { kind: 'limit', by } }
+    if (refusal === undefined) return verdict
+    const { counter, side } = limit
+    const { amount, currency } = limit.limit
+    const left = counter && leftOf(limit.limit, used.get(counter.mapKey) ?? 0n)
+    const amounts: readonly RuleAmount[] = [
+      { kind: 'limit', amount, currency },
+      ...(left === undefined ? [] : [{ kind: 'left', amount: left, currency } as const]),
+      ...(side.name === 'all' ? [{ kind: 'counted', amount: side.amount, currency } as const] : []),
+    ]
+    const by = counter === undefined ? null : resetsAt(counter)
+    return { ...verdict, detail: refusal.detail, amounts, hold: { kind: 'limit', by } }
   })
 }
 
@@ -191,7 +215,9 @@ function withPayer(verdict: Verdict, { customerId }: ControlledPayout, segregate
 function approvalVerdict({ approval }: ControlledPayout): Verdict {
   if (approval === null) return notApplicable('approval')
   const detail = `${approval.because} It waits for the approval of a second person.`
-  return { rule: 'approval', verdict: 'passed', detail, hold: { kind: 'approval', by: approval.expiresAt } }
+  const amounts = approval.above && ([{ kind: 'above', ...approval.above }] as const)
+  const hold = { kind: 'approval', by: approval.expiresAt } as const
+  return { rule: 'approval', verdict: 'passed', detail, ...(amounts && { amounts }), hold }
 }
 
 /** The service accepts a payment that its connector will refuse, and it fails there. */

@@ -7,8 +7,8 @@ import { toVerification } from '../parties/beneficiaries/index.ts'
 import type { ReferenceAmount } from '../rates/index.ts'
 import { readReference, sidesOfCall } from './controls/index.ts'
 import { explain } from '../transactions/index.ts'
-import type { EarlierPayout } from './duplicates.ts'
-import type { Preview } from './preview.ts'
+import type { Repeated } from './duplicates.ts'
+import type { Preview, RuleAmount } from './preview.ts'
 import { endToEndIdSent } from './rules.ts'
 import type { AcceptedPayout, Payouts } from './service.ts'
 import type { PayoutRow } from './store.ts'
@@ -44,7 +44,7 @@ export function payoutsRoutes(payouts: Payouts) {
       body: toVerification(await payouts.verificationOf(caller.partnerId, params.id)),
     }),
     listPayoutDuplicates: async ({ caller, params }) => ({
-      body: { data: (await payouts.repeatedBy(caller.partnerId, params.id)).map(toEarlier) },
+      body: toRepeated(await payouts.repeatedBy(caller.partnerId, params.id)),
     }),
     getPayoutNote: async ({ caller, params }) => ({ body: toNote(await payouts.note(caller.partnerId, params.id)) }),
     setPayoutNote: async ({ caller, params, body }) => ({
@@ -158,15 +158,36 @@ function toPreview({ call, verdicts, payout, forecast }: Preview): ResponseOf<'p
     total: writeAmount(leaving.amount + fee, leaving.currency),
     ...(payout === undefined ? {} : { rail: payout.rail, ...referenceFor(payout.reference) }),
     ...(forecast?.possible === true ? toRoute(forecast) : {}),
-    rules: verdicts.map(({ hold, earlier, ...verdict }) => ({
+    rules: verdicts.map(({ hold, repeated, amounts, ...verdict }) => ({
       ...verdict,
+      ...(amounts === undefined ? {} : { amounts: amounts.map(toAmount) }),
       ...(hold === undefined ? {} : { hold: explain(hold) }),
-      ...(earlier === undefined ? {} : { earlier: earlier.map(toEarlier) }),
+      ...(repeated === undefined ? {} : withoutEmpty(toRepeated(repeated))),
     })),
   }
 }
 
-const toEarlier = ({ remittance, because, createdAt, creditorName, ...payout }: EarlierPayout) => ({
+const toRepeated = ({ earlier, scheduled }: Repeated) => ({
+  data: earlier.map(toEarlier),
+  scheduled: scheduled.map(({ reference, because, createdAt, dueAt, creditorName, ...order }) => ({
+    ...{ standingOrderId: order.id, currency: order.currency, beneficiaryName: creditorName },
+    ...(reference === null ? {} : { userReference: reference }),
+    amount: writeAmount(order.amount, order.currency),
+    nextAttemptAt: dueAt.toISOString(),
+    createdAt: createdAt.toISOString(),
+    sameReference: because === 'reference',
+  })),
+})
+
+const toAmount = ({ kind, amount, currency }: RuleAmount) => ({ kind, amount: writeAmount(amount, currency), currency })
+
+/** A rule has only the lists with something in them. */
+const withoutEmpty = ({ data: earlier, scheduled }: ReturnType<typeof toRepeated>) => ({
+  ...(earlier.length === 0 ? {} : { earlier }),
+  ...(scheduled.length === 0 ? {} : { scheduled }),
+})
+
+const toEarlier = ({ remittance, because, createdAt, creditorName, ...payout }: Repeated['earlier'][number]) => ({
   ...payout,
   ...(remittance === null ? {} : { userReference: remittance }),
   beneficiaryName: creditorName,

@@ -116,6 +116,7 @@ suite('verbs', async () => {
       forecastOf: () => undefined,
       waitMsOf: () => 0,
       duplicateDays: 14,
+      scheduledPayouts: async () => [],
     })
     await assert.rejects(payouts.create(partner.caller, body(), ip), refused('currency_not_supported'))
   })

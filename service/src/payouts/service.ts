@@ -33,14 +33,20 @@ import {
 import { type Acceptance, createAcceptance } from './accept.ts'
 import type { Accepted, Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
-import { createDuplicates, type DuplicatesOf, type EarlierPayout } from './duplicates.ts'
+import {
+  createDuplicates,
+  type DuplicateCandidate,
+  type DuplicatesOf,
+  possibleDuplicate,
+  type Repeated,
+} from './duplicates.ts'
 import { partiesOf } from './screen.ts'
 import { createJudgeAll, type JudgeAll } from './judge-all.ts'
 import { createPreview, type Preview, verdictOf } from './preview.ts'
 import { fingerprintOf, fxFingerprintOf, instructionIdOf, isPayoutOperation, type PayoutStatus } from './rules.ts'
 import { feesOf, sumPayouts } from './store-sums.ts'
 import * as store from './store.ts'
-import { type NoteRow, notesOf, putNote } from './store-duplicates.ts'
+import { lockDuplicateTurns, type NoteRow, notesOf, putNote } from './store-duplicates.ts'
 import type { Person } from './lifecycle.ts'
 import type { TransactionView, WithdrawalSearch } from '../transactions/index.ts'
 import { makeDue, stateOfPayout } from './store.ts'
@@ -87,10 +93,15 @@ export type Payouts = {
   readonly judgeAll: JudgeAll
   /** Judges this request as `createFx` would judge it now. Refuses: not_found (quoteId). */
   readonly previewFx: (caller: Caller, body: BodyOf<'previewFxPayout'>, ip: string) => Promise<FxPreview>
-  /** The earlier payouts that payments may repeat, and the payments of one list that may repeat each other. */
+  /** The earlier payouts and the orders that payments may repeat, and the payments of one list that may repeat each other. */
   readonly duplicatesOf: DuplicatesOf
-  /** The earlier payouts that a payout may repeat. Refuses: not_found. */
-  readonly repeatedBy: (partnerId: string, idOrReference: string) => Promise<readonly EarlierPayout[]>
+  /**
+   * Keeps other requests that refuse repetitions waiting until the end of the transaction. Refuses: possible_duplicate. `at`: when it is
+   * paid.
+   */
+  readonly refuseRepeated: (tx: Tx, partnerId: string, payment: DuplicateCandidate, at: Date) => Promise<void>
+  /** The earlier payouts and the orders that a payout may repeat. Refuses: not_found. */
+  readonly repeatedBy: (partnerId: string, idOrReference: string) => Promise<Repeated>
   /** The note about a payout for colleagues. Undefined: none was written. Refuses: not_found. */
   readonly note: (partnerId: string, idOrReference: string) => Promise<Note>
   /** The notes about these payouts, by payout id. */
@@ -196,10 +207,20 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     },
     submit,
     acceptance: () => createAcceptance(deps),
-    preview: async (caller, body, ip) => preview(toCall('createFiatPayout', caller, body, ip, undefined)),
+    preview: async (caller, body, ip) => {
+      const { payOn, ...paid } = body
+      const paidAt = payOn === undefined ? undefined : new Date(`${payOn}T00:00:00Z`)
+      return preview(toCall('createFiatPayout', caller, paid, ip, undefined), paidAt)
+    },
     judgeAll: createJudgeAll(deps),
     previewFx: createFxPreview(deps, preview),
-    duplicatesOf: createDuplicates(deps.duplicateDays),
+    duplicatesOf: createDuplicates(deps),
+    refuseRepeated: async (tx, partnerId, payment, at) => {
+      await lockDuplicateTurns(tx, [partnerId])
+      const [repeated] = await createDuplicates(deps)(tx, partnerId, [payment], at)
+      const refusal = repeated && possibleDuplicate(repeated)
+      if (refusal !== undefined) throw refusal
+    },
     repeatedBy: createRepeatedBy(deps, get),
     ...createNotes(deps, get),
     byIds: store.payoutsByIds,
@@ -237,16 +258,16 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
 }
 
 const createRepeatedBy =
-  ({ db, duplicateDays }: PayoutsDeps, get: Payouts['get']): Payouts['repeatedBy'] =>
+  (deps: PayoutsDeps, get: Payouts['get']): Payouts['repeatedBy'] =>
   async (partnerId, idOrReference) => {
     const { id, operation, idempotencyKey, creditorAccount: account, ...payout } = await get(partnerId, idOrReference)
     // The customer was erased.
-    if (account === '') return []
+    if (account === '') return { earlier: [], scheduled: [] }
     const key = isPayoutOperation(operation) && idempotencyKey !== null ? { key: { operation, idempotencyKey } } : {}
     const { amount, currency, remittance: reference, createdAt } = payout
     const candidate = { account, amount, currency, reference, id, ...key }
-    const [found] = await createDuplicates(duplicateDays)(db, partnerId, [candidate], createdAt)
-    return found?.earlier ?? []
+    const [found] = await createDuplicates(deps)(deps.db, partnerId, [candidate], createdAt)
+    return present(found, `no duplicates of payout ${id}`)
   }
 
 type Note = { readonly payoutId: string; readonly row: NoteRow | undefined }

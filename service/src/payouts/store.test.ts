@@ -88,7 +88,14 @@ test('what a payment may repeat is read by account and amount, and of many equal
   // Every row has this account and this amount.
   const candidate = { account: '', amount: 100n, currency: 'EUR', reference: 'none has it' } as const
   const ask = (amount: bigint) =>
-    planOf((tx) => createDuplicates(0)(tx, partnerId, [{ ...candidate, amount }], time(rows)))
+    planOf((tx) =>
+      createDuplicates({ duplicateDays: 0, scheduledPayouts: async () => [] })(
+        tx,
+        partnerId,
+        [{ ...candidate, amount }],
+        time(rows),
+      ),
+    )
   const [other, equal] = [await ask(101n), await ask(100n)]
   for (const { plan } of [other, equal]) assert.match(plan, /payouts_by_account/)
   assert.equal(other.discarded, 0)

@@ -69,7 +69,7 @@ export const payoutsOperations = {
     summary: 'Preview a fiat payout',
     description:
       'Judges a payout by the rules by which it would be accepted now. It answers every rule with its verdict, the fee, ' +
-      'the rail, the cut-off and the expected arrival. The rule `duplicate` is a `warning` if the payout may repeat earlier ones, ' +
+      'the rail, the cut-off and the expected arrival. The rule `duplicate` is a `warning` if the payout may repeat earlier ones or the next one of a standing order, ' +
       'which it names. With `onDuplicate` `Refuse` it is `failed`. It reserves nothing and uses up no key. A rule that would refuse ' +
       'the payout is not an error here: the answer is 200. It promises nothing: balances and limits may change before you ' +
       'create the payout.',
@@ -229,7 +229,7 @@ export const payoutsOperations = {
     description:
       'Returns earlier payouts of the same amount to the same account. They have the same reference and were made within a year ' +
       'before it, or were made within some days before it, which the operator sets. Payouts that failed, were cancelled or came back do not count, and ' +
-      'neither do those of the same standing order.',
+      'neither do those of the same standing order. `scheduled` has the standing orders made before it whose next payout it may repeat.',
     refusals: ['not_found'],
     example: { params: { id: resource('payout') } },
   },

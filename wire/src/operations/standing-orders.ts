@@ -29,6 +29,7 @@ export const standingOrdersOperations = {
       'beneficiary_currency_mismatch',
       'beneficiary_not_payable',
       'country_not_supported',
+      'possible_duplicate',
       'standing_order_limit_reached',
     ],
     example: {

@@ -8,6 +8,7 @@ import { html, type Html } from '../html.ts'
 import { field, hiddenField } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, shell } from '../kit/frame.ts'
 import {
+  freeText,
   grouped,
   inFours,
   message,
@@ -20,7 +21,7 @@ import {
 } from '../kit/parts.ts'
 import { idOf, page, readForm, seeOther } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { repeatsPart } from './repeats.ts'
+import { repeatsNone, repeatsPart } from './repeats.ts'
 import { type Frame, type Person, type Routes, sessionCookieOf, type WithPerson } from './request.ts'
 import { passkeyForm } from './sign-in.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
@@ -171,7 +172,7 @@ const payoutSubject = ({ operate, approvals }: Frame): Subject => ({
   see: async (view, call, id, asked) => {
     const t = texts[view.language].approvals
     const { payout, cause, ...seen } = await approvals.snapshot(call.caller, id, asked)
-    const { earlier, note } = await readAbout(operate, call, payout.id)
+    const { repeats, note } = await readAbout(operate, call, payout.id)
     const { amount, currency, creditorName, creditorAccount, reference, remittance, approvalExpiresAt, createdAt } =
       payout
     const counted = readReference(payout.referenceAmount)
@@ -192,7 +193,7 @@ const payoutSubject = ({ operate, approvals }: Frame): Subject => ({
         ...(note === undefined ? [] : [[texts[view.language].sending.note, note] as const]),
         [t.validUntil, time(view, approvalExpiresAt ?? createdAt)],
       ],
-      more: html`${cause === 'payee' && message('warning', t.payeeMismatch)} ${repeatsPart(view, earlier)}`,
+      more: html`${cause === 'payee' && message('warning', t.payeeMismatch)} ${repeatsPart(view, repeats)}`,
     }
   },
   approve: (call, id) => operate('approvePayout', { ...call, params: { id } }),
@@ -200,14 +201,14 @@ const payoutSubject = ({ operate, approvals }: Frame): Subject => ({
     operate('rejectPayout', { ...call, params: { id }, body: { reason: form('reason').trim() } }),
 })
 
-/** Reads the note and the payouts that this one may repeat, for a person who may read payouts. */
+/** Reads the note and the payments that this one may repeat, for a person who may read payouts. */
 async function readAbout(operate: Frame['operate'], call: Call, id: string) {
-  if (!call.caller.permissions.includes('payouts:read')) return { earlier: [], note: undefined }
-  const [{ data: earlier }, { note }] = await Promise.all([
+  if (!call.caller.permissions.includes('payouts:read')) return { repeats: repeatsNone, note: undefined }
+  const [repeats, { note }] = await Promise.all([
     operate('listPayoutDuplicates', { ...call, params: { id } }),
     operate('getPayoutNote', { ...call, params: { id } }),
   ])
-  return { earlier, note }
+  return { repeats, note }
 }
 
 /** The amount that the rules over all currencies have counted, and its rate. */
@@ -224,7 +225,7 @@ type Waiting = Awaited<ReturnType<Frame['approvals']['snapshotOfBulk']>>
 /** Payouts that the page lists, the largest first. */
 const shownMax = 10
 
-const bulkSubject = ({ operate, approvals }: Frame): Subject => ({
+const bulkSubject = ({ operate, approvals, bulks }: Frame): Subject => ({
   place: 'bulk-payouts',
   wordsOf: ({ language }) => texts[language].bulkApprovals,
   see: async (view, { caller }, id, asked) => {
@@ -235,6 +236,7 @@ const bulkSubject = ({ operate, approvals }: Frame): Subject => ({
       ({ amount, currency }) => `${grouped(view.language, amountText(amount, currency))} ${currency}`,
     )
     const count = payouts.length.toLocaleString(view.language)
+    const name = (await bulks.names(caller.partnerId, [id])).get(id)
     return {
       ...seen,
       payouts: payouts.length,
@@ -243,6 +245,7 @@ const bulkSubject = ({ operate, approvals }: Frame): Subject => ({
       facts: [
         [t.amount, sums.join(', '), 'sum'],
         [t.payouts, count, 'sum'],
+        ...(name === undefined ? [] : [[texts[view.language].bulk.file, freeText(name)] as const]),
         [t.validUntil, time(view, expiresAt)],
       ],
       more: largest(view, id, payouts),

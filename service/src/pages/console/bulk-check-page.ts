@@ -26,7 +26,14 @@ import { texts } from './texts/index.ts'
 export type BulkMode = 'AllOrNothing' | 'BestEffort'
 
 /** The content of the upload of a bulk. */
-export type BulkDraft = { readonly mode: BulkMode; readonly lines: readonly TypedLine[] }
+export type BulkDraft = {
+  readonly mode: BulkMode
+  readonly lines: readonly TypedLine[]
+  /** The id of the pain.001. Absent: the file was CSV. */
+  readonly messageId?: string
+  /** Absent: the file had no name. */
+  readonly name?: string
+}
 
 export const draftDone = ['corrected', 'replaced', 'verified'] as const
 
@@ -34,6 +41,7 @@ export type CheckPage = CheckedBulk & {
   readonly id: string
   readonly revision: number
   readonly mode: BulkMode
+  readonly messageId?: string | undefined
   readonly expiresAt: Date
   readonly mayWritePayees: boolean
   /** Page of all payouts, from 1. */
@@ -64,7 +72,7 @@ function stateOf(line: CheckedLine): LineState {
 }
 
 export const mayRepeat = ({ duplicates }: CheckedLine): boolean =>
-  duplicates.payouts.length > 0 || duplicates.lines.length > 0
+  [duplicates.earlier, duplicates.scheduled, duplicates.lines].some((found) => found.length > 0)
 
 /** The names whose bank was not asked yet. */
 export const notAsked = (payees: readonly CheckedPayee[]): readonly CheckedPayee[] =>
@@ -81,6 +89,7 @@ export function checkBulkPage(view: ConsoleView, given: CheckPage): string {
     ...{ title: b.title, wide: true, problems },
     main: html`${done !== undefined && message('good', b[done])} ${heading(b.title, undefined)}
       <p class="lead">${b.titleText} ${fill(b.kept, { time: timeText(view, given.expiresAt) })}</p>
+      ${given.messageId !== undefined && html`<p>${fill(b.fromPain001, { id: given.messageId })}</p>`}
       ${summary(view, given)} ${wrong.length > 0 && correction(view, { path, given, wrong })}
       ${newPayees.length > 0 && payeesPart(view, path, newPayees)} ${repeatedPart(view, given)}
       ${sendPart(view, path, given)} ${allPart(view, path, given)}
@@ -153,7 +162,19 @@ function correction(view: ConsoleView, { path, given, wrong }: Correction): Html
       ${hiddenField('revision', String(given.revision))} ${shown.map((line) => lineFields(view, line, used))}
       <button type="submit" class="primary">${b.saveAgain}</button>
     </form>
-    <h3 class="more">${b.orFile}</h3>
+    ${given.messageId === undefined && replacement(view, path, given, counts)}`
+  return section('wrong', fill(b.wrongTitle, { count: counts.count }), part)
+}
+
+/** The way by a file. A table has no place for all that a pain.001 says. */
+function replacement(
+  view: ConsoleView,
+  path: string,
+  given: CheckPage,
+  counts: Readonly<Record<'count' | 'right', string>>,
+): Html {
+  const b = texts[view.language].bulk
+  return html`<h3 class="more">${b.orFile}</h3>
     <p>${fill(b.orFileText, counts)}</p>
     <p><a href="${path}/wrong.csv" download>${b.wrongFile}</a></p>
     <form method="post" action="${path}/replace" enctype="multipart/form-data">
@@ -165,7 +186,6 @@ function correction(view: ConsoleView, { path, given, wrong }: Correction): Html
       })}
       <button type="submit">${b.addCorrected}</button>
     </form>`
-  return section('wrong', fill(b.wrongTitle, { count: counts.count }), part)
 }
 
 function lineFields(view: ConsoleView, line: CheckedLine, used: readonly LineColumn[]): Html {
@@ -297,12 +317,20 @@ function repeatedPart(view: ConsoleView, { id: _id, lines, earlier }: CheckPage)
       typed.cells.name || typed.cells.payee,
       read === undefined ? '' : money(view, amountText(read.amount, read.currency), read.currency),
       html`<span class="lines">
-        ${duplicates.payouts
+        ${duplicates.earlier
           .slice(0, repeatedShown)
           .map(
             ({ id, createdAt, remittance, reference }) =>
               html`<a href="${view.root}payouts/${id}"
                 >${fill(b.paidBefore, { time: timeText(view, createdAt), reference: remittance ?? reference })}</a
+              >`,
+          )}
+        ${duplicates.scheduled
+          .slice(0, repeatedShown)
+          .map(
+            ({ id, dueAt, reference }) =>
+              html`<a href="${view.root}standing-orders/${id}"
+                >${fill(b.paidByOrder, { time: timeText(view, dueAt), reference: reference ?? '' }).trim()}</a
               >`,
           )}
         ${duplicates.lines.map((line) => html`<span>${fill(b.repeatsLine, { line: String(line) })}</span>`)}
@@ -377,7 +405,11 @@ function allPart(view: ConsoleView, path: string, given: CheckPage): Html | unde
     rows: shown.map((line) => [
       String(line.typed.line),
       payeeCell(view, line),
-      freeText(line.typed.cells.reference),
+      html`${freeText(line.typed.cells.reference)}
+      ${
+        line.typed.file?.endToEndId !== undefined &&
+        html`<span class="soft">${p.endToEndId}: ${line.typed.file.endToEndId}</span>`
+      }`,
       stateCell(view, line),
       amountCell(view, line),
     ]),

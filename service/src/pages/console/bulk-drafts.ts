@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { bulkPayouts, decimalText, rawNumber } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { after, amountText, secondMs } from '../../kernel/index.ts'
-import { type CheckedBulk, type CheckedLine, lineKey, type TypedLine } from '../../payouts/bulk/index.ts'
+import { addressOfFile, type CheckedBulk, type CheckedLine, lineKey, type TypedLine } from '../../payouts/bulk/index.ts'
 import type { SendingLease, Upload } from '../../people/users/index.ts'
 import { spreadsheetText } from '../kit/csv.ts'
 import { readFormData } from '../kit/multipart.ts'
@@ -31,7 +31,7 @@ const showForm = (request: PublicRequest, { view }: Person, given: NewBulk): Pub
 function fileProblem(
   { view }: Person,
   file: Exclude<BulkFile, { readonly kind: 'lines' }>,
-): Pick<NewBulk, 'problems' | 'rows'> {
+): Pick<NewBulk, 'problems' | 'rows' | 'mistakes'> {
   const b = texts[view.language].bulk
   const count = (n: number) => n.toLocaleString(view.language)
   if (file.kind === 'many')
@@ -40,15 +40,29 @@ function fileProblem(
     }
   if (file.kind === 'rows')
     return { problems: { file: fill(b.fileRows, { count: count(file.problems.length) }) }, rows: file.problems }
+  if (file.kind === 'mistakes')
+    return { problems: { file: fill(b.fileMistakes, { count: count(file.mistakes.length) }) }, mistakes: file.mistakes }
+  if (file.kind === 'unreadable') {
+    const { line, path, reason } = file
+    return { problems: { file: fill(b.fileXml, { line: String(line), path, reason }) } }
+  }
   const words = {
     workbook: b.fileWorkbook,
     binary: b.fileBinary,
-    xml: b.fileXml,
     header: b.fileHeader,
     empty: b.fileEmpty,
   }
   return { problems: { file: words[file.code] } }
 }
+
+/** One line, as the operation takes it. */
+const nameOf = (file: File): string =>
+  file.name
+    .replaceAll(/\p{Cc}/gu, '')
+    .trim()
+    .slice(0, bulkPayouts.bulkNameCharsMax)
+    .trim()
+    .toWellFormed()
 
 async function fileOf(request: PublicRequest) {
   const form = await readFormData(request.body)
@@ -58,12 +72,15 @@ async function fileOf(request: PublicRequest) {
     const value = form.get(name)
     return typeof value === 'string' ? value : ''
   }
-  return { bytes, text }
+  const name = file instanceof File ? nameOf(file) : ''
+  return { bytes, name, text }
 }
+
+const todayOf = ({ clock }: Frame): string => clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
 
 async function upload(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const b = texts[person.view.language].bulk
-  const { bytes, text } = await fileOf(request)
+  const { bytes, name, text } = await fileOf(request)
   const given = text('mode')
   const mode = bulkPayouts.bulkModes.find((each) => each === given)
   if (mode === undefined)
@@ -72,9 +89,10 @@ async function upload(frame: Frame, request: PublicRequest, person: Person): Pro
       problems: { mode: texts[person.view.language].payments.fieldRequired },
     })
   if (bytes.length === 0) return showForm(request, person, { mode, problems: { file: b.fileMissing } })
-  const file = await readBulkFile(bytes)
+  const file = await readBulkFile(bytes, todayOf(frame))
   if (file.kind !== 'lines') return showForm(request, person, { mode, ...fileProblem(person, file) })
-  const draft: BulkDraft = { mode, lines: file.lines }
+  const { kind: _kind, ...read } = file
+  const draft: BulkDraft = { mode, ...read, ...(name === '' ? {} : { name }) }
   const id = await frame.uploads.keep(person, 'Bulk', draft)
   const checked = await frame.bulks.check(person.caller, id, draft.lines)
   await askBanks(frame, request, person, checked)
@@ -129,7 +147,7 @@ async function showDraft(
     const checked = await frame.bulks.check(person.caller, id, content.lines)
     const query = readQuery(request, ['page', 'done'])
     const shown = {
-      ...{ ...checked, id, revision, expiresAt, problems, mode: content.mode },
+      ...{ ...checked, id, revision, expiresAt, problems, mode: content.mode, messageId: content.messageId },
       mayWritePayees: person.caller.permissions.includes('beneficiaries:write'),
       page: Number.parseInt(query['page'] ?? '1', 10) || 1,
       done: draftDone.find((each) => each === query['done']),
@@ -169,7 +187,7 @@ function corrected(lines: readonly TypedLine[], given: URLSearchParams): readonl
       Object.entries(line.cells).map(([column, cell]) => [column, given.get(name(column))?.trim() ?? cell]),
     ) as TypedLine['cells']
     const choice = given.get(name('choice')) || line.choice
-    const next = { line: line.line, cells, ...(choice === undefined ? {} : { choice }) }
+    const next = { ...line, cells, ...(choice === undefined ? {} : { choice }), ...fileAfter(line, cells) }
     if (choice !== undefined && choice !== '') choices.set(payeeKey(next), choice)
     return [next]
   })
@@ -179,11 +197,21 @@ function corrected(lines: readonly TypedLine[], given: URLSearchParams): readonl
   })
 }
 
+/** Keeps what a pain.001 says of a payee, unless it is another one now. */
+function fileAfter({ file, cells }: TypedLine, next: TypedLine['cells']): Pick<TypedLine, 'file'> {
+  if (file === undefined) return {}
+  const isSame = (['name', 'iban', 'sortCode', 'routingNumber', 'accountNumber'] as const).every(
+    (column) => cells[column] === next[column],
+  )
+  if (isSame) return { file }
+  return { file: file.endToEndId === undefined ? {} : { endToEndId: file.endToEndId } }
+}
+
 async function replaceWrong(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const b = texts[person.view.language].bulk
   const { bytes, text } = await fileOf(request)
   if (bytes.length === 0) return showDraft(frame, request, person, { file: b.fileMissing })
-  const file = await readBulkFile(bytes)
+  const file = await readBulkFile(bytes, todayOf(frame))
   if (file.kind !== 'lines') return showDraft(frame, request, person, fileProblem(person, file).problems)
   return changed(
     frame,
@@ -231,14 +259,14 @@ export const download = (name: string, body: string): PublicAnswer => ({
 /** Begins a file with the payouts of a bulk that were not made. Each gets a key of its own, because none was paid. */
 async function again({ operate, uploads }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const call = { ...callOf(person, request), params: { bulkId: idOf(request) } }
-  const [{ mode }, { data }] = [await operate('getBulkPayout', call), await operate('listBulkPayoutItems', call)]
+  const [{ mode, name }, { data }] = [await operate('getBulkPayout', call), await operate('listBulkPayoutItems', call)]
   const lines = data.flatMap((item): readonly TypedLine[] => {
     if (item.status !== 'Refused' && item.status !== 'NotMade') return []
     const { beneficiaryId: payee, amount, currency, userReference: reference = '' } = item
     const none = { name: '', iban: '', sortCode: '', routingNumber: '', accountNumber: '' }
     return [{ line: item.position + 1, cells: { ...none, payee, amount: decimalText(amount), currency, reference } }]
   })
-  const draft: BulkDraft = { mode, lines }
+  const draft: BulkDraft = { mode, lines, ...(name === undefined ? {} : { name }) }
   return seeOther(`../drafts/${await uploads.keep(person, 'Bulk', draft)}`)
 }
 
@@ -282,11 +310,13 @@ async function makeBulk(
 ): Promise<string> {
   const call = callOf(person, request)
   const ids = new Map<string, string>()
-  await inTurns(checked.newPayees, turnsAtOnce, async ({ key, name, currency, fields }) => {
+  await inTurns(checked.newPayees, turnsAtOnce, async ({ key, name, currency, fields, more }) => {
     const idempotencyKey = `${id}-${createHash('sha256').update(key).digest('hex')}`
-    const made = await operate('createBeneficiary', { ...call, idempotencyKey, body: { name, currency, ...fields } })
+    const body = { name, currency, ...fields, ...more }
+    const made = await operate('createBeneficiary', { ...call, idempotencyKey, body })
     ids.set(key, made.id)
   })
+  await completeAddresses({ operate }, call, checked)
   const payouts = checked.lines.flatMap(({ typed, read, resolved }) => {
     const beneficiaryId =
       resolved?.kind === 'saved'
@@ -297,12 +327,34 @@ async function makeBulk(
     if (read === undefined || beneficiaryId === undefined) return []
     const { amount, currency, reference } = read
     const own = { beneficiaryId, currency, idempotencyKey: lineKey(id, typed) }
-    return [{ ...own, amount: rawNumber(amountText(amount, currency)), ...(reference === null ? {} : { reference }) }]
+    const { endToEndId } = typed.file ?? {}
+    const named = { ...(reference === null ? {} : { reference }), ...(endToEndId === undefined ? {} : { endToEndId }) }
+    return [{ ...own, amount: rawNumber(amountText(amount, currency)), ...named }]
   })
-  const body = { mode: content.mode, idempotencyKey: id, payouts }
+  const { mode, name } = content
+  const body = { mode, idempotencyKey: id, payouts, ...(name === undefined ? {} : { name }) }
   const bulk = await operate('createBulkPayout', { ...call, body })
   await uploads.finish(person, lease, bulk.id)
   return bulk.id
+}
+
+/** Gives saved payees without an address that of a pain.001, as the API does. */
+async function completeAddresses(
+  { operate }: Pick<Frame, 'operate'>,
+  call: ReturnType<typeof callOf>,
+  { lines }: CheckedBulk,
+): Promise<void> {
+  if (!call.caller.permissions.includes('beneficiaries:write')) return
+  const missing = lines.flatMap(({ resolved, typed: { file } }) => {
+    const address =
+      resolved?.kind === 'saved' && resolved.payee.address === null && file?.address !== undefined
+        ? addressOfFile({ creditor: { address: file.address } })
+        : undefined
+    return resolved?.kind !== 'saved' || address === undefined ? [] : [[resolved.payee.id, address] as const]
+  })
+  await inTurns([...new Map(missing)], turnsAtOnce, async ([id, address]) => {
+    await operate('updateBeneficiary', { ...call, body: { id, address } })
+  })
 }
 
 export const bulkDraftRoutes: Routes = (frame, _withPerson, withMoney) => {

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { spreadsheetText, textOfFile } from '../kit/csv.ts'
-import { columnName, readBulkFile, templateHead, withCorrected } from './bulk-file.ts'
+import { pain001Text } from '../../../../test/support/pain001.ts'
+import { columnName, readBulkFile as readOn, templateHead, withCorrected } from './bulk-file.ts'
 
 const bytes = (text: string) => new Uint8Array(Buffer.from(text))
+const today = '2026-11-30'
+const readBulkFile = (file: Uint8Array) => readOn(file, today)
 const latin = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'))
 const iban = 'DE89370400440532013000'
 
@@ -74,7 +77,7 @@ test('a file that cannot be read says why', async () => {
   assert.equal(await kind(new Uint8Array([0x50, 0x4b, 0x03, 0x04, 1, 2])), 'workbook')
   assert.equal(await kind(new Uint8Array([0xd0, 0xcf, 0x11, 0xe0, 1, 2])), 'workbook')
   assert.equal(await kind(new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0, 0, 1])), 'binary')
-  assert.equal(await kind(bytes('<?xml version="1.0"?>\n<Document/>')), 'xml')
+  assert.equal(await kind(bytes('<?xml version="1.0"?>\n<Document/>')), 'unreadable')
   for (const text of ['', '\n\n', 'Name;IBAN\nAda;x', 'amount,currency\n5,EUR'])
     assert.equal(await kind(bytes(text)), 'header', JSON.stringify(text))
   for (const text of ['payee,amount,currency', 'payee,amount,currency\n,,\n\n'])
@@ -104,6 +107,67 @@ test('other work runs while a file is read', async () => {
   await readBulkFile(bytes(['payee,amount,currency', ...Array.from({ length: 10_000 }, () => 'Ada,5,EUR')].join('\n')))
   clearInterval(timer)
   assert.ok(turns > 0)
+})
+
+test('the payments of a pain.001 are lines, in the encoding that it declares', async () => {
+  const createdAt = new Date(`${today}T09:00:00Z`)
+  const british = {
+    creditorAccount: { other: '55779911' },
+    creditorAgent: { clearingSystem: { code: 'GBDSC' }, clearingId: '200000' },
+  }
+  const document = pain001Text(
+    'MSG-7',
+    [
+      {
+        minor: 1_234_50n,
+        text: 'Rechnung 7',
+        creditor: { name: 'Jörg Müller' },
+        creditorAgent: { bic: 'COBADEFFXXX' },
+      },
+      { minor: 5_00n, endToEndId: 'NOTPROVIDED', money: { minor: 5_00n, currency: 'GBP' }, ...british },
+    ],
+    { createdAt },
+  )
+  for (const file of [bytes(document), latin(document.replace('UTF-8', 'ISO-8859-1'))]) {
+    const read = await readBulkFile(file)
+    assert.ok(read.kind === 'lines', JSON.stringify(read))
+    assert.equal(read.messageId, 'MSG-7')
+    assert.deepEqual(
+      read.lines.map(({ line, cells, file: more }) => [line, Object.values(cells).filter((cell) => cell !== ''), more]),
+      [
+        [1, ['Jörg Müller', iban, '1234.50', 'EUR', 'Rechnung 7'], { endToEndId: 'E2E-1', bic: 'COBADEFFXXX' }],
+        [2, ['Grace Hopper', '200000', '55779911', '5.00', 'GBP'], {}],
+      ],
+    )
+  }
+})
+
+test('a pain.001 that asks for more than payouts do says what, at each payment', async () => {
+  const mistakesOf = async (
+    payments: Parameters<typeof pain001Text>[1],
+    more: Parameters<typeof pain001Text>[2] = {},
+  ) => {
+    const read = await readBulkFile(bytes(pain001Text('M', payments, { createdAt: new Date(today), ...more })))
+    return read.kind === 'mistakes'
+      ? read.mistakes.map(({ line, code, given }) => `${line} ${code} ${given}`)
+      : read.kind
+  }
+  const payment = { minor: 1_00n }
+  assert.deepEqual(await mistakesOf([payment], { executionDate: '2026-12-01' }), ['1 executionDate 2026-12-01'])
+  assert.equal(await mistakesOf([payment], { executionDate: '2026-11-27' }), 'lines')
+  assert.deepEqual(await mistakesOf([payment, { ...payment, purpose: 'SALA' }, { ...payment, endToEndId: 'A//B' }]), [
+    '2 purpose ',
+    '3 endToEndId A//B',
+  ])
+  assert.deepEqual(await mistakesOf([{ ...payment, creditorAccount: { other: '12' } }]), ['1 account '])
+  const many = pain001Text(
+    'M',
+    Array.from({ length: 1001 }, () => payment),
+    { createdAt: new Date(today) },
+  )
+  assert.deepEqual(await readBulkFile(bytes(many)), { kind: 'many', count: 1001, isMore: false })
+  const cut = await readBulkFile(bytes(many.slice(0, 5000)))
+  assert.ok(cut.kind === 'unreadable' && cut.line > 0, JSON.stringify(cut))
 })
 
 test('the template of each language is read back, column by column', async () => {

@@ -1,6 +1,12 @@
-/** The file of a bulk: its columns in English and German, the template, its lines, and the result as a file. Pure. */
+/** The file of a bulk: its columns in English and German, the template, the lines of a CSV or a pain.001, and the result as a file. Pure. */
 import { bulkPayouts } from '@partner-payments/wire'
-import { lineColumns, type LineColumn, type TypedLine } from '../../payouts/bulk/index.ts'
+import {
+  lineColumns,
+  type LineColumn,
+  linesOfPain001,
+  type Pain001Lines,
+  type TypedLine,
+} from '../../payouts/bulk/index.ts'
 import { type FileColumns, type NoText, readTable, type RowProblem, textOfFile } from '../kit/csv.ts'
 
 /** The names by which files call the columns, beside the names themselves. The first two head the template in English and German. */
@@ -45,16 +51,23 @@ export const templateCells = ({ cells }: TypedLine): readonly string[] => templa
 const linesMax = 10 * bulkPayouts.bulkPayoutsMax
 
 export type BulkFile =
-  | { readonly kind: 'lines'; readonly lines: readonly TypedLine[] }
-  | { readonly kind: 'problem'; readonly code: NoText | 'xml' | 'header' | 'empty' }
+  | { readonly kind: 'lines'; readonly lines: readonly TypedLine[]; readonly messageId?: string }
+  | { readonly kind: 'problem'; readonly code: NoText | 'header' | 'empty' }
+  | Extract<Pain001Lines, { readonly kind: 'unreadable' | 'mistakes' }>
   | { readonly kind: 'many'; readonly count: number; readonly isMore: boolean }
   | { readonly kind: 'rows'; readonly problems: readonly RowProblem[] }
 
-/** Reads the lines of a file. Their cells are as they were typed: the check of the bulk says what is wrong in them. */
-export async function readBulkFile(bytes: Uint8Array): Promise<BulkFile> {
+/**
+ * Reads the lines of a CSV file, or the payments of a pain.001. Cells are as they were typed: the check of the bulk says what is wrong in
+ * them. `today`: `YYYY-MM-DD`.
+ */
+export async function readBulkFile(bytes: Uint8Array, today: string): Promise<BulkFile> {
   const decoded = textOfFile(bytes)
   if (typeof decoded === 'string') return { kind: 'problem', code: decoded }
-  if (/^\s*</.test(decoded.text)) return { kind: 'problem', code: 'xml' }
+  if (/^\s*</.test(decoded.text)) {
+    const file = await linesOfPain001(bytes, today)
+    return file.kind === 'many' ? { ...file, isMore: false } : file
+  }
   const { named, rows, problems, isCut } = await readTable(decoded.text, bulkColumns, linesMax)
   const hasPayee = named.has('payee') || named.has('name')
   if (!named.has('amount') || !named.has('currency') || !hasPayee) return { kind: 'problem', code: 'header' }

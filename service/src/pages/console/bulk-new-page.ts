@@ -4,6 +4,8 @@ import { choices, field, type Problems } from '../kit/forms.ts'
 import type { RowProblem } from '../kit/csv.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { linkButton, section, table } from '../kit/parts.ts'
+import type { FileMistake } from '../../payouts/bulk/index.ts'
+import { fill } from '../language.ts'
 import { columnName } from './bulk-file.ts'
 import { texts } from './texts/index.ts'
 
@@ -12,6 +14,8 @@ export type NewBulk = {
   readonly problems: Problems
   /** Lines of the file that are not divided into columns. */
   readonly rows?: readonly RowProblem[] | undefined
+  /** Payments of a pain.001 that ask for more than payouts do. */
+  readonly mistakes?: readonly (FileMistake & { readonly line: number })[] | undefined
 }
 
 const rowsShown = 100
@@ -28,7 +32,7 @@ const explained = [
   'accountNumber',
 ] as const
 
-export function newBulkPage(view: ConsoleView, { mode, problems, rows = [] }: NewBulk): string {
+export function newBulkPage(view: ConsoleView, { mode, problems, rows = [], mistakes = [] }: NewBulk): string {
   const b = texts[view.language].bulk
   const modes = ['BestEffort', 'AllOrNothing'] as const
   return shell(view, {
@@ -39,7 +43,7 @@ export function newBulkPage(view: ConsoleView, { mode, problems, rows = [] }: Ne
       <form class="card" method="post" action="${view.root}bulk-payouts/new" enctype="multipart/form-data">
         ${field({
           ...{ id: 'file', name: 'file', type: 'file', label: b.file, help: b.fileHelp, error: problems['file'] },
-          more: html`accept=".csv,.txt,text/csv"`,
+          more: html`accept=".csv,.txt,text/csv,.xml,text/xml,application/xml"`,
         })}
         ${choices({
           ...{ id: 'mode', name: 'mode', legend: b.mode, chosen: mode ?? 'BestEffort', error: problems['mode'] },
@@ -47,17 +51,21 @@ export function newBulkPage(view: ConsoleView, { mode, problems, rows = [] }: Ne
         })}
         <button type="submit" class="primary">${b.check}</button>
       </form>
-      ${rows.length > 0 && rowTable(view, rows)} ${section('columns', b.columnsTitle, columnTable(view))}
+      ${rows.length + mistakes.length > 0 && rowTable(view, rows, mistakes)}
+      ${section('columns', b.columnsTitle, columnTable(view))}
       <p class="foot"><a href="${view.root}bulk-payouts">${b.back}</a></p>`,
   })
 }
 
-function rowTable(view: ConsoleView, rows: readonly RowProblem[]): Html {
+function rowTable(view: ConsoleView, rows: readonly RowProblem[], mistakes: NonNullable<NewBulk['mistakes']>): Html {
   const b = texts[view.language].bulk
   return table({
     caption: b.problem,
     columns: [[b.line, 'head'], b.problem],
-    rows: rows.slice(0, rowsShown).map(({ line, code }) => [String(line), b.rowProblem[code]]),
+    rows: [
+      ...rows.map(({ line, code }) => [String(line), b.rowProblem[code]]),
+      ...mistakes.map(({ line, code, given }) => [String(line), fill(b.fileMistake[code], { given })]),
+    ].slice(0, rowsShown),
   })
 }
 

@@ -33,6 +33,7 @@ import { texts } from './texts/index.ts'
 
 type BulkRow = {
   readonly id: string
+  readonly name?: string | undefined
   readonly mode: 'AllOrNothing' | 'BestEffort'
   readonly status: 'Processing' | 'Completed' | 'Refused'
   readonly payouts: number
@@ -65,7 +66,8 @@ export function bulksPage(view: ConsoleView, { rows, mayWrite, unsent = [], ...s
     note: unsent.length > 0 && unsentPart(view, unsent),
     columns: [[p.created, 'head'], p.status, [b.payouts, 'number'], [b.accepted, 'number'], [b.refused, 'number']],
     cells: rows.map((row) => [
-      html`<a href="${view.root}bulk-payouts/${row.id}">${time(view, row.createdAt)}</a>`,
+      html`<a href="${view.root}bulk-payouts/${row.id}">${time(view, row.createdAt)}</a>
+        ${row.name !== undefined && html`<span class="soft free">${row.name}</span>`}`,
       statusBadge(view, row.status),
       count(view, row.payouts),
       count(view, row.accepted),
@@ -152,6 +154,7 @@ export function bulkPage(view: ConsoleView, bulk: Bulk): string {
         ]),
       )}
       ${facts([
+        [b.file, bulk.name && freeText(bulk.name)],
         [b.mode, b.modes[bulk.mode]],
         [p.created, time(view, bulk.createdAt)],
         ...addedFact(bulk),

@@ -215,6 +215,13 @@ function bulkPages(language: ConsoleLanguage, text: string): Named {
     ['new bulk', newBulkPage(view, { mode: undefined, problems: {} })],
     ['refused bulk', newBulkPage(view, { mode: text, problems: { file: text, mode: text, form: text } })],
     [
+      'refused pain.001',
+      newBulkPage(view, {
+        ...{ mode: 'BestEffort', problems: { file: text } },
+        mistakes: [{ line: 1, code: 'element', given: text }],
+      }),
+    ],
+    [
       'wrong file',
       newBulkPage(view, {
         mode: text,
@@ -253,11 +260,20 @@ function checkPages(view: ConsoleView, text: string): Named {
   const names = { alias: text, name: text, iban: text, domesticAccount: null, accountType: null, bic: null }
   const rest = { walletAddress: null, vasp: null, country: 'DE', address: null, createdAt: at, updatedAt: at }
   const saved = { id: 'p1', customerId: null, currency: 'EUR', ...names, ...rest } as const
-  const fresh = { key: text, name: text, account: text, fields: { iban: text }, currency: 'EUR' } as const
+  const fresh = { key: text, name: text, account: text, fields: { iban: text }, currency: 'EUR', more: {} } as const
   const refusal = new Refusal('insufficient_funds', text)
-  const none = { payouts: [], lines: [] }
+  const none = { earlier: [], scheduled: [], lines: [] }
   const told = { reference: text, remittance: text, creditorName: text, createdAt: at }
   const earlier = { id: 'x1', amount: 5n, currency: 'EUR', status: 'Sent', because: 'reference', ...told } as const
+  const order = {
+    id: 'o1',
+    amount: 5n,
+    currency: 'EUR',
+    reference: text,
+    creditorName: text,
+    creditorAccount: text,
+  } as const
+  const scheduled = { ...order, dueAt: at, createdAt: at, because: 'days' } as const
   const plain = {
     mistakes: [],
     read,
@@ -269,13 +285,13 @@ function checkPages(view: ConsoleView, text: string): Named {
   }
   const line = (number: number, given: Partial<CheckPage['lines'][number]>) => ({
     ...plain,
-    ...{ typed: { line: number, cells }, ...given },
+    ...{ typed: { line: number, cells, file: { endToEndId: text } }, ...given },
   })
   const pay = line(2, { resolved: { kind: 'saved', payee: saved } })
   const wrong = { read: undefined, mistakes: [{ column: 'amount', code: 'amountAmbiguous' }] } as const
   const lines = [
     pay,
-    line(3, { ...pay, isHeld: true, duplicates: { payouts: [earlier], lines: [2] } }),
+    line(3, { ...pay, isHeld: true, duplicates: { earlier: [earlier], scheduled: [scheduled], lines: [2] } }),
     line(4, { ...pay, refusal }),
     line(5, { ...pay, unreachable: text }),
     line(6, { resolved: { kind: 'new', payee: fresh } }),
@@ -314,6 +330,7 @@ function checkPages(view: ConsoleView, text: string): Named {
   const many = { ...base, lines: Array.from({ length: 1000 }, (_each, at_) => line(at_ + 2, wrong)), page: 3 }
   return [
     ['bulk check', checkBulkPage(view, { ...base, problems: { file: text, form: text }, done: 'corrected' })],
+    ['pain.001 check', checkBulkPage(view, { ...base, messageId: text, problems: {} })],
     ['right bulk', checkBulkPage(view, { ...right, done: 'verified' })],
     ['bulk that asks', checkBulkPage(view, { ...right, lines: [lines[1] ?? pay], problems: { again: text } })],
     ['bulk that was sent', checkBulkPage(view, { ...right, earlier: [before] })],

@@ -18,10 +18,12 @@ import type { ConsoleView } from '../kit/frame.ts'
 import { type ConsoleLanguage, consoleLanguages, consoleTexts } from '../kit/language.ts'
 import { customerFilters, customerFormPage, customerPage, customersPage } from './customer-pages.ts'
 import { newPayoutPage, payoutPreviewPage } from './new-payout.ts'
+import { repeatsNone } from './repeats.ts'
 import { newOrderPage, orderFields, orderPage, ordersPage } from './orders.ts'
 import { choosePayeePage } from './payee-choice.ts'
 import { checkPayeePage, newPayeePage, payeeFilters, payeePage, payeesPage } from './payees.ts'
 import { payoutPage } from './payout.ts'
+import { confirmationDocument } from './payout-confirmation.ts'
 import { payoutFilters, payoutsPage, waitingPage } from './payouts.ts'
 import { placesOf } from './places.ts'
 import { texts } from './texts/index.ts'
@@ -97,6 +99,7 @@ function waitingPages(view: ConsoleView, text: string): Named {
   const rows = [
     { ...held, kind: 'payout', payee: text, payeeAccount: text, reference: text, userReference: `own ${text}` },
     { ...held, kind: 'bulk', payouts: 1000, createdAt: at },
+    { ...held, kind: 'bulk', name: text, payouts: 1, createdAt: at },
   ] as const
   return (['mine', 'made', 'waiting'] as const).flatMap((tab) => [
     [`waiting ${tab}`, waitingPage(view, { rows, pages, mayWrite: true, tab })] as const,
@@ -110,15 +113,25 @@ function repeated(text: string) {
     ...{ id: 'p0', reference: text, userReference: `own ${text}`, beneficiaryName: text, currency: 'EUR' },
     ...{ amount: rawNumber('12.50'), status: 'Completed' as const, createdAt: at.toISOString(), sameReference },
   }))
-  const duplicate = {
-    rule: 'duplicate',
-    verdict: 'warning',
-    code: 'possible_duplicate',
-    detail: text,
-    earlier,
-  } as const
-  return { earlier, duplicate }
+  const scheduled = earlier.map(({ id, reference: _reference, status: _status, ...order }) => ({
+    ...{ ...order, standingOrderId: id, nextAttemptAt: at.toISOString() },
+  }))
+  const duplicate = { rule: 'duplicate', verdict: 'warning', code: 'possible_duplicate', detail: text } as const
+  return { repeats: { data: earlier, scheduled }, duplicate }
 }
+
+test('the confirmation of a payout begins with the invoice number, and has the reference of the service last', () => {
+  const paid = {
+    ...{ id: 'p1', reference: 'txn_1', beneficiaryName: 'Ada', beneficiaryAccount: 'DE89370400440532013000' },
+    ...{ amount: rawNumber('12.50'), currency: 'EUR', endToEndId: 'E-1', rail: 'Sepa' },
+    ...{ createdAt: at.toISOString(), updatedAt: at.toISOString() },
+  }
+  const named = confirmationDocument(insideOf('en', ''), 'Example Ltd', { ...paid, userReference: 'INV-7' })
+  assert.deepEqual([named.facts[0]?.[1], named.facts.at(-1)?.[1]], ['INV-7', 'txn_1'])
+  assert.deepEqual(named.lead, ['Example Ltd has paid 12.50 EUR to Ada.'])
+  const { facts, title } = confirmationDocument(insideOf('de', ''), 'Example Ltd', paid)
+  assert.deepEqual([facts[0]?.[1], facts.at(-1)?.[1], title], ['txn_1', 'E-1', 'Zahlungsbestätigung'])
+})
 
 function payoutPages(language: ConsoleLanguage, text: string): Named {
   const view = insideOf(language, text)
@@ -132,7 +145,7 @@ function payoutPages(language: ConsoleLanguage, text: string): Named {
     ...{ beneficiaryId: text, payee: text, payeeAccount: text, currency: 'EUR', amount: '12.50', reference: text },
     ...{ note: text, payOn: '2027-01-31', idempotencyKey: text },
   }
-  const { earlier, duplicate } = repeated(text)
+  const { repeats, duplicate } = repeated(text)
   const rules = (['passed', 'failed', 'notApplicable'] as const).map((verdict) => ({
     ...{ rule: `limit.${text}`, verdict, code: text, detail: text },
   }))
@@ -160,7 +173,7 @@ function payoutPages(language: ConsoleLanguage, text: string): Named {
             approval: { until: at, decision: text, decidedBy: text, decidedAt: at, reason: text },
             may: { cancel: approve !== 'no', approve },
             done: ({ yes: 'created', own: 'noteSaved', no: 'cancelled' } as const)[approve],
-            earlier: approve === 'no' ? [] : earlier,
+            repeats: approve === 'no' ? repeatsNone : repeats,
             note: { text: approve === 'own' ? '' : text, updatedBy: text, updatedAt: at, mayWrite: approve !== 'no' },
             recalls: { rows: [recall], form: { idempotencyKey: text, typed: { reason: text, text } } },
             hold: explain({ kind: 'names', by: at }),
@@ -202,7 +215,7 @@ function payoutPages(language: ConsoleLanguage, text: string): Named {
             `preview ${accepted} ${isLater}`,
             payoutPreviewPage(view, {
               ...draft,
-              ...{ accepted, isLater, needsApproval: accepted, rules: [duplicate, ...rules] },
+              ...{ accepted, isLater, needsApproval: accepted, rules: [duplicate, ...rules], repeats },
               ...{
                 problems: accepted || isLater ? { again: text } : ({} as Record<string, string>),
                 fee: '0.00',
@@ -341,8 +354,16 @@ function orderPages(language: ConsoleLanguage, text: string): Named {
       ordersPage(view, { rows: [row], values: { status: text }, problems: { status: text }, pages, mayWrite: true }),
     ],
     ['no orders', ordersPage(view, { rows: [], values: {}, problems: {}, pages: {}, mayWrite: false })],
-    ['new order', newOrderPage(view, { ...draft, values: {}, problems: {} })],
-    ['refused order', newOrderPage(view, { ...draft, values, problems: { ...values, form: text } })],
+    ['new order', newOrderPage(view, { ...draft, values: {}, problems: {}, repeats: repeatsNone })],
+    [
+      'refused order',
+      newOrderPage(view, {
+        ...draft,
+        values,
+        problems: { ...values, form: text, again: text },
+        repeats: repeated(text).repeats,
+      }),
+    ],
     [
       'order',
       orderPage(view, { ...order, reference: text, endsOn: day, dayOfMonth: 31, count: 24, done: 'created', added }),
@@ -412,12 +433,17 @@ test('the preview explains itself in the language of the page', () => {
     },
     isLater: false,
   }
-  const preview = (language: 'en' | 'de') =>
+  const hold = explain({ kind: 'approval', by: null })
+  const above = [{ kind: 'above', amount: rawNumber('1000.00'), currency: 'EUR' }] as const
+  const preview = (language: 'en' | 'de', amounts: readonly (typeof above)[number][] = []) =>
     payoutPreviewPage(viewOf(language), {
       ...{ ...draft, payee: 'P', payeeAccount: 'A', accepted: true, needsApproval: true, problems: {} },
-      ...{ fee: '0.00', total: '1.00' },
-      rules: [{ rule: 'approval', verdict: 'passed', detail: english, hold: explain({ kind: 'approval', by: null }) }],
+      ...{ fee: '0.00', total: '1.00', repeats: repeatsNone },
+      rules: [{ rule: 'approval', verdict: 'passed', detail: english, hold, amounts: [...amounts] }],
     })
+  assert.match(preview('en', above), /It waits for the approval/)
+  assert.match(preview('de', above), /Freigabe nötig über 1\.000,00 EUR/)
+  assert.doesNotMatch(preview('de', above), /lang="en">It waits/)
   assert.match(preview('en'), /It waits for the approval/)
   assert.match(preview('de'), /Eine zweite Person Ihres Teams muss die Auszahlung freigeben/)
   assert.match(preview('de'), /lang="en">It waits for the approval/)

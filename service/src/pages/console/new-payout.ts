@@ -1,6 +1,6 @@
 /** A new payout: choose the payee, fill in the form, check the preview, send. */
-import { decimalText, payouts, rawNumber, referenceCharsMax } from '@partner-payments/wire'
-import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
+import { decimalText, payouts, rawNumber, referenceCharsMax, type ResponseOf } from '@partner-payments/wire'
+import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import type { Explained } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
@@ -24,7 +24,7 @@ import { linkOf, page, queryText, readAmount, readForm, readQuery, seeOther, sta
 import { fill } from '../language.ts'
 import { choosePayee } from './payee-choice.ts'
 import { payeeRowOf } from './payees.ts'
-import { againBox, type Earlier, repeatsPart } from './repeats.ts'
+import { againBox, isRepeat, isRepetition, type Repeats, repeatsOf, repeatsPart } from './repeats.ts'
 import { amountWrong, callOf, type Frame, permitted, type Person, problemsOf, type Routes } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 
@@ -95,7 +95,7 @@ type Rule = {
   readonly code?: string | undefined
   readonly detail?: string | undefined
   readonly hold?: Explained | undefined
-  readonly earlier?: readonly Earlier[] | undefined
+  readonly amounts?: ResponseOf<'previewFiatPayout'>['rules'][number]['amounts']
 }
 
 type PayoutPreview = PayoutDraft & {
@@ -111,6 +111,7 @@ type PayoutPreview = PayoutDraft & {
   readonly valueDate?: Date | undefined
   readonly arrivesOn?: Date | undefined
   readonly rules: readonly Rule[]
+  readonly repeats: Repeats
 }
 
 export function payoutPreviewPage(view: ConsoleView, preview: PayoutPreview): string {
@@ -144,7 +145,7 @@ export function payoutPreviewPage(view: ConsoleView, preview: PayoutPreview): st
         ])}
         ${buttons(view, preview)}
       </section>
-      ${repeatsPart(view, earlierOf(preview))} ${section('rules', p.rules, ruleTable(view, rules))}`,
+      ${repeatsPart(view, preview.repeats)} ${section('rules', p.rules, ruleTable(view, rules))}`,
   })
 }
 
@@ -161,7 +162,7 @@ function buttons(view: ConsoleView, preview: PayoutPreview): Html {
   const now = needsApproval ? p.sendForApproval : p.send
   const label = isLater ? fill(s.payLater, { amount: sum, day: dayText(view, payOn) }) : fill(now, { amount: sum })
   const accepted = mayBeSent(preview)
-  const again = accepted && earlierOf(preview).length > 0
+  const again = accepted && isRepeat(preview.repeats)
   return html`<form method="post" action="${view.root}payouts/new/send">
     ${Object.entries({ ...typed, idempotencyKey }).map(([name, value]) => hiddenField(name, value))}
     ${again && againBox(fill(s.again, { payee: preview.payee, amount: sum }), preview.problems['again'])}
@@ -171,8 +172,6 @@ function buttons(view: ConsoleView, preview: PayoutPreview): Html {
     </div>
   </form>`
 }
-
-const earlierOf = ({ rules }: PayoutPreview): readonly Earlier[] => rules.flatMap(({ earlier }) => earlier ?? [])
 
 /** Rules that are judged on the day of the payment: money, limits and states change until then. */
 const ofTheDay: readonly string[] = [
@@ -191,8 +190,8 @@ const mayBeSent = ({ accepted, isLater, rules }: PayoutPreview): boolean =>
 
 const tones = { passed: 'good', warning: 'warning', failed: 'bad', notApplicable: 'neutral' } as const
 
-/** Rules whose English text has sums that the words of the page do not have. */
-const withFigures: readonly string[] = ['limit', 'funds', 'approval']
+/** Rules whose English text says more than the words of the page, if it names no amounts. */
+const withDetails: readonly string[] = ['limit', 'funds', 'approval']
 
 /** Explains a rule where no code does. */
 function explanationOf(
@@ -211,14 +210,15 @@ function ruleTable(view: ConsoleView, rules: readonly Rule[]): Html {
   return table({
     caption: p.rules,
     columns: [[p.rule, 'head'], p.outcome],
-    rows: rules.map(({ rule, verdict, code, detail, hold }) => {
+    rows: rules.map(({ rule, verdict, code, detail, hold, amounts = [] }) => {
       const [name = rule, ...scope] = rule.split('.')
       const known = code === undefined ? undefined : wordOf({ ...p.refusal, ...p.errorKey }, code)
       const held = hold && texts[view.language].holds.kinds[hold.kind].reason
       const words = held ?? (known !== code ? known : explanationOf(p, name, verdict, detail))
       // The page lists what a payout may repeat.
       const isNeeded =
-        name !== 'duplicate' && (view.language === 'en' || words === undefined || withFigures.includes(name))
+        name !== 'duplicate' &&
+        (view.language === 'en' || words === undefined || (withDetails.includes(name) && amounts.length === 0))
       const shown = isNeeded ? detail : undefined
       return [
         html`${wordOf(p.ruleName, name)} ${scope.length > 0 && html`<span class="soft">${scope.join(', ')}</span>`}`,
@@ -227,6 +227,15 @@ function ruleTable(view: ConsoleView, rules: readonly Rule[]): Html {
           ${words !== undefined && html`<span>${words}</span>`}
           ${(hold?.by ?? null) !== null && html`<span>${texts[view.language].holds.by} ${time(view, new Date(hold?.by ?? ''))}</span>`}
           ${shown !== undefined && html`<span class="soft" lang="en">${shown}</span>`}
+          ${
+            shown === undefined &&
+            amounts.map(
+              ({ kind, amount, currency }) =>
+                html`<span class="soft"
+                  >${fill(p.ruleAmount[kind], { amount: moneyText(view, decimalText(amount), currency) })}</span
+                >`,
+            )
+          }
         </span>`,
       ]
     }),
@@ -260,8 +269,6 @@ type Body = { readonly reference?: string } & Record<'beneficiaryId' | 'currency
     readonly amount: ReturnType<typeof rawNumber>
   }
 type Act = (body: Body, draft: PayoutDraft) => Promise<PublicAnswer>
-
-const isRepetition = (error: unknown): boolean => error instanceof Refusal && error.code === 'possible_duplicate'
 
 function createForm(frame: Frame) {
   const today = () => frame.clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
@@ -314,15 +321,16 @@ export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
     return show(request, person, { beneficiaryId, amount, reference, note, payOn, idempotencyKey: newId() })
   }
   const judge = async (request: PublicRequest, person: Person, body: Body, draft: PayoutDraft) => {
-    const found = await operate('previewFiatPayout', { ...callOf(person, request), body })
-    const { accepted, status, rail, rules } = found
     const later = isLater(draft)
+    const asked = { ...body, ...(later ? { payOn: draft.payOn } : {}) }
+    const found = await operate('previewFiatPayout', { ...callOf(person, request), body: asked })
+    const { accepted, status, rail, rules } = found
     // The days of a later payment are those of its own day.
     const day = (text: string | undefined) => (text === undefined || later ? undefined : new Date(text))
     return {
       ...draft,
       amount: decimalText(found.amount),
-      ...{ accepted, rail, rules, isLater: later },
+      ...{ accepted, rail, rules, isLater: later, repeats: repeatsOf(rules) },
       fee: decimalText(found.fee),
       total: decimalText(found.total),
       needsApproval: status === 'PendingApproval',
@@ -347,8 +355,6 @@ export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
     )
   }
   const schedule = async (request: PublicRequest, person: Person, body: Body, draft: PayoutDraft, again: boolean) => {
-    const judged = await judge(request, person, body, draft)
-    if (!again && earlierOf(judged).length > 0) return askAgain(request, person, judged)
     const { idempotencyKey, ...paid } = body
     const { id } = await operate('createStandingOrder', {
       ...callOf(person, request),
@@ -362,25 +368,27 @@ export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
     })
     return seeOther(`../../standing-orders/${id}?done=scheduled`)
   }
+  const pay = async (request: PublicRequest, person: Person, body: Body, draft: PayoutDraft, again: boolean) => {
+    const call = callOf(person, request)
+    await operate('createFiatPayout', { ...call, body: { ...body, onDuplicate: again ? 'Allow' : 'Refuse' } })
+    // The answer of the documented operation has no id.
+    const { idempotencyKey, beneficiaryId } = body
+    const { data } = await operate('listPayouts', { ...call, query: queryText({ idempotencyKey, beneficiaryId }) })
+    const [payout] = data
+    if (payout === undefined) return seeOther('../../payouts')
+    if (draft.note !== '')
+      await operate('setPayoutNote', { ...call, params: { id: payout.id }, body: { note: draft.note } })
+    return seeOther(`../${payout.id}?done=created`)
+  }
   const send = (request: PublicRequest, person: Person): Promise<PublicAnswer> =>
     withBody(request, person, async (body, draft) => {
       const again = readForm(request)('again') === 'yes'
-      if (isLater(draft)) return schedule(request, person, body, draft, again)
-      const call = callOf(person, request)
       try {
-        await operate('createFiatPayout', { ...call, body: { ...body, onDuplicate: again ? 'Allow' : 'Refuse' } })
+        return await (isLater(draft) ? schedule : pay)(request, person, body, draft, again)
       } catch (error) {
         if (!isRepetition(error)) throw error
         return askAgain(request, person, await judge(request, person, body, draft))
       }
-      // The answer of the documented operation has no id.
-      const { idempotencyKey, beneficiaryId } = body
-      const { data } = await operate('listPayouts', { ...call, query: queryText({ idempotencyKey, beneficiaryId }) })
-      const [payout] = data
-      if (payout === undefined) return seeOther('../../payouts')
-      if (draft.note !== '')
-        await operate('setPayoutNote', { ...call, params: { id: payout.id }, body: { note: draft.note } })
-      return seeOther(`../${payout.id}?done=created`)
     })
   return [
     { method: 'GET', path: '/console/payouts/new', handle: permitted(withMoney, 'payouts:write', begin) },

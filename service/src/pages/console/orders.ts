@@ -35,6 +35,7 @@ import {
 } from '../kit/parts.ts'
 import {
   idOf,
+  linkOf,
   page,
   pagesOf,
   queryText,
@@ -47,7 +48,9 @@ import {
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { type Added, addedBy, addedFact } from './made.ts'
+import { refusalText } from './bulk-check-page.ts'
 import { choosePayee } from './payee-choice.ts'
+import { againBox, isRepetition, type Repeats, repeatsNone, repeatsOf, repeatsPart } from './repeats.ts'
 import {
   amountWrong,
   callOf,
@@ -133,13 +136,19 @@ export const orderFields = [
   'note',
 ] as const
 
-type NewOrder = Draft & { readonly beneficiaryId: string; readonly payee: string; readonly currency: string }
+type NewOrder = Draft & {
+  readonly beneficiaryId: string
+  readonly payee: string
+  readonly currency: string
+  /** Payments that its first payout may repeat. */
+  readonly repeats: Repeats
+}
 
 export function newOrderPage(view: ConsoleView, draft: NewOrder): string {
   const o = texts[view.language].orders
   const p = texts[view.language].payments
   const s = texts[view.language].sending
-  const { beneficiaryId, payee, currency, idempotencyKey, problems } = draft
+  const { beneficiaryId, payee, currency, idempotencyKey, problems, repeats, values } = draft
   const charsMax = 140
   const fields: readonly Input[] = [
     { name: 'amount', label: fill(p.payoutAmount, { currency }), help: p.payoutAmountHelp, charsMax },
@@ -155,8 +164,13 @@ export function newOrderPage(view: ConsoleView, draft: NewOrder): string {
   ]
   return formPage(view, {
     ...{ title: o.newOrder, problems, submit: o.create, action: 'standing-orders/new' },
-    ...{ before: facts([[p.payee, payee]]), hidden: { beneficiaryId, idempotencyKey } },
-    fields: inputs(view, draft, fields),
+    before: html`${facts([[p.payee, payee]])} ${repeatsPart(view, repeats)}`,
+    hidden: { beneficiaryId, idempotencyKey },
+    fields: html`${inputs(view, draft, fields)}
+    ${
+      problems['again'] !== undefined &&
+      againBox(fill(s.again, { payee, amount: `${values['amount'] ?? ''} ${currency}` }), problems['again'])
+    }`,
     back: { path: 'standing-orders/new', text: p.otherPayee },
   })
 }
@@ -183,6 +197,8 @@ type OrderDetails = OrderRow & {
   readonly payoutsMade: number
   readonly datesAhead: readonly { readonly date: string; readonly executesAt: Date }[]
   readonly executions: readonly Execution[]
+  /** The form of a payout, filled in for a date that was not paid. Absent: the person may not pay. */
+  readonly payHref?: string | undefined
   readonly pages: Pages
   readonly createdAt: Date
   readonly added?: Added | undefined
@@ -257,7 +273,7 @@ function datesPart(view: ConsoleView, { datesAhead }: OrderDetails): Html {
   })
 }
 
-function executionsPart(view: ConsoleView, { executions, pages }: OrderDetails): Html {
+function executionsPart(view: ConsoleView, { executions, pages, payHref }: OrderDetails): Html {
   const o = texts[view.language].orders
   const p = texts[view.language].payments
   if (executions.length === 0)
@@ -272,7 +288,11 @@ function executionsPart(view: ConsoleView, { executions, pages }: OrderDetails):
       html`${badge(tones[status], o.executionStatus[status])}
       ${problem !== undefined && html`<span class="soft">${problem}</span>`}`,
       String(attempts),
-      payoutHref === undefined ? '' : html`<a href="${payoutHref}">${o.toPayout}</a>`,
+      payoutHref !== undefined
+        ? html`<a href="${payoutHref}">${o.toPayout}</a>`
+        : (status === 'Failed' || status === 'Skipped') && payHref !== undefined
+          ? html`<a href="${payHref}">${p.newPayout}</a>`
+          : '',
     ]),
   })}
   ${pager(view, pages)}`
@@ -346,7 +366,8 @@ async function executionsOf({ operate }: Frame, request: PublicRequest, { view, 
   const path = `${view.root}standing-orders/${idOf(request)}`
   return {
     executions: data.map(({ date, status, attempts, problem, payoutId }) => ({
-      ...{ date, status, attempts, problem: problem?.detail },
+      ...{ date, status, attempts },
+      problem: problem && refusalText(view, { ...problem, errors: [] }),
       payoutHref: payoutId && `${view.root}payouts/${payoutId}`,
     })),
     pages: pagesOf(path, {}, cursor, nextCursor),
@@ -388,6 +409,13 @@ async function showOne(
     endedAt: endedAt === undefined ? undefined : new Date(endedAt),
     createdAt: new Date(createdAt),
     added: await addedBy(frame, person, order.id),
+    payHref: caller.permissions.includes('payouts:write')
+      ? linkOf(`${view.root}payouts/new`, {
+          ...{ beneficiaryId: order.beneficiaryId, amount: decimalText(order.amount) },
+          ...(reference === undefined ? {} : { reference }),
+          ...(note === undefined ? {} : { note }),
+        })
+      : undefined,
     datesAhead: nextDates.map(({ date, executesAt }) => ({ date, executesAt: new Date(executesAt) })),
     mayWrite: caller.permissions.includes('payouts:write'),
     done: outcomes.find((each) => each === done),
@@ -403,9 +431,10 @@ async function showForm(
   person: Person,
   typed: Typed,
   problems: Problems = {},
+  repeats: Repeats = repeatsNone,
 ): Promise<PublicAnswer> {
   const payee = await operate('getBeneficiary', { ...callOf(person, request), params: { id: typed.beneficiaryId } })
-  const draft = { ...typed, payee: payee.name, currency: payee.currency, problems }
+  const draft = { ...typed, payee: payee.name, currency: payee.currency, problems, repeats }
   return page(request, statusOf(problems), newOrderPage({ ...person.view, current: 'standing-orders' }, draft))
 }
 
@@ -436,9 +465,13 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
   const call = callOf(person, request)
   const { beneficiaryId, idempotencyKey } = typed
   const { currency } = await frame.operate('getBeneficiary', { ...call, params: { id: beneficiaryId } })
-  const body = {
+  const paid = {
     ...{ beneficiaryId, currency, amount: rawNumber(amount) },
     ...(reference === undefined ? {} : { reference }),
+  }
+  const body = {
+    ...paid,
+    onDuplicate: given('again') === 'yes' ? 'Allow' : 'RefuseFirst',
     ...(note === undefined ? {} : { note }),
     schedule: {
       ...schedule,
@@ -450,6 +483,13 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
     const { id } = await frame.operate('createStandingOrder', { ...call, body, idempotencyKey })
     return seeOther(`${id}?done=created`)
   } catch (error) {
+    if (isRepetition(error)) {
+      const { startsOn } = typed.values
+      const first = { ...paid, ...(startsOn === undefined ? {} : { payOn: startsOn }) }
+      const repeats = repeatsOf((await frame.operate('previewFiatPayout', { ...call, body: first })).rules)
+      const problems = { again: texts[person.view.language].sending.againNeeded }
+      return showForm(frame, request, person, typed, problems, repeats)
+    }
     const problems = problemsOf(p, error, orderFields, { amount: amountWrong(person.view, amountText) })
     return showForm(frame, request, person, { ...typed, idempotencyKey: newId() }, problems)
   }

@@ -1,8 +1,9 @@
 /** The page of a payout, and the forms that cancel and recall it. */
 import { decimalText, payouts, type Permission, type ResponseOf } from '@partner-payments/wire'
-import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
+import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { explain, type Explained } from '../../transactions/index.ts'
+import { receiptPdf } from '../../typesetting/index.ts'
 import { html, type Html } from '../html.ts'
 import { asking, field, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
@@ -24,12 +25,13 @@ import {
   time,
   wordOf,
 } from '../kit/parts.ts'
-import { page, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
+import { headersOf, page, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
 import { callOf, type Frame, ifFound, type Person, problemsOf, type Routes, routesOf } from './request.ts'
+import { confirmationDocument } from './payout-confirmation.ts'
 import { type Recalls, recallPart, recallRowOf } from './payout-recalls.ts'
 import { isMoving, rowOf } from './payouts.ts'
 import { texts } from './texts/index.ts'
-import { type Earlier, repeatsPart } from './repeats.ts'
+import { type Repeats, repeatsPart } from './repeats.ts'
 import { holdPart, stepsOf, transactionHref } from './transactions.ts'
 
 type Note = {
@@ -77,8 +79,7 @@ type PayoutDetails = {
   }
   /** Outcome of the last form. */
   readonly done?: (typeof outcomes)[number] | undefined
-  /** Earlier payouts that it may repeat. */
-  readonly earlier: readonly Earlier[]
+  readonly repeats: Repeats
   readonly note: Note
   /** Absent: the payout has not settled. */
   readonly recalls?: Recalls | undefined
@@ -115,12 +116,13 @@ export function payoutPage(view: ConsoleView, payout: PayoutDetails): string {
         ]),
       )}
       ${payout.may.approve === 'own' && message('warning', p.approvalOwn)}
-      ${payout.hold !== undefined && holdPart(view, payout.hold)} ${repeatsPart(view, payout.earlier)}
+      ${payout.hold !== undefined && holdPart(view, payout.hold)} ${repeatsPart(view, payout.repeats)}
       ${details(view, payout)} ${notePart(view, payout)}
       ${payout.approval !== undefined && approvalPart(view, payout.approval)}
       ${payout.steps.length > 0 && html`${section('timeline', p.timeline, steps(view, payout.steps))}`}
       ${payout.recalls !== undefined && recallPart(view, payout.id, payout.recalls, problems)}
       <p class="buttons">
+        ${status === 'Completed' && html`<a class="button" href="${view.root}payouts/${payout.id}/confirmation.pdf" download>${texts[view.language].sending.toConfirmation}</a>`}
         ${transactionHref !== undefined && html`<a class="button" href="${transactionHref}">${p.toTransaction}</a>`}
         ${payout.payeeHref !== undefined && html`<a class="button" href="${payout.payeeHref}">${p.toPayee}</a>`}
       </p>
@@ -241,7 +243,7 @@ async function showOne(
   const raw = await operate('getPayout', { ...call, params: { id } })
   const ofTransaction = { ...call, params: { reference: raw.reference } }
   const hasSettled = raw.rail === 'Sepa' && (raw.status === 'Completed' || raw.status === 'Returned')
-  const [earlier, note, transaction, timeline, recalls] = await Promise.all([
+  const [repeats, note, transaction, timeline, recalls] = await Promise.all([
     operate('listPayoutDuplicates', { ...call, params: { id } }),
     operate('getPayoutNote', { ...call, params: { id } }),
     may('transactions:read') ? ifFound(operate('getTransaction', ofTransaction)) : undefined,
@@ -270,7 +272,7 @@ async function showOne(
       rows: recalls.data.map((each) => recallRowOf(view, each)),
       form: may('payouts:write') && raw.status === 'Completed' ? { idempotencyKey: newId(), typed: recall } : undefined,
     },
-    earlier: earlier.data,
+    repeats,
     note: {
       text: typedNote ?? note.note ?? '',
       updatedBy: note.updatedBy,
@@ -328,10 +330,26 @@ export const payoutRoutes: Routes = (frame, _withPerson, withMoney) => {
   const route = routesOf(frame, withMoney, 'payouts')
   return [
     route('GET', '/{id}', 'payouts:read', showOne),
+    route('GET', '/{id}/confirmation.pdf', 'payouts:read', sendConfirmation),
     route('POST', '/{id}/cancel', 'payouts:write', cancel),
     route('POST', '/{id}/note', 'payouts:write', note),
     route('POST', '/{id}/recall', 'payouts:write', recall),
   ]
+}
+
+/** Refuses: not_found (also a payout that was not paid, or that came back). */
+async function sendConfirmation(
+  { operate }: Frame,
+  request: PublicRequest,
+  { view, ...person }: Person,
+): Promise<PublicAnswer> {
+  const id = request.params['id'] ?? ''
+  const payout = await operate('getPayout', { ...callOf(person, request), params: { id } })
+  if (payout.status !== 'Completed') throw notFound('confirmation')
+  const parts = await Array.fromAsync(receiptPdf(confirmationDocument(view, person.partnerName, payout)))
+  const disposition = `attachment; filename="confirmation-${payout.id}.pdf"`
+  const headers = { ...headersOf, 'content-type': 'application/pdf', 'content-disposition': disposition }
+  return { status: 200, headers, body: Buffer.concat(parts) }
 }
 
 function detailsOf(raw: Payout) {

@@ -49,7 +49,12 @@ type WaitingRow = {
       readonly reference: string
       readonly userReference?: string | undefined
     }
-  | { readonly kind: 'bulk'; readonly payouts: number; readonly createdAt: Date }
+  | {
+      readonly kind: 'bulk'
+      readonly name?: string | undefined
+      readonly payouts: number
+      readonly createdAt: Date
+    }
 )
 
 type WaitingTab = Exclude<PayoutTab, 'all'>
@@ -182,7 +187,11 @@ function waitingTable(view: ConsoleView, rows: readonly WaitingRow[]): Html {
             <span class="soft">${fill(b.countOf, { count: row.payouts.toLocaleString(view.language) })}</span>`
         : html`<a href="${view.root}payouts/${row.id}">${row.payee}</a>
             <span class="soft">${account(view, row.payeeAccount)}</span>`,
-      row.kind === 'bulk' ? time(view, row.createdAt) : referenceCell(row),
+      row.kind === 'payout'
+        ? referenceCell(row)
+        : row.name === undefined
+          ? time(view, row.createdAt)
+          : freeText(row.name),
       freeText(row.requestedBy),
       time(view, row.expiresAt),
       html`<span class="lines">${row.totals.map((sum) => money(view, sum.amount, sum.currency))}</span>`,
@@ -247,7 +256,7 @@ function exportList({ operate }: Frame, request: PublicRequest, person: Person):
 
 /** A tab of approvals. Its cursor is the id of the last payout or bulk: what is decided meanwhile moves no row to another page. */
 async function showWaiting(
-  { access, approvals }: Frame,
+  { access, approvals, bulks }: Frame,
   request: PublicRequest,
   { view, caller }: Person,
   tab: WaitingTab,
@@ -259,9 +268,11 @@ async function showWaiting(
   const made = { waiting: 'any', made: { by: serviceAccountId }, mine: { notBy } } as const
   const found = await approvals.waitingApprovals(partnerId, { made: made[tab], afterId, rowsMax: waitingPerPage + 1 })
   const rows = found.slice(0, waitingPerPage)
+  const bulkIds = rows.filter(({ kind }) => kind === 'bulk').map(({ id }) => id)
+  const names = await bulks.names(partnerId, bulkIds)
   const last = found.length > waitingPerPage ? rows.at(-1) : undefined
   const shown = {
-    rows: rows.map(waitingRowOf),
+    rows: rows.map((row) => waitingRowOf(row, names)),
     pages: {
       next: last && linkOf('payouts', { tab, cursor: last.id }),
       first: afterId === null ? undefined : linkOf('payouts', { tab }),
@@ -271,7 +282,7 @@ async function showWaiting(
   return page(request, 200, waitingPage({ ...view, current: 'payouts' }, shown))
 }
 
-function waitingRowOf(row: WaitingApproval): WaitingRow {
+function waitingRowOf(row: WaitingApproval, names: ReadonlyMap<string, string>): WaitingRow {
   const { id, expiresAt, requestedNames } = row
   const common = { id, expiresAt, requestedBy: requestedNames.join(', ') }
   const moneyOf = ({ amount, currency }: { readonly amount: Minor; readonly currency: Currency }) => ({
@@ -279,7 +290,7 @@ function waitingRowOf(row: WaitingApproval): WaitingRow {
   })
   if (row.kind === 'bulk') {
     const { payouts, createdAt, totals } = row
-    return { ...common, kind: 'bulk', payouts, createdAt, totals: totals.map(moneyOf) }
+    return { ...common, kind: 'bulk', name: names.get(id), payouts, createdAt, totals: totals.map(moneyOf) }
   }
   const { creditorName: payee, creditorAccount: payeeAccount, reference, remittance } = row.payout
   const named = { reference, userReference: remittance ?? undefined }

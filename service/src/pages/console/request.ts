@@ -57,7 +57,7 @@ export type ConsoleDeps = {
   readonly uploads: Uploads
   readonly customers: Pick<Customers, 'assess'>
   readonly payees: Pick<Beneficiaries, 'assess' | 'atAccounts' | 'byTexts'>
-  readonly bulks: Pick<BulkPayouts, 'check' | 'idByKey'>
+  readonly bulks: Pick<BulkPayouts, 'check' | 'idByKey' | 'names'>
   readonly firstAdmin: Pick<FirstAdmin, 'partnerOf' | 'invitationOf'>
   readonly signIn: Pick<SignIn, 'passkeyOptions' | 'sessions' | 'end' | 'endOthers' | 'rotate' | 'forms'> &
     Confirmations

@@ -101,6 +101,8 @@ export type Beneficiaries = Verifications &
       afterId: string,
       rowsMax: number,
     ) => Promise<readonly store.HeldBeneficiary[]>
+    /** Finds the holders of IBANs and domestic accounts, of the partner and of all its customers. */
+    readonly holdersOf: typeof store.holdersOf
     /** Finds beneficiaries of one customer, or of the partner itself (null), by IBANs and domestic accounts. Oldest first. */
     readonly byAccounts: (
       partnerId: string,
@@ -169,6 +171,7 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
     eraseOf: store.eraseOf,
     byAlias: store.byAlias,
     noteCheck: store.noteCheck,
+    holdersOf: store.holdersOf,
     byAccounts: (partnerId, customerId, accounts) => store.byAccounts(db, partnerId, customerId, accounts),
     subjectOf: async (tx, partnerId, id) => {
       const row = await store.nameById(tx, partnerId, id)

@@ -99,6 +99,18 @@ export function payeesByIds(
   )
 }
 
+/** Finds the holders of accounts, of the partner and of all its customers. */
+export function holdersOf(
+  tx: Tx,
+  partnerId: string,
+  accounts: readonly string[],
+): Promise<readonly { readonly id: string; readonly name: string; readonly account: string }[]> {
+  return tx.rows(sql`/* beneficiaries.holdersOf */
+    select id, name, coalesce(iban, domestic_account, lower(wallet_address)) as account from beneficiaries.beneficiaries
+    where partner_id = ${partnerId} and removed_at is null
+      and coalesce(iban, domestic_account, lower(wallet_address)) = any(${[...accounts]}::text[])`)
+}
+
 /** Finds beneficiaries of one customer, or of the partner itself, by IBANs and domestic accounts. Oldest first. */
 export function byAccounts(
   tx: Tx,

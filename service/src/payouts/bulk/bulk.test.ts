@@ -7,6 +7,7 @@ import { Refusal } from '../../kernel/api/index.ts'
 import { dayMs, minuteMs, newId, nilId } from '../../kernel/index.ts'
 import { eraseKept, sql } from '../../postgres/index.ts'
 import { type FilePayment, pain001Text } from '../../../../test/support/pain001.ts'
+import { refused as refusedBy } from '../../../../test/support/refusals.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
 import { payouts as payoutFindings } from '../../ledger/integrity/store-payments.ts'
 import { toPayoutRecord } from '../routes.ts'
@@ -218,6 +219,37 @@ suite('from items', async () => {
         sql`update payouts.bulks set status = 'Refused', due_at = null, ended_at = created_at where due_at is not null`,
       ),
     )
+  })
+})
+
+suite('end-to-end ids', async () => {
+  const service = await useModules()
+
+  test('an item has the id of its request, and one that a bank may refuse is refused', async () => {
+    const partner = await addPartner(service, 1_000_00n)
+    const create = (...ids: readonly string[]) =>
+      service.bulkPayouts.create(
+        partner.caller,
+        {
+          mode: 'BestEffort',
+          idempotencyKey: newId(),
+          payouts: ids.map((endToEndId) => ({
+            ...{ amount: rawNumber('10.00'), currency: 'EUR', beneficiaryId: partner.beneficiary.id },
+            ...{ idempotencyKey: newId(), endToEndId },
+          })),
+        },
+        ip,
+      )
+    const { bulk } = await create('INV-7', 'INV-8')
+    while ((await service.bulkPayouts.step()) > 0);
+    const items = await service.bulkPayouts.items(partner.partnerId, bulk.id, undefined)
+    assert.deepEqual(
+      items.map(({ endToEndId }) => endToEndId),
+      ['INV-7', 'INV-8'],
+    )
+    const payout = await service.payouts.get(partner.partnerId, items[0]?.payoutId ?? '')
+    assert.equal(payout.partnerEndToEndId, 'INV-7')
+    await assert.rejects(create('INV-7', 'A//B'), refusedBy('validation_failed', '/payouts/1/endToEndId'))
   })
 })
 

@@ -4,10 +4,12 @@ import { suite, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { addPartner, ip, type TestPartner } from '../../../../test/support/composition.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
-import { amountText, newId } from '../../kernel/index.ts'
+import { pain001Text } from '../../../../test/support/pain001.ts'
+import { amountText, dayMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { type CheckedBulk, createBulkCheck, lineKey } from './check.ts'
 import { lineDigest } from './digest.ts'
+import { linesOfPain001 } from './file-lines.ts'
 import { lineColumns, type TypedLine } from './lines.ts'
 import { bulksWithLines } from './store.ts'
 
@@ -216,7 +218,7 @@ suite('the check of a bulk', async () => {
         ({
           read,
           duplicates: {
-            payouts: [first],
+            earlier: [first],
           },
         }) => first?.because === 'reference' && first.remittance === read?.reference,
       ),
@@ -236,6 +238,53 @@ suite('the check of a bulk', async () => {
     const found = (since: string) =>
       bulksWithLines(service.db, partner.partnerId, { digests: [lineDigest(item)], since, linesMin: 1, key: '' }, 3)
     assert.deepEqual([(await found(id)).length, (await found(newId())).length], [1, 0], 'only since a time')
+  })
+
+  test('a standing order that waits for its day is named at the line that it repeats', async () => {
+    const partner = await addPartner(service, 100_00n)
+    const landlord = await payee(partner, { name: 'Landlord', iban: ibanOf(50) })
+    const startsOn = new Date(service.clock.now().getTime() + 3 * dayMs).toISOString().slice(0, 10)
+    const paid = { beneficiaryId: landlord.id, amount: rawNumber('10.00'), currency: 'EUR', reference: 'INV-7' }
+    const schedule = { frequency: 'Once', startsOn, businessDays: 'None' } as const
+    const lines = [
+      lineOf(2, { payee: 'Landlord', reference: 'inv 7' }),
+      lineOf(3, { name: 'New name', iban: ibanOf(50), reference: 'INV-8' }, 'new'),
+      lineOf(4, { payee: 'Landlord', reference: 'INV-7', amount: '11' }),
+    ]
+    const before = await check(partner, lines)
+    const order = await service.standingOrders.create(partner.caller, { ...paid, schedule }, ip)
+    const found = await check(partner, lines)
+    assert.deepEqual(
+      found.lines.map(({ duplicates }) => duplicates.scheduled.map(({ id, because }) => [id, because])),
+      [[[order.id, 'reference']], [[order.id, 'days']], []],
+    )
+    assert.notEqual(found.seen, before.seen)
+  })
+
+  test('a pain.001 says more of a new payee, and must not contradict a saved one', async () => {
+    const partner = await addPartner(service, 100_00n)
+    const own = { streetName: 'Hauptstraße', city: 'Köln', country: 'DE' }
+    await payee(partner, { name: 'Ada GmbH', iban: ibanOf(60), address: own })
+    const transfer = (iban: string, name: string, address: object) => ({
+      ...{ minor: 10_00n, iban, creditor: { name, address }, creditorAgent: { bic: 'COBADEFFXXX' } },
+    })
+    const document = pain001Text(
+      'MSG-7',
+      [
+        transfer(ibanOf(60), 'Ada GmbH', { town: 'KOELN', country: 'DE' }),
+        transfer(ibanOf(60), 'Ada GmbH', { town: 'Bonn', country: 'DE' }),
+        transfer(ibanOf(61), 'Bo GmbH', { town: 'Bonn', country: 'DE' }),
+      ],
+      { createdAt: service.clock.now() },
+    )
+    const file = await linesOfPain001(Buffer.from(document), service.clock.now().toISOString().slice(0, 10))
+    assert.ok(file.kind === 'lines')
+    const found = await check(partner, file.lines)
+    assert.deepEqual(shownOf(found), ['saved Ada GmbH', 'payeeOtherAddress', 'new Bo GmbH'])
+    assert.deepEqual(
+      found.newPayees.map(({ more, refusal }) => [more, refusal]),
+      [[{ bic: 'COBADEFFXXX', address: { city: 'Bonn', country: 'DE' } }, undefined]],
+    )
   })
 
   test('lines of a file that repeat each other are named', async () => {

@@ -3,11 +3,13 @@ import { createHash } from 'node:crypto'
 import { type Caller, Refusal } from '../../kernel/api/index.ts'
 import { after, type Clock, type Currency, dayMs, firstIdOf, type Minor, newId } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
+import { accountTypeCodes } from '../../rails/index.ts'
 import type { Beneficiaries, Beneficiary, PayeeCheck, VerificationRow } from '../../parties/beneficiaries/index.ts'
-import { comparable, type EarlierPayout, type JudgedBatch, type PayoutCall, type Payouts } from '../index.ts'
+import { comparable, type JudgedBatch, type PayoutCall, type Payouts, type Repeated } from '../index.ts'
 import { lineDigest } from './digest.ts'
 import { type ColumnMistake, readLine, type ReadLine, type TypedLine } from './lines.ts'
 import { knownPayees, type NewPayee, type Resolved, resolvePayee } from './resolve.ts'
+import { addressOf, addressProblem, typeProblem } from './from-file.ts'
 import * as store from './store.ts'
 
 /** A line that was read and whose payee is known, or will be made. */
@@ -25,8 +27,8 @@ export type CheckedLine = {
   readonly isHeld: boolean
   /** The reason why the bank would refuse it. */
   readonly unreachable: string | undefined
-  /** Payouts that it may repeat, and the numbers of earlier lines. */
-  readonly duplicates: { readonly payouts: readonly EarlierPayout[]; readonly lines: readonly number[] }
+  /** Payouts and standing orders that it may repeat, and the numbers of earlier lines. */
+  readonly duplicates: Repeated & { readonly lines: readonly number[] }
 }
 
 export type CheckedPayee = NewPayee & {
@@ -74,9 +76,11 @@ export function createBulkCheck(deps: BulkCheckDeps): BulkCheck {
     const read = typed.map((line) => ({ typed: line, read: readLine(line) }))
     const right = read.flatMap((line) => (isRead(line.read) ? [line.read] : []))
     const known = await readKnown(deps, caller.partnerId, right)
+    const today = deps.clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
     const lines = read.map((line) => {
       if (!isRead(line.read)) return { ...line, read: undefined, mistakes: line.read, resolved: undefined }
-      return { ...line, read: line.read, mistakes: [], resolved: resolvePayee(line.read, known, line.typed.choice) }
+      const resolved = withFile(resolvePayee(line.read, known, line.typed.choice), line.typed, today)
+      return { ...line, read: line.read, mistakes: [], resolved }
     })
     const ready = lines.flatMap(({ read: found, resolved, typed: line }): readonly ReadyLine[] =>
       found !== undefined && (resolved?.kind === 'saved' || resolved?.kind === 'new')
@@ -97,6 +101,28 @@ export function createBulkCheck(deps: BulkCheckDeps): BulkCheck {
     const newPayees = [...made.values()].map(({ row: _row, ...payee }) => payee)
     return { lines: checked, newPayees, funds: judged.funds, earlier, seen: seenOf(checked, newPayees, earlier) }
   }
+}
+
+/** A pain.001 must not contradict a saved payee, and says more of a new one. */
+function withFile(resolved: Resolved, { file }: TypedLine, today: string): Resolved {
+  if (file === undefined || (resolved.kind !== 'saved' && resolved.kind !== 'new')) return resolved
+  const { bic, accountType: type, address: given } = file
+  // The page says that an address without town and country is not taken.
+  const creditor = given?.town === undefined || given.country === undefined ? {} : { address: given }
+  if (resolved.kind === 'new') {
+    const address = addressOf({ creditor })
+    const accountType = (['Checking', 'Savings'] as const).find((each) => accountTypeCodes[each] === type)
+    const more = {
+      ...(bic === undefined ? {} : { bic }),
+      ...(accountType === undefined || resolved.payee.fields.routingNumber === undefined ? {} : { accountType }),
+      ...(address === undefined ? {} : { address }),
+    }
+    return { kind: 'new', payee: { ...resolved.payee, more } }
+  }
+  if (addressProblem({ creditor, money: { currency: resolved.payee.currency } }, resolved.payee, today) !== undefined)
+    return { kind: 'problem', code: 'payeeOtherAddress' }
+  const isOther = type !== undefined && typeProblem({ creditorAccountType: type }, resolved.payee) !== undefined
+  return isOther ? { kind: 'problem', code: 'payeeOtherType' } : resolved
 }
 
 const isRead = (read: ReturnType<typeof readLine>): read is ReadLine => !Array.isArray(read)
@@ -127,7 +153,7 @@ async function assessNew(
   if (payees.length === 0) return new Map()
   const withIban = payees.flatMap(({ name, fields: { iban } }) => (iban === undefined ? [] : [{ name, iban }]))
   const [assessed, answers] = await Promise.all([
-    beneficiaries.assess(payees.map(({ name, fields, currency }) => ({ name, currency, ...fields }))),
+    beneficiaries.assess(payees.map(({ name, fields, currency, more }) => ({ name, currency, ...fields, ...more }))),
     beneficiaries.answersAbout(partnerId, withIban),
   ])
   const answerOf = new Map(answers.map((answer) => [JSON.stringify([answer.name, answer.iban]), answer]))
@@ -214,7 +240,7 @@ function callOf(
 const isSameReference = (one: ReadyLine | undefined, other: ReadyLine | undefined): boolean =>
   comparable(one?.reference ?? null) === comparable(other?.reference ?? null)
 
-const noDuplicates = { payouts: [], lines: [] }
+const noDuplicates = { earlier: [], scheduled: [], lines: [] }
 
 async function findDuplicates(
   { db, clock, payouts }: BulkCheckDeps,
@@ -232,12 +258,12 @@ async function findDuplicates(
   const found = await payouts.duplicatesOf(db, partnerId, candidates, clock.now())
   return new Map(
     lines.map(({ typed }, index) => {
-      const { earlier = [], positions = [] } = found[index] ?? {}
+      const { earlier = [], scheduled = [], positions = [] } = found[index] ?? {}
       // Several invoices of one amount in a file are usual, if their references differ.
       const same = positions.flatMap((at) =>
         isSameReference(lines[at], lines[index]) ? (lines[at]?.typed.line ?? []) : [],
       )
-      return [typed, { payouts: earlier, lines: same }] as const
+      return [typed, { earlier, scheduled, lines: same }] as const
     }),
   )
 }
@@ -281,7 +307,7 @@ function seenOf(
   const shown = [
     lines.map(({ typed, resolved, refusal, duplicates }) => [
       ...[typed, payeeOf(resolved), refusal?.code],
-      ...[duplicates.payouts.map(({ id }) => id), duplicates.lines],
+      ...[[...duplicates.earlier, ...duplicates.scheduled].map(({ id }) => id), duplicates.lines],
     ]),
     newPayees.map(({ key, verification, refusal }) => [key, verification?.result, refusal?.code]),
     earlier.map(({ id, same }) => [id, same]),

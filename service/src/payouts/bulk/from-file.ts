@@ -34,16 +34,15 @@ import {
 } from '../../rails/index.ts'
 import { type Beneficiaries, isAddress } from '../../parties/beneficiaries/index.ts'
 import type { Customers } from '../../parties/customers/index.ts'
+import type { AccountFields } from './lines.ts'
 
-export type PayoutsOfFile = readonly (BodyOf<'createBulkPayout'>['payouts'][number] & {
-  readonly endToEndId?: string
-})[]
-type Payment = { readonly batch: PaymentBatch; readonly transfer: CreditTransfer }
+type PayoutsOfFile = BodyOf<'createBulkPayout'>['payouts']
+export type Payment = { readonly batch: PaymentBatch; readonly transfer: CreditTransfer }
 
 /** The whole file is in one field. */
 export const pointerInFile = (): string => '/document'
 
-const paymentsMax = 1000
+export const paymentsMax = 1000
 const errorsMax = 50
 const referenceCharsMax = 140
 
@@ -77,10 +76,11 @@ export async function payoutsOfFile(
   const addresses = new Map<string, PayeeAddress>()
   const payouts = payments.flatMap((payment, index) => {
     const { transfer } = payment
+    const mistake = mistakeOf(payment, today)
     const found = known.get(`${accountOf(transfer)} ${transfer.money.currency}`) ?? []
     const beneficiary = payeeOf(found, transfer)
     const problem =
-      problemOf(payment, today) ??
+      (mistake && mistakeTexts[mistake.code](mistake.given)) ??
       (beneficiary === undefined
         ? unknownOf(found.length)
         : (typeProblem(transfer, beneficiary) ?? addressProblem(transfer, beneficiary, today)))
@@ -100,37 +100,54 @@ export async function payoutsOfFile(
 }
 
 async function read(document: string): Promise<CreditTransferInitiation> {
-  const bytes = Buffer.from(document)
-  async function* source() {
-    yield bytes
-  }
   try {
-    return await readPain001(source(), { bytesMax: bytes.length })
+    return await readBytes(Buffer.from(document))
   } catch (error) {
     if (error instanceof MessageProblem) throw wrong(`line ${error.line}, ${error.path}: ${error.message}`)
     throw error
   }
 }
 
+export function readBytes(bytes: Uint8Array): Promise<CreditTransferInitiation> {
+  async function* source() {
+    yield bytes
+  }
+  return readPain001(source(), { bytesMax: bytes.length })
+}
+
 const wrong = (message: string) => refuseField({ pointer: pointerInFile(), code: 'invalid_value', message })
 
+const accountOf = (transfer: CreditTransfer): string | undefined => fieldsOf(transfer)?.account
+
 /** The IBAN, or the account by which a clearing system of a country knows it, as `domesticText` writes it. Undefined: another number. */
-function accountOf({ creditorAccount, creditorAgent }: CreditTransfer): string | undefined {
-  if ('iban' in creditorAccount) return creditorAccount.iban
+export function fieldsOf({
+  creditorAccount,
+  creditorAgent,
+}: CreditTransfer): { readonly account: string; readonly fields: AccountFields } | undefined {
+  if ('iban' in creditorAccount) {
+    const { iban } = creditorAccount
+    return { account: iban, fields: { iban } }
+  }
   const { clearingSystem, clearingId = '' } = creditorAgent ?? {}
   const system = clearingSystem !== undefined && 'code' in clearingSystem ? clearingSystem.code : undefined
   const [sortCode, british] = [readSortCode(clearingId), readBritishNumber(creditorAccount.other)]
   if (system === 'GBDSC' && sortCode !== undefined && british !== undefined)
-    return domesticText({ system, sortCode, accountNumber: british })
+    return {
+      account: domesticText({ system, sortCode, accountNumber: british }),
+      fields: { sortCode, accountNumber: british },
+    }
   const american = readAmericanNumber(creditorAccount.other)
   if (system === 'USABA' && routingProblem(clearingId) === undefined && american !== undefined)
-    return domesticText({ system, routingNumber: clearingId, accountNumber: american })
+    return {
+      account: domesticText({ system, routingNumber: clearingId, accountNumber: american }),
+      fields: { routingNumber: clearingId, accountNumber: american },
+    }
   return undefined
 }
 
 /** A file must not contradict the payee about the type of its account: nothing of a payment is dropped silently. */
-function typeProblem(
-  { creditorAccountType: type }: CreditTransfer,
+export function typeProblem(
+  { creditorAccountType: type }: Pick<CreditTransfer, 'creditorAccountType'>,
   {
     domesticAccount,
     accountType,
@@ -142,7 +159,7 @@ function typeProblem(
 }
 
 /** The address of the file as a beneficiary has it. Undefined: there is none with a city and a country, or a part is too long. */
-function addressOf({ creditor }: CreditTransfer): PayeeAddress | undefined {
+export function addressOf({ creditor }: Pick<CreditTransfer, 'creditor'>): PayeeAddress | undefined {
   const {
     town: city,
     country,
@@ -165,9 +182,11 @@ function addressOf({ creditor }: CreditTransfer): PayeeAddress | undefined {
   return found !== undefined && isAddress(found) ? found : undefined
 }
 
+type Asked = Pick<CreditTransfer, 'creditor'> & { readonly money: Pick<CreditTransfer['money'], 'currency'> }
+
 /** Lines without town and country are refused from a day on, and an address must not be in another place than that of the payee. */
-function addressProblem(
-  { creditor: { address }, money: { currency } }: CreditTransfer,
+export function addressProblem(
+  { creditor: { address }, money: { currency } }: Asked,
   payee: { readonly address: PayeeAddress | null } & Readonly<
     Record<'iban' | 'domesticAccount' | 'bic' | 'country', string | null>
   >,
@@ -198,24 +217,37 @@ const cityCharsMax = 35
 /** The guide names them. All other elements that a payout does not have refuse the file. */
 const withoutEffect = new Set(['InstrPrty', 'SvcLvl', 'LclInstrm', 'ChrgBr'])
 
+/** A request of a payment that payouts do not support. `given` is the text of the file. */
+export type FileMistake = { readonly code: keyof typeof mistakeTexts; readonly given: string }
+
+const mistakeTexts = {
+  executionDate: (given: string) => `ReqdExctnDt is ${given}; payouts are made at once`,
+  account: () => 'CdtrAcct has no IBAN, nor a number with a sort code (GBDSC) or a routing number (USABA) in CdtrAgt',
+  currency: (given: string) => `${given} is not paid`,
+  purpose: () => 'a purpose is not carried',
+  ultimateParty: () => 'ultimate parties are not carried',
+  element: (given: string) => `${given} is not carried`,
+  remittance: () => 'RmtInf has more than a text or a reference of the creditor',
+  remittanceLong: () => `RmtInf has more than ${referenceCharsMax} characters`,
+  endToEndId: () => `EndToEndId must have ${endToEndIdForm}`,
+} as const
+
+export const endToEndIdForm = `at most 35 characters, of the letters A to Z, digits, spaces and /-?:().,'+, without a slash at its ends or two in a row`
+
 /** Names a request of the file that payouts do not support. Nothing of a payment is dropped silently. */
-function problemOf({ batch, transfer }: Payment, today: string): string | undefined {
-  if (batch.executionDate.slice(0, today.length) > today)
-    return `ReqdExctnDt is ${batch.executionDate}; payouts are made at once`
-  if (accountOf(transfer) === undefined)
-    return 'CdtrAcct has no IBAN, nor a number with a sort code (GBDSC) or a routing number (USABA) in CdtrAgt'
-  if (!isCurrency(transfer.money.currency)) return `${transfer.money.currency} is not paid`
-  if (transfer.purpose !== undefined || batch.categoryPurpose !== undefined) return 'a purpose is not carried'
-  if (transfer.ultimateCreditor ?? transfer.ultimateDebtor ?? batch.ultimateDebtor)
-    return 'ultimate parties are not carried'
-  const other = transfer.others?.find((name) => !withoutEffect.has(name))
-  if (other !== undefined) return `${other} is not carried`
-  if (!isCarried(transfer.remittance)) return 'RmtInf has more than a text or a reference of the creditor'
-  if ((textOf(transfer) ?? '').length > referenceCharsMax) return `RmtInf has more than ${referenceCharsMax} characters`
-  const { endToEndId } = transfer
-  if (!isSepaReference(endToEndId))
-    return `EndToEndId must have at most 35 characters, of the letters A to Z, digits, spaces and /-?:().,'+, without a slash at its ends or two in a row`
-  return undefined
+export function mistakeOf({ batch, transfer }: Payment, today: string): FileMistake | undefined {
+  const { executionDate, categoryPurpose, ultimateDebtor } = batch
+  const { purpose, ultimateCreditor, remittance, endToEndId, money, others } = transfer
+  if (executionDate.slice(0, today.length) > today) return { code: 'executionDate', given: executionDate }
+  if (accountOf(transfer) === undefined) return { code: 'account', given: '' }
+  if (!isCurrency(money.currency)) return { code: 'currency', given: money.currency }
+  if (purpose !== undefined || categoryPurpose !== undefined) return { code: 'purpose', given: '' }
+  if (ultimateCreditor ?? transfer.ultimateDebtor ?? ultimateDebtor) return { code: 'ultimateParty', given: '' }
+  const other = others?.find((name) => !withoutEffect.has(name))
+  if (other !== undefined) return { code: 'element', given: other }
+  if (!isCarried(remittance)) return { code: 'remittance', given: '' }
+  if ((textOf(transfer) ?? '').length > referenceCharsMax) return { code: 'remittanceLong', given: '' }
+  return isSepaReference(endToEndId) ? undefined : { code: 'endToEndId', given: endToEndId }
 }
 
 function isCarried({ unstructured, structured = [] }: Remittance = {}): boolean {
@@ -240,10 +272,10 @@ const unknownOf = (beneficiaries: number): string =>
     : `${beneficiaries} beneficiaries have this account, and none of them this name`
 
 /** The id of a payment without one, because the schema requires the element. */
-const noEndToEndId = 'NOTPROVIDED'
+export const noEndToEndId = 'NOTPROVIDED'
 
 /** The unstructured text, else the creditor's reference. */
-function textOf({ remittance }: CreditTransfer): string | undefined {
+export function textOf({ remittance }: CreditTransfer): string | undefined {
   const text = remittance?.unstructured?.join(' ') ?? remittance?.structured?.[0]?.creditorReference
   return text === '' ? undefined : text
 }

@@ -1,5 +1,6 @@
 /** Reads the lines of a bulk as people type them: payee or account, amount, currency, reference. Pure. */
 import { nameCharsMax, Reference, selectForeign, beneficiaries as wire } from '@partner-payments/wire'
+import type { CreditTransfer } from '../../iso20022/index.ts'
 import { amountMajorMax, currencies, type Currency, isFiat, type Minor } from '../../kernel/index.ts'
 import {
   domesticText,
@@ -23,6 +24,16 @@ export type TypedLine = {
   readonly line: number
   readonly cells: Readonly<Record<LineColumn, string>>
   readonly choice?: string
+  /** Parts that only a pain.001 has. Absent: the line is of a spreadsheet. */
+  readonly file?: FileParts
+}
+
+export type FileParts = {
+  readonly endToEndId?: string
+  readonly bic?: string
+  /** ExternalCashAccountType1Code. */
+  readonly accountType?: string
+  readonly address?: NonNullable<CreditTransfer['creditor']['address']>
 }
 
 const lineMistakes = [

@@ -1,12 +1,15 @@
 /** Finds the payee of each line of a file: one of ours, a new one, a question to the person, or none. Pure. */
+import type { BodyOf } from '@partner-payments/wire'
 import { isUuid, type Currency } from '../../kernel/index.ts'
 import type { Beneficiary } from '../../parties/beneficiaries/index.ts'
 import { compareNames } from '../../parties/payee-check/index.ts'
 import type { AccountFields, LinePayee, ReadLine } from './lines.ts'
 
-/** `payeeOtherAccount`: the line has another account than the payee. `payeeCurrency`: ours with this account or name takes other money. */
-const payeeProblems = ['payeeUnknown', 'payeeOtherAccount', 'payeeCurrency'] as const
-type PayeeProblem = (typeof payeeProblems)[number]
+/**
+ * `payeeOtherAccount`: the line has another account than the payee. `payeeCurrency`: ours with this account or name takes other money.
+ * `payeeOtherAddress`, `payeeOtherType`: a pain.001 contradicts the address or the type of the account of the payee.
+ */
+type PayeeProblem = 'payeeUnknown' | 'payeeOtherAccount' | 'payeeCurrency' | 'payeeOtherAddress' | 'payeeOtherType'
 
 /** A payee that a file names and that is not saved. Equal ones have one `key`. */
 export type NewPayee = {
@@ -15,6 +18,8 @@ export type NewPayee = {
   readonly account: string
   readonly fields: AccountFields
   readonly currency: Currency
+  /** Further fields, which only a pain.001 has. */
+  readonly more: Pick<BodyOf<'createBeneficiary'>, 'bic' | 'accountType' | 'address'>
 }
 
 export type Resolved =
@@ -71,7 +76,7 @@ function atAccount(
   if (same !== undefined) return { kind: 'saved', payee: same }
   if (options.length > 0 && choice !== 'new') return { kind: 'question', about: 'name', options }
   const key = JSON.stringify([line.account, currency, line.name.toLowerCase()])
-  return { kind: 'new', payee: { ...line, key, currency } }
+  return { kind: 'new', payee: { ...line, key, currency, more: {} } }
 }
 
 function named(

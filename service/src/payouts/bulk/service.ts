@@ -15,6 +15,7 @@ import {
 import { after, type Clock, type Log, newId, nilId, present, secondMs } from '../../kernel/index.ts'
 import { type Database, KeyTaken, once, sqlState, stateOf } from '../../postgres/index.ts'
 import type { Audit } from '../../audit/index.ts'
+import { isSepaReference } from '../../iso20022/index.ts'
 import type { Beneficiaries } from '../../parties/beneficiaries/index.ts'
 import type { Customers } from '../../parties/customers/index.ts'
 import {
@@ -28,7 +29,7 @@ import {
   problemOf,
   requirePaidBy,
 } from '../index.ts'
-import { type PayoutsOfFile, payoutsOfFile, pointerInFile } from './from-file.ts'
+import { endToEndIdForm, payoutsOfFile, pointerInFile } from './from-file.ts'
 import { type BulkCheck, createBulkCheck } from './check.ts'
 import { lineDigest } from './digest.ts'
 import * as store from './store.ts'
@@ -80,6 +81,8 @@ export type BulkPayouts = {
   readonly releaseLeases: (partnerId: string) => Promise<void>
   /** The id of the bulk with a key. Undefined: there is none. */
   readonly idByKey: (partnerId: string, key: string) => Promise<string | undefined>
+  /** The names of these bulks, by id. One without a name is absent. */
+  readonly names: (partnerId: string, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>
   /** Checks lines of a file as they would be paid now. Writes nothing. */
   readonly check: BulkCheck
   /** Works on a part of one bulk that is due. Returns how many bulks it has worked on: 0 or 1. */
@@ -141,7 +144,7 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
   const create = async (
     caller: Caller,
     operation: 'createBulkPayout' | 'createBulkPayoutFromFile',
-    { mode, idempotencyKey }: Pick<BodyOf<'createBulkPayout'>, 'mode' | 'idempotencyKey'>,
+    { mode, idempotencyKey, name: bulkName }: Pick<BodyOf<'createBulkPayout'>, 'mode' | 'idempotencyKey' | 'name'>,
     items: readonly Item[],
     ip: string,
   ) => {
@@ -157,7 +160,8 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
           if (open > 0 && open + items.length > openPayoutsMax) throw tooManyOpen(open)
           const id = newId()
           const asked = { accountId: serviceAccountId, accountName: name, ipAddress: ip, createdAt: now }
-          const bulk = { partnerId, id, idempotencyKey, requestFingerprint, mode, payouts: items.length, ...asked }
+          const key = { idempotencyKey, requestFingerprint, name: bulkName ?? null }
+          const bulk = { partnerId, id, ...key, mode, payouts: items.length, ...asked }
           if ((await store.insertBulk(tx, bulk)) === 0) throw new KeyTaken()
           store.insertItems(
             tx,
@@ -196,6 +200,10 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
     ...createApprovals(payouts, get),
     step: createBulkStep({ db, clock, log, facts, submit, submitAll: createSubmitAll({ db, payouts }) }),
     idByKey: async (partnerId, key) => (await store.bulkByKey(db, partnerId, key))?.id,
+    names: async (partnerId, ids) => {
+      const rows = ids.length === 0 ? [] : await store.namesByIds(db, partnerId, ids)
+      return new Map(rows.map(({ id, name }) => [id, name]))
+    },
     check: createBulkCheck(deps),
     releaseLeases: (partnerId) => store.releaseBulks(db, partnerId, clock.now()),
   }
@@ -271,7 +279,7 @@ type Item = Omit<Parameters<typeof store.insertItems>[1][number], 'partnerId' | 
 
 /** Refuses every wrong field at once, each with its pointer. */
 function readItems(
-  payouts: BodyOf<'createBulkPayout'>['payouts'] | PayoutsOfFile,
+  payouts: BodyOf<'createBulkPayout'>['payouts'],
   pointerOf = (position: number, field: string) => `/payouts/${position}/${field}`,
 ): readonly Item[] {
   const problems: Refusal[] = []
@@ -285,7 +293,9 @@ function readItems(
       if (earlier !== undefined) throw repeated(pointerOf(position, 'idempotencyKey'), earlier)
       seen.set(idempotencyKey, position)
       const beneficiaryId = payout.beneficiaryId.toLowerCase()
-      const endToEndId = 'endToEndId' in payout ? (payout.endToEndId ?? null) : null
+      const { endToEndId = null } = payout
+      if (endToEndId !== null && !isSepaReference(endToEndId))
+        throw refusedField(pointerOf(position, 'endToEndId'), `must have ${endToEndIdForm}`)
       const refusesDuplicates = 'onDuplicate' in payout && payout.onDuplicate === 'Refuse'
       const paid = { amount: minor, currency, beneficiaryId, reference, endToEndId }
       return [{ position, idempotencyKey, ...paid, refusesDuplicates }]
@@ -305,6 +315,9 @@ function readItems(
 
 /** The number of errors that the gateway reports of one body. */
 const errorsMax = 50
+
+const refusedField = (pointer: string, message: string) =>
+  new Refusal('validation_failed', undefined, { errors: [{ pointer, code: 'invalid_value', message }] })
 
 const repeated = (pointer: string, earlier: number) =>
   new Refusal('validation_failed', undefined, {

@@ -26,6 +26,8 @@ export type BulkRow = {
   readonly id: string
   readonly idempotencyKey: string
   readonly requestFingerprint: string
+  /** Name for people. Null: none was given. */
+  readonly name: string | null
   readonly mode: BulkMode
   readonly status: BulkStatus
   readonly payouts: number
@@ -72,7 +74,7 @@ type NewItem = Pick<
   readonly lineDigest: bigint
 }
 
-const columns = sql`partner_id, id, idempotency_key, request_fingerprint, mode, status, payouts, account_id, account_name,
+const columns = sql`partner_id, id, idempotency_key, request_fingerprint, name, mode, status, payouts, account_id, account_name,
   ip_address, lease_id, created_at, ended_at`
 const itemColumns = sql`partner_id, bulk_id, position, idempotency_key, amount, currency, beneficiary_id, reference, end_to_end_id, refuses_duplicates, status,
   payout_id, transaction_reference, problem_code, problem_detail`
@@ -80,9 +82,9 @@ const itemColumns = sql`partner_id, bulk_id, position, idempotency_key, amount, 
 /** Returns 0 if the key is taken. */
 export function insertBulk(tx: Tx, row: Omit<BulkRow, 'status' | 'leaseId' | 'endedAt'>): Promise<number> {
   return tx.run(sql`/* bulk-payouts.insertBulk */
-    insert into payouts.bulks (partner_id, id, idempotency_key, request_fingerprint, mode, status, payouts, account_id,
+    insert into payouts.bulks (partner_id, id, idempotency_key, request_fingerprint, name, mode, status, payouts, account_id,
       account_name, ip_address, due_at, created_at)
-    values (${row.partnerId}, ${row.id}, ${row.idempotencyKey}, ${row.requestFingerprint}, ${row.mode}, 'Processing',
+    values (${row.partnerId}, ${row.id}, ${row.idempotencyKey}, ${row.requestFingerprint}, ${row.name}, ${row.mode}, 'Processing',
       ${row.payouts}, ${row.accountId}, ${row.accountName}, ${row.ipAddress}, ${row.createdAt}, ${row.createdAt})
     on conflict (partner_id, idempotency_key) do nothing`)
 }
@@ -122,6 +124,15 @@ export function insertItems(tx: Tx, rows: readonly NewItem[]): void {
 export function bulkByKey(tx: Tx, partnerId: string, idempotencyKey: string): Promise<BulkRow | undefined> {
   return tx.row<BulkRow>(sql`/* bulk-payouts.bulkByKey */
     select ${columns} from payouts.bulks where partner_id = ${partnerId} and idempotency_key = ${idempotencyKey}`)
+}
+
+export function namesByIds(
+  tx: Tx,
+  partnerId: string,
+  ids: readonly string[],
+): Promise<readonly { readonly id: string; readonly name: string }[]> {
+  return tx.rows(sql`/* bulk-payouts.namesByIds */
+    select id, name from payouts.bulks where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[]) and name is not null`)
 }
 
 export function bulkById(tx: Tx, partnerId: string, id: string): Promise<BulkRow | undefined> {
@@ -299,6 +310,7 @@ export const keptBulks: KeptTable = {
   table: 'payouts.bulks',
   isOver: ({ endedBefore }) => sql`ended_at < ${endedBefore}`,
   personal: [
+    { table: 'payouts.bulks', by: 'id', erased: { name: null } },
     {
       table: 'payouts.bulk_items',
       by: 'bulk_id',

@@ -13,6 +13,7 @@ export {
   type Limit,
   limitPeriods,
   limitScopes,
+  leftOf,
   resetsAt,
   writeCounted,
   type FeeRule,

@@ -278,6 +278,8 @@ export type ApprovalRule = {
 export type NeededApproval = {
   readonly cause: 'amount' | 'day' | 'bulk' | 'beneficiary' | 'payee'
   readonly because: string
+  /** The amount of the rule that was passed. Absent: the cause is another one. */
+  readonly above?: { readonly amount: Minor; readonly currency: Currency }
   readonly expiresAt: Date
   readonly needsPasskey: boolean
 }
@@ -319,11 +321,11 @@ export function approvalOf(rules: readonly ApprovalRule[], payout: Held, now: Da
   if (mismatch !== null) return { cause: 'payee', because: mismatch, expiresAt, needsPasskey }
   if (aboveAmount !== null && amount > aboveAmount) {
     const because = `The amount is above ${amountText(aboveAmount, currency)} ${currency}.${countsAs(payout)}`
-    return { cause: 'amount', because, expiresAt, needsPasskey }
+    return { cause: 'amount', because, above: { amount: aboveAmount, currency }, expiresAt, needsPasskey }
   }
   if (aboveBulkAmount !== null && bulkSum !== null && bulkSum > aboveBulkAmount) {
     const because = `The payouts of the bulk are above ${amountText(aboveBulkAmount, currency)} ${currency}.`
-    return { cause: 'bulk', because, expiresAt, needsPasskey }
+    return { cause: 'bulk', because, above: { amount: aboveBulkAmount, currency }, expiresAt, needsPasskey }
   }
   if (beneficiaryHours === null || beneficiarySince === null) return null
   if (after(beneficiarySince, beneficiaryHours * hourMs) <= now) return null
@@ -342,7 +344,9 @@ export function dayApprovalOf(
   if (rule === undefined || rule.aboveDayAmount === null) return undefined
   const { aboveDayAmount: amount, expiresHours, needsPasskey } = rule
   const because = `The payouts of this day (UTC) without an approval are above ${amountText(amount, currency)} ${currency}.${countsAs(payout)}`
-  return { amount, needed: { cause: 'day', because, expiresAt: after(now, expiresHours * hourMs), needsPasskey } }
+  const above = { amount, currency }
+  const expiresAt = after(now, expiresHours * hourMs)
+  return { amount, needed: { cause: 'day', because, above, expiresAt, needsPasskey } }
 }
 
 export const feeRails = ['any', 'Sepa', 'Swift', 'Wallet'] as const

@@ -6,5 +6,6 @@
  */
 export { ordersJob, createStandingOrders, type StandingOrders } from './service.ts'
 export { standingOrdersRoutes } from './routes.ts'
+export { createScheduledPayouts } from './scheduled.ts'
 
 export { keptOrders } from './store.ts'

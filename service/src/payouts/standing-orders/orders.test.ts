@@ -11,7 +11,7 @@ import {
   type Service,
   type TestPartner,
 } from '../../../../test/support/composition.ts'
-import { refused } from '../../../../test/support/refusals.ts'
+import { outcomeOf, refused } from '../../../../test/support/refusals.ts'
 import { setApprovalRule } from '../../../../test/support/approvals.ts'
 import { Refusal } from '../../kernel/api/index.ts'
 import { dayMs, hourMs, minuteMs, newId } from '../../kernel/index.ts'
@@ -45,6 +45,8 @@ suite('orders', () => {
   const work = async (on: Service = service) => {
     while ((await on.standingOrders.step()) > 0);
   }
+  const once = (startsOn: string) => ({ frequency: 'Once', startsOn, businessDays: 'None' }) as const
+  const payment = () => ({ beneficiaryId: partner.beneficiary.id, amount: rawNumber('11.00'), currency: 'EUR' })
   const orderOf = (id: string, by: TestPartner = partner) => service.standingOrders.get(by.partnerId, id)
   const executionsOf = async (id: string, by: TestPartner = partner) =>
     (await service.standingOrders.executions(by.partnerId, id, { limit: '100' })).data.toReversed()
@@ -101,9 +103,8 @@ suite('orders', () => {
   })
 
   test('a date that may repeat a payout outside the order has failed, and the order continues', async () => {
-    const once = { frequency: 'Once', businessDays: 'None' } as const
     const refusing = await create({ count: 2 }, { reference: 'INV-1', onDuplicate: 'Refuse' })
-    const allowing = await create(once, { reference: 'INV-2' })
+    const allowing = await create(once('2026-01-08'), { reference: 'INV-2' })
     await pay(service, partner, '10.00', { reference: 'inv 1' })
     service.clock.advance(6 * hourMs)
     await work()
@@ -113,14 +114,112 @@ suite('orders', () => {
     assert.deepEqual(await statusesOf(allowing.id), ['2026-01-08 Made'])
   })
 
-  test('of two orders for one invoice on one day one is paid', async () => {
-    const once = { frequency: 'Once', businessDays: 'None' } as const
-    const orders = [1, 2].map(() => create(once, { reference: 'INV-3', onDuplicate: 'Refuse' }))
-    const ids = (await Promise.all(orders)).map(({ id }) => id)
-    service.clock.advance(6 * hourMs)
+  test('of two orders for one invoice, and of an order and a payout at once, one is made', async () => {
+    const orders = [1, 2, 3].map(() =>
+      outcomeOf(create(once('2026-01-20'), { reference: 'INV-3', onDuplicate: 'Refuse' })),
+    )
+    assert.deepEqual((await Promise.all(orders)).toSorted(), ['done', 'possible_duplicate', 'possible_duplicate'])
+    const payNow = () =>
+      service.payouts.create(
+        partner.caller,
+        { ...payment(), reference: 'INV-4', onDuplicate: 'Refuse', idempotencyKey: newId() },
+        ip,
+      )
+    const payLater = () => create(once('2026-01-20'), { ...payment(), reference: 'INV 4', onDuplicate: 'Refuse' })
+    const both = [payNow(), payLater(), payNow(), payLater()].map((each: Promise<unknown>) => outcomeOf(each))
+    assert.equal((await Promise.all(both)).filter((outcome) => outcome === 'done').length, 1)
+  })
+
+  /** The orders that a payout now, or an order on a day, may repeat. */
+  const scheduledFor = async (reference: string, payOn?: string) => {
+    const body = { ...payment(), reference, ...(payOn === undefined ? {} : { payOn }) }
+    const { verdicts } = await service.payouts.preview(partner.caller, body, ip)
+    const found = verdicts.find(({ rule }) => rule === 'duplicate')
+    return [found?.verdict, found?.repeated?.scheduled.map(({ id, because }) => `${id} ${because}`) ?? []]
+  }
+
+  test('an order that waits for its day is an earlier payment: by its reference within a year, or by some days', async () => {
+    const { id } = await create(once('2026-03-01'), { ...payment(), reference: 'INV-7' })
+    assert.deepEqual(await scheduledFor('inv 7'), ['warning', [`${id} reference`]])
+    assert.deepEqual(await scheduledFor('INV-8'), ['passed', []])
+    assert.deepEqual(await scheduledFor('INV-8', '2026-02-16'), ['warning', [`${id} days`]])
+    assert.deepEqual(await scheduledFor('INV-8', '2026-03-15'), ['warning', [`${id} days`]])
+    assert.deepEqual(await scheduledFor('INV-8', '2026-03-16'), ['passed', []])
+    const far = await create(once('2027-02-01'), { ...payment(), reference: 'INV-9' })
+    assert.deepEqual(await scheduledFor('INV-9'), ['passed', []])
+    assert.deepEqual(await scheduledFor('INV-9', '2026-02-16'), ['warning', [`${far.id} reference`, `${id} days`]])
+    await service.standingOrders.pause(partner.partnerId, id)
+    assert.deepEqual(await scheduledFor('INV-7'), ['passed', []])
+    await service.standingOrders.resume(partner.partnerId, id)
+    await service.standingOrders.cancel(partner.partnerId, far.id)
+    assert.deepEqual(await scheduledFor('INV-9'), ['passed', []])
+  })
+
+  test('another payee with the account, and another amount, currency or partner', async () => {
+    const other = await addPartner(service, 100_00n)
+    await create(once('2026-01-20'), { ...payment(), beneficiaryId: other.beneficiary.id, reference: 'INV-7' }, other)
+    await create(once('2026-01-20'), { ...payment(), amount: rawNumber('11.01'), reference: 'INV-7' })
+    assert.deepEqual(await scheduledFor('INV-7'), ['passed', []])
+    const { id } = await create(once('2026-01-20'), {
+      ...payment(),
+      beneficiaryId: partner.ownBeneficiary.id,
+      reference: 'INV-7',
+    })
+    assert.deepEqual(await scheduledFor('INV-7'), ['warning', [`${id} reference`]])
+  })
+
+  test('a payout that refuses repetitions names the order, and an order names the payout', async () => {
+    const order = await create(once('2026-01-20'), { ...payment(), reference: 'INV-7', onDuplicate: 'Refuse' })
+    const refusing = { ...payment(), reference: 'INV-7', onDuplicate: 'Refuse' } as const
+    const payNow = () => service.payouts.create(partner.caller, { ...refusing, idempotencyKey: newId() }, ip)
+    await assert.rejects(payNow(), refused('possible_duplicate', new RegExp(order.id)))
+    await service.standingOrders.cancel(partner.partnerId, order.id)
+    const { payout } = await payNow()
+    await assert.rejects(create(once('2026-01-20'), refusing), refused('possible_duplicate', new RegExp(payout.id)))
+    await assert.rejects(
+      create(once('2026-01-20'), { ...refusing, onDuplicate: 'RefuseFirst' }),
+      refused('possible_duplicate'),
+    )
+    // After the days another invoice of the amount is no repetition.
+    await create(once('2026-03-20'), { ...refusing, reference: 'INV-8' })
+  })
+
+  test('with RefuseFirst only the order is refused, and its payouts are made', async () => {
+    const order = await create(once('2026-01-20'), { ...payment(), reference: 'INV-7', onDuplicate: 'RefuseFirst' })
+    await pay(service, partner, '11.00', { reference: 'INV-7' })
+    service.clock.advance(12 * dayMs + 6 * hourMs)
     await work()
-    const statuses = await Promise.all(ids.map(async (id) => (await executionsOf(id)).map(({ status }) => status)))
-    assert.deepEqual(statuses.flat().toSorted(), ['Failed', 'Made'])
+    assert.deepEqual(await statusesOf(order.id), ['2026-01-20 Made'])
+  })
+
+  test('of two orders for one invoice the first one pays, and no order repeats its own payout', async () => {
+    const first = await create(once('2026-01-20'), { ...payment(), reference: 'INV-7', onDuplicate: 'Refuse' })
+    const second = await create(once('2026-01-20'), { ...payment(), reference: 'INV-7' })
+    service.clock.advance(12 * dayMs + 6 * hourMs)
+    await work()
+    assert.deepEqual(await statusesOf(first.id), ['2026-01-20 Made'])
+    assert.deepEqual(await statusesOf(second.id), ['2026-01-20 Made'])
+    const shown = async (id: string) => {
+      const [execution] = await executionsOf(id)
+      const { earlier, scheduled } = await service.payouts.repeatedBy(partner.partnerId, execution?.payoutId ?? '')
+      return [earlier.length, scheduled.length]
+    }
+    const counts = [await shown(first.id), await shown(second.id)]
+    assert.deepEqual(counts.toSorted(), [
+      [0, 0],
+      [1, 0],
+    ])
+  })
+
+  test('the approver of a payout sees the order that was made before it, and not one that was made after it', async () => {
+    const order = await create(once('2026-01-20'), { ...payment(), reference: 'INV-7' })
+    const { payout } = await pay(service, partner, '11.00', { reference: 'INV-7' })
+    await create(once('2026-01-21'), { ...payment(), reference: 'INV-7' })
+    const { scheduled } = await service.payouts.repeatedBy(partner.partnerId, payout.id)
+    assert.deepEqual(
+      scheduled.map(({ id, creditorName }) => [id, creditorName]),
+      [[order.id, partner.beneficiary.name]],
+    )
     assert.equal((await payoutsOf()).length, 1)
   })
 

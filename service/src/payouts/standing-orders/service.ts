@@ -12,7 +12,17 @@ import {
   sumRowsRead,
   sumsOf,
 } from '../../kernel/api/index.ts'
-import { after, type Clock, type Log, minuteMs, newId, nilId, present, writeAmount } from '../../kernel/index.ts'
+import {
+  after,
+  type Clock,
+  type Log,
+  minuteMs,
+  newId,
+  nilId,
+  partnerKey,
+  present,
+  writeAmount,
+} from '../../kernel/index.ts'
 import {
   type BatchPosition,
   createBatcher,
@@ -51,6 +61,7 @@ import { type Occurrence, occurrencesFrom, occurrenceSince, readSchedule } from 
 import * as store from './store.ts'
 import { type OrderRow, ordersDue, personalOrders } from './store.ts'
 import type { EventOutbox } from '../../events/index.ts'
+import type { FactQueue } from '../../inbox/index.ts'
 import type { ChooseConnector } from '../../rails/index.ts'
 import type { Beneficiaries } from '../../parties/beneficiaries/index.ts'
 import type { Customers } from '../../parties/customers/index.ts'
@@ -60,7 +71,7 @@ export type StandingOrders = {
   /**
    * Creates an order, whose payouts workers make. Refuses: validation_failed (amount, currency, schedule), not_found
    * (beneficiaryId), currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported,
-   * standing_order_limit_reached.
+   * possible_duplicate, standing_order_limit_reached.
    */
   readonly create: (
     caller: Caller,
@@ -70,6 +81,12 @@ export type StandingOrders = {
   ) => Promise<store.OrderRow & { readonly customerId: string | null }>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<store.OrderRow>
+  /** Orders with the names of their payees. Undefined: the payee was deleted. */
+  readonly byIds: (
+    tx: Tx,
+    partnerId: string,
+    ids: readonly string[],
+  ) => Promise<readonly (store.OrderRow & { readonly payee: string | undefined })[]>
   /** Newest first. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listStandingOrders'>) => Promise<Page<store.OrderRow>>
   /** Sums over at most `sumRowsMax` orders. */
@@ -124,6 +141,15 @@ export function createStandingOrders(deps: StandingOrdersDeps): StandingOrders {
       appendEnded(deps.eventOutbox, tx, rows, now)
     },
     get,
+    byIds: async (tx, partnerId, ids) => {
+      if (ids.length === 0) return []
+      const orders = await store.ordersByIds(tx, partnerId, ids)
+      const payees = await deps.beneficiaries.payeesByIds(
+        tx,
+        orders.map(({ beneficiaryId: id }) => ({ partnerId, id })),
+      )
+      return orders.map((order) => ({ ...order, payee: payees.get(partnerKey(partnerId, order.beneficiaryId))?.name }))
+    },
     list: async (partnerId, query) => {
       const list = `standing-orders:${partnerId}`
       const request = cursors.read(list, query)
@@ -156,6 +182,7 @@ function createCreate({
   ordersMax,
   customers,
   screening,
+  payouts,
 }: StandingOrdersDeps): StandingOrders['create'] {
   return async (caller, body, ip, outerTx) => {
     const { partnerId, serviceAccountId: accountId, name: accountName } = caller
@@ -201,7 +228,13 @@ function createCreate({
       }
       const found = { beneficiaries: payees, ...unread, countryRules, ownIbans: own }
       const firstDay = order.dueAt?.toISOString().slice(0, 'YYYY-MM-DD'.length) ?? ''
-      const { customerId } = validate(judgedOf(call, chooseConnector, found, () => firstDay))
+      const { customerId, creditor } = validate(judgedOf(call, chooseConnector, found, () => firstDay))
+      // The first lock of all, as in the acceptance of payouts.
+      if (body.onDuplicate === 'Refuse' || body.onDuplicate === 'RefuseFirst') {
+        const { reference } = order
+        const payment = { account: creditor.account, amount, currency, reference }
+        await payouts.refuseRepeated(tx, partnerId, payment, occurrence.executesAt)
+      }
       // The customer's erasure waits, and then finds the answer that is stored under an Idempotency-Key.
       if (customerId !== null) await customers.hold(tx, partnerId, customerId, '/beneficiaryId')
       await requirePlace(tx, partnerId, ordersMax, '/schedule')
@@ -409,7 +442,7 @@ async function notTried(tx: Tx, orders: readonly store.OrderRow[], now: Date): P
   ]
 }
 
-function record({ eventOutbox }: StandingOrdersDeps, tx: Tx, executed: readonly Executed[], now: Date): void {
+function record({ eventOutbox, facts }: StandingOrdersDeps, tx: Tx, executed: readonly Executed[], now: Date): void {
   store.writeExecutions(
     tx,
     executed.map(({ execution }) => execution),
@@ -419,6 +452,19 @@ function record({ eventOutbox }: StandingOrdersDeps, tx: Tx, executed: readonly 
     executed.map(({ order }) => order),
   )
   appendExecuted(eventOutbox, tx, executed, now)
+  tellFailed(facts, tx, executed)
+}
+
+/** Tells the team of each date that is not paid: of a refused repetition nothing else is seen. */
+function tellFailed(facts: FactQueue, tx: Tx, executed: readonly Executed[]): void {
+  const over = executed.filter(({ execution: { status } }) => status === 'Failed' || status === 'Skipped')
+  facts.append(
+    tx,
+    over.map(({ order: { partnerId, id: subject }, execution: { occursOn, problemCode } }) => ({
+      ...{ partnerId, subject, occasion: `${subject} ${occursOn}` },
+      type: problemCode === 'possible_duplicate' ? ('order.repeats' as const) : ('order.failed' as const),
+    })),
+  )
 }
 
 // The dependencies of standing orders.
@@ -429,9 +475,10 @@ type StandingOrdersDeps = {
   readonly log: Log
   readonly cursors: Cursors
   readonly eventOutbox: EventOutbox
+  readonly facts: FactQueue
   readonly beneficiaries: Pick<Beneficiaries, 'payeesByIds'>
   readonly customers: Pick<Customers, 'hold'>
-  readonly payouts: Pick<Payouts, 'acceptance'>
+  readonly payouts: Pick<Payouts, 'acceptance' | 'refuseRepeated'>
   readonly chooseConnector: ChooseConnector
   readonly ownIbans: PayoutsDeps['ownIbans']
   readonly screening: Pick<PayoutsDeps['screening'], 'countries'>

@@ -1,7 +1,7 @@
 /** The SQL of standing orders and their executions. */
 import type { standingOrders } from '@partner-payments/wire'
 import type { CurrencySum, PageRequest } from '../../kernel/api/index.ts'
-import type { Currency } from '../../kernel/index.ts'
+import type { Currency, Minor } from '../../kernel/index.ts'
 import {
   columnOf,
   dueWork,
@@ -107,9 +107,27 @@ export function orderById(tx: Tx, partnerId: string, id: string): Promise<OrderR
     select ${columns} from payouts.standing_orders where partner_id = ${partnerId} and id = ${id}`)
 }
 
+export function ordersByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly OrderRow[]> {
+  return tx.rows<OrderRow>(sql`/* standing-orders.ordersByIds */
+    select ${columns} from payouts.standing_orders where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`)
+}
+
 export function lockOrder(tx: Tx, partnerId: string, id: string): Promise<OrderRow | undefined> {
   return tx.row<OrderRow>(sql`/* standing-orders.lockOrder */
     select ${columns} from payouts.standing_orders where partner_id = ${partnerId} and id = ${id} for update`)
+}
+
+/** Active orders that pay one of these amounts to one of these payees. */
+export function ordersThatPay(
+  tx: Tx,
+  partnerId: string,
+  beneficiaryIds: readonly string[],
+  amounts: readonly Minor[],
+): Promise<readonly OrderRow[]> {
+  return tx.rows<OrderRow>(sql`/* standing-orders.ordersThatPay */
+    select ${columns} from payouts.standing_orders
+    where partner_id = ${partnerId} and beneficiary_id = any(${[...beneficiaryIds]}::uuid[])
+      and amount = any(${[...amounts]}::bigint[]) and status = 'Active'`)
 }
 
 /** The orders of some payees, in every status. */

@@ -41,17 +41,33 @@ export const bulkDe: Words<typeof bulkEn> = {
       routingNumber: 'Für ein amerikanisches Konto, mit der Kontonummer.',
       accountNumber: 'Neben einem Sort Code oder einer Routing Number.',
     },
-    file: 'CSV-Datei',
+    file: 'Datei',
     fileHelp:
-      'Eine CSV-Datei aus Excel, Numbers, LibreOffice oder Ihrer Buchhaltung. In Excel wählen Sie „Speichern unter“ und „CSV UTF-8“ oder „CSV“. Höchstens 1.000 Auszahlungen.',
+      'Eine CSV-Datei aus Excel, Numbers, LibreOffice oder Ihrer Buchhaltung, oder eine pain.001 (XML) Ihrer Buchhaltung. In Excel wählen Sie „Speichern unter“ und „CSV UTF-8“ oder „CSV“. Höchstens 1.000 Auszahlungen.',
     check: 'Datei prüfen',
     fileMissing: 'Wählen Sie eine Datei.',
     fileEmpty: 'Die Datei hat keine Auszahlung.',
     fileWorkbook:
       'Das ist eine Arbeitsmappe und keine CSV-Datei. Öffnen Sie sie in Excel, und wählen Sie „Datei“, „Speichern unter“ und den Typ „CSV UTF-8 (durch Trennzeichen getrennt)“. Wählen Sie dann hier die neue Datei.',
     fileBinary: 'Das ist keine Textdatei. Wählen Sie die CSV-Datei Ihrer Tabelle.',
-    fileXml:
-      'Das ist eine XML-Datei. Eine pain.001 sendet Ihr System: siehe die Anleitung „Many payouts at once“. Wählen Sie hier eine CSV-Datei.',
+    fileXml: 'Diese XML-Datei kann nicht als pain.001 der Version 09 oder 03 gelesen werden. Zeile {line}, {path}: {reason}',
+    fileMistakes:
+      'Zahlungen dieser pain.001, die etwas verlangen, was eine Auszahlung nicht kann: {count}. Sie stehen unten. Ändern Sie sie in Ihrer Buchhaltung, und schreiben Sie die Datei neu.',
+    fileMistake: {
+      executionDate: 'Sie soll am {given} gezahlt werden. Auszahlungen einer Datei gehen sofort hinaus.',
+      account:
+        'Ihr Empfänger hat keine IBAN und keine Nummer mit einem Sort Code (GBDSC) oder einer Routing Number (USABA).',
+      currency: 'In {given} gibt es keine Auszahlungen.',
+      purpose: 'Sie hat einen Zweckcode, den eine Auszahlung nicht übermittelt.',
+      ultimateParty:
+        'Sie hat einen abweichenden Auftraggeber oder Endbegünstigten, den eine Auszahlung nicht übermittelt.',
+      element: 'Sie hat das Element {given}, das eine Auszahlung nicht übermittelt.',
+      remittance: 'Ihr Verwendungszweck ist mehr als ein Text oder eine Referenz des Empfängers.',
+      remittanceLong: 'Ihr Verwendungszweck hat mehr als 140 Zeichen.',
+      endToEndId: 'Ihre Ende-zu-Ende-Referenz {given} hat Zeichen, die nicht jede Bank annimmt.',
+    },
+    fromPain001:
+      'Aus der pain.001 {id}. Alle Zahlungen gehen sofort von Ihrem Guthaben ab, gleich welches Konto die Datei nennt. Empfänger, Konto, Betrag und Verwendungszweck können Sie hier berichtigen. Alles andere einer Zahlung bleibt wie in der Datei; eine Adresse ohne Ort und Land wird nicht übernommen.',
     fileHeader:
       'Die erste Zeile nennt die Spalten. Mindestens „Betrag“, „Währung“ und „Name“ oder „Gespeicherter Empfänger“ sind nötig. Die Vorlage hat sie.',
     fileMany: 'Die Datei hat {count} Auszahlungen. Eine Sammelzahlung hat höchstens 1.000.',
@@ -113,6 +129,7 @@ export const bulkDe: Words<typeof bulkEn> = {
     duplicatesText:
       'Gleiches Konto, gleicher Betrag und gleiche Währung, dazu derselbe Verwendungszweck oder nur wenige Tage Abstand.',
     paidBefore: 'Gezahlt am {time}, Verwendungszweck {reference}',
+    paidByOrder: 'Ein Dauerauftrag zahlt am {time}, Verwendungszweck {reference}',
     repeatsLine: 'Wie Zeile {line} dieser Datei',
     earlier: '{same} von {of} Zeilen hat {name} schon gesendet.',
     earlierWhole: 'Diese Datei hat {name} schon gesendet.',
@@ -185,6 +202,10 @@ export const bulkDe: Words<typeof bulkEn> = {
         'Keiner Ihrer Empfänger hat diesen Namen, Kurznamen oder diese Kennung. Schreiben Sie das Konto, um einen neuen Empfänger anzulegen.',
       payeeOtherAccount: 'Ihr Empfänger mit diesem Namen hat ein anderes Konto.',
       payeeCurrency: 'Ihr Empfänger mit diesem Namen wird in {currencies} gezahlt.',
+      payeeOtherAddress:
+        'Die Datei hat eine andere Adresse als Ihr Empfänger. Ändern Sie die Adresse des Empfängers, oder lassen Sie die Zahlung weg.',
+      payeeOtherType:
+        'Die Datei hat eine andere Kontoart als Ihr Empfänger. Ändern Sie die Datei, oder lassen Sie die Zahlung weg.',
     },
 
     approved:

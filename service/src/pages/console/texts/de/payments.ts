@@ -340,6 +340,13 @@ export const paymentsDe: Words<typeof paymentsEn> = {
         'Dieses Formular wurde schon gesendet. Ein weiteres Senden liefert die Auszahlung von damals.',
       'beneficiary.failed': 'Diesen Empfänger gibt es nicht.',
     },
+    ruleAmount: {
+      limit: 'Obergrenze: {amount}',
+      left: 'Noch frei: {amount}',
+      counted: 'Zählt als {amount}',
+      above: 'Freigabe nötig über {amount}',
+      available: 'Verfügbar: {amount}',
+    },
     ruleName: {
       idempotencyKey: 'Dieses Formular wurde noch nicht gesendet',
       duplicate: 'Wiederholt keine frühere Zahlung',

@@ -38,17 +38,31 @@ export const bulkEn = {
       routingNumber: 'For an American account, with its account number.',
       accountNumber: 'Beside a sort code or a routing number.',
     },
-    file: 'CSV file',
+    file: 'File',
     fileHelp:
-      'A CSV file of Excel, Numbers, LibreOffice or your accounting. In Excel choose "Save as" and "CSV UTF-8" or "CSV". At most 1,000 payouts.',
+      'A CSV file of Excel, Numbers, LibreOffice or your accounting, or a pain.001 (XML) of your accounting. In Excel choose "Save as" and "CSV UTF-8" or "CSV". At most 1,000 payouts.',
     check: 'Check file',
     fileMissing: 'Choose a file.',
     fileEmpty: 'The file has no payout.',
     fileWorkbook:
       'This is a workbook, not a CSV file. Open it in Excel, choose "File", "Save as", and the type "CSV UTF-8 (comma delimited)". Then choose the new file here.',
     fileBinary: 'This is no text file. Choose the CSV file of your spreadsheet.',
-    fileXml:
-      'This is an XML file. A pain.001 is sent by your system: see the guide "Many payouts at once". Choose a CSV file here.',
+    fileXml: 'This XML file cannot be taken as a pain.001 of version 09 or 03. Line {line}, {path}: {reason}',
+    fileMistakes:
+      'Payments of this pain.001 that ask for something that a payout does not do: {count}. See them below. Change them in your accounting, and write the file again.',
+    fileMistake: {
+      executionDate: 'It is to be paid on {given}. Payouts of a file are made at once.',
+      account: 'Its payee has no IBAN, and no number with a sort code (GBDSC) or a routing number (USABA).',
+      currency: 'No payouts are made in {given}.',
+      purpose: 'It has a purpose code, which a payout does not carry.',
+      ultimateParty: 'It has an ultimate debtor or creditor, which a payout does not carry.',
+      element: 'It has the element {given}, which a payout does not carry.',
+      remittance: 'Its remittance has more than a text or a reference of the payee.',
+      remittanceLong: 'Its remittance has more than 140 characters.',
+      endToEndId: 'Its end-to-end id {given} has characters that not every bank accepts.',
+    },
+    fromPain001:
+      'From the pain.001 {id}. All payments leave your balance at once, whatever account the file names. You can correct payee, account, amount and reference here. Everything else of a payment stays as in the file; an address without town and country is not taken.',
     fileHeader:
       'The first line must name the columns. At least "Amount", "Currency", and "Name" or "Saved payee" must be there. The template has them.',
     fileMany: 'The file has {count} payouts. A bulk has at most 1,000.',
@@ -108,6 +122,7 @@ export const bulkEn = {
     duplicatesTitle: 'May have been paid before: {count}',
     duplicatesText: 'Same account, amount and currency, and the same reference or only a few days apart.',
     paidBefore: 'Paid on {time}, reference {reference}',
+    paidByOrder: 'A standing order pays on {time}, reference {reference}',
     repeatsLine: 'Same as line {line} of this file',
     earlier: '{same} of {of} lines were sent before, by {name}.',
     earlierWhole: 'This file was sent before, by {name}.',
@@ -177,6 +192,10 @@ export const bulkEn = {
       payeeUnknown: 'None of your payees has this name, short name or id. Write the account to make a new payee.',
       payeeOtherAccount: 'Your payee with this name has another account.',
       payeeCurrency: 'Your payee with this name is paid in {currencies}.',
+      payeeOtherAddress:
+        'The file has another address than your payee. Change the address of the payee, or leave the payment out.',
+      payeeOtherType:
+        'The file has another type of account than your payee. Change the file, or leave the payment out.',
     },
 
     approved: 'You have approved the payouts. They go to the bank now; this page shows the result of each.',

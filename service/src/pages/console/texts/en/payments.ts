@@ -338,6 +338,13 @@ export const paymentsEn = {
       'idempotencyKey.passed': 'This form has already been sent. Sending it again returns the payout of then.',
       'beneficiary.failed': 'There is no such payee.',
     },
+    ruleAmount: {
+      limit: 'Limit: {amount}',
+      left: 'Left: {amount}',
+      counted: 'Counts as {amount}',
+      above: 'Approval above {amount}',
+      available: 'Available: {amount}',
+    },
     ruleName: {
       idempotencyKey: 'This form was not sent before',
       duplicate: 'Repeats no earlier payment',

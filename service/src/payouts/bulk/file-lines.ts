@@ -1,0 +1,58 @@
+/** The payments of a pain.001 as lines that a person checks and corrects. Pure. */
+import { MessageProblem } from '../../iso20022/index.ts'
+import { amountText, isCurrency } from '../../kernel/index.ts'
+import {
+  fieldsOf,
+  type FileMistake,
+  mistakeOf,
+  noEndToEndId,
+  type Payment,
+  paymentsMax,
+  readBytes,
+  textOf,
+} from './from-file.ts'
+import type { FileParts, TypedLine } from './lines.ts'
+
+export type Pain001Lines =
+  | { readonly kind: 'lines'; readonly messageId: string; readonly lines: readonly TypedLine[] }
+  /** The place, and the reason in English, for which it is no pain.001. */
+  | { readonly kind: 'unreadable'; readonly line: number; readonly path: string; readonly reason: string }
+  | { readonly kind: 'many'; readonly count: number }
+  /** Payments that ask for more than payouts do. */
+  | { readonly kind: 'mistakes'; readonly mistakes: readonly (FileMistake & { readonly line: number })[] }
+
+/** A line has the number of its payment in the file, from 1. `today`: `YYYY-MM-DD`. */
+export async function linesOfPain001(bytes: Uint8Array, today: string): Promise<Pain001Lines> {
+  try {
+    const { messageId, batches } = await readBytes(bytes)
+    const payments = batches.flatMap((batch) => batch.transfers.map((transfer): Payment => ({ batch, transfer })))
+    if (payments.length > paymentsMax) return { kind: 'many', count: payments.length }
+    const mistakes = payments.flatMap((payment, index) => {
+      const mistake = mistakeOf(payment, today)
+      return mistake === undefined ? [] : [{ ...mistake, line: index + 1 }]
+    })
+    if (mistakes.length > 0) return { kind: 'mistakes', mistakes }
+    return { kind: 'lines', messageId, lines: payments.map(({ transfer }, index) => lineOf(transfer, index + 1)) }
+  } catch (error) {
+    if (!(error instanceof MessageProblem)) throw error
+    const { line, path, message: reason } = error
+    return { kind: 'unreadable', line, path, reason }
+  }
+}
+
+function lineOf(transfer: Payment['transfer'], line: number): TypedLine {
+  const { creditor, creditorAgent, creditorAccountType, endToEndId, money } = transfer
+  const { iban = '', sortCode = '', routingNumber = '', accountNumber = '' } = fieldsOf(transfer)?.fields ?? {}
+  const cells = {
+    ...{ payee: '', name: creditor.name ?? '', iban, sortCode, routingNumber, accountNumber },
+    amount: isCurrency(money.currency) ? amountText(money.minor, money.currency) : '',
+    ...{ currency: money.currency, reference: textOf(transfer) ?? '' },
+  }
+  const file: FileParts = {
+    ...(endToEndId === noEndToEndId ? {} : { endToEndId }),
+    ...(creditorAgent?.bic === undefined ? {} : { bic: creditorAgent.bic }),
+    ...(creditorAccountType === undefined ? {} : { accountType: creditorAccountType }),
+    ...(creditor.address === undefined ? {} : { address: creditor.address }),
+  }
+  return { line, cells, file }
+}
