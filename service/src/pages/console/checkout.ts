@@ -32,7 +32,6 @@ import {
   readQuery,
   seeOther,
   statusOf,
-  timesOf,
   valuesIn,
 } from '../kit/request.ts'
 import { type ItemRow, itemFields, itemInputs, itemTable, readItems, typedItems } from './items.ts'
@@ -46,13 +45,12 @@ import {
   type Frame,
   type Person,
   problemsOf,
-  readList,
   type Routes,
   routesOf,
   textsWith,
 } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
-import { isSummed, type Sums, sumsOf, transactionHref } from './transactions.ts'
+import { readSummed, type Sums, transactionHref } from './transactions.ts'
 
 type Status = 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
 
@@ -342,12 +340,13 @@ function partsOf({ partialPayments, parts = [], paidAmount, remainingAmount }: R
 async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view, caller } = person
   const call = callOf(person, request)
-  const { data, shown } = await readList(request, person, sessionFilters, (query) =>
-    operate('listCheckoutSessions', { ...call, query: queryText(query) }),
+  const { data, shown, sums } = await readSummed(
+    request,
+    person,
+    sessionFilters,
+    (query) => operate('listCheckoutSessions', { ...call, query: queryText(query) }),
+    (query) => operate('sumCheckoutSessions', { ...call, query: queryText(query) }),
   )
-  const sums = isSummed(shown.values, data)
-    ? sumsOf(await operate('sumCheckoutSessions', { ...call, query: queryText(timesOf(shown.values)) }))
-    : undefined
   const sessions = { ...shown, sums, rows: data.map(rowOf), mayWrite: caller.permissions.includes('checkout:write') }
   return page(request, statusOf(shown.problems), sessionsOfCheckoutPage({ ...view, current: 'checkout' }, sessions))
 }

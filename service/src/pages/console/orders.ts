@@ -58,13 +58,12 @@ import {
   ifFound,
   type Person,
   problemsOf,
-  readList,
   type Routes,
   routesOf,
   textsWith,
 } from './request.ts'
 import { texts } from './texts/index.ts'
-import { isSummed, type Sums, sumsOf } from './transactions.ts'
+import { readSummed, type Sums } from './transactions.ts'
 
 type OrderStatus = 'Active' | 'Paused' | 'Ended'
 
@@ -345,12 +344,13 @@ function rowOf({ view }: Person, order: Order, names: ReadonlyMap<string, string
 async function showList(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view, caller } = person
   const call = callOf(person, request)
-  const { data, shown } = await readList(request, person, orderFilters, (query) =>
-    frame.operate('listStandingOrders', { ...call, query: queryText(query) }),
+  const { data, shown, sums } = await readSummed(
+    request,
+    person,
+    orderFilters,
+    (query) => frame.operate('listStandingOrders', { ...call, query: queryText(query) }),
+    (query) => frame.operate('sumStandingOrders', { ...call, query: queryText(query) }),
   )
-  const sums = isSummed(shown.values, data)
-    ? sumsOf(await frame.operate('sumStandingOrders', { ...call, query: queryText(shown.values) }))
-    : undefined
   const ids = data.map(({ beneficiaryId }) => beneficiaryId)
   const names = await namesOf(frame, request, person, ids)
   const rows = data.map((order) => rowOf(person, order, names))

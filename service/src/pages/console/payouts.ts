@@ -12,9 +12,9 @@ import { linkOf, page, queryText, readQuery, statusOf, timesOf } from '../kit/re
 import { fill } from '../language.ts'
 import { type Columns, csvOf, exported, exportPageRows } from './list-export.ts'
 import { currencyOptions } from './payees.ts'
-import { callOf, type Frame, type Person, readList, type Routes, routesOf } from './request.ts'
+import { callOf, type Frame, type Person, type Routes, routesOf } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
-import { isSummed, type Sums, sumsOf } from './transactions.ts'
+import { readSummed, type Sums } from './transactions.ts'
 
 const payoutTabs = ['all', 'mine', 'made', 'waiting'] as const
 
@@ -207,12 +207,13 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
   const tab = payoutTabs.find((each) => each === given['tab']) ?? 'all'
   if (tab !== 'all') return showWaiting(frame, request, person, tab)
   const call = callOf(person, request)
-  const { data, shown } = await readList(request, person, payoutFilters, (query) =>
-    frame.operate('listPayouts', { ...call, query: queryText(query) }),
+  const { data, shown, sums } = await readSummed(
+    request,
+    person,
+    payoutFilters,
+    (query) => frame.operate('listPayouts', { ...call, query: queryText(query) }),
+    (query) => frame.operate('sumPayouts', { ...call, query: queryText(query) }),
   )
-  const sums = isSummed(shown.values, data)
-    ? sumsOf(await frame.operate('sumPayouts', { ...call, query: queryText(timesOf(shown.values)) }))
-    : undefined
   const payouts = { ...shown, sums, rows: data.map(rowOf), mayWrite: caller.permissions.includes('payouts:write') }
   return page(request, statusOf(shown.problems), payoutsPage({ ...view, current: 'payouts' }, payouts))
 }

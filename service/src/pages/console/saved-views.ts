@@ -1,13 +1,10 @@
 /** The saved views of a list: links above its filters, and the forms that save, rename and delete one. */
-import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
 import { field, hiddenField, optionsOf, select } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { tabs } from '../kit/lists.ts'
 import { message } from '../kit/parts.ts'
-import { type Form, page, readForm, seeOther, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import type { Person, Routes } from './request.ts'
 import { texts } from './texts/index.ts'
 
 /** Lists whose filters are saved: the paths below the console. */
@@ -101,7 +98,7 @@ const changeForm = (view: ConsoleView, changing: Changing): Html =>
 type Refused = { readonly error: string; readonly saving?: Saving; readonly changing?: Changing }
 
 /** A form that was refused, with what was typed. */
-function refusedViewPage(view: ConsoleView, { error, saving, changing }: Refused): string {
+export function refusedViewPage(view: ConsoleView, { error, saving, changing }: Refused): string {
   const title = texts[view.language].savedViews.refused
   return shell(view, {
     title,
@@ -111,58 +108,4 @@ function refusedViewPage(view: ConsoleView, { error, saving, changing }: Refused
         ${saving && saveFields(view, saving, error)} ${changing && changeFields(view, changing, error)}
       </div>`,
   })
-}
-
-function wordOf({ language }: ConsoleView, error: unknown): string {
-  if (!(error instanceof Refusal) || error.code === 'not_found') throw error
-  const s = texts[language].savedViews
-  const [{ pointer, code } = { pointer: '', code: '' }] = error.errors
-  if (pointer === '/query') return s.queryWrong
-  if (code === 'exists') return s.nameTaken
-  return code === 'out_of_range' ? s.tooMany : s.nameWrong
-}
-
-const changingOf = (given: Form) => ({ id: given('id'), name: given('name') })
-
-export const savedViewRoutes: Routes = ({ savedViews }, withPerson) => {
-  const refuse = (
-    request: PublicRequest,
-    { view }: Person,
-    error: unknown,
-    typed: Omit<Parameters<typeof refusedViewPage>[1], 'error'>,
-  ) => page(request, 400, refusedViewPage(view, { ...typed, error: wordOf(view, error) }))
-  const save = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
-    const given = readForm(request)
-    const list = savedPages.find((each) => each === given('page'))
-    if (list === undefined) throw notFound('page')
-    const saving = { page: list, query: filtersOf(given('query')), name: given('name'), who: given('who') }
-    const { who, ...view } = saving
-    try {
-      await savedViews.save(person, { ...view, isShared: who === 'team' }, request.ip)
-      return seeOther(`../${list}?${view.query}`)
-    } catch (error) {
-      return refuse(request, person, error, { saving })
-    }
-  }
-  const change = async (request: PublicRequest, person: Person, act: 'rename' | 'delete'): Promise<PublicAnswer> => {
-    const changing = changingOf(readForm(request))
-    if (!uuid.test(changing.id)) throw notFound('page')
-    if (act === 'delete') return seeOther(`../${(await savedViews.remove(person, changing.id, request.ip)).page}`)
-    try {
-      const renamed = await savedViews.rename(person, changing.id, changing.name, request.ip)
-      return seeOther(`../${renamed.page}?${renamed.query}`)
-    } catch (error) {
-      return refuse(request, person, error, { changing })
-    }
-  }
-  const form = (name: string, act: (request: PublicRequest, person: Person) => Promise<PublicAnswer>): PublicRoute => ({
-    method: 'POST',
-    path: `/console/views/${name}`,
-    handle: (request) => withPerson(request, (person) => act(request, person)),
-  })
-  return [
-    form('save', save),
-    form('rename', (request, person) => change(request, person, 'rename')),
-    form('delete', (request, person) => change(request, person, 'delete')),
-  ]
 }

@@ -1,6 +1,6 @@
 /** Transactions: the list, the page of one with its timeline and proof, and the request that created it. */
 import { type Decimal, decimalText, type ResponseOf, nameCharsMax } from '@partner-payments/wire'
-import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
+import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import type { Explained } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
 import { optionsOf, type Values } from '../kit/forms.ts'
@@ -403,21 +403,23 @@ export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
   const showList = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const { view } = person
     const call = callOf(person, request)
-    const { data, shown } = await readList(request, person, transactionFilters, async (query) => {
-      const found = await operate('listTransactions', { ...call, query: queryText(queryOf(view, query)) })
-      // With `updatedSince` the last page has a cursor too, for changes to come.
-      return { ...found, nextCursor: found.data.length > 0 ? found.nextCursor : null }
-    })
-    const { values } = shown
-    const sums = isSummed(values, data)
-      ? await operate('sumTransactions', { ...call, query: queryText(queryOf(view, timesOf(values))) })
-      : undefined
+    const { data, shown, sums } = await readSummed(
+      request,
+      person,
+      transactionFilters,
+      async (query) => {
+        const found = await operate('listTransactions', { ...call, query: queryText(queryOf(view, query)) })
+        // With `updatedSince` the last page has a cursor too, for changes to come.
+        return { ...found, nextCursor: found.data.length > 0 ? found.nextCursor : null }
+      },
+      (query) => operate('sumTransactions', { ...call, query: queryText(queryOf(view, query)) }),
+    )
     const rows = data.map((each) => ({
       ...rowOf(view, each),
       party: partyOf(each)?.accountHolderName,
       customer: each.partnerUser?.name ?? each.partnerUser?.email ?? each.partnerUser?.id,
     }))
-    const body = transactionsPage({ ...view, current: 'transactions' }, { ...shown, rows, sums: sums && sumsOf(sums) })
+    const body = transactionsPage({ ...view, current: 'transactions' }, { ...shown, rows, sums })
     return page(request, statusOf(shown.problems), body)
   }
   const showOne = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
@@ -466,17 +468,33 @@ export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
   ]
 }
 
-/** A list without a filter, or in the order of changes, has no sums. */
-export const isSummed = (values: Values, data: readonly unknown[]): boolean =>
-  Object.keys(values).length > 0 && !('updatedSince' in values) && data.length > 0
-
-export const sumsOf = ({
-  data,
-  capped,
-}: {
+type Summed = {
   readonly data: readonly (Omit<Sum, 'amount' | 'label'> & { readonly direction?: string; readonly amount: Decimal })[]
   readonly capped: boolean
-}): Sums => ({
+}
+
+/** A list, and its sums, which are read at the same time. A list without a filter, or in the order of changes, has none. */
+export async function readSummed<T>(
+  request: PublicRequest,
+  person: Person,
+  filters: readonly string[],
+  list: Parameters<typeof readList<T>>[3],
+  sum: (query: Partial<Values>) => Promise<Summed>,
+): Promise<Awaited<ReturnType<typeof readList<T>>> & { readonly sums: Sums | undefined }> {
+  const values = readQuery(request, filters)
+  const isSummed = Object.keys(values).length > 0 && !('updatedSince' in values)
+  // What refuses a filter of the sums refuses the list, which says so.
+  const summing = isSummed ? sum(timesOf(values)).catch(ifRefused) : undefined
+  const found = await readList(request, person, filters, list)
+  const summed = await summing
+  return { ...found, sums: summed && found.data.length > 0 ? sumsOf(summed) : undefined }
+}
+
+function ifRefused(error: unknown): undefined {
+  if (!(error instanceof Refusal)) throw error
+}
+
+const sumsOf = ({ data, capped }: Summed): Sums => ({
   capped,
   sums: data.map(({ direction, amount, ...sum }) => ({
     ...sum,
