@@ -50,7 +50,8 @@ export const bulkDe: Words<typeof bulkEn> = {
     fileWorkbook:
       'Das ist eine Arbeitsmappe und keine CSV-Datei. Öffnen Sie sie in Excel, und wählen Sie „Datei“, „Speichern unter“ und den Typ „CSV UTF-8 (durch Trennzeichen getrennt)“. Wählen Sie dann hier die neue Datei.',
     fileBinary: 'Das ist keine Textdatei. Wählen Sie die CSV-Datei Ihrer Tabelle.',
-    fileXml: 'Diese XML-Datei kann nicht als pain.001 der Version 09 oder 03 gelesen werden. Zeile {line}, {path}: {reason}',
+    fileXml:
+      'Diese XML-Datei kann nicht als pain.001 der Version 09 oder 03 gelesen werden. Zeile {line}, {path}: {reason}',
     fileMistakes:
       'Zahlungen dieser pain.001, die etwas verlangen, was eine Auszahlung nicht kann: {count}. Sie stehen unten. Ändern Sie sie in Ihrer Buchhaltung, und schreiben Sie die Datei neu.',
     fileMistake: {

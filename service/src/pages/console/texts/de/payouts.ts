@@ -78,7 +78,7 @@ export const payoutsDe: Words<typeof payoutsEn> = {
     scheduledAt: 'Wird gezahlt',
     again: '{payee} noch einmal {amount} zahlen',
     againNeeded:
-      'Diese Zahlung wiederholt vielleicht eine frühere. Sehen Sie sie unten an, und kreuzen Sie den Satz an, wenn Sie noch einmal zahlen wollen.',
+      'Diese Zahlung wiederholt vielleicht eine frühere. Sehen Sie sie auf dieser Seite an, und kreuzen Sie den Satz an, wenn Sie noch einmal zahlen wollen.',
     approved: 'Sie haben die Auszahlung freigegeben. Sie geht jetzt an die Bank, und diese Seite zeigt jeden Schritt.',
     rejected: 'Sie haben die Auszahlung abgelehnt. Sie wird nicht gesendet, und ihr Geld ist wieder verfügbar.',
   },

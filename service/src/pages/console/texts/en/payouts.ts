@@ -74,7 +74,7 @@ export const payoutsEn = {
     scheduledAt: 'Will be paid',
     again: 'Pay {payee} {amount} again',
     againNeeded:
-      'This payment may repeat an earlier one. Look at it below, and tick the sentence if you mean to pay again.',
+      'This payment may repeat an earlier one. Look at it on this page, and tick the sentence if you mean to pay again.',
     approved: 'You have approved the payout. It goes to the bank now, and this page shows each step.',
     rejected: 'You have rejected the payout. It is not sent, and its money is available again.',
   },
