@@ -299,7 +299,7 @@ for (const [nth, form] of forms.entries())
       const late = await newest()
       await shop.day.job('find the late money, and accept it', async ({ follow, choose, press, sees }) => {
         await follow(t.checkout, 'nav')
-        await choose(k.late.title, 'true')
+        await choose(k.late.filter, 'true')
         await choose(p.status, 'Expired')
         await press(t.applyFilters)
         await sees(k.late.waits)

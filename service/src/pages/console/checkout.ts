@@ -109,7 +109,7 @@ export function sessionsOfCheckoutPage(view: ConsoleView, { rows, mayWrite, sums
     filters: [
       { name: 'creditorReference', label: c.creditorReference },
       { name: 'status', label: p.status, options: optionsOf(c.status) },
-      { name: 'hasLatePayments', label: c.late.title, options: optionsOf(c.late.has) },
+      { name: 'hasLatePayments', label: c.late.filter, options: optionsOf(c.late.has) },
       { name: 'createdFrom', label: p.createdFrom, type: 'date' },
       { name: 'createdTo', label: p.createdTo, type: 'date' },
     ],

@@ -35,7 +35,8 @@ export const collectionsDe: Words<typeof collectionsEn> = {
       received: 'Eingegangen',
       chooseBy: 'Wählen bis',
       waits: 'Über Geld entscheiden',
-      has: { true: 'Mit solchem Geld', false: 'Ohne' },
+      filter: 'Spätes Geld',
+      has: { true: 'Mit', false: 'Ohne' },
       reasons: {
         AfterEnd: 'Nach dem Ende',
         SecondPayment: 'Eine zweite Zahlung',

@@ -33,7 +33,8 @@ export const collectionsEn = {
       received: 'Arrived',
       chooseBy: 'Choose by',
       waits: 'Choose about money',
-      has: { true: 'With such money', false: 'Without' },
+      filter: 'Late money',
+      has: { true: 'With', false: 'Without' },
       reasons: {
         AfterEnd: 'After the end',
         SecondPayment: 'A second payment',
