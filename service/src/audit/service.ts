@@ -6,8 +6,21 @@ import {
   ownJson,
   pathOf,
   type RecordKind,
+  CustomerRef,
+  operationIds,
+  operations,
+  type Operation,
+  requestAuditOf,
 } from '@partner-payments/wire'
-import { type Caller, type Cursors, type Page, readTime } from '../kernel/api/index.ts'
+import {
+  type Caller,
+  type Cursors,
+  type Page,
+  readTime,
+  type AllHandlers,
+  type Answer,
+  type Call,
+} from '../kernel/api/index.ts'
 import { type Clock, firstIdOf, newId, nilId, type Sealer } from '../kernel/index.ts'
 import { actOf, thingOf } from './rules.ts'
 import type { Database, Tx } from '../postgres/index.ts'
@@ -266,4 +279,40 @@ async function pathUnder(db: Database, partnerId: string, head: store.SignedHead
     subtree,
   )
   return [...low, ...high].map((hash) => Buffer.from(hash).toString('hex'))
+}
+
+// Records requests as their operations declare it (`audit` in the operations table): by default the requests that change something and the reads of
+// sensitive data. A record is committed before the handler runs, so that no such request takes effect without one. It states the request, not its
+// outcome.
+
+/** The path parameter that names a customer: operations on a customer's data are part of the data held about it. */
+const customerParameterOf = ({ params = {} }: Operation): string | undefined =>
+  Object.keys(params).find((name) => params[name] === CustomerRef)
+
+type AnyHandler = (call: Call<OperationId>) => Promise<Answer<unknown>>
+
+export function auditedHandlers(handlers: AllHandlers, { record }: Pick<Audit, 'record'>): AllHandlers {
+  const audited = operationIds.map((id): readonly [OperationId, AnyHandler] => {
+    const operation: Operation = operations[id]
+    const handler = handlers[id] as unknown as AnyHandler
+    const audit = requestAuditOf(operation)
+    if (audit === 'none' || audit === 'handler') return [id, handler]
+    const customerParameter = customerParameterOf(operation)
+    return [
+      id,
+      async (call) => {
+        const { caller, params, requestId, ip } = call
+        const { partnerId, serviceAccountId, name, impersonatedBy } = caller
+        const impersonation = impersonatedBy === undefined ? {} : { impersonatedBy }
+        const actor = { kind: 'partner', id: serviceAccountId, name, ...impersonation, ip } as const
+        const subject = params as Record<string, string>
+        const customerRef = customerParameter === undefined ? undefined : subject[customerParameter]
+        const recorded = record({ partnerId, actor, action: id, subject, requestId }, customerRef)
+        if (audit === 'meanwhile') return (await Promise.all([handler(call), recorded]))[0]
+        await recorded
+        return handler(call)
+      },
+    ]
+  })
+  return Object.fromEntries(audited) as unknown as AllHandlers
 }

@@ -1,6 +1,6 @@
 /** Reads amounts, currencies and times of a request. Amounts are read from the source text of the JSON. A refusal carries a pointer. */
-import { type Decimal, decimalText, type FieldError, timeInputPattern } from '@partner-payments/wire'
-import { amountMajorMax, assert, currencies, type Currency, isCurrency, type Minor } from '../index.ts'
+import { type Decimal, decimalText, type FieldError, timeInputPattern, sumRowsMax } from '@partner-payments/wire'
+import { amountMajorMax, assert, currencies, type Currency, isCurrency, type Minor, writeAmount } from '../index.ts'
 import { refuseField } from './refusal.ts'
 
 const expectedRange = `must be greater than 0 and at most ${amountMajorMax}.00`
@@ -92,3 +92,22 @@ export function readTime(text: string): Date {
   assert(form.test(text) && !Number.isNaN(time.getTime()), 'a time has passed its schema')
   return time
 }
+
+// Sums of filtered lists. A sum reads one row more than it may, so that it knows whether others match.
+
+export type CurrencySum = { readonly currency: Currency; readonly count: bigint; readonly amount: Minor }
+/** `capped`: more rows match than were read. */
+export type Sums<Sum = CurrencySum> = { readonly data: readonly Sum[]; readonly capped: boolean }
+
+/** The rows that the statement of a sum reads. */
+export const sumRowsRead = sumRowsMax + 1
+
+export const sumsOf = <Sum extends CurrencySum>(data: readonly Sum[]): Sums<Sum> => ({
+  data,
+  capped: data.reduce((sum, { count }) => sum + count, 0n) > sumRowsMax,
+})
+
+export const writeSums = <Sum extends CurrencySum>({ data, capped }: Sums<Sum>) => ({
+  data: data.map((sum) => ({ ...sum, count: Number(sum.count), amount: writeAmount(sum.amount, sum.currency) })),
+  capped,
+})

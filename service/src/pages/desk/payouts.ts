@@ -2,19 +2,33 @@
 import { referenceCharsMax } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { field } from '../kit/forms.ts'
-import { facts, freeText, identifier, message, money, payoutBadge, steps, strip, time, wordOf } from '../kit/parts.ts'
+import {
+  facts,
+  freeText,
+  identifier,
+  message,
+  money,
+  payoutBadge,
+  steps,
+  strip,
+  time,
+  wordOf,
+  badge,
+  table,
+} from '../kit/parts.ts'
 import { type Form, page, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { texts as consoleTexts } from '../console/texts/index.ts'
 import { actButtons, type ActName, backWith, saidOfAct } from './acts.ts'
-import { type HeldBy, heldByPart, readHeldBy } from './held.ts'
 import { casesTable, customerHref, partnerPart, payeeHref } from './parties.ts'
 import { deskTexts, type DeskTexts } from './texts.ts'
 import { commandFields, commandRoute, noteField, type RefusedForm } from './forms.ts'
 import { type DeskFrame, type FormOption, keyOf, type Person, staffRoute } from './request.ts'
 import { readThing, runbookLink, thingParts, type ThingDetails } from './things.ts'
+import { type CaseRow, reportOf } from '../../cases/index.ts'
+import { partiesOf, type PayoutRow } from '../../payouts/index.ts'
 
 /** A payout as `payment find` prints it. */
 export type PayoutFacts = {
@@ -342,4 +356,61 @@ async function atBank({ changes }: DeskFrame, partner: string, payout: string): 
     if (error instanceof Refusal) return undefined
     throw error
   }
+}
+
+// Names what holds a payout: the alerts of rules and the hits that persons have to decide, each with a link.
+
+export type HeldBy = {
+  readonly alerts: readonly Pick<CaseRow, 'partnerId' | 'id' | 'openedAt' | 'report'>[]
+  readonly hits: readonly {
+    readonly partnerId: string
+    readonly id: string
+    readonly name: string
+    readonly listedName: string
+    readonly status: string
+    readonly openedAt: Date
+  }[]
+}
+
+/** Reads what holds a payout that no worker has begun: four statements by keys. Other payouts are held by nothing. */
+export async function readHeldBy(frame: DeskFrame, payout: PayoutRow): Promise<HeldBy> {
+  const { cases, db, monitoring, screening } = frame
+  if (payout.status !== 'Pending') return { alerts: [], hits: [] }
+  const { partnerId, transactionId } = payout
+  const ids = [...new Set((await monitoring.holding(db, partnerId, [transactionId])).map(({ alertId }) => alertId))]
+  const rows = await Promise.all(ids.map((id) => cases.byId(db, partnerId, id)))
+  return {
+    alerts: rows.filter((row) => row !== undefined).filter(({ resolution }) => resolution === null),
+    hits: await screening.hitsOn(partnerId, partiesOf(payout)),
+  }
+}
+
+/** A part of the page of a payout. Undefined: nothing holds it. */
+export function heldByPart(view: ConsoleView, { alerts, hits }: HeldBy): Html | undefined {
+  const { held: d, hits: h } = deskTexts[view.language]
+  const statuses: Readonly<Record<string, string>> = h
+  if (alerts.length + hits.length === 0) return undefined
+  return html`<h2>${d.title}</h2>
+    ${message('warning', d.text)}
+    ${table({
+      caption: d.title,
+      columns: [[d.by, 'head'], d.what, d.since, deskTexts[view.language].queue.runbook],
+      rows: [
+        ...alerts.map((row) => [
+          html`<a href="${view.root}cases/${row.partnerId}/${row.id}"
+            >${d.alert}: ${reportOf(row).rule?.name ?? ''}</a
+          >`,
+          d.decideAlert,
+          time(view, row.openedAt),
+          runbookLink(view, 'monitoring-alert'),
+        ]),
+        ...hits.map((hit) => [
+          html`<a href="${view.root}hits/${hit.partnerId}/${hit.id}">${d.hit}: ${hit.name} – ${hit.listedName}</a>
+            ${badge('neutral', statuses[`status-${hit.status}`] ?? hit.status)}`,
+          freeText(hit.status === 'confirmed' ? d.confirmed : d.decideHit),
+          time(view, hit.openedAt),
+          runbookLink(view, 'screening-hit'),
+        ]),
+      ],
+    })}`
 }

@@ -4,8 +4,7 @@
  * Tables: payouts.standing_orders, payouts.standing_executions, payouts.standing_order_turns. Invariants: a date of an order has one
  * execution, which the transaction that makes its payout writes. The key of the payout names the order and the date.
  */
-export { ordersJob, createStandingOrders, type StandingOrders } from './service.ts'
+export { createScheduledPayouts, ordersJob, createStandingOrders, type StandingOrders } from './service.ts'
 export { standingOrdersRoutes } from './routes.ts'
-export { createScheduledPayouts } from './scheduled.ts'
 
 export { keptOrders } from './store.ts'

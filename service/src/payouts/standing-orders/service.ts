@@ -58,14 +58,14 @@ import {
   taskOf,
 } from './rules.ts'
 import { type Occurrence, occurrencesFrom, occurrenceSince, readSchedule } from './schedule.ts'
-import * as store from './store.ts'
-import { type OrderRow, ordersDue, personalOrders } from './store.ts'
+import { type OrderRow, ordersDue, personalOrders, ordersThatPay } from './store.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import type { FactQueue } from '../../inbox/index.ts'
 import type { ChooseConnector } from '../../rails/index.ts'
 import type { Beneficiaries } from '../../parties/beneficiaries/index.ts'
 import type { Customers } from '../../parties/customers/index.ts'
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
+import * as store from './store.ts'
 
 export type StandingOrders = {
   /**
@@ -551,3 +551,23 @@ function appendEnded(eventOutbox: EventOutbox, tx: Tx, orders: readonly OrderRow
 
 export const ordersJob = ({ step }: Pick<StandingOrders, 'step'>): Job =>
   defineJob({ name: 'payouts.orders', due: ordersDue, run: step, age: { queue: 'standing_orders' } })
+
+// The payouts that standing orders make next, for payments that may repeat them.
+
+export const createScheduledPayouts =
+  ({ beneficiaries }: { readonly beneficiaries: Pick<Beneficiaries, 'holdersOf'> }): PayoutsDeps['scheduledPayouts'] =>
+  async (tx, partnerId, payments) => {
+    // IBANs are stored in capitals, and addresses of wallets in small letters.
+    const accounts = payments.flatMap(({ account }) => [account, account.toUpperCase(), account.toLowerCase()])
+    const holders = await beneficiaries.holdersOf(tx, partnerId, [...new Set(accounts)])
+    if (holders.length === 0) return []
+    const holderOf = new Map(holders.map((holder) => [holder.id, holder]))
+    const amounts = [...new Set(payments.map(({ amount }) => amount))]
+    const orders = await ordersThatPay(tx, partnerId, [...holderOf.keys()], amounts)
+    return orders.flatMap(({ beneficiaryId, dueAt, id, reference, amount, currency, createdAt }) => {
+      const holder = holderOf.get(beneficiaryId)
+      if (holder === undefined || dueAt === null) return []
+      const { name: creditorName, account: creditorAccount } = holder
+      return [{ id, reference, amount, currency, creditorName, creditorAccount, dueAt, createdAt }]
+    })
+  }

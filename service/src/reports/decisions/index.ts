@@ -5,13 +5,13 @@
  * Tables: none. It counts rows of cases, screening and monitoring by their indexes. Invariants: the open ones are those of the queue at that
  * moment; a decision counts in one month, that of its last decision; what ended by itself has an outcome and took no one's time.
  */
-export { decisionsCsv } from './csv.ts'
 export {
   ageBands,
   type AgeBand,
   createDecisionNumbers,
   type CountedKind,
   type DecisionNumbers,
+  decisionsCsv,
   monthsMax,
   type Numbers,
   onlyKinds,

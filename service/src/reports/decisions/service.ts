@@ -1,10 +1,10 @@
 /** Counts the decisions of the operator: one statement for each month and kind of row, all at one moment. */
 import type { Cases, Disposition } from '../../cases/index.ts'
-import { type Clock, secondMs } from '../../kernel/index.ts'
+import { type Clock, secondMs, csvCell, hourMs } from '../../kernel/index.ts'
 import type { Monitoring } from '../../monitoring/index.ts'
 import { type Database, readAtOneMoment, type Tx } from '../../postgres/index.ts'
 import type { HitDisposition, Screening } from '../../screening/index.ts'
-import { type AgeBand, ageTimes, bandsOf, type CountedKind, type Month, monthsUntil } from './rules.ts'
+import { type AgeBand, ageTimes, bandsOf, type CountedKind, type Month, monthsUntil, ageBands } from './rules.ts'
 
 export { type AgeBand, ageBands, type CountedKind } from './rules.ts'
 
@@ -203,4 +203,34 @@ async function* decidedAlerts(
     after = page.at(-1)
     if (page.length < alertsPerPage) return
   }
+}
+
+// The numbers as one table: a row for each count, so that a spreadsheet groups them as it likes.
+
+const head = ['section', 'month', 'kind', 'name', 'outcome', 'age_days', 'count', 'false', 'median_hours', 'p90_hours']
+const ageTexts = { upTo1: '0-1', upTo3: '2-3', upTo7: '4-7', upTo30: '8-30', older: '>30' } as const
+
+const hours = (ms: number): string => (ms / hourMs).toFixed(2)
+
+export function decisionsCsv({ open, decided, times, lists, rules, findings }: Numbers): string {
+  const rows: readonly (readonly (string | number)[])[] = [
+    ...open.flatMap(({ kind, ages }) =>
+      ageBands.map((band) => ['open', '', kind, '', '', ageTexts[band], ages[band], '', '', '']),
+    ),
+    ...decided.map(({ month, kind, outcome, count }) => ['decided', month, kind, '', outcome, '', count, '', '', '']),
+    ...times.map(({ month, kind, count, medianMs, ninetyMs }) => [
+      ...['time', month ?? 'all', kind, '', '', '', count, '', hours(medianMs), hours(ninetyMs)],
+    ]),
+    ...lists.map(({ month, name, decided: count, falseHits }) => [
+      ...['list', month, 'screening_hit', name, '', '', count, falseHits, '', ''],
+    ]),
+    ...rules.map(({ month, name, decided: count, falseHits }) => [
+      ...['rule', month, 'monitoring_alert', name, '', '', count, falseHits, '', ''],
+    ]),
+    ...findings.map(({ month, kind, disposition, count }) => [
+      ...['finding', month, kind, '', disposition, '', count, '', '', ''],
+    ]),
+  ]
+  // Byte order mark: spreadsheets take the file as UTF-8.
+  return `\uFEFF${[head, ...rows].map((row) => row.map((cell) => csvCell(String(cell))).join(',')).join('\r\n')}\r\n`
 }
