@@ -123,8 +123,7 @@ export function createIdempotency(deps: {
   ): Promise<KeptAnswer<OperationId>> => {
     const operation: Operation = operations[key.operation as OperationId]
     try {
-      const { body } = await work(call)
-      const customerId = customerOf(operation, body)
+      const { body, customerId = customerOf(operation, body) } = await work(call)
       const reference = `the answer of ${operation.method} ${targetOf(operation, call)}`
       const answer = { requestFingerprint: fingerprintOf(call), reference, body } as KeptAnswer<OperationId>
       const answerSealed = sealer.seal(JSON.stringify(answer), answerContext(key))

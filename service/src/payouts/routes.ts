@@ -47,9 +47,10 @@ export function payoutsRoutes(payouts: Payouts) {
       body: toRepeated(await payouts.repeatedBy(caller.partnerId, params.id)),
     }),
     getPayoutNote: async ({ caller, params }) => ({ body: toNote(await payouts.note(caller.partnerId, params.id)) }),
-    setPayoutNote: async ({ caller, params, body }) => ({
-      body: toNote(await payouts.setNote(caller, params.id, body.note)),
-    }),
+    setPayoutNote: async ({ caller, params, body }) => {
+      const note = await payouts.setNote(caller, params.id, body.note)
+      return { body: toNote(note), customerId: note.customerId }
+    },
     cancelPayout: async ({ caller, params }) =>
       toRecord(
         caller,

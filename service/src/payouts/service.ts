@@ -270,7 +270,7 @@ const createRepeatedBy =
     return present(found, `no duplicates of payout ${id}`)
   }
 
-type Note = { readonly payoutId: string; readonly row: NoteRow | undefined }
+type Note = { readonly payoutId: string; readonly customerId: string | null; readonly row: NoteRow | undefined }
 
 const createNotes = ({ db, clock }: PayoutsDeps, get: Payouts['get']): Pick<Payouts, 'note' | 'notes' | 'setNote'> => ({
   notes: async (partnerId, payouts) => {
@@ -282,15 +282,15 @@ const createNotes = ({ db, clock }: PayoutsDeps, get: Payouts['get']): Pick<Payo
     return new Map(rows.flatMap(({ payoutId, note }) => (note === null ? [] : [[payoutId, note] as const])))
   },
   note: async (partnerId, idOrReference) => {
-    const { id: payoutId } = await get(partnerId, idOrReference)
+    const { id: payoutId, customerId } = await get(partnerId, idOrReference)
     const [row] = await notesOf(db, partnerId, [payoutId])
-    return { payoutId, row }
+    return { payoutId, customerId, row }
   },
   setNote: async ({ partnerId, serviceAccountId: writtenBy, name: writtenByName }, idOrReference, note) => {
-    const { id: payoutId } = await get(partnerId, idOrReference)
+    const { id: payoutId, customerId } = await get(partnerId, idOrReference)
     const row = { partnerId, payoutId, note: note ?? null, writtenBy, writtenByName, updatedAt: clock.now() }
     await putNote(db, row)
-    return { payoutId, row }
+    return { payoutId, customerId, row }
   },
 })
 

@@ -27,6 +27,8 @@ export type Call<K extends OperationId> = {
 
 export type Answer<T> = {
   readonly body: T
+  /** The customer whose data the body contains, if the body does not name it. An answer that is kept is erased with the customer. */
+  readonly customerId?: string | null
   readonly headers?: Readonly<Record<string, string>>
   /** The file of an operation with `content`. */
   readonly content?: Content
