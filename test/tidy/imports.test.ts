@@ -41,7 +41,7 @@ suite('imports', () => {
       'core: branding ledger cases screening cases/reconciliation lifecycle events access rails rates mail inbox webhooks idempotency iso20022 typesetting audit parties/payee-check parties/identity-port people/sign-in ledger/integrity requests',
       'modules: accounts audit/api parties/beneficiaries payouts/bulk checkout parties/customers deposits fx parties/identity-checks monitoring payouts/controls payouts payouts/recalls reports reports/decisions requests/api reports/safeguarding simulations people/staff payouts/standing-orders transactions people/users chains/wallets webhooks/api',
       'edges: edge/gateway edge/observability pages banks/settlement banks/conformance chains/evm simulations/identity-provider banks/internal banks/files banks/sandbox',
-      'composition: app/cells app/identity app/config app/cases app/derived-settings app/personal-data app/inbox app/safeguarding app/waiting app/wallets app/people app/modules app/background app/gateway app/desk app/compose app/seed operator app/process app/processes app/router app/signals child command service roles compiled-code main',
+      'composition: app/cells app/config app/cases app/derived-settings app/personal-data app/inbox app/waiting app/wallets app/people app/modules app/background app/gateway app/desk app/compose app/seed operator app/process app/processes app/router app/signals child command service roles compiled-code main',
     ])
   })
 

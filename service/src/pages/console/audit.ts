@@ -53,7 +53,7 @@ const actorText = ({ language }: ConsoleView, { kind, name, staff }: AuditRow['a
   return staff === undefined ? shown : fill(a.impersonated, { name: shown, staff })
 }
 
-/** What an operation does, in words. Undefined: it is none of the contract, but a command. */
+/** Words for what an operation does. Undefined: it is none of the contract, but a command. */
 const actText = ({ language }: ConsoleView, action: string): string | undefined =>
   texts[language].audit.acts[action as OperationId]
 

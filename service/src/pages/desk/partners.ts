@@ -465,13 +465,14 @@ async function show(
   const partner = await find(frame, request)
   const { role } = signed.account
   const may = new Set([...partnerCommands].filter((command) => changes.mayDecide(command, role)))
-  const shown = await Promise.all(
-    sections.map(async (own): Promise<ShownSection> => {
-      const rows = (await changes.read(own.list, { partner: partner.id })) as ShownSection['rows']
-      return { section: own, rows: rows.slice(0, rowsShown), may }
-    }),
-  )
-  const concerns = await concernsOf(frame, person, partner)
+  const readSection = async (own: Section): Promise<ShownSection> => {
+    const rows = (await changes.read(own.list, { partner: partner.id })) as ShownSection['rows']
+    return { section: own, rows: rows.slice(0, rowsShown), may }
+  }
+  const [shown, concerns] = await Promise.all([
+    Promise.all(sections.map(readSection)),
+    concernsOf(frame, person, partner),
+  ])
   const opened = [partner.id, ...concerns.customers.map(({ id }) => `${partner.id}/${id}`)]
   await frame.staff.recordOpened(signed, 'partner', opened)
   const offered = { acts: partnerActs, given: { partner: partner.id }, back: `partners/${partner.id}` }
@@ -483,23 +484,28 @@ async function show(
   return page(request, refused === undefined ? 200 : 400, body)
 }
 
-/** Reads the newest of each kind. Each statement reads a few rows by an index. */
+/** Reads the newest of each kind, all at once. Each statement reads a few rows by an index. */
 async function concernsOf(frame: DeskFrame, { signed }: Person, { id }: PartnerRow): Promise<Concerns> {
   const { db, access, beneficiaries, cases, customers, members, screening, staff, transactions, webhooks } = frame
   const limit = String(newestShown)
-  const newest = await customers.list(id, { limit })
-  const payments = await transactions.list(id, { limit })
+  const [isClosed, newest, payees, payments, open, hits, alerts, changes, team, endpoints, notes] = await Promise.all([
+    access.isClosed(db, id),
+    customers.list(id, { limit }).then(({ data }) => withVerification(frame, id, data)),
+    beneficiaries.list(id, { limit }),
+    transactions.list(id, { limit }).then(({ data }) => transactions.withUsers(data)),
+    cases.openOf(db, id, undefined, newestShown),
+    screening.openHitsOf(db, id, undefined, newestShown),
+    alertsOf(frame, id),
+    changesOf(frame, signed),
+    members.listUsers(id, { limit: '25' }),
+    webhooks.list(id, { limit: '25' }),
+    staff.notes.of(db, { partnerId: id, kind: 'partner', subjectId: id }, undefined, 2 * newestShown),
+  ])
   return {
-    isClosed: await access.isClosed(db, id),
-    customers: await withVerification(frame, id, newest.data),
-    payees: (await beneficiaries.list(id, { limit })).data,
-    payments: await transactions.withUsers(payments.data),
-    cases: await cases.openOf(db, id, undefined, newestShown),
-    hits: await screening.openHitsOf(db, id, undefined, newestShown),
-    alerts: await alertsOf(frame, id),
-    changes: (await changesOf(frame, signed)).filter(({ partnerId }) => partnerId === id),
-    team: (await members.listUsers(id, { limit: '25' })).data,
-    webhooks: (await webhooks.list(id, { limit: '25' })).data,
-    notes: await staff.notes.of(db, { partnerId: id, kind: 'partner', subjectId: id }, undefined, 2 * newestShown),
+    ...{ isClosed, payments, hits, alerts, notes, customers: newest, cases: open },
+    payees: payees.data,
+    changes: changes.filter(({ partnerId }) => partnerId === id),
+    team: team.data,
+    webhooks: endpoints.data,
   }
 }

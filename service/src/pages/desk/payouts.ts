@@ -373,7 +373,7 @@ export type HeldBy = {
 }
 
 /** Reads what holds a payout that no worker has begun: four statements by keys. Other payouts are held by nothing. */
-export async function readHeldBy(frame: DeskFrame, payout: PayoutRow): Promise<HeldBy> {
+async function readHeldBy(frame: DeskFrame, payout: PayoutRow): Promise<HeldBy> {
   const { cases, db, monitoring, screening } = frame
   if (payout.status !== 'Pending') return { alerts: [], hits: [] }
   const { partnerId, transactionId } = payout
@@ -386,7 +386,7 @@ export async function readHeldBy(frame: DeskFrame, payout: PayoutRow): Promise<H
 }
 
 /** A part of the page of a payout. Undefined: nothing holds it. */
-export function heldByPart(view: ConsoleView, { alerts, hits }: HeldBy): Html | undefined {
+function heldByPart(view: ConsoleView, { alerts, hits }: HeldBy): Html | undefined {
   const { held: d, hits: h } = deskTexts[view.language]
   const statuses: Readonly<Record<string, string>> = h
   if (alerts.length + hits.length === 0) return undefined

@@ -366,7 +366,7 @@ type Deps = {
   readonly screening: Pick<Screening, 'countries'>
 }
 
-export function createManyBeneficiaries({ db, clock, refusedAddress, screening }: Deps): ManyBeneficiaries {
+function createManyBeneficiaries({ db, clock, refusedAddress, screening }: Deps): ManyBeneficiaries {
   return {
     byTexts: (partnerId, texts) => {
       const ids = texts.map((text) => text.toLowerCase()).filter(isUuid)

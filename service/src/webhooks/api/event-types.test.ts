@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventTypes } from './index.ts'
+import { eventTypes } from './routes.ts'
 
 const amounts: Readonly<Record<string, string>> = {
   'account.balance.crossed': 'The balance after the entry,',

@@ -1,6 +1,6 @@
 /** English texts of the desk: the queue, cases, what else waits, and the search. `{name}` is replaced. */
 export const queue = {
-  /** What the runbooks are about, by their names. */
+  /** Titles of the runbooks, by their names. */
   runbooks: {
     'screening-hit': 'Decide a hit',
     'monitoring-alert': 'Decide an alert',
