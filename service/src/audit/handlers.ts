@@ -18,6 +18,13 @@ import type { Audit } from './service.ts'
 const customerParameterOf = ({ params = {} }: Operation): string | undefined =>
   Object.keys(params).find((name) => params[name] === CustomerRef)
 
+/** The ids in the path. An update whose path has none names its thing by `id` in the body. */
+function subjectOf({ params, body }: Call<OperationId>): Readonly<Record<string, string>> {
+  const named = params as Record<string, string>
+  const id = typeof body === 'object' && 'id' in body ? body.id : undefined
+  return Object.keys(named).length === 0 && typeof id === 'string' ? { id } : named
+}
+
 type AnyHandler = (call: Call<OperationId>) => Promise<Answer<unknown>>
 
 export function auditedHandlers(handlers: AllHandlers, { record }: Pick<Audit, 'record'>): AllHandlers {
@@ -30,11 +37,11 @@ export function auditedHandlers(handlers: AllHandlers, { record }: Pick<Audit, '
     return [
       id,
       async (call) => {
-        const { caller, params, requestId, ip } = call
+        const { caller, requestId, ip } = call
         const { partnerId, serviceAccountId, name, impersonatedBy } = caller
         const impersonation = impersonatedBy === undefined ? {} : { impersonatedBy }
         const actor = { kind: 'partner', id: serviceAccountId, name, ...impersonation, ip } as const
-        const subject = params as Record<string, string>
+        const subject = subjectOf(call)
         const customerRef = customerParameter === undefined ? undefined : subject[customerParameter]
         const recorded = record({ partnerId, actor, action: id, subject, requestId }, customerRef)
         if (audit === 'meanwhile') return (await Promise.all([handler(call), recorded]))[0]

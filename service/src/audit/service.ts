@@ -75,6 +75,8 @@ export type Audit = {
   readonly made: (tx: Tx, making: Making) => void
   /** Finds who made a thing. Undefined: no request did, or an earlier version recorded the request only. */
   readonly makerOfThing: (partnerId: string, thingId: string) => Promise<Maker | undefined>
+  /** Who sent the newest request of an operation about a thing. Undefined: there is none. */
+  readonly lastOnThing: (partnerId: string, thingId: string, action: OperationId) => Promise<Maker | undefined>
   /** Adds one record in a transaction of its own. `customerRef`: the customer that it is about, by which `about` finds it. */
   readonly record: (record: NewRecord, customerRef?: string) => Promise<void>
   /** The records of requests about a customer, by any of its identifiers. Newest first, before an id. */
@@ -165,6 +167,13 @@ export function createAudit(deps: AuditDeps): Audit {
     },
     makerOfThing: async (partnerId, thingId) => {
       const row = await store.makingOf(db, partnerId, thingOf(thingId))
+      if (row === undefined) return undefined
+      const { actor, at } = toRecord(row)
+      return { name: actor.name ?? '', at: new Date(at) }
+    },
+    lastOnThing: async (partnerId, thingId, action) => {
+      const filter = { kind: 'Act', actorId: null, action, thing: thingOf(thingId) } as const
+      const [row] = await store.listRecords(db, partnerId, { from: nilId, before: null }, filter, 1)
       if (row === undefined) return undefined
       const { actor, at } = toRecord(row)
       return { name: actor.name ?? '', at: new Date(at) }
