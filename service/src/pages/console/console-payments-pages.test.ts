@@ -202,7 +202,8 @@ function payoutPages(language: ConsoleLanguage, text: string): Named {
             `preview ${accepted} ${isLater}`,
             payoutPreviewPage(view, {
               ...draft,
-              ...{ accepted, isLater, needsApproval: accepted, rules: [duplicate, ...rules] },
+              ...{ accepted, needsApproval: accepted, rules: [duplicate, ...rules] },
+              paidOn: isLater ? '2026-12-07' : undefined,
               ...{
                 problems: accepted || isLater ? { again: text } : ({} as Record<string, string>),
                 fee: '0.00',
@@ -410,7 +411,6 @@ test('the preview explains itself in the language of the page', () => {
       payOn: '',
       idempotencyKey: 'k',
     },
-    isLater: false,
   }
   const preview = (language: 'en' | 'de') =>
     payoutPreviewPage(viewOf(language), {
