@@ -75,7 +75,7 @@ export type Audit = {
   readonly made: (tx: Tx, making: Making) => void
   /** Finds who made a thing. Undefined: no request did, or an earlier version recorded the request only. */
   readonly makerOfThing: (partnerId: string, thingId: string) => Promise<Maker | undefined>
-  /** Who sent the newest request of an operation about a thing. Undefined: there is none. */
+  /** Returns who sent the newest request of an operation about a thing. Undefined: there is none. */
   readonly lastOnThing: (partnerId: string, thingId: string, action: OperationId) => Promise<Maker | undefined>
   /** Adds one record in a transaction of its own. `customerRef`: the customer that it is about, by which `about` finds it. */
   readonly record: (record: NewRecord, customerRef?: string) => Promise<void>
