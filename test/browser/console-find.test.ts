@@ -50,6 +50,8 @@ test('amounts, accounts, names, identifiers and references find their things', {
     assert.match(await found(text), /INV-7500/, text)
   assert.match(await found('31,50'), /Dorothy Payer|transactions\//)
   assert.match(await found(ibans.FR), /Katherine Johnson[^]*INV-7500|INV-7500[^]*Katherine Johnson/)
+  const year = String(new Date(textAt(paid, 'createdAt')).getFullYear())
+  assert.match(await page.locator('tr', { hasText: 'INV-7500' }).innerText(), new RegExp(`Transaction\\s.*${year}`))
   await check(page)
   assert.match(await found(debtor.toLowerCase().replaceAll(/(.{4})/g, '$1 ')), /31\.50|transactions\//)
   const ofCustomer = await found(iban)
