@@ -61,6 +61,8 @@ test(
     await lena.page.getByText('Held for the decision: 6 payouts, 60.00 EUR.').waitFor()
     assert.match(await lena.page.locator('main').innerText(), /Money\s+60\.00 EUR/)
     await lena.page.getByRole('link', { name: 'Many at once' }).waitFor()
+    const owners = await lena.page.getByLabel('New owner').locator('option').allInnerTexts()
+    assert.ok(owners.includes('Finn, Finance'), owners.join('; '))
     await checkForms(lena.page)
     const address = lena.page.url()
     await finn.page.goto(address)

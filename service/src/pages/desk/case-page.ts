@@ -41,7 +41,7 @@ export type Standing = {
   })[]
 }
 
-type Person = { readonly id: string; readonly fullName: string }
+type Person = { readonly id: string; readonly fullName: string; readonly role: StaffRole }
 /** Says how the form before ended. */
 export const caseSteps = ['proposed', 'approved', 'closed', 'rejected', 'recalled'] as const
 export type CaseStep = (typeof caseSteps)[number]

@@ -88,6 +88,7 @@ export const queue: Words<typeof en> = {
     take: 'Fall übernehmen',
     handBack: 'Fall zurückgeben',
     give: 'Fall übergeben',
+    remarkNote: 'Notiz',
     giveTo: 'Künftig zuständig',
     remark: 'Notiz hinzufügen',
     remarkText: 'Notizen liest nur der Betreiber, kein Partner. Sie werden nie geändert.',

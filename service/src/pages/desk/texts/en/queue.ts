@@ -84,6 +84,7 @@ export const queue = {
     take: 'Take case',
     handBack: 'Hand case back',
     give: 'Give case',
+    remarkNote: 'Note',
     giveTo: 'New owner',
     remark: 'Add note',
     remarkText: 'Staff read notes. Partners do not. A note is never changed.',
