@@ -1,4 +1,4 @@
-/** Each kind of text finds its things in a real browser: amounts, accounts, names, identifiers, references; and lists that fit, add up and move. */
+/** Each kind of text finds its things in a real browser: amounts, accounts, names, identifiers, references; lists that fit, add up and move; and a failed payout. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
@@ -50,6 +50,8 @@ test('amounts, accounts, names, identifiers and references find their things', {
     assert.match(await found(text), /INV-7500/, text)
   assert.match(await found('31,50'), /Dorothy Payer|transactions\//)
   assert.match(await found(ibans.FR), /Katherine Johnson[^]*INV-7500|INV-7500[^]*Katherine Johnson/)
+  const year = String(new Date(textAt(paid, 'createdAt')).getFullYear())
+  assert.match(await page.locator('tr', { hasText: 'INV-7500' }).innerText(), new RegExp(`Transaction\\s.*${year}`))
   await check(page)
   assert.match(await found(debtor.toLowerCase().replaceAll(/(.{4})/g, '$1 ')), /31\.50|transactions\//)
   const ofCustomer = await found(iban)
@@ -134,5 +136,29 @@ test('the status of a payment moves while its page is open', { skip }, async () 
   await page.locator('.strip .badge', { hasText: 'Completed' }).waitFor({ timeout: 60_000 })
   assert.equal(await page.evaluate(() => performance.timeOrigin), loaded)
   await check(page)
+  await close()
+})
+
+test('a failed payout says why in the language of the reader, and is paid again', { skip }, async () => {
+  const payeeId = textAt(await createBeneficiary(service.client), 'id')
+  const text = payoutText(payeeId, '4001.01', { reference: 'RE 4711' })
+  success(await service.client.post('/v1/payouts/fiat', text))
+  await finalTransaction(service.client, 'RE 4711')
+  const [{ id } = {}] = listAt(success(await service.client.get(`/v1/payouts?beneficiaryId=${payeeId}`)))
+  const { page, close } = await person('Operator', 'Frieda Failed')
+  await open(page, 'language/de')
+  await open(page, `payouts/${String(id)}`)
+  assert.match(
+    await main(page),
+    /Die Bank hat die Zahlung abgelehnt\. Das Geld ist wieder verfügbar\.[^]*MS03: Eine Bank hat die Zahlung abgelehnt/,
+  )
+  await check(page)
+  await page.getByRole('link', { name: 'Noch einmal zahlen' }).click()
+  assert.equal(await page.locator('#amount').inputValue(), '4001.01')
+  assert.equal(await page.locator('#reference').inputValue(), 'RE 4711')
+  await page.fill('#amount', '1.200,00')
+  await press(page, 'Vorschau')
+  assert.match(await main(page), /1\.200,00 EUR[^]*Das ganze Guthaben zahlt/)
+  assert.doesNotMatch(await main(page), /The whole balance/)
   await close()
 })

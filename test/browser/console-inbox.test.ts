@@ -83,3 +83,26 @@ test('a new person sees what waits, and each number leads to its rows', { skip }
   assert.deepEqual(await followed(page), ['1'])
   await close()
 })
+
+test('who asked for a payout is told that it was rejected, and by whom', { skip }, async () => {
+  const payee = textAt(await createBeneficiary(service.client, { name: 'Annie Easley' }), 'id')
+  const [asker, approver] = [await person('Operator', 'Fay Asker'), await person('Operator', 'Rex Rejecter')]
+  await open(asker.page, `payouts/new?beneficiaryId=${payee}&amount=700.00&reference=RE-7`)
+  await press(asker.page, 'Preview')
+  await press(asker.page, 'Ask for approval of 700.00 EUR')
+  const path = new URL(asker.page.url()).pathname
+  await approver.page.goto(`${site}${path}/approve`)
+  await approver.page.getByText('Reject instead').click()
+  await approver.page.getByLabel('Reason').fill('No such order')
+  await press(approver.page, 'Reject payout')
+  await approver.page.waitForURL(`${site}${path}?done=rejected`)
+  const title = 'Payout of 700.00 EUR to Annie Easley was rejected: it is not sent'
+  await until('the asker is told', async () => {
+    await open(asker.page, 'inbox')
+    return (await asker.page.getByRole('link', { name: title }).count()) === 1
+  })
+  assert.match(await asker.page.locator('main').innerText(), /was rejected[^]*RE-7[^]*By: Rex Rejecter/)
+  await open(approver.page, 'inbox')
+  assert.equal(await approver.page.getByRole('link', { name: title }).count(), 0)
+  await Promise.all([asker.close(), approver.close()])
+})

@@ -158,6 +158,8 @@ test('a payout above the limit waits for another person, and its maker cancels i
   await check(page)
   await page.locator('dialog').getByRole('button', { name: 'Cancel payout' }).click()
   assert.match(await main(page), /The payout is cancelled[^]*Cancelled/)
+  await page.getByRole('link', { name: 'Pay again' }).click()
+  assert.equal(await page.locator('#amount').inputValue(), '2000.00')
   await Promise.all([ann.close(), bob.close()])
 })
 

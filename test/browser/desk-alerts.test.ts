@@ -55,10 +55,14 @@ test(
       'finance decides no alert',
     )
     await lena.page.goto(`${site}/desk/queue?decidable=yes`)
+    await lena.page.getByText('Many at once').first().waitFor()
     await lena.page.getByRole('link', { name: 'Alert of monitoring', exact: true }).click()
     await lena.page.getByRole('heading', { name: 'Alert of monitoring' }).waitFor()
     await lena.page.getByText('Held for the decision: 6 payouts, 60.00 EUR.').waitFor()
+    assert.match(await lena.page.locator('main').innerText(), /Money\s+60\.00 EUR/)
     await lena.page.getByRole('link', { name: 'Many at once' }).waitFor()
+    const owners = await lena.page.getByLabel('New owner').locator('option').allInnerTexts()
+    assert.ok(owners.includes('Finn, Finance'), owners.join('; '))
     await checkForms(lena.page)
     const address = lena.page.url()
     await finn.page.goto(address)
@@ -96,6 +100,7 @@ test(
     await mia.page.getByRole('button', { name: 'Approve: Refuse the 6 payouts and return the money' }).click()
     await mia.page.getByText('You approved it.').waitFor()
     await mia.page.getByText('Refused, by Lena, approved by Mia').waitFor()
+    assert.equal(await mia.page.getByRole('table', { name: 'What is held' }).count(), 0)
     await until('the payouts have failed', async () => {
       const found = await statuses()
       return found.size === 1 && found.has('Failed')

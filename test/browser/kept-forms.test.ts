@@ -74,6 +74,8 @@ suite('forms and ended sessions', { skip }, async () => {
     await rest()
     await page.locator('main form button').first().click()
     await page.waitForURL(/\/console\/sign-in\?/)
+    await page.getByText('Your form is kept for 30 minutes, and nothing was sent').waitFor()
+    await check(page)
     const before = (await listAll(service.client, '/v1/payouts')).length
     await signInAgain(page)
     await page.waitForURL(/\/console\/payouts\/new\?.*kept=/)

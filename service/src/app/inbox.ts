@@ -88,8 +88,8 @@ const createDetails =
     return asked.map(({ type, subject, facts }) => {
       const details = found.get(familyOf(type))?.get(subject)
       const { by = null } = facts
-      // The person who proposed it is not its second one.
-      return details !== undefined && type.endsWith('.proposed') && by !== null
+      // The person who proposed it is not its second one. The one who rejected it knows.
+      return details !== undefined && (type.endsWith('.proposed') || type === 'payout.rejected') && by !== null
         ? { ...details, notForNames: [by] }
         : details
     })

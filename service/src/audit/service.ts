@@ -88,6 +88,8 @@ export type Audit = {
   readonly made: (tx: Tx, making: Making) => void
   /** Finds who made a thing. Undefined: no request did, or an earlier version recorded the request only. */
   readonly makerOfThing: (partnerId: string, thingId: string) => Promise<Maker | undefined>
+  /** Returns who sent the newest request of an operation about a thing. Undefined: there is none. */
+  readonly lastOnThing: (partnerId: string, thingId: string, action: OperationId) => Promise<Maker | undefined>
   /** Adds one record in a transaction of its own. `customerRef`: the customer that it is about, by which `about` finds it. */
   readonly record: (record: NewRecord, customerRef?: string) => Promise<void>
   /** The records of requests about a customer, by any of its identifiers. Newest first, before an id. */
@@ -178,6 +180,13 @@ export function createAudit(deps: AuditDeps): Audit {
     },
     makerOfThing: async (partnerId, thingId) => {
       const row = await store.makingOf(db, partnerId, thingOf(thingId))
+      if (row === undefined) return undefined
+      const { actor, at } = toRecord(row)
+      return { name: actor.name ?? '', at: new Date(at) }
+    },
+    lastOnThing: async (partnerId, thingId, action) => {
+      const filter = { kind: 'Act', actorId: null, action, thing: thingOf(thingId) } as const
+      const [row] = await store.listRecords(db, partnerId, { from: nilId, before: null }, filter, 1)
       if (row === undefined) return undefined
       const { actor, at } = toRecord(row)
       return { name: actor.name ?? '', at: new Date(at) }
@@ -289,6 +298,13 @@ async function pathUnder(db: Database, partnerId: string, head: store.SignedHead
 const customerParameterOf = ({ params = {} }: Operation): string | undefined =>
   Object.keys(params).find((name) => params[name] === CustomerRef)
 
+/** The ids in the path. An update whose path has none names its thing by `id` in the body. */
+function subjectOf({ params, body }: Call<OperationId>): Readonly<Record<string, string>> {
+  const named = params as Record<string, string>
+  const id = typeof body === 'object' && 'id' in body ? body.id : undefined
+  return Object.keys(named).length === 0 && typeof id === 'string' ? { id } : named
+}
+
 type AnyHandler = (call: Call<OperationId>) => Promise<Answer<unknown>>
 
 export function auditedHandlers(handlers: AllHandlers, { record }: Pick<Audit, 'record'>): AllHandlers {
@@ -301,11 +317,11 @@ export function auditedHandlers(handlers: AllHandlers, { record }: Pick<Audit, '
     return [
       id,
       async (call) => {
-        const { caller, params, requestId, ip } = call
+        const { caller, requestId, ip } = call
         const { partnerId, serviceAccountId, name, impersonatedBy } = caller
         const impersonation = impersonatedBy === undefined ? {} : { impersonatedBy }
         const actor = { kind: 'partner', id: serviceAccountId, name, ...impersonation, ip } as const
-        const subject = params as Record<string, string>
+        const subject = subjectOf(call)
         const customerRef = customerParameter === undefined ? undefined : subject[customerParameter]
         const recorded = record({ partnerId, actor, action: id, subject, requestId }, customerRef)
         if (audit === 'meanwhile') return (await Promise.all([handler(call), recorded]))[0]

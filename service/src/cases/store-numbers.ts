@@ -55,7 +55,7 @@ export type DecidingTime<Kind = CaseKind> = {
   readonly ninety: number
 }
 
-/** Leaves out what ended by itself, or went on after a decision elsewhere. */
+/** Leaves out what ended by itself, or went on after a decision elsewhere. Persons release what an alert holds. */
 export function decidingTimes(tx: Tx, { from, before }: CountedPeriod): Promise<readonly DecidingTime[]> {
   return tx.rows<DecidingTime>(
     acrossPartners(
@@ -65,7 +65,7 @@ export function decidingTimes(tx: Tx, { from, before }: CountedPeriod): Promise<
           percentile_disc(0.5) within group (order by extract(epoch from resolved_at - opened_at)::float8) as median,
           percentile_disc(0.9) within group (order by extract(epoch from resolved_at - opened_at)::float8) as ninety
         from cases.cases
-        where resolved_at >= ${from} and resolved_at < ${before} and resolution not in ('gone', 'released')
+        where resolved_at >= ${from} and resolved_at < ${before} and resolution <> 'gone' and (resolution <> 'released' or kind = 'monitoring_alert')
         group by kind order by kind`,
     ),
   )

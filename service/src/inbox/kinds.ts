@@ -60,6 +60,7 @@ export const teamTypes = {
   'bulk.lapses': { ...approval, path: bulk },
   'signOn.waits': { ...approval, permission: 'users:write', path: () => 'team/single-sign-on' },
   'payout.lapsed': ofPayout,
+  'payout.rejected': ofPayout,
   'payout.failed': ofPayout,
   'payout.returned': ofPayout,
   'order.failed': ofOrder,

@@ -112,7 +112,7 @@ async function write(deps: PayoutLifeDeps, tx: Tx, moves: readonly PayoutMove[],
   )
   await appendEvents(deps, tx, written, now)
   await noteRefunds(deps, tx, written, now)
-  deps.facts.append(tx, written.flatMap(toldOf))
+  deps.facts.append(tx, [...written.flatMap(toldOf), ...rejectionOf(written)])
   const refunded = written.filter(({ move }) => move.ledger === 'refund')
   // Lock order: payouts, counters of approvers (approvers.ts), recalls, transactions, other counters, accounts.
   const recalls = await deps.recalls.lock(
@@ -264,6 +264,14 @@ function toldOf({ payout: { partnerId, id: subject, status, operation }, move, k
   if (operation === 'createCheckoutRefund' || move.to === status) return []
   const type = kind === 'lapsed' ? 'payout.lapsed' : toldEnds[move.to]
   return type === undefined ? [] : [{ partnerId, type, subject, occasion: `${subject} ${move.to}` } as const]
+}
+
+/** The rejection of one payout, of which the person who asked for it is told. A bulk is rejected as a whole, and its page says so. */
+function rejectionOf(written: readonly Written[]) {
+  const [first, ...others] = written
+  if (first?.kind !== 'declined' || others.length > 0) return []
+  const { partnerId, id: subject } = first.payout
+  return [{ partnerId, type: 'payout.rejected', subject, facts: { by: first.cause.by?.name ?? null } } as const]
 }
 
 /** Reports the refunds of checkout sessions that have ended, or came back after that. */

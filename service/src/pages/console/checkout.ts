@@ -77,6 +77,9 @@ const tones = {
   Expired: 'neutral',
 } as const
 
+/** An ended session may have ended before its time. */
+const isOpen = (status: Status): boolean => status === 'Open' || status === 'Processing'
+
 const statusBadge = ({ language }: ConsoleView, status: Status): Html =>
   badge(tones[status], texts[language].checkout.status[status])
 
@@ -125,7 +128,7 @@ export function sessionsOfCheckoutPage(view: ConsoleView, { rows, mayWrite, sums
       row.payer,
       html`${statusBadge(view, status)} ${row.isLate && badge('warning', c.late.waits)}`,
       time(view, createdAt),
-      time(view, expiresAt),
+      isOpen(status) ? time(view, expiresAt) : '',
       money(view, amount, currency),
     ]),
     none: { title: c.empty, text: c.emptyText },
@@ -243,10 +246,10 @@ export function sessionOfCheckoutPage(view: ConsoleView, session: Session): stri
         ...(parts === undefined ? [] : [[c.paid, money(view, parts.paid, currency)] as const]),
         ...(parts?.remaining ? [[c.remaining, money(view, parts.remaining, currency)] as const] : []),
         ...(refunded === null ? [] : [[r.refunded, money(view, refunded, currency)] as const]),
-        [c.expires, time(view, expiresAt)],
+        ...(isOpen(status) ? [[c.expires, time(view, expiresAt)] as const] : []),
       ])}
       ${session.late.length > 0 && latePart(view, { id, currency, rows: session.late, mayChoose: may.choose })}
-      ${(status === 'Open' || status === 'Processing') && linkPart(view, session.url)}
+      ${isOpen(status) && linkPart(view, session.url)}
       ${facts([
         [c.order, session.order || undefined],
         [c.description, session.description === '' ? undefined : freeText(session.description)],

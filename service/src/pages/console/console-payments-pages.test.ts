@@ -215,7 +215,8 @@ function payoutPages(language: ConsoleLanguage, text: string): Named {
             `preview ${accepted} ${isLater}`,
             payoutPreviewPage(view, {
               ...draft,
-              ...{ accepted, isLater, needsApproval: accepted, rules: [duplicate, ...rules], repeats },
+              ...{ accepted, needsApproval: accepted, rules: [duplicate, ...rules], repeats },
+              paidOn: isLater ? '2026-12-07' : undefined,
               ...{
                 problems: accepted || isLater ? { again: text } : ({} as Record<string, string>),
                 fee: '0.00',
@@ -431,7 +432,6 @@ test('the preview explains itself in the language of the page', () => {
       payOn: '',
       idempotencyKey: 'k',
     },
-    isLater: false,
   }
   const hold = explain({ kind: 'approval', by: null })
   const above = [{ kind: 'above', amount: rawNumber('1000.00'), currency: 'EUR' }] as const

@@ -3,7 +3,7 @@ import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import { Refusal } from '../../kernel/api/index.ts'
 import { html } from '../html.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { accountText, empty, inFours, type Link, links, money, referenceText, table } from '../kit/parts.ts'
+import { accountText, empty, inFours, type Link, links, money, referenceText, table, time } from '../kit/parts.ts'
 import { linkOf, page, queryText, readTypedAmounts, seeOther, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { callOf, type Person, type Routes } from './request.ts'
@@ -19,6 +19,8 @@ export type Found = {
   readonly about?: string | undefined
   readonly amount?: string
   readonly currency?: string
+  /** When a payment was created: it tells two payments of one payee apart. */
+  readonly createdAt?: Date
 }
 
 type Search = {
@@ -39,11 +41,12 @@ export function findPage(view: ConsoleView, { text, found, lists }: Search): str
           ? empty({ title: text === '' ? t.nothingTyped : fill(t.nothing, { text }), text: t.what })
           : table({
               caption: t.title,
-              columns: [[t.found, 'head'], t.kind, [t.amount, 'number']],
-              rows: found.map(({ href, name, about, kind, amount, currency }) => [
+              columns: [[t.found, 'head'], t.kind, texts[view.language].payments.created, [t.amount, 'number']],
+              rows: found.map(({ href, name, about, kind, amount, currency, createdAt }) => [
                 html`<a class="free" href="${view.root}${href}">${name}</a>
                   ${about !== undefined && html`<span class="soft free">${about}</span>`}`,
                 t.kinds[kind],
+                createdAt === undefined ? '' : time(view, createdAt),
                 amount === undefined || currency === undefined ? '' : money(view, amount, currency),
               ]),
             })
@@ -76,7 +79,7 @@ export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
         data.map((each): Found => ({
           ...{ kind: 'transaction', href: `transactions/${encodeURIComponent(each.reference)}` },
           ...{ name: referenceText(each), about: partyOf(each)?.accountHolderName },
-          ...{ amount: decimalText(each.amount), currency: each.currency },
+          ...{ amount: decimalText(each.amount), currency: each.currency, createdAt: new Date(each.createdAt) },
         })),
       )
     const customers = (query: Readonly<Record<string, string>>) =>
@@ -140,10 +143,12 @@ export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
         ...(uuid.test(params.id)
           ? [
               one(
-                operate('getPayout', { ...call, params }).then(({ id, beneficiaryName: name, amount, currency }) => ({
-                  ...{ kind: 'payout', href: `payouts/${id}`, name },
-                  ...{ amount: decimalText(amount), currency },
-                })),
+                operate('getPayout', { ...call, params }).then(
+                  ({ id, beneficiaryName: name, amount, currency, createdAt }) => ({
+                    ...{ kind: 'payout', href: `payouts/${id}`, name },
+                    ...{ amount: decimalText(amount), currency, createdAt: new Date(createdAt) },
+                  }),
+                ),
               ),
               one(operate('getCustomer', { ...call, params }).then(toCustomer)),
               payments({ beneficiaryId: params.id }),

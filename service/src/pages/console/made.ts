@@ -16,10 +16,11 @@ export async function addedBy({ audit }: Pick<Frame, 'audit'>, { view, caller }:
   const maker = await audit.makerOfThing(caller.partnerId, id)
   const history = caller.permissions.includes('users:read') && linkOf(`${view.root}audit`, { subject: id })
   if (maker === undefined && history === false) return [a.added, undefined]
+  if (maker === undefined) return [a.history, html`<a href="${String(history)}">${a.historyShow}</a>`]
   return [
     a.added,
     html`<span class="lines">
-      ${maker !== undefined && html`<span><span class="free">${maker.name}</span>, ${time(view, maker.at)}</span>`}
+      <span><span class="free">${maker.name}</span>, ${time(view, maker.at)}</span>
       ${history !== false && html`<a href="${history}">${a.history}</a>`}
     </span>`,
   ]

@@ -1,7 +1,8 @@
 /** A new payout: choose the payee, fill in the form, check the preview, send. */
 import { decimalText, payouts, rawNumber, referenceCharsMax, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
-import { newId } from '../../kernel/index.ts'
+import { isCurrency, newId } from '../../kernel/index.ts'
+import { valueDateOf } from '../../rails/index.ts'
 import type { Explained } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
 import { amountCharsMax, field, hiddenField, type Problems } from '../kit/forms.ts'
@@ -103,8 +104,8 @@ type PayoutPreview = PayoutDraft & {
   readonly total: string
   readonly accepted: boolean
   readonly needsApproval: boolean
-  /** True if the payment is made on `payOn`, by the rules of that day. */
-  readonly isLater: boolean
+  /** The day of a later payment, by whose rules it is made: that of `payOn`, or the next on which the bank is open. Absent: it is made now. */
+  readonly paidOn?: string | undefined
   readonly rail?: string | undefined
   readonly cutOffAt?: Date | undefined
   /** Days. */
@@ -117,16 +118,16 @@ type PayoutPreview = PayoutDraft & {
 export function payoutPreviewPage(view: ConsoleView, preview: PayoutPreview): string {
   const p = texts[view.language].payments
   const s = texts[view.language].sending
-  const { amount, currency, payee, payeeAccount, reference, note, payOn, rules, problems, isLater } = preview
+  const { amount, currency, payee, payeeAccount, reference, note, rules, problems, paidOn } = preview
   const accepted = mayBeSent(preview)
   const failsAtBank = accepted && rules.some(({ verdict }) => verdict === 'failed')
   return shell(view, {
     title: p.previewTitle,
     problems,
     main: html`<h1>${p.previewTitle}</h1>
-      <p class="lead">${isLater ? fill(s.laterText, { day: dayText(view, payOn) }) : p.previewText}</p>
+      <p class="lead">${paidOn === undefined ? p.previewText : fill(s.laterText, { day: dayText(view, paidOn) })}</p>
       ${!accepted && message('bad', p.previewRefused)}
-      ${failsAtBank && message('warning', isLater ? s.laterFails : p.previewFails)}
+      ${failsAtBank && message('warning', paidOn === undefined ? p.previewFails : s.laterFails)}
       <section class="card" aria-labelledby="sum">
         <h2 id="sum" class="away">${p.payout}</h2>
         <p class="sum">${money(view, amount, currency)}</p>
@@ -135,7 +136,7 @@ export function payoutPreviewPage(view: ConsoleView, preview: PayoutPreview): st
         ${facts([
           [p.payoutReference, reference === '' ? undefined : reference],
           [s.note, note === '' ? undefined : note],
-          [s.payOn, isLater ? calendarDay(view, payOn) : undefined],
+          [s.payOn, paidOn && calendarDay(view, paidOn)],
           [p.fee, money(view, preview.fee, currency)],
           [p.total, money(view, preview.total, currency)],
           [p.rail, preview.rail && wordOf(p.rails, preview.rail)],
@@ -152,7 +153,7 @@ export function payoutPreviewPage(view: ConsoleView, preview: PayoutPreview): st
 function buttons(view: ConsoleView, preview: PayoutPreview): Html {
   const p = texts[view.language].payments
   const s = texts[view.language].sending
-  const { beneficiaryId, amount, currency, reference, note, payOn, idempotencyKey, needsApproval, isLater } = preview
+  const { beneficiaryId, amount, currency, reference, note, payOn, idempotencyKey, needsApproval, paidOn } = preview
   const typed = { beneficiaryId, amount, reference, note, payOn }
   const change = linkOf(
     `${view.root}payouts/new`,
@@ -160,7 +161,8 @@ function buttons(view: ConsoleView, preview: PayoutPreview): Html {
   )
   const sum = moneyText(view, amount, currency)
   const now = needsApproval ? p.sendForApproval : p.send
-  const label = isLater ? fill(s.payLater, { amount: sum, day: dayText(view, payOn) }) : fill(now, { amount: sum })
+  const label =
+    paidOn === undefined ? fill(now, { amount: sum }) : fill(s.payLater, { amount: sum, day: dayText(view, paidOn) })
   const accepted = mayBeSent(preview)
   const again = accepted && isRepeat(preview.repeats)
   return html`<form method="post" action="${view.root}payouts/new/send">
@@ -184,9 +186,10 @@ const ofTheDay: readonly string[] = [
   'reach',
   'payeeCheck',
 ]
-const mayBeSent = ({ accepted, isLater, rules }: PayoutPreview): boolean =>
+const mayBeSent = ({ accepted, paidOn, rules }: PayoutPreview): boolean =>
   accepted ||
-  (isLater && rules.every(({ rule, verdict }) => verdict !== 'failed' || ofTheDay.includes(rule.split('.')[0] ?? '')))
+  (paidOn !== undefined &&
+    rules.every(({ rule, verdict }) => verdict !== 'failed' || ofTheDay.includes(rule.split('.')[0] ?? '')))
 
 const tones = { passed: 'good', warning: 'warning', failed: 'bad', notApplicable: 'neutral' } as const
 
@@ -205,6 +208,10 @@ function explanationOf(
   return known[`${rule}.${verdict}`]
 }
 
+/** Says whose money pays in other words than the English ones of the service. */
+const whosePays = ({ ruleExplained: r }: ConsoleTexts['payments'], detail = ''): string | undefined =>
+  detail.endsWith('pooled.') ? r['funds.pooled'] : detail.endsWith('segregated.') ? r['funds.segregated'] : undefined
+
 function ruleTable(view: ConsoleView, rules: readonly Rule[]): Html {
   const p = texts[view.language].payments
   return table({
@@ -219,12 +226,15 @@ function ruleTable(view: ConsoleView, rules: readonly Rule[]): Html {
       const isNeeded =
         name !== 'duplicate' &&
         (view.language === 'en' || words === undefined || (withDetails.includes(name) && amounts.length === 0))
-      const shown = isNeeded ? detail : undefined
+      const payer =
+        name === 'funds' && verdict === 'passed' && view.language !== 'en' ? whosePays(p, detail) : undefined
+      const shown = payer === undefined && isNeeded ? detail : undefined
       return [
         html`${wordOf(p.ruleName, name)} ${scope.length > 0 && html`<span class="soft">${scope.join(', ')}</span>`}`,
         html`<span class="lines">
           ${verdict === 'passed' && hold !== undefined ? badge('warning', p.verdict.waits) : badge(tones[verdict], p.verdict[verdict])}
           ${words !== undefined && html`<span>${words}</span>`}
+          ${payer !== undefined && html`<span class="soft">${payer}</span>`}
           ${(hold?.by ?? null) !== null && html`<span>${texts[view.language].holds.by} ${time(view, new Date(hold?.by ?? ''))}</span>`}
           ${shown !== undefined && html`<span class="soft" lang="en">${shown}</span>`}
           ${
@@ -269,6 +279,10 @@ type Body = { readonly reference?: string } & Record<'beneficiaryId' | 'currency
     readonly amount: ReturnType<typeof rawNumber>
   }
 type Act = (body: Body, draft: PayoutDraft) => Promise<PublicAnswer>
+
+/** The day, or the next one on which banks settle the currency, as a standing order pays. */
+const openDay = ({ payOn, currency }: PayoutDraft): string =>
+  isCurrency(currency) ? valueDateOf([currency], payOn) : payOn
 
 function createForm(frame: Frame) {
   const today = () => frame.clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
@@ -330,7 +344,8 @@ export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
     return {
       ...draft,
       amount: decimalText(found.amount),
-      ...{ accepted, rail, rules, isLater: later, repeats: repeatsOf(rules) },
+      ...{ accepted, rail, rules, repeats: repeatsOf(rules) },
+      ...(later && { paidOn: openDay(draft) }),
       fee: decimalText(found.fee),
       total: decimalText(found.total),
       needsApproval: status === 'PendingApproval',

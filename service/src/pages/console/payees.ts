@@ -233,6 +233,8 @@ type Payee = PayeeRow & {
   readonly customer?: CustomerLink | undefined
   readonly updatedAt: Date
   readonly added?: Added | undefined
+  /** The person or program that changed it last. Absent: none did. */
+  readonly changedBy?: string | undefined
   /** Absent: the present name was not verified. */
   readonly verification?: Verification | undefined
   readonly may: { readonly write: boolean; readonly pay: boolean; readonly readPayouts: boolean }
@@ -276,7 +278,10 @@ function details(view: ConsoleView, payee: Payee): Html {
     [p.id, identifier(view, payee.id, p.id)],
     [p.created, time(view, payee.createdAt)],
     ...addedFact(payee),
-    [p.updated, time(view, payee.updatedAt)],
+    [
+      p.updated,
+      html`${payee.changedBy !== undefined && html`<span class="free">${payee.changedBy}</span>, `}${time(view, payee.updatedAt)}`,
+    ],
   ])
 }
 
@@ -384,6 +389,7 @@ async function showOne(
     customer: (await customerLinksOf(frame, request, person, [customerId])).get(customerId ?? ''),
     updatedAt: new Date(updatedAt),
     added: await addedBy(frame, person, found.id),
+    changedBy: (await frame.audit.lastOnThing(person.caller.partnerId, found.id, 'updateBeneficiary'))?.name,
     verification: verification && verificationOf(verification),
     may: { write: may('beneficiaries:write'), pay: may('payouts:write'), readPayouts: may('payouts:read') },
     done: (['saved', 'changed'] as const).find((each) => each === done),

@@ -25,7 +25,7 @@ import {
   time,
   wordOf,
 } from '../kit/parts.ts'
-import { headersOf, page, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
+import { headersOf, linkOf, page, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
 import { callOf, type Frame, ifFound, type Person, problemsOf, type Routes, routesOf } from './request.ts'
 import { confirmationDocument } from './payout-confirmation.ts'
 import { type Recalls, recallPart, recallRowOf } from './payout-recalls.ts'
@@ -56,6 +56,8 @@ type PayoutDetails = {
   readonly payeeAccount: string
   readonly payeeHref?: string | undefined
   readonly transactionHref?: string | undefined
+  /** The form of a new payout with the same payee, amount and reference. Absent: this one has not failed. */
+  readonly againHref?: string | undefined
   readonly requestedBy?: string | undefined
   readonly rail?: string | undefined
   readonly errorKey?: string | undefined
@@ -103,6 +105,7 @@ export function payoutPage(view: ConsoleView, payout: PayoutDetails): string {
         <h1>${payee}</h1>
         <div class="buttons">
           ${payout.may.approve === 'yes' && html`<a class="button primary" href="${view.root}payouts/${payout.id}/approve">${p.review}</a>`}
+          ${payout.againHref !== undefined && html`<a class="button" href="${payout.againHref}">${p.payAgain}</a>`}
           ${payout.may.cancel && html`<button type="button" class="danger" popovertarget="${cancelId}" aria-haspopup="dialog">${p.cancelPayout}</button>`}
         </div>
       </div>
@@ -145,7 +148,7 @@ function details(view: ConsoleView, payout: PayoutDetails): Html {
   const { fee, feeCurrency, sold, errorKey, idempotencyKey, endToEndId, requestedBy, rail, id } = payout
   const ours = serviceReference(payout)
   return facts([
-    [p.failure, errorKey && wordOf(p.errorKey, errorKey)],
+    [p.failure, errorKey && html`${wordOf(p.errorKey, errorKey)} ${payout.status === 'Failed' && p.moneyBack}`],
     [p.reference, html`<span class="free">${referenceText(payout)}</span>`],
     [p.serviceReference, ours && identifier(view, ours, p.serviceReference)],
     [p.fee, fee === undefined ? undefined : money(view, fee, feeCurrency)],
@@ -258,6 +261,7 @@ async function showOne(
     payeeHref:
       beneficiaryId !== undefined && may('beneficiaries:read') ? `${view.root}payees/${beneficiaryId}` : undefined,
     transactionHref: transaction && transactionHref(view, raw.reference),
+    againHref: may('payouts:write') ? againHref(view, raw) : undefined,
     requestedBy: timeline?.requestedBy?.name,
     may: {
       cancel: may('payouts:write') && (isWaiting || raw.status === 'Pending'),
@@ -283,6 +287,18 @@ async function showOne(
   }
   return page(request, statusOf(problems), payoutPage({ ...view, current: 'payouts' }, shown))
 }
+
+/** Payouts that did not reach the payee, whose money is available again. */
+const unpaid: readonly string[] = ['Failed', 'Returned', 'Cancelled']
+
+const againHref = ({ root }: ConsoleView, { status, rail, beneficiaryId, amount, sellAmount, userReference }: Payout) =>
+  beneficiaryId !== undefined && rail !== 'Wallet' && sellAmount === undefined && unpaid.includes(status)
+    ? linkOf(`${root}payouts/new`, {
+        beneficiaryId,
+        amount: decimalText(amount),
+        ...(userReference !== undefined && { reference: userReference }),
+      })
+    : undefined
 
 const outcomes = ['created', 'approved', 'rejected', 'cancelled', 'recallRequested', 'noteSaved'] as const
 

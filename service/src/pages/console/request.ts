@@ -66,7 +66,7 @@ export type ConsoleDeps = {
   }
   readonly accounts: Pick<Accounts, 'dailyBalances'>
   readonly payouts: Pick<Payouts, 'feesOf'>
-  readonly audit: Pick<Audit, 'makerOfThing'>
+  readonly audit: Pick<Audit, 'makerOfThing' | 'lastOnThing'>
   readonly factors: Factors
   readonly operate: Operate
   readonly download: Download

@@ -163,6 +163,7 @@ export function signInPage(view: ConsoleView, given: SignIn): string {
     problems: { form: error },
     card: true,
     main: html`<h1>${title}</h1>
+      ${next?.startsWith('kept/') === true && message('warning', t.keptForm.waits)}
       ${passkeyForm(view, {
         action: `${root}sign-in/passkey`,
         kind: 'get',

@@ -374,12 +374,14 @@ export const transactionHref = ({ root }: ConsoleView, reference: string): strin
   `${root}transactions/${encodeURIComponent(reference)}`
 
 /** Steps of a payment with their actor and the reason of the bank, in words. */
-export const stepsOf = (view: ConsoleView, { data }: Timeline): readonly Step[] => {
+export const stepsOf = (view: ConsoleView, { data, requestedBy }: Timeline): readonly Step[] => {
   const p = texts[view.language].payments
   return data.map(({ step, createdAt, actor, reason, bankText }) => ({
     title: wordOf(p.step, step),
     at: new Date(createdAt),
-    by: actor && fill(p.timelineBy, { actor: wordOf(p.actor, actor) }),
+    by:
+      actor &&
+      fill(p.timelineBy, { actor: (step === 'Created' ? requestedBy?.name : undefined) ?? wordOf(p.actor, actor) }),
     detail: bankSaid(view, reason, bankText),
   }))
 }
@@ -390,7 +392,8 @@ export const bankSaid = (
   reason: { readonly code: string; readonly text: string } | undefined,
   bankText: string | undefined,
 ): string | undefined => {
-  const coded = reason === undefined ? [] : [`${reason.code}: ${reason.text}`]
+  const known: Readonly<Record<string, string>> = texts[language].payments.bankReason
+  const coded = reason === undefined ? [] : [`${reason.code}: ${known[reason.code] ?? reason.text}`]
   const words = bankText === undefined ? [] : [fill(texts[language].payments.bankSays, { text: bankText })]
   return [...coded, ...words].join(' ') || undefined
 }

@@ -42,7 +42,7 @@ export type Standing = {
   })[]
 }
 
-type Person = { readonly id: string; readonly fullName: string }
+type Person = { readonly id: string; readonly fullName: string; readonly role: StaffRole }
 /** Says how the form before ended. */
 export const caseSteps = ['proposed', 'approved', 'closed', 'rejected', 'recalled'] as const
 export type CaseStep = (typeof caseSteps)[number]
@@ -150,13 +150,14 @@ export function casePage(view: ConsoleView, shown: Shown): string {
       ${saidOf(view, shown)}
       <p class="lead">${kindTexts[row.kind]}</p>
       ${strip([
-        [d.money, moneyOf(view, row) ?? '–'],
+        [d.money, (moneyOf(view, row) ?? (standing && sumsText(view, standing))) || '–'],
         [d.partner, partnerOf(view, row.partnerId, shown.partnerName)],
         [d.opened, time(view, row.openedAt)],
         [d.runbook, runbookLink(view, runbookOf(row.kind))],
       ])}
       <h2>${c.held}</h2>
-      ${heldPart(view, shown)} ${standing !== null && payoutsTable(view, row.partnerId, standing)}
+      ${heldPart(view, shown)}
+      ${standing !== null && row.resolution === null && payoutsTable(view, row.partnerId, standing)}
       ${known.some(([, value]) => value !== undefined) && html`<h2>${c.parties}</h2>`}
       ${facts([...known, ...thingsOf(view, shown)])}
       ${row.resolution === null ? deciding(view, shown) : endedPart(view, row)}
@@ -220,10 +221,13 @@ function heldPart(view: ConsoleView, { row, standing }: Shown): Html {
   if (kind === 'sanctions_hold') return say(c.heldPayout)
   if (standing === null || standing.waiting === 0n)
     return html`${say(c.heldNone)} ${standing !== null && leftPart(view, standing)}`
-  const sums = standing.sums.map((sum) => moneyText(view, amountTextOf(sum), sum.currency)).join(', ')
+  const sums = sumsText(view, standing)
   const payouts = standing.waiting === 1n ? c.payoutsOne : fill(c.payouts, { count: String(standing.waiting) })
   return html`${say(fill(c.heldPayouts, { payouts, money: sums }))} ${leftPart(view, standing)}`
 }
+
+const sumsText = (view: ConsoleView, { sums }: Standing): string =>
+  sums.map((sum) => moneyText(view, amountTextOf(sum), sum.currency)).join(', ')
 
 const amountTextOf = ({ amount, currency }: Sum): string => amountText(amount, currency as 'EUR')
 

@@ -154,8 +154,11 @@ export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
       return row.resolution === null ? 'proposed' : 'closed'
     }),
     form('approve', async (signed, key, given) => {
+      const { waiting } = await frame.monitoring.standingOf(frame.db, key.partnerId, key.id)
+      const row = await frame.cases.byId(frame.db, key.partnerId, key.id)
       await staff.approve(signed, { ...key, proposalId: given('proposal') })
-      return 'approved'
+      // An alert that holds nothing releases nothing.
+      return row?.kind === 'monitoring_alert' && waiting === 0n ? 'closed' : 'approved'
     }),
     form('recall', async (signed, key, given) => {
       await recall(frame, signed, key, given('payout'))

@@ -218,7 +218,11 @@ function casePages(view: ConsoleView, text: string, mayDecide: boolean): readonl
       decisions: [{ at, actor: text, kind: text, note: text, stopped: 2, alreadySent: 1 }],
       hits: [{ partnerId: text, id: text, listedName: text }],
     },
-    ...{ file: { id: text, name: text }, people: [{ id: 'another', fullName: text }], readerId: text },
+    ...{
+      file: { id: text, name: text },
+      people: [{ id: 'another', fullName: text, role: 'finance' as const }],
+      readerId: text,
+    },
     candidates: (['payout', 'deposit', 'owner'] as const).map((kind) => ({ ...candidate, kind, on: at })),
     related: [{ ...openRow('contradiction', text) }, { ...openRow('doubled', text), resolution: 'gone' as const }],
     refunds: [true, false].map((isPaid) => ({ payoutId: text, status: text, money: text, isPaid })),
@@ -368,7 +372,7 @@ const thingOf = (text: string) => ({
   waits: thingsOf(text).slice(0, 1),
   owner: { id: text, fullName: text },
   steps: [{ sequence: 1, kind: 'remarked', actor: text, note: text, at } as const],
-  people: [{ id: 'another', fullName: text }],
+  people: [{ id: 'another', fullName: text, role: 'finance' as const }],
   readerId: text,
 })
 

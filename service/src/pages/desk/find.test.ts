@@ -40,6 +40,7 @@ test('a text is money only with a currency of the service, its digits and a day 
     ...{ by: 'money', money: eur(1250n) },
     ...{ from: new Date('2026-11-24T00:00:00Z'), before: new Date('2026-11-25T00:00:00Z') },
   })
+  assert.deepEqual(readQuestion('12,50 € 24.11.2026'), readQuestion('12.50 EUR 2026-11-24'))
   for (const text of [
     '12.5011 EUR',
     '1,00,000 EUR',
@@ -57,6 +58,8 @@ test('a text is money only with a currency of the service, its digits and a day 
   for (const [text, minor] of [
     ['12,50 EUR', 1250n],
     ['7.500,00 EUR', 750_000n],
+    ['12,50 €', 1250n],
+    ['€1,250.00', 125_000n],
     ['7,500.00 eur', 750_000n],
     ['7 500,00 EUR', 750_000n],
     ["7'500.00 EUR", 750_000n],

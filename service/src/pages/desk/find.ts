@@ -54,6 +54,17 @@ type Question =
     }
 
 const moneyForm = /^([\d.,'’]*\d) ([A-Z]{3,4})(?: (\d{4}-\d\d-\d\d))?$/
+const signs: Readonly<Record<string, string>> = { '€': 'EUR', '£': 'GBP', $: 'USD' }
+
+/** Writes a sign as its currency behind the amount, and a day such as `24.11.2026` as `2026-11-24`. */
+const asWritten = (text: string): string =>
+  text
+    .replace(/^([€£$]) ?([\d.,'’]+)/, '$2 $1')
+    .replace(/(?<=\d) ?([€£$])/, (_all, sign: string) => ` ${signs[sign] ?? ''}`)
+    .replace(
+      / (\d{1,2})\.(\d{1,2})\.(\d{4})$/,
+      (_all, day: string, month: string, year: string) => ` ${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`,
+    )
 
 /**
  * Reads an amount in the English or the German form: `1,250.00`, `1.250,00`, `1250`. The last separator begins the decimals if no more digits follow
@@ -71,7 +82,7 @@ function readMinor(text: string, currency: Currency): Minor | undefined {
 }
 
 /**
- * Reads what a person typed: money such as `12.50 EUR`, `12,50 EUR` or `12.50 EUR 2026-11-24`, or any other text. An amount with more digits than
+ * Reads what a person typed: money such as `12.50 EUR`, `12,50 €`, `12.50 EUR 2026-11-24` or `12,50 EUR 24.11.2026`, or any other text. An amount with more digits than
  * the currency has is a text. Undefined: nothing, or too long.
  */
 export function readQuestion(typed: string): Question | undefined {
@@ -79,7 +90,7 @@ export function readQuestion(typed: string): Question | undefined {
   if (text === '' || text.length > textCharsMax || text.includes('\0')) return undefined
   // A number may be typed in groups with spaces.
   const joined = text.toUpperCase().replaceAll(/(?<=\d) (?=\d{3}(?:\D|$))/g, '')
-  const [matched, figures = '', code = '', day] = moneyForm.exec(joined) ?? []
+  const [matched, figures = '', code = '', day] = moneyForm.exec(asWritten(joined)) ?? []
   if (matched === undefined || !isCurrency(code)) return { by: 'text', text }
   if (day !== undefined && !isDay(day)) return { by: 'text', text }
   const amount = readMinor(figures, code)

@@ -1,6 +1,13 @@
 /** The queue: what needs a person. Cases in words with their age, owner, proposal and runbook, and what else waits. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { type CaseAction, type CaseKind, type CaseRow, caseKinds, type OpenCounts } from '../../cases/index.ts'
+import {
+  type CaseAction,
+  type CaseKind,
+  type CaseRow,
+  caseKinds,
+  type OpenCounts,
+  reportOf,
+} from '../../cases/index.ts'
 import { after, amountText, dayMs, secondMs } from '../../kernel/index.ts'
 import type { WaitingThing } from '../../people/staff/index.ts'
 import { badge, empty, freeText, money, table, time } from '../kit/parts.ts'
@@ -131,7 +138,8 @@ function casesTable(view: ConsoleView, { cases, names, now }: QueueShown) {
     rows: cases.map(({ row, proposed, lastNote }) => {
       const { partnerId, id, kind, openedAt, ownerName, booked, currency, proposedBy } = row
       return [
-        html`<a href="${view.root}cases/${partnerId}/${id}">${kindName(view, kind)}</a>`,
+        html`<a href="${view.root}cases/${partnerId}/${id}">${kindName(view, kind)}</a>
+          ${kind === 'monitoring_alert' && html`<span class="soft">${reportOf(row).rule?.name ?? ''}</span>`}`,
         html`${ageText(view, openedAt, now)} <span class="soft">${time(view, openedAt)}</span>`,
         ownerName === null ? badge('warning', d.unowned) : freeText(ownerName),
         booked === null || currency === null ? '–' : money(view, amountText(booked, currency), currency),

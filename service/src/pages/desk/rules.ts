@@ -10,8 +10,20 @@ import {
   severities,
 } from '../../monitoring/index.ts'
 import { asking, field, hiddenField, select } from '../kit/forms.ts'
-import { badge, dayText, empty, facts, freeText, identifier, message, strip, table, time } from '../kit/parts.ts'
-import { type Form, page, seeOther } from '../kit/request.ts'
+import {
+  badge,
+  dayText,
+  empty,
+  facts,
+  freeText,
+  identifier,
+  message,
+  moneyText,
+  strip,
+  table,
+  time,
+} from '../kit/parts.ts'
+import { type Form, page, readAmount, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
@@ -63,9 +75,20 @@ const isOn = ({ state }: RuleVersion): boolean => state === 'On' || state === 'O
 const severityOf = ({ settings }: RuleVersion) => (settings['severity'] ?? 'medium') as Severity
 const momentOf = ({ settings }: RuleVersion) => (settings['when'] ?? 'after') as 'before' | 'after'
 
-const problemsOf = (error = '') => {
+/** A refusal in the words of the reader: that of an amount, or the one of the command without its pointer. */
+function saidOf(view: ConsoleView, error: string): string {
+  const d: Readonly<Record<string, unknown>> = deskTexts[view.language].rules
   const name = fieldOf(error)
-  return { [name === undefined ? 'form' : `rule-${name}`]: error || undefined }
+  const label = name === undefined ? undefined : d[name]
+  if (typeof label !== 'string') return error
+  if (isAmount(name))
+    return fill(deskTexts[view.language].rules.amountWrong, { field: label.split(',', 1)[0] ?? label })
+  return error.replace(/^\/[a-z]+/, label)
+}
+
+const problemsOf = (view: ConsoleView, error = '') => {
+  const name = fieldOf(error)
+  return { [name === undefined ? 'form' : `rule-${name}`]: error === '' ? undefined : saidOf(view, error) }
 }
 
 type Listed = {
@@ -83,7 +106,7 @@ function rulesPage(view: ConsoleView, { rules, mayWrite, chosen, refused }: List
   return shell(view, {
     title: d.rules,
     wide: true,
-    problems: problemsOf(error),
+    problems: problemsOf(view, error),
     main: html`<h1>${d.rules}</h1>
       <p class="lead">${d.rulesText}</p>
       ${
@@ -146,7 +169,7 @@ function rulePage(view: ConsoleView, { versions, mayWrite, options, refused }: S
   return shell(view, {
     title: last.name,
     wide: true,
-    problems: problemsOf(error),
+    problems: problemsOf(view, error),
     main: html`<h1>${last.name}</h1>
       ${strip([
         [d.version, String(last.version)],
@@ -194,7 +217,9 @@ function settingsOf(view: ConsoleView, { settings }: RuleVersion): readonly (rea
             ? value
               ? yes
               : no
-            : String(value)
+            : isAmount(name) && typeof settings['currency'] === 'string'
+              ? moneyText(view, String(value), settings['currency'])
+              : String(value)
       return [
         (d[name] ?? name).split(',', 1)[0] ?? name,
         name === 'direction' || name === 'counts' ? (d[text] ?? text) : text,
@@ -301,7 +326,9 @@ function versionsTable(view: ConsoleView, versions: readonly RuleVersion[]): Htm
 const directions = ['Inward', 'Outward'] as const
 const lists = ['countries', 'partners'] as const
 const numbers = ['hours', 'days', 'count', 'payers', 'customers', 'percent'] as const
-const texts = ['name', 'kind', 'currency', 'counts', 'severity', 'when', 'direction', 'sum', 'threshold'] as const
+const texts = ['name', 'kind', 'currency', 'counts', 'severity', 'when', 'direction'] as const
+const amounts = ['sum', 'threshold'] as const
+const isAmount = (name: string | undefined): boolean => amounts.some((each) => each === name)
 const ofKinds = ['hours', 'days', 'count', 'payers', 'customers', 'sum', 'threshold', 'percent', 'countries'] as const
 
 /** The rule of a form, as JSON. What is typed wrongly stays as text, so that the command refuses it by its pointer. */
@@ -312,6 +339,7 @@ function ruleOf(form: Form): string {
   return JSON.stringify(
     Object.fromEntries([
       ...given(texts, (text) => text),
+      ...given(amounts, (text) => readAmount(text) ?? text),
       ...given(numbers, (text) => (/^\d{1,9}$/.test(text) ? Number(text) : text)),
       ...given(lists, (text) => text.split(/[\s,;]+/).filter((each) => each !== '')),
     ]),
@@ -370,13 +398,14 @@ function ruleForm(view: ConsoleView, { action, kind, version, typed, error, titl
   const own = ruleFields[kind]
   const common = (name: string) => ({
     ...{ id: `rule-${name}`, name, label: d[name as keyof DeskTexts['rules']], value: typed(name) },
-    error: name === wrong ? error : undefined,
+    error: name === wrong && error !== undefined ? saidOf(view, error) : undefined,
   })
-  const choice = (name: string, values: readonly string[], any?: string) =>
+  /** `otherwise`: the value of a rule that names none. Absent: the person has to choose. */
+  const choice = (name: string, values: readonly string[], otherwise?: string) =>
     select({
-      ...common(name),
+      ...{ ...common(name), value: typed(name) || (otherwise ?? '') },
       options: values.map((each) => [each, d[each as keyof DeskTexts['rules']]]),
-      ...(any === undefined ? {} : { any }),
+      ...(otherwise === undefined ? { any: d.choose } : {}),
     })
   const inputs = ofKinds.flatMap((name) => {
     if (own.includes(name)) return [field(common(name))]
@@ -391,8 +420,8 @@ function ruleForm(view: ConsoleView, { action, kind, version, typed, error, titl
       ${field({ ...common('name'), more: html`maxlength="100"` })}
       <div class="grid">
         ${field({ ...common('currency'), more: html`maxlength="4" autocapitalize="characters"` })}
-        ${choice('counts', currencyScopes, d.OwnCurrency)} ${choice('severity', severities, d.medium)}
-        ${choice('when', moments, d.after)} ${own.includes('direction') && choice('direction', directions, d.choose)}
+        ${choice('counts', currencyScopes, 'OwnCurrency')} ${choice('severity', severities, 'medium')}
+        ${choice('when', moments, 'after')} ${own.includes('direction') && choice('direction', directions)}
       </div>
       <div class="grid">${inputs}</div>
       ${field({ ...common('partners'), optional: true, help: d.partnersHelp })}

@@ -1,6 +1,7 @@
 /** Things that wait besides cases: owner and last note, page and runbook, and the forms by which staff take it, give it and add a note. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { Overtaken } from '../../cases/index.ts'
+import type { StaffRole } from '../../people/staff/index.ts'
 import {
   type Assignment,
   type SignedStaff,
@@ -93,7 +94,7 @@ export const findButton = ({ root }: ConsoleView, text: string, label: string): 
 type Owned = {
   /** Null: it has no owner. */
   readonly owner: { readonly id: string; readonly fullName: string } | null
-  readonly people: readonly { readonly id: string; readonly fullName: string }[]
+  readonly people: readonly (Owner & { readonly role: StaffRole })[]
   readonly readerId: string
   readonly typed: (name: string) => string
   /** The address to which the forms `assign` and `remark` are sent. */
@@ -132,7 +133,7 @@ export function ownerParts(view: ConsoleView, owned: Owned): Html {
         <h3>${words.give}</h3>
         ${select({
           ...{ id: 'owner', name: 'owner', label: d.giveTo, value: typed('owner') },
-          options: others.map((person) => [person.id, person.fullName] as const),
+          options: others.map(({ id, fullName, role }) => [id, `${fullName}, ${d[role]}`] as const),
         })}
         <button type="submit">${words.give}</button>
       </form>`
@@ -140,7 +141,7 @@ export function ownerParts(view: ConsoleView, owned: Owned): Html {
     <h2>${d.remark}</h2>
     <form method="post" action="${action('remark')}">
       ${seen}
-      ${field({ id: 'remark', name: 'remark', label: d.note, help: d.remarkText, value: typed('remark'), more: html`maxlength="500"` })}
+      ${field({ id: 'remark', name: 'remark', label: d.remarkNote, help: d.remarkText, value: typed('remark'), more: html`maxlength="500"` })}
       <button type="submit">${d.remark}</button>
     </form>`
 }
@@ -220,7 +221,7 @@ export type ThingDetails = {
   readonly waits: readonly WaitingThing[]
   readonly owner: Owner | null
   readonly steps: readonly Step[]
-  readonly people: readonly Owner[]
+  readonly people: Owned['people']
   readonly readerId: string
 }
 

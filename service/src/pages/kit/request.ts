@@ -149,9 +149,17 @@ export function dayStart(day: string, daysAfter: 0 | 1 = 0): string {
 
 const decimalForm = /^(0|[1-9]\d{0,11})(?:[.,](\d{1,2}))?$/
 
-/** Reads an amount with at most one separator, so that `1,250` is never taken for 1.25. Undefined: it has another form. */
+/** An amount with groups and decimals, whose separators differ: it can be read in one way only. */
+const twoSeparators = /^[1-9]\d{0,2}(?:(?:\.\d{3}){1,3},\d{1,2}|(?:,\d{3}){1,3}\.\d{1,2})$/
+
+/**
+ * Reads an amount with at most one separator, so that `1,250` is never taken for 1.25, or as an invoice has it: `1.250,00`, `1,250.00`.
+ * Undefined: it has another form.
+ */
 export function readAmount(text: string): string | undefined {
-  const [, whole, decimals] = decimalForm.exec(text.trim()) ?? []
+  const typed = text.trim()
+  const plain = twoSeparators.test(typed) ? typed.replaceAll(/[.,](?=\d{3})/g, '') : typed
+  const [, whole, decimals] = decimalForm.exec(plain) ?? []
   if (whole === undefined) return undefined
   return decimals === undefined ? whole : `${whole}.${decimals}`
 }

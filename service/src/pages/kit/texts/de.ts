@@ -45,6 +45,8 @@ export const de: Texts = {
   no: 'Nein',
   deviceWords: { on: '{browser} auf {system}', browser: 'ein unbekannter Browser', system: 'einem unbekannten System' },
   keptForm: {
+    waits:
+      'Sie wurden abgemeldet, oder diese Seite verlangt eine neue Anmeldung. Ihr Formular ist 30 Minuten lang aufgehoben, und es wurde nichts gesendet. Melden Sie sich an, um es wieder zu sehen.',
     asLeft:
       'Ihr Formular ist so, wie Sie es verlassen haben. Es wurde nichts gesendet: Prüfen Sie es, und drücken Sie die Schaltfläche noch einmal.',
     over: 'Dieses Formular ist nicht mehr aufgehoben',

@@ -45,6 +45,8 @@ export const en = {
   no: 'No',
   deviceWords: { on: '{browser} on {system}', browser: 'an unknown browser', system: 'an unknown system' },
   keptForm: {
+    waits:
+      'You were signed out, or this page asks for a new sign-in. Your form is kept for 30 minutes, and nothing was sent. Sign in to see it again.',
     asLeft: 'Your form is as you left it. Nothing was sent: check it, and press the button again.',
     over: 'This form is no longer kept',
     overText: 'A form is kept for 30 minutes, for the person who filled it in, in the same browser. Nothing was sent.',

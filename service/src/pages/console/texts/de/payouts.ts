@@ -28,7 +28,7 @@ const approvals: Words<(typeof payoutsEn)['approvals']> = {
   rejectTitle: 'Stattdessen ablehnen',
   reject: 'Auszahlung ablehnen',
   reason: 'Grund',
-  reasonHelp: 'Für Ihre eigenen Unterlagen. 1 bis 140 Zeichen.',
+  reasonHelp: 'Ihr Team liest ihn auf der Seite der Auszahlung. Der Empfänger nicht. 1 bis 140 Zeichen.',
   reasonWrong: 'Geben Sie einen Grund mit 1 bis 140 Zeichen ein.',
   refused:
     'Die Auszahlung wurde nicht freigegeben: Die Antwort war falsch oder kam nach mehr als zwei Minuten. Sehen Sie sich die Auszahlung noch einmal an, und wiederholen Sie die Freigabe.',
@@ -54,7 +54,7 @@ export const payoutsDe: Words<typeof payoutsEn> = {
       'Noch ist nichts geschehen. Die Zahlung wird am {day} ausgeführt. Geld, Limits und Freigaben werden an dem Tag noch einmal geprüft, und vorher wird nichts reserviert.',
     laterFails: 'Heute würde eine Regel diese Zahlung ablehnen. An ihrem Tag wird sie noch einmal geprüft.',
     scheduled:
-      '{payee} erhält {amount} am {day}. Vorher wird nichts reserviert. Um die Zahlung zu verhindern, stornieren Sie den Auftrag auf dieser Seite.',
+      '{payee} erhält {amount} am {day}. Vorher wird nichts reserviert. Um die Zahlung zu verhindern, beenden Sie den Auftrag auf dieser Seite.',
     note: 'Notiz für Kollegen',
     noteHelp:
       'Ihr Team sieht sie hier. Weder eine Bank noch der Empfänger erhält sie. Höchstens 500 Zeichen, eine Zeile.',

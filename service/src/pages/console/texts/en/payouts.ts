@@ -25,7 +25,7 @@ const approvals = {
   rejectTitle: 'Reject instead',
   reject: 'Reject payout',
   reason: 'Reason',
-  reasonHelp: 'For your own records. 1 to 140 characters.',
+  reasonHelp: 'Your team reads it on the page of the payout. The payee does not. 1 to 140 characters.',
   reasonWrong: 'Enter a reason of 1 to 140 characters.',
   refused:
     'The payout was not approved: the answer was wrong, or came later than two minutes. Look at the payout again, and repeat it.',

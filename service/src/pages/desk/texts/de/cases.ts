@@ -78,7 +78,7 @@ export const cases: Words<typeof en> = {
     refuseHeld:
       'Die Auszahlung scheitert, und ihr Geld ist für den Partner wieder verfügbar. Die Sperre des Namens bleibt.',
     stopped: 'Gestoppte Auszahlungen: {count}.',
-    notReached: 'Es erreicht {left} schon gesendete Auszahlungen nicht: Bitten Sie um dieses Geld mit einem Rückruf.',
+    notReached: 'Auszahlungen, die es nicht erreicht: {left}. Um schon gesendetes Geld bitten Sie mit einem Rückruf.',
   },
   resolutions: {
     matched: 'Zugeordnet',
@@ -181,7 +181,7 @@ export const cases: Words<typeof en> = {
     amount: 'Betrag',
     payee: 'Empfänger',
     morePayouts: 'Die ältesten {shown} stehen hier.',
-    left: '{left} gingen schon hinaus, {ended} sind beendet: Keine Entscheidung erreicht sie.',
+    left: 'Nicht von diesem Alarm gehalten: {left}. Sie sind gesendet, oder etwas anderes hält sie. Beendet: {ended}. Keine Entscheidung hier erreicht sie.',
     customer: 'Kunde',
     findCustomer: 'Kunden suchen',
     findPayment: 'Zahlung suchen',

@@ -23,12 +23,12 @@ export const queue: Words<typeof en> = {
     title: 'Suche',
     text: 'Durchsucht alle Partner. Das Protokoll des Betreibers hält jede Suche fest, mit den gefundenen IDs.',
     label: 'Was suchen Sie?',
-    help: 'Eine ID oder Referenz; eine IBAN eines Kunden oder Empfängers; E-Mail-Adresse, Name oder Kennung des Partners eines Kunden; Name oder Kurzname eines Empfängers; ein Partner, eine Datei der Bank oder ein Betrag mit Währung, etwa 1.250,00 EUR, 1,250.00 EUR oder 12.50 EUR 2026-11-24 (UTC).',
+    help: 'Eine ID oder Referenz; eine IBAN eines Kunden oder Empfängers; E-Mail-Adresse, Name oder Kennung des Partners eines Kunden; Name oder Kurzname eines Empfängers; ein Partner, eine Datei der Bank oder ein Betrag mit Währung, etwa 1.250,00 EUR, 1,250.00 EUR oder 12,50 EUR 24.11.2026 (UTC).',
     find: 'Suchen',
     refused: 'Geben Sie 1 bis 140 Zeichen ein.',
     none: 'Nichts gefunden',
     noneText:
-      'IDs, Referenzen, E-Mail-Adressen, IBANs und Namen von Dateien müssen vollständig sein. Ein Betrag ist der, um den sich das Guthaben verringert hat.',
+      'IDs, Referenzen, E-Mail-Adressen, IBANs und Namen von Dateien müssen vollständig sein. Ein Betrag braucht seine Währung und ist der, um den sich das Guthaben verringert hat.',
     more: 'Es gibt mehr, als diese Seite zeigt: 50 von jeder Art. Suchen Sie genauer.',
     partly:
       'Auszahlungen, Kunden und Empfänger wurden nur bei den ersten {count} Partnern gesucht. Der Befehl payment find durchsucht alle oder einen.',
@@ -106,6 +106,7 @@ export const queue: Words<typeof en> = {
     take: 'Fall übernehmen',
     handBack: 'Fall zurückgeben',
     give: 'Fall übergeben',
+    remarkNote: 'Notiz',
     giveTo: 'Künftig zuständig',
     remark: 'Notiz hinzufügen',
     remarkText: 'Notizen liest nur der Betreiber, kein Partner. Sie werden nie geändert.',

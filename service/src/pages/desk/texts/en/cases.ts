@@ -74,7 +74,7 @@ export const cases = {
     refuse: 'The payouts fail within half a minute, and their money is available to the partner again.',
     refuseHeld: 'The payout fails, and its money is available to the partner again. The block of the name stays.',
     stopped: 'Payouts stopped: {count}.',
-    notReached: 'It does not reach {left} payouts that were already sent: ask for that money by a recall.',
+    notReached: 'Payouts that it does not reach: {left}. For money that was sent, ask by a recall.',
   },
   resolutions: {
     matched: 'Matched',
@@ -178,7 +178,7 @@ export const cases = {
     amount: 'Amount',
     payee: 'Payee',
     morePayouts: 'The oldest {shown} are shown.',
-    left: '{left} were already sent and {ended} have ended: no decision reaches them.',
+    left: 'Not held by this alert: {left}. They were sent, or something else holds them. Ended: {ended}. No decision here reaches them.',
     customer: 'Customer',
     findCustomer: 'Find the customer',
     findPayment: 'Find the payment',

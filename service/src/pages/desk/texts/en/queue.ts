@@ -26,7 +26,7 @@ export const queue = {
     refused: 'Type 1 to 140 characters.',
     none: 'Nothing was found',
     noneText:
-      'IDs, references, email addresses, IBANs and names of files must be whole. An amount is the one that left the balance.',
+      'IDs, references, email addresses, IBANs and names of files must be whole. An amount needs its currency, and is the one that left the balance.',
     more: 'There is more than this page shows, which is 50 of each kind. Search for something narrower.',
     partly:
       'Payouts, customers and payees were searched at the first {count} partners only. The command payment find searches all, or one.',
@@ -102,6 +102,7 @@ export const queue = {
     take: 'Take case',
     handBack: 'Hand case back',
     give: 'Give case',
+    remarkNote: 'Note',
     giveTo: 'New owner',
     remark: 'Add note',
     remarkText: 'Staff read notes. Partners do not. A note is never changed.',

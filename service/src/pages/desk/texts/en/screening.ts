@@ -178,6 +178,7 @@ export const screening = {
     count: 'Number of payments',
     payers: 'Number of payers',
     customers: 'Number of customers',
+    amountWrong: '{field}: write an amount such as 5000.00 or 5,000.00.',
     sum: 'Sum, such as 1000.00',
     threshold: 'Threshold, such as 1000.00',
     percent: 'Percent',
