@@ -131,11 +131,7 @@ export function depositsByIds(tx: Tx, keys: readonly DepositKey[]): Promise<read
 /** Reads of the deposits of sessions, for the lists of the module that owns the sessions. */
 export const sessionReads = {
   /** The sessions whose deposits have a status, by `deposits_of_sessions`. `before`: only those with smaller ids. Null: all. */
-  inStatus: (
-    partnerId: string,
-    status: DepositStatus,
-    before: string | null,
-  ): Sql => sql`/* deposits.inStatus */
+  inStatus: (partnerId: string, status: DepositStatus, before: string | null): Sql => sql`/* deposits.inStatus */
     select session_id::uuid as session_id from deposits.deposits
     where partner_id = ${partnerId} and operation = 'createCheckoutSession' and status = ${status}
       ${before === null ? noSql : sql`and session_id::uuid < ${before}`}`,
