@@ -146,7 +146,8 @@ test('the shop makes a link with items, sees its payers, and switches it off', {
 test('the shop accepts late money and returns other late money; a second choice is told', { skip }, async () => {
   const { id } = await lateSession(client, customerId, 2)
   const { page, close } = await person('Operator', 'Lisa Operator')
-  await page.goto(`${site}/console/checkout`)
+  assert.match(await main(page), /1\s+Sessions with money to accept or send back/)
+  await page.getByRole('link', { name: /Sessions with money/ }).click()
   assert.match(await main(page), /Choose about money/)
   await page.goto(`${site}/console/checkout/${id}`)
   await check(page)

@@ -125,6 +125,11 @@ test('a signature counts for the payouts that it was made for, once, and for its
   await eve.page.getByRole('button', { name: 'Reject all' }).click()
   await eve.page.waitForURL(`${site}/console/bulk-payouts/${other}?done=rejected`)
   assert.equal(await waiting(other), 0)
+  await until('the team is told once of the bulk', async () => {
+    await bob.page.goto(`${site}/console/inbox`)
+    return /A bulk payout was rejected[^]*By: Eve Third/.test(await main(bob.page))
+  })
+  assert.equal((await main(bob.page)).split('was rejected').length, 2, 'and not of each payout')
   const foreign = await foreignBulk()
   for (const unknown of ['nonsense', newId(), foreign])
     assert.equal((await eve.page.goto(`${site}/console/bulk-payouts/${unknown}/approve`))?.status(), 404, unknown)

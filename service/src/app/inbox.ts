@@ -64,6 +64,7 @@ const readers: Readonly<Record<string, Read>> = {
   bulk: readWaiting,
   order: readOrders,
   refund: readRefunds,
+  late: readLate,
   recall: readRecalls,
   key: readKeys,
   signOn: readSignOn,
@@ -87,13 +88,23 @@ const createDetails =
     }
     return asked.map(({ type, subject, facts }) => {
       const details = found.get(familyOf(type))?.get(subject)
-      const { by = null } = facts
-      // The person who proposed it is not its second one. The one who rejected it knows.
-      return details !== undefined && (type.endsWith('.proposed') || type === 'payout.rejected') && by !== null
+      const { by = null, until = null } = facts
+      if (details !== undefined && until !== null) return untilThen(details, new Date(until), deps.clock.now())
+      // The person who rejected it knows.
+      if (type.endsWith('.rejected') && by !== null) return { isCurrent: false, ...details, notForNames: [by] }
+      // The person who proposed it is not its second one.
+      return details !== undefined && type.endsWith('.proposed') && by !== null
         ? { ...details, notForNames: [by] }
         : details
     })
   }
+
+/** A thing that waits until a time which its fact names. */
+const untilThen = (details: Details, until: Date, now: Date): Details => ({
+  ...details,
+  until,
+  isCurrent: details.isCurrent && now < until,
+})
 
 const moneyOf = ({ amount, currency }: Pick<PayoutRow, 'amount' | 'currency'>) => ({
   amount: amountText(amount, currency),
@@ -170,6 +181,20 @@ async function readRefunds(deps: Deps, tx: Tx, partnerId: string, ids: readonly 
   // A refund has the id of its payout.
   const rows = await deps.payouts.byIds(tx, partnerId, [...ids])
   return new Map(rows.map((payout) => [payout.id, ofPayout(payout)]))
+}
+
+/** A late payment has the id of its case. Its partner may choose while the case is open and the money is not on its way back. */
+async function readLate({ cases }: Deps, tx: Tx, partnerId: string, ids: readonly string[]) {
+  const rows = await cases.byIds(tx, partnerId, ids)
+  return new Map(
+    rows.map(({ id, currency, booked, resolution, returningSince }): [string, Details] => [
+      id,
+      {
+        isCurrent: resolution === null && returningSince === null,
+        amounts: currency === null || booked === null ? [] : [moneyOf({ currency, amount: booked })],
+      },
+    ]),
+  )
 }
 
 async function readRecalls({ recalls, payouts }: Deps, tx: Tx, partnerId: string, ids: readonly string[]) {

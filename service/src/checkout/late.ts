@@ -7,6 +7,7 @@ import type { EventData, LatePaymentReason, LatePaymentStatus } from '@partner-p
 import { type CaseRow, reportOf } from '../cases/index.ts'
 import type { Deposit, DepositStatus, LateMoney } from '../deposits/index.ts'
 import type { EventOutbox } from '../events/index.ts'
+import type { FactQueue } from '../inbox/index.ts'
 import { notFound, Refusal } from '../kernel/api/index.ts'
 import { after, type Clock, dayMs, type Minor, partnerKey, present, writeAmount } from '../kernel/index.ts'
 import { inTransaction, type Tx } from '../postgres/index.ts'
@@ -37,7 +38,12 @@ type Choose = (partnerId: string, sessionId: string, id: string, tx?: Tx) => Pro
 
 // What arrives.
 
-type OfferDeps = { readonly clock: Clock; readonly eventOutbox: EventOutbox; readonly choiceDays: number }
+type OfferDeps = {
+  readonly clock: Clock
+  readonly eventOutbox: EventOutbox
+  readonly facts: FactQueue
+  readonly choiceDays: number
+}
 
 const reasonsByStatus: Readonly<Partial<Record<DepositStatus, LatePaymentReason>>> = {
   Expired: 'AfterEnd',
@@ -48,7 +54,7 @@ const reasonsByStatus: Readonly<Partial<Record<DepositStatus, LatePaymentReason>
 }
 
 /** Offers money that has a case to the partner, in the transaction that opens the case. */
-export const createLateOffers = ({ clock, eventOutbox, choiceDays }: OfferDeps): LateMoney => ({
+export const createLateOffers = ({ clock, eventOutbox, facts, choiceDays }: OfferDeps): LateMoney => ({
   offer: async (tx, offered) => {
     for (const [partnerId, ofPartner] of Map.groupBy(offered, ({ deposit }) => deposit.partnerId)) {
       const depositIds = [...new Set(ofPartner.map(({ deposit }) => deposit.id))]
@@ -68,6 +74,13 @@ export const createLateOffers = ({ clock, eventOutbox, choiceDays }: OfferDeps):
         made.map(({ row }) => row),
       )
       for (const { row, deposit } of made) append(eventOutbox, tx, row, deposit, 'Waiting', null, now)
+      facts.append(
+        tx,
+        made.map(({ row: { id: subject, sessionId, chooseBy } }) => {
+          const said = { sessionId, until: chooseBy.toISOString() }
+          return { partnerId, type: 'late.waits', subject, facts: said } as const
+        }),
+      )
     }
   },
 })

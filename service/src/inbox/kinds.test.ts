@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { addApprovers } from '../../../test/support/approvals.ts'
-import { createSessions } from '../../../test/support/checkout.ts'
+import { createSessions, createSessionsInParts } from '../../../test/support/checkout.ts'
 import { addPartner, ip, pay, stepMsDefault } from '../../../test/support/composition.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 import { addMember, addStaff, queueMails, spread, useInboxMails } from '../../../test/support/inbox.ts'
@@ -82,6 +82,31 @@ test('the others are counted for each person: who made them is not told', async 
   await queueMails(service)
   await mails.sent()
   assert.match(mails.mailsTo(approver)[0]?.one('Subject') ?? '', /, and 12 more$/)
+})
+
+test('a shop is told of late money, and until when it may choose, but not once it has chosen', async () => {
+  const { open, send, settle } = createSessionsInParts(() => service)
+  const partner = await addPartner(service)
+  const { partnerId } = partner
+  const reader = await addMember(service, partnerId, 'Operator', 'Sven Shop')
+  const late = async () => {
+    const opened = await open({}, partner)
+    await service.checkout.expire(partnerId, opened.session.id)
+    await send(opened, '49.90')
+    await settle()
+    return opened.session
+  }
+  const [session, chosen] = [await late(), await late()]
+  const [payment] = (await service.checkout.get(partnerId, chosen.id)).latePayments
+  await service.checkout.acceptLate(partnerId, chosen.id, present(payment, 'no late payment').id)
+  await spread(service)
+  const { entries } = await inbox.page(reader, 'en', { beforeId: null, rowsMax: 50 })
+  const told = entries.filter(({ title }) => title.includes('too late'))
+  assert.deepEqual(
+    told.map(({ title, lines }) => [title, lines.map(([label]) => label)]),
+    [['A payment of 49.90 EUR came too late or did not fit: accept it or send it back', ['Choose before']]],
+  )
+  assert.equal(await inbox.open(reader, told[0]?.id ?? ''), `checkout/${session.id}`)
 })
 
 /** Facts as their writers make them, where no test above makes the act. */

@@ -38,11 +38,13 @@ const english: Titles = {
   'signOn.waits': 'A change of the single sign-on waits for a second Admin',
   'payout.lapsed': 'Payout of {amount} to {payee} was cancelled: it was not approved in time',
   'payout.rejected': 'Payout of {amount} to {payee} was rejected: it is not sent',
+  'bulk.rejected': 'A bulk payout was rejected: it is not sent',
   'payout.failed': 'Payout of {amount} to {payee} failed',
   'payout.returned': 'Payout of {amount} to {payee} came back',
   'order.failed': 'A standing order could not pay {amount} to {payee}',
   'order.repeats': 'A standing order did not pay {amount} to {payee}: it may repeat another payment',
   'deposit.reversed': 'The bank took back a payment of {amount} that you had received',
+  'late.waits': 'A payment of {amount} came too late or did not fit: accept it or send it back',
   'refund.completed': 'Refund of {amount} to {payee} was paid',
   'refund.failed': 'Refund of {amount} to {payee} was not paid',
   'recall.accepted': 'Recall of {amount} from {payee}: the money comes back',
@@ -78,12 +80,14 @@ const german: Titles = {
   'signOn.waits': 'Eine Änderung der einmaligen Anmeldung wartet auf einen zweiten Admin',
   'payout.lapsed': 'Auszahlung über {amount} an {payee} wurde storniert: Sie wurde nicht rechtzeitig freigegeben',
   'payout.rejected': 'Auszahlung über {amount} an {payee} wurde abgelehnt: Sie wird nicht gesendet',
+  'bulk.rejected': 'Eine Sammelzahlung wurde abgelehnt: Sie wird nicht gesendet',
   'payout.failed': 'Auszahlung über {amount} an {payee} ist fehlgeschlagen',
   'payout.returned': 'Auszahlung über {amount} an {payee} kam zurück',
   'order.failed': 'Ein Dauerauftrag konnte {amount} an {payee} nicht zahlen',
   'order.repeats':
     'Ein Dauerauftrag hat {amount} an {payee} nicht gezahlt: Er wiederholt vielleicht eine andere Zahlung',
   'deposit.reversed': 'Die Bank hat eine Zahlung über {amount} zurückgeholt, die Sie erhalten hatten',
+  'late.waits': 'Eine Zahlung über {amount} kam zu spät oder passte nicht: Nehmen Sie sie an oder geben Sie sie zurück',
   'refund.completed': 'Erstattung über {amount} an {payee} wurde bezahlt',
   'refund.failed': 'Erstattung über {amount} an {payee} wurde nicht bezahlt',
   'recall.accepted': 'Rückruf von {amount} von {payee}: Das Geld kommt zurück',
@@ -122,6 +126,7 @@ const englishGathered: GatheredTitles = {
   'deposit.reversed': 'More payments that the bank took back: {more}',
   'order.failed': 'More dates that a standing order could not pay: {more}',
   'order.repeats': 'More dates that a standing order did not pay, because they may repeat another payment: {more}',
+  'late.waits': 'More payments that came too late or did not fit: {more}',
   'refund.completed': 'More refunds that were paid: {more}',
   'refund.failed': 'More refunds that were not paid: {more}',
   'recall.accepted': 'More recalls whose money comes back: {more}',
@@ -143,6 +148,7 @@ const germanGathered: GatheredTitles = {
   'order.failed': 'Weitere Termine, die ein Dauerauftrag nicht zahlen konnte: {more}',
   'order.repeats':
     'Weitere Termine, die ein Dauerauftrag nicht gezahlt hat, weil sie eine Zahlung wiederholen könnten: {more}',
+  'late.waits': 'Weitere Zahlungen, die zu spät kamen oder nicht passten: {more}',
   'refund.completed': 'Weitere bezahlte Erstattungen: {more}',
   'refund.failed': 'Weitere Erstattungen, die nicht bezahlt wurden: {more}',
   'recall.accepted': 'Weitere Rückrufe, deren Geld zurückkommt: {more}',
@@ -160,6 +166,7 @@ type Words = {
   readonly reference: string
   readonly askedBy: string
   readonly until: string
+  readonly chooseBy: string
   readonly lapsesAt: string
   readonly expiresAt: string
   readonly reason: string
@@ -177,6 +184,7 @@ const words: Readonly<Record<Language, Words>> = {
     reference: 'Reference',
     askedBy: 'Asked for by',
     until: 'Approve before',
+    chooseBy: 'Choose before',
     lapsesAt: 'Cancelled at',
     expiresAt: 'Expires',
     reason: 'Reason',
@@ -192,6 +200,7 @@ const words: Readonly<Record<Language, Words>> = {
     reference: 'Verwendungszweck',
     askedBy: 'Beantragt von',
     until: 'Freigeben bis',
+    chooseBy: 'Wählen bis',
     lapsesAt: 'Storniert am',
     expiresAt: 'Läuft ab',
     reason: 'Grund',
@@ -218,7 +227,13 @@ function amountsOf(facts: Facts, details: Details | undefined): readonly Money[]
   return amount && currency ? [{ amount, currency }] : []
 }
 
-const isLapse = (type: FactType) => type === 'payout.lapses' || type === 'bulk.lapses'
+/** The word for the time until which a thing waits. */
+const untils: Readonly<Partial<Record<FactType, 'chooseBy' | 'expiresAt' | 'lapsesAt'>>> = {
+  'key.expires': 'expiresAt',
+  'payout.lapses': 'lapsesAt',
+  'bulk.lapses': 'lapsesAt',
+  'late.waits': 'chooseBy',
+}
 
 /** The sentence of a fact, and what a person wants to know before opening its page. */
 export function worded(
@@ -243,12 +258,12 @@ export function worded(
   const sentence = isGathered(type) && 'more' in facts ? w.gathered[type] : w.titles[type]
   const title = sentence.replaceAll(/\{(\w+)\}/g, (_all, key: string) => values[key] ?? w.unknown)
   const { since = null, by } = facts
-  const until = type === 'key.expires' ? w.expiresAt : isLapse(type) ? w.lapsesAt : w.until
+  const until = untils[type] ?? 'until'
   const lines: (readonly [string, string | Date | null | undefined])[] = [
     [w.amount, sentence.includes('{amount}') ? undefined : values['amount']],
     [w.reference, details?.reference],
     [w.askedBy, details?.askedBy],
-    [until, details?.until],
+    [w[until], details?.until],
     [w.reason, details?.reason ?? facts['reason']],
     [w.since, since === null ? undefined : new Date(since)],
     [w.by, by],

@@ -73,6 +73,8 @@ type Written = {
   readonly kind: PayoutTrigger['kind']
   readonly transactionHash: string | null
   readonly cause: Cause
+  /** The bulk that a person has rejected as a whole. */
+  readonly bulkId: string | undefined
 }
 
 /** Null: the trigger names no hash, or only implies this transition. */
@@ -95,6 +97,7 @@ const toWritten = (transit: PayoutMove): Written => {
     kind: trigger.kind,
     transactionHash: hashOf(transit),
     cause: { actor, reason, bankText, ...(by && { by }) },
+    bulkId: 'bulkId' in trigger ? trigger.bulkId : undefined,
     ...('failure' in trigger && !implied ? { failure: trigger.failure } : {}),
     ...('report' in trigger && !implied ? { report: trigger.report } : {}),
   }
@@ -112,7 +115,7 @@ async function write(deps: PayoutLifeDeps, tx: Tx, moves: readonly PayoutMove[],
   )
   await appendEvents(deps, tx, written, now)
   await noteRefunds(deps, tx, written, now)
-  deps.facts.append(tx, [...written.flatMap(toldOf), ...rejectionOf(written)])
+  deps.facts.append(tx, [...written.flatMap(toldOf), ...rejectionsOf(written)])
   const refunded = written.filter(({ move }) => move.ledger === 'refund')
   // Lock order: payouts, counters of approvers (approvers.ts), recalls, transactions, other counters, accounts.
   const recalls = await deps.recalls.lock(
@@ -266,13 +269,16 @@ function toldOf({ payout: { partnerId, id: subject, status, operation }, move, k
   return type === undefined ? [] : [{ partnerId, type, subject, occasion: `${subject} ${move.to}` } as const]
 }
 
-/** The rejection of one payout, of which the person who asked for it is told. A bulk is rejected as a whole, and its page says so. */
-function rejectionOf(written: readonly Written[]) {
-  const [first, ...others] = written
-  if (first?.kind !== 'declined' || others.length > 0) return []
-  const { partnerId, id: subject } = first.payout
-  return [{ partnerId, type: 'payout.rejected', subject, facts: { by: first.cause.by?.name ?? null } } as const]
-}
+/** Rejections, of which who asked for the payouts is told. A bulk that is rejected as a whole is told once: its occasion is the bulk. */
+const rejectionsOf = (written: readonly Written[]) =>
+  written.flatMap(({ kind, payout: { partnerId, id }, cause, bulkId }) => {
+    if (kind !== 'declined') return []
+    const told =
+      bulkId === undefined
+        ? { type: 'payout.rejected' as const, subject: id }
+        : { type: 'bulk.rejected' as const, subject: bulkId }
+    return [{ ...told, partnerId, facts: { by: cause.by?.name ?? null } }]
+  })
 
 /** Reports the refunds of checkout sessions that have ended, or came back after that. */
 async function noteRefunds(

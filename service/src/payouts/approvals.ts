@@ -290,7 +290,8 @@ export function createBulkApprovals(deps: Deps): BulkApprovals {
     rejectBulk: async (caller, bulkId, payouts, reason) => {
       const waiting = await forCount(caller, bulkId, payouts)
       const { serviceAccountId: id, name, confirmation, partnerId } = caller
-      return decideAll(waiting, (payout) => life.decline(partnerId, payout.id, { id, name, confirmation }, reason))
+      const by = { id, name, confirmation }
+      return decideAll(waiting, (payout) => life.decline(partnerId, payout.id, by, reason, bulkId))
     },
   }
 }

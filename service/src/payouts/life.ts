@@ -41,7 +41,13 @@ export type PayoutLife = {
   /** PendingApproval -> Pending, in time. Refuses: approver_limit_exceeded, permission_denied. */
   readonly approve: (partnerId: string, payoutId: string, by: Person) => Promise<boolean>
   /** PendingApproval -> Cancelled, in time. */
-  readonly decline: (partnerId: string, payoutId: string, by: Person, reason: string) => Promise<boolean>
+  readonly decline: (
+    partnerId: string,
+    payoutId: string,
+    by: Person,
+    reason: string,
+    bulkId?: string,
+  ) => Promise<boolean>
   /** Cancels as `cancel` does, in the caller's transaction, because the bank has taken back the payment that these refund. */
   readonly stopRefunds: (tx: Tx, partnerId: string, payoutIds: readonly string[]) => Promise<void>
   /** PendingApproval -> Cancelled, for payouts whose time for an approval has ended. Returns how many. */
@@ -214,7 +220,8 @@ function createWaiting(
   const isMoved = async (trigger: PayoutTrigger) => (await advance(trigger)) === true
   return {
     approve: (partnerId, payoutId, by) => isMoved({ partnerId, payoutId, kind: 'approved', by, reason: null }),
-    decline: (partnerId, payoutId, by, reason) => isMoved({ partnerId, payoutId, kind: 'declined', by, reason }),
+    decline: (partnerId, payoutId, by, reason, bulkId) =>
+      isMoved({ partnerId, payoutId, kind: 'declined', by, reason, bulkId }),
     lapseStep: async () => {
       const lapsed = await lapsedApprovals(db, clock.now(), lapsedPerStepMax)
       const moved = await Promise.all(

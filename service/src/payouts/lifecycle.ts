@@ -237,6 +237,8 @@ type Decided = {
   readonly kind: 'approved' | 'declined'
   readonly by: Person
   readonly reason: string | null
+  /** The bulk that is rejected as a whole. */
+  readonly bulkId?: string | undefined
 }
 /** A report of the bank. The status of the payout decides whether it applies. */
 type Notified = { readonly report: BankReport } & (

@@ -129,8 +129,11 @@ async function waitingFor(frame: Frame, person: Person, call: ReturnType<typeof 
   const { view } = person
   const first = `limit=${shownMax}`
   const { caller } = person
-  const [held, invalid, hooks, keys, signOn] = await Promise.all([
+  const [held, sessions, invalid, hooks, keys, signOn] = await Promise.all([
     may(person, 'payouts:write') ? approvalsFor(frame, caller) : undefined,
+    may(person, 'checkout:write') && may(person, 'checkout:read')
+      ? operate('listCheckoutSessions', { ...call, query: `hasLatePayments=true&${first}` })
+      : undefined,
     may(person, 'customers:read')
       ? operate('listCustomers', { ...call, query: `verificationState=Invalid&${first}` })
       : undefined,
@@ -142,6 +145,7 @@ async function waitingFor(frame: Frame, person: Person, call: ReturnType<typeof 
   ])
   const only = <T>(found: { readonly data: readonly T[] } | undefined, counts: (item: T) => boolean) =>
     found && { data: found.data.filter(counts), nextCursor: null }
+  const late = only(sessions, ({ latePayments = [] }) => latePayments.some(({ status }) => status === 'Waiting'))
   const failing = only(hooks, isFailing)
   const ending = only(keys, (key) => endsSoon(key, clock.now()))
   // Who proposed it is not its second Admin.
@@ -154,6 +158,7 @@ async function waitingFor(frame: Frame, person: Person, call: ReturnType<typeof 
       count: countOf({ data: proposed, nextCursor: null }),
       href: 'team/single-sign-on',
     },
+    { title: view.t.latePayments, count: countOf(late), href: 'checkout?hasLatePayments=true' },
     { title: customers, count: countOf(invalid), href: 'customers?verificationState=Invalid' },
     { title: view.t.failingWebhooks, count: countOf(failing), href: 'webhooks?show=failing' },
     { title: view.t.endingKeys, count: countOf(ending), href: 'service-accounts?show=ending' },

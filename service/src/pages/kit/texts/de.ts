@@ -283,6 +283,7 @@ export const de: Texts = {
   tooSoon: 'Die Einladung wurde gerade erst gesendet. Warten Sie eine Minute, und senden Sie sie dann erneut.',
   payoutsToApprove: 'Freizugebende Auszahlungen',
   signOnToConfirm: 'Eine Änderung der einmaligen Anmeldung',
+  latePayments: 'Sitzungen mit Geld zum Annehmen oder Zurückgeben',
   failingWebhooks: 'Webhook-Endpunkte, die nach Fehlern abgeschaltet wurden',
   endingKeys: 'Schlüssel, die innerhalb von 14 Tagen enden',
   invitedAt: 'Eingeladen',

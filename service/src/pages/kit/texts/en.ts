@@ -277,6 +277,7 @@ export const en = {
   tooSoon: 'The invitation was sent a moment ago. Wait a minute, and send it again.',
   payoutsToApprove: 'Payouts to approve',
   signOnToConfirm: 'A change of the single sign-on',
+  latePayments: 'Sessions with money to accept or send back',
   failingWebhooks: 'Webhook endpoints that were disabled after failures',
   endingKeys: 'Keys that end within 14 days',
   invitedAt: 'Invited',

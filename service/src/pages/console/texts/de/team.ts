@@ -33,7 +33,7 @@ export const teamDe: Words<typeof teamEn> = {
     kinds: {
       approvals: 'Freigaben, die auf Sie warten',
       payments: 'Zahlungen, die fehlschlagen, zurückkommen oder zurückgeholt werden',
-      refunds: 'Erstattungen von Checkout-Sitzungen',
+      refunds: 'Erstattungen und späte Zahlungen von Checkout-Sitzungen',
       recalls: 'Antworten auf Rückrufe',
       webhooks: 'Webhook-Endpunkte, die Fehler haben oder abgeschaltet wurden',
       keys: 'Schlüssel, die ablaufen oder geändert wurden',

@@ -40,7 +40,7 @@ export const teamEn = {
     kinds: {
       approvals: 'Approvals that wait for you',
       payments: 'Payments that fail, come back or are taken back',
-      refunds: 'Refunds of checkout sessions',
+      refunds: 'Refunds and late payments of checkout sessions',
       recalls: 'Answers to recalls',
       webhooks: 'Webhook endpoints that fail or were disabled',
       keys: 'Keys that expire or were changed',
