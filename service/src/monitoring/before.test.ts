@@ -264,7 +264,7 @@ test('a rule that is turned on holds nothing that has left: two persons cannot r
   assert.deepEqual(await standing(), { waiting: 0n, left: 1n, ended: 0n })
   await assert.rejects(
     propose(partner, id, 'refuse'),
-    (error) => error instanceof Refusal && /No payout waits .* 1 were already sent.*recall/s.test(error.detail),
+    (error) => error instanceof Refusal && /No payout waits .* 1 are sent or held.*recall/s.test(error.detail),
   )
   await submit()
   assert.deepEqual(await statuses(partner), ['Sent', 'Pending'])
@@ -274,7 +274,7 @@ test('a rule that is turned on holds nothing that has left: two persons cannot r
   const approve = () => service.db.transaction((tx) => service.decisions.approve(tx, { partnerId, id, ...joan }))
   await assert.rejects(
     approve(),
-    (error) => error instanceof Refusal && /1 were already sent, 1 have ended/.test(error.detail),
+    (error) => error instanceof Refusal && /1 are sent or held by another decision, 1 have ended/.test(error.detail),
   )
   await service.db.transaction((tx) => service.decisions.reject(tx, { partnerId, id, ...ada, note: 'It has ended.' }))
   await pay(service, partner, '41.00')

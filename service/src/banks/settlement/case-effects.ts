@@ -107,7 +107,7 @@ export const createRefusal =
     const recall = left > 0n ? ' Money that has left is asked back by a recall: of its partner, or bank recall.' : ''
     if (waiting === 0n)
       throw refuse(
-        `No payout waits for this decision: ${left} were already sent, ${ended} have ended. End the alert with release.${recall}`,
+        `No payout waits for this decision: ${left} are sent or held by another decision, ${ended} have ended. End the alert with release.${recall}`,
       )
     return { stopped: Number(waiting), alreadySent: Number(left) }
   }

@@ -21,6 +21,7 @@ import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { noteField, optionField, valueName } from './forms.ts'
+import { customerHref, paymentHref } from './parties.ts'
 import { actorText, awaitedBy, decidersOf, kindName, noteText, reportFacts, runbookOf } from './kinds.ts'
 import type { FormOption } from './request.ts'
 import { deskTexts } from './texts.ts'
@@ -141,7 +142,7 @@ export function casePage(view: ConsoleView, shown: Shown): string {
   const { cases: c, queue: d, kindTexts } = deskTexts[view.language]
   const { row, report, error, decisions, candidates, related, standing } = shown
   const name = kindName(view, row.kind)
-  const known = reportFacts(view, row.kind, report)
+  const known = reportFacts(view, row.kind, report, (text) => view.root + paymentHref(row.partnerId, text))
   return shell(view, {
     title: name,
     wide: true,
@@ -263,7 +264,11 @@ function thingsOf(view: ConsoleView, { row, report, file, hits }: Shown): Parame
   const isPayment = partnerId !== operatorPartnerId && kind !== 'monitoring_alert' && !isOfPayout
   return [
     [c.bank, row.connector === 'ledger' ? undefined : row.connector],
-    [c.customer, report.customerId && findButton(view, report.customerId, c.findCustomer)],
+    [
+      c.customer,
+      report.customerId &&
+        html`<a href="${view.root}${customerHref(partnerId, report.customerId)}">${c.openCustomer}</a>`,
+    ],
     [
       c.payout,
       isOfPayout

@@ -100,7 +100,10 @@ const textOf = (value: string | null | undefined): Html | string | undefined => 
 const inCurrency = (view: ConsoleView, amount: string | null | undefined, currency = ''): string | undefined =>
   amount === null || amount === undefined ? undefined : moneyText(view, amount, currency)
 
-const parts: Readonly<Record<Part, (view: ConsoleView, report: CaseReport) => Facts>> = {
+/** The page of a payment by its reference. */
+type HrefOf = (reference: string) => string
+
+const parts: Readonly<Record<Part, (view: ConsoleView, report: CaseReport, hrefOf: HrefOf) => Facts>> = {
   payer: (view, { debtor }) => {
     const d = deskTexts[view.language].cases
     return [
@@ -129,7 +132,7 @@ const parts: Readonly<Record<Part, (view: ConsoleView, report: CaseReport) => Fa
   },
   bank: (view, { details }) => [[deskTexts[view.language].cases.bankSays, textOf(details)]],
   reference: (view, { reference }) => [[deskTexts[view.language].cases.reference, textOf(reference)]],
-  rule: (view, { rule, count, sum, currency, references = [] }) => {
+  rule: (view, { rule, count, sum, currency, references = [] }, hrefOf) => {
     const d = deskTexts[view.language].cases
     return [
       [d.rule, rule && html`<a href="${view.root}rules/${rule.id}">${rule.name}</a>`],
@@ -137,7 +140,7 @@ const parts: Readonly<Record<Part, (view: ConsoleView, report: CaseReport) => Fa
       [d.pattern, rule && ruleKindText(view, rule.kind)],
       [d.found, count === undefined ? undefined : String(count)],
       [d.sum, inCurrency(view, sum, currency)],
-      [d.references, links(references.map((text) => ({ text })))],
+      [d.references, links(references.map((text) => ({ text, href: hrefOf(text) })))],
     ]
   },
   reconciliation: (view, { bank, ledger, difference, unexplained, currency }) => {
@@ -185,5 +188,5 @@ function ruleKindText({ language }: ConsoleView, kind: string): string {
 }
 
 /** The facts of a report that people need to decide. The rest is in the raw report. */
-export const reportFacts = (view: ConsoleView, kind: CaseKind, report: CaseReport): Facts =>
-  kinds[kind].parts.flatMap((part) => parts[part](view, report))
+export const reportFacts = (view: ConsoleView, kind: CaseKind, report: CaseReport, hrefOf: HrefOf): Facts =>
+  kinds[kind].parts.flatMap((part) => parts[part](view, report, hrefOf))

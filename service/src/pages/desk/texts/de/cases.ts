@@ -183,7 +183,7 @@ export const cases: Words<typeof en> = {
     morePayouts: 'Die ältesten {shown} stehen hier.',
     left: 'Nicht von diesem Alarm gehalten: {left}. Sie sind gesendet, oder etwas anderes hält sie. Beendet: {ended}. Keine Entscheidung hier erreicht sie.',
     customer: 'Kunde',
-    findCustomer: 'Kunden suchen',
+    openCustomer: 'Kunden öffnen',
     findPayment: 'Zahlung suchen',
     file: 'Bankdatei',
     hits: 'Treffer zu der Zahlung',

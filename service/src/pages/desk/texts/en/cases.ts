@@ -180,7 +180,7 @@ export const cases = {
     morePayouts: 'The oldest {shown} are shown.',
     left: 'Not held by this alert: {left}. They were sent, or something else holds them. Ended: {ended}. No decision here reaches them.',
     customer: 'Customer',
-    findCustomer: 'Find the customer',
+    openCustomer: 'Open the customer',
     findPayment: 'Find the payment',
     file: 'Bank file',
     hits: 'Hits about the payment',
