@@ -115,7 +115,7 @@ test('an Admin sees who added a payee and its history, and what one person did',
   await press(page, 'Save changes')
   assert.match(await main(page), /Last change\s+Amy Auditor, /)
   await page.getByRole('link', { name: 'History' }).click()
-  assert.match(await main(page), /Amy Auditor\s+updateBeneficiary[^]*Amy Auditor\s+createBeneficiary/)
+  assert.match(await main(page), /Amy Auditor\s+Update a beneficiary[^]*Amy Auditor\s+Create a beneficiary/)
   await open(page, 'audit')
   await page.selectOption('#actorId', { label: 'Amy Auditor' })
   await page.selectOption('#action', 'createBeneficiary')

@@ -55,7 +55,7 @@ test('a person saves a payee, previews and sends a payout, and finds its transac
   assert.match(await main(page), /Rent \/ November 100%[^]*Completed[^]*Settled by the bank/)
   await check(page)
   await page.getByRole('link', { name: 'Show the proof' }).click()
-  assert.match(await main(page), /records of this transaction/)
+  assert.match(await main(page), /Records of this transaction/)
   await page.getByRole('link', { name: 'Transactions', exact: true }).click()
   await page.fill('#referencePrefix', 'Rent')
   await press(page, 'Show')
