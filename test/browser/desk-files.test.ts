@@ -252,7 +252,7 @@ test(
     await page.getByRole('heading', { name: 'statement.xml' }).waitFor()
     await page.goto(`${site}/desk/queue`)
     await checkForms(page)
-    await page.getByRole('link', { name: 'bank-files' }).first().click()
+    await page.getByRole('link', { name: 'A file of a bank' }).first().click()
     await page.locator('article h1').waitFor()
     await checkForms(page)
     await page.locator('article a[href^="alerts/"]').first().click()
@@ -327,7 +327,7 @@ test(
     const away = `${folders.fromBank}-away`
     await rename(folders.fromBank, away)
     await until('five listings have failed', async () => /Exchanges fail/.test(await stateOf()))
-    assert.match(await textOf(page), /Last failure[^]*PaymentsBankUnreachable|PaymentsBankUnreachable[^]*Last failure/)
+    assert.match(await textOf(page), /Last failure[^]*A bank does not answer|A bank does not answer[^]*Last failure/)
     await check(page)
     await page.getByRole('link', { name: 'Owner and notes' }).click()
     await page.getByRole('button', { name: 'Take', exact: true }).click()

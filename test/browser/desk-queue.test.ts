@@ -96,7 +96,7 @@ test('a recall without an answer has an owner, and connectors have a page, in bo
     await page.goto(`${site}/desk/queue`)
     return (await page.getByRole('link', { name: 'Recall not answered in time' }).count()) === 1
   })
-  await page.getByRole('link', { name: 'recall-overdue' }).click()
+  await page.getByRole('link', { name: 'A recall is not answered' }).click()
   await page.getByRole('heading', { name: 'A recall that is not answered' }).waitFor()
   await page.goBack()
   await page.getByRole('link', { name: 'Recall not answered in time' }).click()
