@@ -3,7 +3,7 @@ import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refu
 import { amountText } from '../../kernel/index.ts'
 import { kindsDecidedBy, type StaffRole } from '../../people/staff/index.ts'
 import { type Hit, hitDispositionsOf, type HitView, type Outcome, outcomes, pairOf } from '../../screening/index.ts'
-import { badge, empty, facts, freeText, identifier, message, money, table, time } from '../kit/parts.ts'
+import { badge, empty, facts, freeText, identifier, message, money, table, time, wordOf } from '../kit/parts.ts'
 import { choices, hiddenField } from '../kit/forms.ts'
 import { type Form, linkOf, page, readForm, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
@@ -52,7 +52,7 @@ export function hitsPage(
               rows: hits.map(({ partnerId, id, name, listedName, source, score, openedAt, owner, equal, ...hit }) => [
                 html`<a href="${view.root}hits/${partnerId}/${id}">${name}</a>
                   ${equal > 1 && badge('neutral', fill(f.equal, { count: String(equal) }))}`,
-                ...[listedName, source, String(score), time(view, openedAt)],
+                ...[listedName, listText(source), String(score), time(view, openedAt)],
                 owner === null ? badge('warning', q.unowned) : freeText(owner),
                 proposalBadge(view, { source, ...hit }) ?? '–',
                 runbookLink(view, 'screening-hit'),
@@ -126,7 +126,10 @@ export function hitPage(view: ConsoleView, hit: Shown): string {
       ${said === 'proposed' && proposal !== null && message('good', fill(d.saidProposed, { outcome: d[proposal] }))}
       ${facts([
         [d.listedName, hit.listedName],
-        [d.list, `${entry.source} ${entry.reference}, ${entry.kind}`],
+        [
+          d.list,
+          `${listText(entry.source)} ${entry.reference}, ${wordOf(deskTexts[view.language].entryKinds, entry.kind)}`,
+        ],
         [d.published, entry.publishedAt === null ? undefined : time(view, entry.publishedAt)],
         [d.score, String(hit.score)],
         [d.subject, subjectPart(view, hit)],
@@ -169,10 +172,15 @@ const statusText = (view: ConsoleView, status: string): string => {
 }
 
 /** The kind of the party in words, with a button that finds it. A payout has its page. */
+/** A list as its publisher is called: "UN", "OFAC". A file of politically exposed persons has the name of its file. */
+const listText = (source: string): string =>
+  source.includes(':') || source === 'countries' ? source : source.toUpperCase()
+
 function subjectPart(view: ConsoleView, { subjectKind, subjectId, role, partnerId }: Shown): Html {
   const d = deskTexts[view.language].hits
   const words: Readonly<Record<string, string>> = d
-  const text = html`${words[`subject-${subjectKind}`] ?? subjectKind} <span class="soft">${role}</span>`
+  const text = html`${words[`subject-${subjectKind}`] ?? subjectKind}
+    <span class="soft">${wordOf(deskTexts[view.language].hitRoles, role.replace(/\d+$/, ''))}</span>`
   if (subjectKind === 'payout') return html`<a href="${view.root}payouts/${partnerId}/${subjectId}">${text}</a>`
   if (subjectKind === 'customer' || subjectKind === 'beneficiary')
     return html`${text} ${findButton(view, subjectId, d.findSubject)}`

@@ -27,6 +27,30 @@ export const screening: Words<typeof en> = {
     waiting: 'Wartende Änderungen',
     readOnly: 'Ihre Rolle ändert keine Regeln für Länder.',
   },
+  /** Parts of a party in which something was found. */
+  hitRoles: {
+    fullName: 'voller Name',
+    legalName: 'Firma',
+    tradingName: 'Handelsname',
+    owner: 'Inhaber',
+    name: 'Name',
+    vasp: 'Anbieter',
+    payer: 'Zahler',
+    text: 'Text der Zahlung',
+    account: 'Konto',
+    iban: 'Land der IBAN',
+    bic: 'Land der BIC',
+    country: 'Land',
+    countryCode: 'Land',
+    address: 'Land der Anschrift',
+    citizenshipCountryCode: 'Staatsangehörigkeit',
+  },
+  entryKinds: {
+    person: 'Person',
+    organisation: 'Organisation',
+    other: 'Schiff, Flugzeug oder anderes',
+    country: 'Land',
+  },
   hits: {
     hits: 'Namensprüfung',
     hitsText:

@@ -24,6 +24,30 @@ export const screening = {
     waiting: 'Changes that wait',
     readOnly: 'Your role does not change rules for countries.',
   },
+  /** Parts of a party in which something was found. */
+  hitRoles: {
+    fullName: 'full name',
+    legalName: 'legal name',
+    tradingName: 'trading name',
+    owner: 'owner',
+    name: 'name',
+    vasp: 'provider',
+    payer: 'payer',
+    text: 'text of the payment',
+    account: 'account',
+    iban: 'country of the IBAN',
+    bic: 'country of the BIC',
+    country: 'country',
+    countryCode: 'country',
+    address: 'country of the address',
+    citizenshipCountryCode: 'citizenship',
+  },
+  entryKinds: {
+    person: 'person',
+    organisation: 'organisation',
+    other: 'vessel, aircraft or other',
+    country: 'country',
+  },
   hits: {
     hits: 'Screening',
     hitsText:
