@@ -192,7 +192,7 @@ export const tables: Readonly<Record<string, Columns>> = {
     amount: more('amount'),
     currency: currency('currency'),
     status: { to: `case status when 'Completed' then 'Failed' else 'Completed' end` },
-    session_id: text('session_id'),
+    session_id: { to: `${other}::text` },
     end_to_end_id: text('end_to_end_id'),
     payment_method: derived,
     payment_country: personal,
