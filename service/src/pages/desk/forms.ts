@@ -34,7 +34,9 @@ export const nameOf = (view: ConsoleView, of: string, name: string): string => {
 /** Options with the values of another. */
 const sameValues: Names = { allow: 'allowed', roles: 'role' }
 export const valueName = (view: ConsoleView, option: string, value: string): string =>
-  (deskTexts[view.language].values as Names)[`${sameValues[option] ?? option} ${value}`] ?? value
+  (deskTexts[view.language].values as Names)[`${sameValues[option] ?? option} ${value}`] ??
+  (option === 'kind' ? (deskTexts[view.language].kindNames as Names)[value] : undefined) ??
+  value
 
 type Given = {
   readonly value: string
