@@ -67,6 +67,9 @@ const accountForm = /^(?:[\d-]{6,17}|0x[0-9a-f]{40})$/i
 
 const serviceIdForm = /^cus_[0-9a-z]{16}$/
 
+/** ISO 11649, in groups or not. */
+const creditorReferenceForm = /^rf\s?\d\s?\d/i
+
 /** Payments to the payees of an account that a search adds, and of the customer that has it. */
 const ownersMax = 3
 
@@ -86,13 +89,9 @@ export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
       operate('listCustomers', { ...call, query: queryText({ limit: listedMax, ...query }) }).then(({ data }) =>
         data.map(toCustomer),
       )
-    const payees = (query: Readonly<Record<string, string>>) =>
-      operate('listBeneficiaries', { ...call, query: queryText({ limit: listedMax, ...query }) }).then(({ data }) =>
-        data.map(({ id, name, alias, ...payee }): Found => ({
-          ...{ kind: 'payee', href: `payees/${id}`, name },
-          about: [alias, inFours(accountText(payee))].filter(Boolean).join(', '),
-        })),
-      )
+    const listPayees = async (query: Readonly<Record<string, string>>) =>
+      (await operate('listBeneficiaries', { ...call, query: queryText({ limit: listedMax, ...query }) })).data
+    const payees = async (query: Readonly<Record<string, string>>) => (await listPayees(query)).map(toPayee)
     const sessions = () =>
       operate('listCheckoutSessions', { ...call, query: queryText({ creditorReference: text, limit: '1' }) }).then(
         ({ data }) =>
@@ -100,16 +99,19 @@ export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
             ...{ kind: 'session', href: `checkout/${sessionId}`, name, amount: decimalText(amount), currency },
           })),
       )
-    /** Payments from and to the customer that has an account here. */
+    /** The customer that has an account here, and the payments from and to it. */
     const ofOwner = async (): Promise<readonly Found[]> => {
       const { data } = await operate('listCustomers', { ...call, query: queryText({ iban: text, limit: '1' }) })
-      return (await Promise.all(data.map(({ guid }) => payments({ customerId: guid })))).flat()
+      const paid = await Promise.all(data.map(({ guid }) => payments({ customerId: guid }).catch(noneFound)))
+      return [...data.map(toCustomer), ...paid.flat()]
     }
-    /** Payments of a payee, or of a customer, that the text names. */
-    const ofNamed = async (): Promise<readonly Found[]> => {
-      const limit = String(ownersMax)
-      const { data } = await operate('listBeneficiaries', { ...call, query: queryText({ alias: text, limit }) })
-      return (await Promise.all(data.map(({ id }) => payments({ beneficiaryId: id })))).flat()
+    /** Payees with an alias, and payments to the first ones. */
+    const ofAlias = async (): Promise<readonly Found[]> => {
+      const named = await listPayees({ alias: text })
+      const paid = await Promise.all(
+        named.slice(0, ownersMax).map(({ id }) => payments({ beneficiaryId: id }).catch(noneFound)),
+      )
+      return [...named.map(toPayee), ...paid.flat()]
     }
     const typed = readTypedAmounts(text)
     const one = async (work: Promise<Found>): Promise<readonly Found[]> => [await work]
@@ -121,21 +123,17 @@ export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
         payments({ userReference: text }),
         payments({ idempotencyKey: text }),
         payments({ websiteReference: text }),
-        payments({ payerName: text }),
         ...typed.amounts.map((amount) =>
           payments({ amount, ...(typed.currency !== undefined && { currency: typed.currency }) }),
         ),
-        customers({ namePrefix: text }),
-        payees({ namePrefix: text }),
-        payees({ alias: text }),
-        ofNamed(),
+        ofAlias(),
         ...(ibanForm.test(text)
-          ? [payees({ iban: text }), customers({ iban: text }), payments({ account: text }), ofOwner()]
-          : []),
+          ? [payees({ iban: text }), payments({ account: text }), ofOwner()]
+          : [payments({ payerName: text }), customers({ namePrefix: text }), payees({ namePrefix: text })]),
         ...(accountForm.test(text) ? [payments({ account: text.replaceAll('-', '') })] : []),
         ...(serviceIdForm.test(text) ? [customers({ serviceId: text })] : []),
-        sessions(),
-        customers({ email: text }),
+        ...(creditorReferenceForm.test(text) ? [sessions()] : []),
+        ...(text.includes('@') ? [customers({ email: text })] : []),
         customers({ partnerCustomerIdentifier: text }),
         operate('listRequests', { ...call, query: queryText({ limit: listedMax, requestId: text }) }).then(({ data }) =>
           data.map(toRequest),
@@ -191,6 +189,11 @@ function listsOf({ view }: Person, text: string): readonly Link[] {
       : []),
   ]
 }
+
+const toPayee = ({ id, name, alias, ...payee }: ResponseOf<'getBeneficiary'>): Found => ({
+  ...{ kind: 'payee', href: `payees/${id}`, name },
+  about: [alias, inFours(accountText(payee))].filter(Boolean).join(', '),
+})
 
 const toCustomer = ({ guid, email, kyc, partnerCustomerIdentifier: about }: ResponseOf<'getCustomer'>): Found => ({
   kind: 'customer',
