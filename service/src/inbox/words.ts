@@ -74,9 +74,9 @@ const english: Titles = {
 const german: Titles = {
   'payout.waits': 'Auszahlung über {amount} an {payee} wartet auf Ihre Freigabe',
   'payout.lapses': 'Auszahlung über {amount} an {payee} wird bald storniert, wenn sie nicht freigegeben wird',
-  'bulk.waits': 'Sammelauszahlung mit {payouts} Auszahlungen, {amount}, wartet auf Ihre Freigabe',
+  'bulk.waits': 'Sammelzahlung mit {payouts} Auszahlungen, {amount}, wartet auf Ihre Freigabe',
   'bulk.lapses':
-    'Sammelauszahlung mit {payouts} Auszahlungen, {amount}, wird bald storniert, wenn sie nicht freigegeben wird',
+    'Sammelzahlung mit {payouts} Auszahlungen, {amount}, wird bald storniert, wenn sie nicht freigegeben wird',
   'signOn.waits': 'Eine Änderung der einmaligen Anmeldung wartet auf einen zweiten Admin',
   'payout.lapsed': 'Auszahlung über {amount} an {payee} wurde storniert: Sie wurde nicht rechtzeitig freigegeben',
   'payout.rejected': 'Auszahlung über {amount} an {payee} wurde abgelehnt: Sie wird nicht gesendet',

@@ -189,7 +189,7 @@ export function auditHeadsPage(
     tabs: auditTabs(view, 'heads'),
     columns: [[a.period, 'head'], a.recordsOfHead, a.root, a.publicKey, [view.t.actions, 'actions']],
     cells: rows.map(({ from, to, firstSequence, lastSequence, root, publicKey, json }) => [
-      html`${time(view, from)} – ${time(view, to)}`,
+      html`<span>${time(view, from)} – ${time(view, to)}</span>`,
       `${firstSequence}–${lastSequence}`,
       html`<code title="${root}">${root.slice(0, 8)}…</code>`,
       html`<code title="${publicKey}">…${publicKey.slice(-9)}</code>`,

@@ -62,7 +62,8 @@ function statusPart({ language }: ConsoleView, { status, progress }: ReportRow):
   ${status === 'Running' && html`<span class="soft">${percent}</span>`}`
 }
 
-const periodPart = (view: ConsoleView, { from, to }: ReportRow): Html => html`${time(view, from)} – ${time(view, to)}`
+const periodPart = (view: ConsoleView, { from, to }: ReportRow): Html =>
+  html`<span>${time(view, from)} – ${time(view, to)}</span>`
 
 const reportTabs = (view: ConsoleView, current: 'files' | 'schedules'): Html => {
   const r = texts[view.language].reports

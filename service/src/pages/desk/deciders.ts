@@ -43,7 +43,7 @@ export function decidersPage(view: ConsoleView, shown: Shown): string {
         rows: deciders.map(({ kind, roles, setBy, setAt }) => [
           kindName(view, kind),
           ...staffRoles.map((role) => (roles.includes(role) ? badge('good', d.yes) : d.no)),
-          setBy === null || setAt === null ? d.byDefault : html`${setBy}, ${time(view, setAt)}`,
+          setBy === null || setAt === null ? d.byDefault : html`<span>${setBy}, ${time(view, setAt)}</span>`,
           ...(mayChange
             ? [
                 html`<a class="button small" href="${view.root}deciders?kind=${kind}"

@@ -268,7 +268,7 @@ function backtests(view: ConsoleView, version: RuleVersion, options: Shown['opti
               rows: rows.map(({ from, until, transactions, hits, subjects, ranBy, ranAt }) => [
                 periodText(view, from, until),
                 ...[transactions, hits, subjects].map(String),
-                html`${freeText(ranBy)}, ${time(view, ranAt)}`,
+                html`<span>${freeText(ranBy)}, ${time(view, ranAt)}</span>`,
               ]),
             })}`
     }
@@ -308,7 +308,7 @@ function backtestForm(view: ConsoleView, { id, version }: RuleVersion, options: 
 function versionsTable(view: ConsoleView, versions: readonly RuleVersion[]): Html {
   const d = deskTexts[view.language].rules
   const step = (by: string | null, at: Date | null) =>
-    at === null ? '–' : html`${freeText(by ?? '')}, ${time(view, at)}`
+    at === null ? '–' : html`<span>${freeText(by ?? '')}, ${time(view, at)}</span>`
   return html`<h2>${d.versions}</h2>
     ${table({
       caption: d.versions,

@@ -85,7 +85,7 @@ export const payoutsDe: Words<typeof payoutsEn> = {
 
   bulkApprovals: {
     ...approvals,
-    title: 'Sammelauszahlung freigeben',
+    title: 'Sammelzahlung freigeben',
     lead: '{name} bittet um diese Auszahlungen. Vergleichen Sie Anzahl und Summe mit der Datei, bevor Sie sie freigeben.',
     payouts: 'Auszahlungen',
     largest: 'Die größten Auszahlungen',
@@ -106,7 +106,7 @@ export const payoutsDe: Words<typeof payoutsEn> = {
     creator: 'Sie haben diese Auszahlungen selbst veranlasst. Eine andere Person gibt sie frei.',
     notWaiting:
       'Es warten jetzt andere Auszahlungen als die, die Sie gesehen haben, oder keine. Öffnen Sie die Seite neu.',
-    back: 'Zurück zur Sammelauszahlung',
+    back: 'Zurück zur Sammelzahlung',
   },
 
   orders: {
