@@ -194,6 +194,9 @@ for (const [nth, form] of forms.entries())
       let address = ''
       await cora.day.job('refuse the payout of an alert', async ({ follow, choose, type, press, sees, page }) => {
         await follow(deskTexts[language].queue.queue, 'nav')
+        // Of many kinds the oldest fill the first page.
+        await choose(deskTexts[language].filters.kind, 'monitoring_alert')
+        await press(t.applyFilters)
         await follow(c.kindNames.monitoring_alert)
         address = page.url()
         await follow(refusing())
