@@ -10,7 +10,18 @@ import { assertProblem } from '../support/problem.ts'
 import { subjects, type ValidRequest } from '../support/requests.ts'
 import { accountWith, otherPartner, startTestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { createBeneficiary, createWorld, ibans, invitee, listAll, payoutText, uniqueEmail } from '../support/world.ts'
+import {
+  createBeneficiary,
+  createOrder,
+  createWorld,
+  finalTransaction,
+  ibans,
+  invitee,
+  listAll,
+  monthly,
+  payoutText,
+  uniqueEmail,
+} from '../support/world.ts'
 
 const service = await useService()
 const second = await service.anotherProcess()
@@ -179,6 +190,27 @@ test('422 to the repeated change of a customer after its erasure, which erased t
     return answer.status === 422 && answer
   })
   assert.match(textAt(assertProblem(refused, { status: 422, code: 'idempotency_key_reused' }), 'detail'), /erased/)
+})
+
+test('422 to the repeated note and pause after the erasure of their customer, which erased their answers too', async () => {
+  const guid = textAt(success(await client.post('/v1/customers', { partnerCustomerIdentifier: randomUUID() })), 'guid')
+  const payee = textAt(await createBeneficiary(client, { customerId: guid }), 'id')
+  const order = await createOrder(client, payee, monthly())
+  const { reference } = success(await client.post('/v1/payouts/fiat', payoutText(payee, '1.00')))
+  const note = { target: `/v1/payouts/${String(reference)}/note`, body: { note: 'Ask Ada Lovelace' } }
+  const pause = { target: `/v1/payouts/standing-orders/${order}/pause` }
+  const writes = [
+    ['PUT', note, randomUUID()],
+    ['POST', pause, randomUUID()],
+  ] as const
+  for (const [method, request, key] of writes) success(await send(method, request, key))
+  await finalTransaction(client, String(reference))
+  success(await client.post(`/v1/customers/${guid}/erase`, {}))
+  for (const [method, request, key] of writes)
+    await until(`the answer of ${request.target} is erased`, async () => {
+      const answer = await send(method, request, key)
+      return answer.status === 422 && /erased/.test(answer.text)
+    })
 })
 
 /** The body of a request with a key in its body, or without one. */

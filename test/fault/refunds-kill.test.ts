@@ -17,7 +17,7 @@ import { checkRefunds } from '../support/hostile-checkout.ts'
 /** The amount selects how the sandbox bank ends the payout. */
 const ends = { '1000.00': 'Completed', '2000.01': 'Completed', '4001.01': 'Failed', '4001.05': 'Returned' } as const
 const paid = '12000.00'
-/** Those of a late payment of the session, which was accepted. */
+/** Refunds of an accepted late payment of the session. */
 const ofLate: readonly string[] = ['2000.01', '4001.05']
 const sent = { session: 1000_00n, late: 2000_01n }
 /** Two for each refund, and those of the worker. Fewer points mean that something is not counted. */

@@ -12,6 +12,10 @@ export function standingOrdersRoutes(orders: StandingOrders, idempotency: Idempo
     ...toWire(order),
     nextDates: orders.datesAhead(order).map(({ date, executesAt }) => ({ date, executesAt: executesAt.toISOString() })),
   })
+  const changed = (order: Awaited<ReturnType<StandingOrders['pause']>>) => ({
+    body: withDates(order),
+    customerId: order.customerId,
+  })
   return {
     createStandingOrder: idempotency.handler('createStandingOrder', async ({ caller, body, ip }, tx) => {
       const order = await orders.create(caller, body, ip, tx)
@@ -23,15 +27,9 @@ export function standingOrdersRoutes(orders: StandingOrders, idempotency: Idempo
     getStandingOrder: async ({ caller, params }) => ({
       body: withDates(await orders.get(caller.partnerId, params.orderId)),
     }),
-    pauseStandingOrder: async ({ caller, params }) => ({
-      body: withDates(await orders.pause(caller.partnerId, params.orderId)),
-    }),
-    resumeStandingOrder: async ({ caller, params }) => ({
-      body: withDates(await orders.resume(caller.partnerId, params.orderId)),
-    }),
-    cancelStandingOrder: async ({ caller, params }) => ({
-      body: withDates(await orders.cancel(caller.partnerId, params.orderId)),
-    }),
+    pauseStandingOrder: async ({ caller, params }) => changed(await orders.pause(caller.partnerId, params.orderId)),
+    resumeStandingOrder: async ({ caller, params }) => changed(await orders.resume(caller.partnerId, params.orderId)),
+    cancelStandingOrder: async ({ caller, params }) => changed(await orders.cancel(caller.partnerId, params.orderId)),
     listStandingOrderExecutions: async ({ caller, params, query }) =>
       pageOf(await orders.executions(caller.partnerId, params.orderId, query), toExecution),
   }

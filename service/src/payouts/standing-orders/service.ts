@@ -67,18 +67,16 @@ import type { Customers } from '../../parties/customers/index.ts'
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 import * as store from './store.ts'
 
+/** `customerId`: the customer whose payee is paid. Null: the payee is the partner's, or was deleted. */
+type OwnedOrder = OrderRow & { readonly customerId: string | null }
+
 export type StandingOrders = {
   /**
    * Creates an order, whose payouts workers make. Refuses: validation_failed (amount, currency, schedule), not_found
    * (beneficiaryId), currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported,
    * possible_duplicate, standing_order_limit_reached.
    */
-  readonly create: (
-    caller: Caller,
-    body: BodyOf<'createStandingOrder'>,
-    ip: string,
-    tx?: Tx,
-  ) => Promise<store.OrderRow & { readonly customerId: string | null }>
+  readonly create: (caller: Caller, body: BodyOf<'createStandingOrder'>, ip: string, tx?: Tx) => Promise<OwnedOrder>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<store.OrderRow>
   /** Orders with the names of their payees. Undefined: the payee was deleted. */
@@ -98,11 +96,11 @@ export type StandingOrders = {
     query: QueryOf<'listStandingOrderExecutions'>,
   ) => Promise<Page<store.ExecutionRow>>
   /** Refuses: not_found, standing_order_ended. */
-  readonly pause: (partnerId: string, id: string) => Promise<store.OrderRow>
+  readonly pause: (partnerId: string, id: string) => Promise<OwnedOrder>
   /** Refuses: not_found, standing_order_ended, standing_order_limit_reached. */
-  readonly resume: (partnerId: string, id: string) => Promise<store.OrderRow>
+  readonly resume: (partnerId: string, id: string) => Promise<OwnedOrder>
   /** Refuses: not_found, standing_order_ended. */
-  readonly cancel: (partnerId: string, id: string) => Promise<store.OrderRow>
+  readonly cancel: (partnerId: string, id: string) => Promise<OwnedOrder>
   /**
    * Ends the orders of the payees of an erased customer, and erases their texts. Called before the balance is locked,
    * in the order of the workers' locks. Joins the transaction.
@@ -247,23 +245,28 @@ function createCreate({
 type Changes = Pick<StandingOrders, 'pause' | 'resume' | 'cancel'>
 
 /** Each change locks the order, as the worker does: a payout is made before the change, or not at all. */
-function createChanges({ db, clock, eventOutbox, ordersMax }: StandingOrdersDeps): Changes {
+function createChanges({ db, clock, eventOutbox, ordersMax, beneficiaries }: StandingOrdersDeps): Changes {
+  const ownedOf = async (tx: Tx, order: OrderRow): Promise<OwnedOrder> => {
+    const key = { partnerId: order.partnerId, id: order.beneficiaryId }
+    const payee = (await beneficiaries.payeesByIds(tx, [key])).get(partnerKey(key.partnerId, key.id))
+    return { ...order, customerId: payee?.customerId ?? null }
+  }
   const change = (
     partnerId: string,
     id: string,
     changed: (order: store.OrderRow, now: Date) => store.OrderRow,
-  ): Promise<store.OrderRow> =>
+  ): Promise<OwnedOrder> =>
     db.transaction(async (tx) => {
       const order = await store.lockOrder(tx, partnerId, id)
       if (order === undefined) throw notFound('standing order')
       const now = clock.now()
       const row = changed(order, now)
-      if (row === order) return order
+      if (row === order) return ownedOf(tx, order)
       if (row.status === 'Active') await requirePlace(tx, partnerId, ordersMax, '')
       if (order.retryUntil !== null) await store.skipRetrying(tx, partnerId, id, now)
       store.updateOrders(tx, [row])
       appendEnded(eventOutbox, tx, [row], now)
-      return row
+      return ownedOf(tx, row)
     })
   return {
     pause: (partnerId, id) =>
