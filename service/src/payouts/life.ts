@@ -187,27 +187,34 @@ export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
   }
 }
 
+/** Gives claims of Swift payouts the address that their payee got later. Reads partner by partner: each may be on another shard. */
 async function withAddresses(
   { db, beneficiaries }: PayoutLifeDeps,
   attempts: readonly PayoutClaim[],
 ): Promise<readonly PayoutClaim[]> {
-  const keys = attempts.flatMap(({ partnerId, beneficiaryId, creditorAddressJson, rail }) =>
-    rail === 'Swift' && creditorAddressJson === null && beneficiaryId !== null
-      ? [{ partnerId, id: beneficiaryId }]
-      : [],
+  const lacking = attempts.filter(
+    ({ rail, creditorAddressJson, beneficiaryId }) =>
+      rail === 'Swift' && creditorAddressJson === null && beneficiaryId !== null,
   )
-  if (keys.length === 0) return attempts
-  const payees = await beneficiaries.payeesByIds(db, keys)
-  const completed = attempts.map((attempt) => {
-    const { partnerId, beneficiaryId, creditorAddressJson } = attempt
-    const address = payees.get(partnerKey(partnerId, beneficiaryId ?? ''))?.address ?? null
-    if (creditorAddressJson !== null || attempt.rail !== 'Swift' || address === null) return attempt
-    return { ...attempt, creditorAddressJson: JSON.stringify(address) }
-  })
-  const given = completed.filter((attempt, index) => attempt !== attempts[index])
-  for (const [partnerId, rows] of Map.groupBy(given, (attempt) => attempt.partnerId))
-    await store.putAddresses(db, partnerId, rows)
-  return completed
+  const completed = new Map<PayoutClaim, PayoutClaim>()
+  for (const [partnerId, own] of Map.groupBy(lacking, (attempt) => attempt.partnerId)) {
+    const payees = await beneficiaries.payeesByIds(
+      db,
+      own.flatMap(({ beneficiaryId }) => (beneficiaryId === null ? [] : [{ partnerId, id: beneficiaryId }])),
+    )
+    const given = own.flatMap((attempt) => {
+      const address = payees.get(partnerKey(partnerId, attempt.beneficiaryId ?? ''))?.address
+      return address == null ? [] : [[attempt, { ...attempt, creditorAddressJson: JSON.stringify(address) }] as const]
+    })
+    if (given.length > 0)
+      await store.putAddresses(
+        db,
+        partnerId,
+        given.map(([, row]) => row),
+      )
+    for (const [attempt, row] of given) completed.set(attempt, row)
+  }
+  return attempts.map((attempt) => completed.get(attempt) ?? attempt)
 }
 
 /** Bounds a step, so that a stop does not wait long for it. */
