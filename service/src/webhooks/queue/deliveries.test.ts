@@ -469,7 +469,12 @@ suite('a long queue', async () => {
   })
 
   for (const sharded of [false, true])
-    test(`recording results reads the rows by their keys, ${sharded ? 'partner by partner' : 'partners together'}`, async () => {
+    test(`recording results reads the rows by their keys, ${sharded ? 'partner by partner' : 'partners together'}`, async (t) => {
+      const server = await watch.row<{ version: number }>(
+        sql`select current_setting('server_version_num')::integer as version`,
+      )
+      if (sharded && Number(server?.version) < 170_000)
+        return t.skip('before 17 PostgreSQL reads the whole queue of a partner if its statistics are of an empty table')
       const [, keys] = await readOfQueue(grow)
       const [read, outcomes] = await readOfQueue(async (hooks) => {
         const harness = createWorkerHarness(hooks)
