@@ -99,3 +99,20 @@ export function checkDocComments(files: readonly File[]): readonly Finding[] {
         ),
     )
 }
+
+/**
+ * A type that is named by a participle, a question or a position alone: `Found`, `Asked`, `What`, `Beside`. It says that something
+ * happened and not what the value is. An adjective before its noun (`PendingRow`), and nouns that end alike (`Booking`), pass.
+ */
+const bareTypeName =
+  /^(?:[A-Z][a-z]*(?<!\b(?:Fe|Se|Ne|Spe))ed|(?:Found|Told|Held|Chosen|Made|Given|Seen|Taken|Known|Said|Sent|Kept|Shown|Drawn|Begun|Bought|Written|Read|Split)|Making|Taking|Asking|Deciding|Seeing|Having|Being|Coming|Going|Giving|Keeping|Choosing|Looking|Wanting|What|Whose|Who|Which|Why|How|When|Where|By|Beside|With|Of|About|Around|Between|Near|Before|After|Again|Back|Later|Most|More|All|Any|None|May)$/
+
+export function checkTypeNames(files: readonly File[]): readonly Finding[] {
+  return files
+    .filter(({ path }) => !unread.test(path))
+    .flatMap((file) =>
+      [...file.text.matchAll(/^(?:export )?(?:type|interface) (\w+)/gm)]
+        .filter(([, name = '']) => bareTypeName.test(name))
+        .map((match) => finding(file, match.index, `name the type ${match[1]} by a noun: what is the value?`)),
+    )
+}

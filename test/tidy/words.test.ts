@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import { type Finding, readFiles } from './source.ts'
-import { checkDescriptions, checkDocComments, checkVocabulary, readDocComments } from './word-rules.ts'
+import { checkDescriptions, checkDocComments, checkTypeNames, checkVocabulary, readDocComments } from './word-rules.ts'
 
 const files = ['.ts', '.md', '.sql', '.sh', '.mjs'].flatMap((extension) => readFiles(extension))
 const sources = files.filter(({ path }) => path.endsWith('.ts'))
@@ -14,6 +14,8 @@ suite('words', () => {
   test('enough doc comments are read', () =>
     assert.ok(sources.reduce((sum, source) => sum + readDocComments(source).length, 0) >= 5000))
   test('no doc comment begins as a fragment', () => assert.deepEqual(checkDocComments(sources), none))
+  test('no type is named by a participle, a question or a position alone', () =>
+    assert.deepEqual(checkTypeNames(sources), none))
   test('no description of the interface begins as a fragment', () => {
     const document: unknown = JSON.parse(readFileSync('wire/openapi.json', 'utf8'))
     assert.deepEqual(checkDescriptions(document), [])
@@ -64,5 +66,18 @@ suite('the rule of doc comments finds its violation', () => {
       'One transaction a payment.',
     ])
       assert.equal(count(`/** ${text} */`), 0, text)
+  })
+})
+
+suite('the rule of type names finds its violation', () => {
+  const count = (text: string, path = 'service/src/ledger/a.ts') => checkTypeNames([{ path, text }]).length
+
+  test('in participles, questions and positions', () => {
+    for (const name of ['Found', 'Asked', 'Unpacked', 'Sent', 'What', 'Beside', 'Making'])
+      assert.equal(count(`export type ${name} = string`) + count(`type ${name}<T> = T`), 2, name)
+  })
+  test('and lets nouns pass', () => {
+    for (const name of ['Feed', 'Booking', 'PendingRow', 'Screening', 'AdvanceOutcome', 'Readiness'])
+      assert.equal(count(`export type ${name} = string`), 0, name)
   })
 })
