@@ -438,7 +438,11 @@ suite('files', () => {
     const failed = await service.reports.get(partnerId, waiting.id)
     assert.equal(failed.status, 'Failed')
     assert.match(failed.failure ?? '', /could not be written/)
-    await assert.rejects(service.reports.content(partnerId, waiting.id), refused('report_not_ready'))
+    await assert.rejects(service.reports.content(partnerId, waiting.id), {
+      code: 'report_not_ready',
+      detail:
+        'The report failed: The report could not be written. Request it again; if it fails again, contact support.',
+    })
     await service.db.pool.query('drop function reports.full_disk cascade')
     // With space again, a new request is written, and one that waits is as well.
     assert.equal(
@@ -471,5 +475,8 @@ suite('files', () => {
     const { status, failure } = await service.reports.get(partnerId, id)
     assert.equal(status, 'Failed')
     assert.match(failure ?? '', /at most 100,000 lines, and the period has 102,001/)
+    await assert.rejects(service.reports.content(partnerId, id), {
+      detail: `The report failed: ${failure}`,
+    })
   })
 })

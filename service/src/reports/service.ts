@@ -99,7 +99,7 @@ export function createReports(deps: ReportsDeps): Reports {
 function contentOf(db: Database, report: Report): Content {
   const { status, bytes, sha256, failure } = report
   if (status === 'Failed')
-    throw new Refusal('report_not_ready', `The report failed: ${failure ?? ''} Request it again.`)
+    throw new Refusal('report_not_ready', `The report failed: ${failure ?? 'the reason was not recorded.'}`)
   if (status !== 'Ready' || bytes === null || sha256 === null)
     throw new Refusal('report_not_ready', undefined, { headers: { 'retry-after': String(retrySeconds) } })
   return {
