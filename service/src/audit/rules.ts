@@ -1,5 +1,42 @@
 /** Pure: which records are acts, which are reads, and what each is about. */
-import { type Operation, operations, type RecordKind } from '@partner-payments/wire'
+import { type Operation, type OperationId, operations, type RecordKind } from '@partner-payments/wire'
+
+/** Acts in a partner's log that are no operation of the API and no declared command. The console has words for each (`serviceActs`). */
+export type ServiceAct =
+  | 'acceptInvitation'
+  | 'cancelRecovery'
+  | 'changeRole'
+  | 'changeSignIn'
+  | 'confirmSingleSignOn'
+  | 'customer.erased'
+  | 'customer.identity_erasure_refused'
+  | 'endSupportSession'
+  | 'guestLink.created'
+  | 'guestLink.opened'
+  | 'guestLink.revoked'
+  | 'joinBySingleSignOn'
+  | 'notifications.chosen'
+  | 'openRecovery'
+  | 'openSupportSession'
+  | 'operator case assign'
+  | 'operator case remark'
+  | 'proposeSingleSignOn'
+  | 'recoverSignIn'
+  | 'rejectSingleSignOn'
+  | 'resetSignIn'
+  | 'savedView.deleted'
+  | 'savedView.renamed'
+  | 'savedView.saved'
+  | 'signIn'
+
+/** What a record may name as its act: acts of staff and of safeguarding are in the log of the operator only, which has no page. */
+export type RecordedAction =
+  | OperationId
+  | ServiceAct
+  | typeof stepsAction
+  | `operator ${string}`
+  | `staff ${string}`
+  | 'safeguarding.computed'
 
 /** Keys by which a record is found. */
 type Act = {

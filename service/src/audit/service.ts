@@ -22,7 +22,7 @@ import {
   type Call,
 } from '../kernel/api/index.ts'
 import { type Clock, firstIdOf, newId, nilId, type Sealer } from '../kernel/index.ts'
-import { actOf, thingOf } from './rules.ts'
+import { actOf, type RecordedAction, thingOf } from './rules.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { signAsPartner, signBy, subtreeRecords } from './chain.ts'
 import * as store from './store.ts'
@@ -40,8 +40,7 @@ export type NewRecord = {
   /** The id of the record, if the caller has made one. */
   readonly id?: string | undefined
   readonly actor: AuditActor
-  /** The action and its subject. */
-  readonly action: string
+  readonly action: RecordedAction
   readonly subject: Readonly<Record<string, string>>
   readonly details?: Readonly<Record<string, unknown>>
   readonly reason?: string | undefined
@@ -49,8 +48,9 @@ export type NewRecord = {
   /** A person of the team has made the steps of a payment: they are among the acts, which those of programs and workers are not. */
   readonly byPerson?: boolean | undefined
 }
-export type AuditRecord = Omit<NewRecord, 'partnerId' | 'id' | 'byPerson'> & {
+export type AuditRecord = Omit<NewRecord, 'partnerId' | 'id' | 'byPerson' | 'action'> & {
   readonly id: string
+  readonly action: string
   readonly at: string
 }
 export type HeadView = {
