@@ -11,6 +11,7 @@ import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { decidersOf } from './kinds.ts'
 import { noteField, optionField, valueName } from './forms.ts'
+import { listName } from './parties.ts'
 import { afterOf, type DeskFrame, type FormOption, keyOf, noteCharsMax, type Person, staffRoute } from './request.ts'
 import { deskTexts, type DeskTexts } from './texts.ts'
 import { findButton, ownerOf, readThing, runbookLink, thingParts, type ThingDetails } from './things.ts'
@@ -52,7 +53,10 @@ export function hitsPage(
               rows: hits.map(({ partnerId, id, name, listedName, source, score, openedAt, owner, equal, ...hit }) => [
                 html`<a href="${view.root}hits/${partnerId}/${id}">${name}</a>
                   ${equal > 1 && badge('neutral', fill(f.equal, { count: String(equal) }))}`,
-                ...[listedName, listText(source), String(score), time(view, openedAt)],
+                listedName,
+                listName(view, source),
+                String(score),
+                time(view, openedAt),
                 owner === null ? badge('warning', q.unowned) : freeText(owner),
                 proposalBadge(view, { source, ...hit }) ?? '–',
                 runbookLink(view, 'screening-hit'),
@@ -128,7 +132,7 @@ export function hitPage(view: ConsoleView, hit: Shown): string {
         [d.listedName, hit.listedName],
         [
           d.list,
-          `${listText(entry.source)} ${entry.reference}, ${wordOf(deskTexts[view.language].entryKinds, entry.kind)}`,
+          `${listName(view, entry.source)} ${entry.reference}, ${wordOf(deskTexts[view.language].entryKinds, entry.kind)}`,
         ],
         [d.published, entry.publishedAt === null ? undefined : time(view, entry.publishedAt)],
         [d.score, String(hit.score)],
@@ -172,10 +176,6 @@ const statusText = (view: ConsoleView, status: string): string => {
 }
 
 /** The kind of the party in words, with a button that finds it. A payout has its page. */
-/** A list as its publisher is called: "UN", "OFAC". A file of politically exposed persons has the name of its file. */
-const listText = (source: string): string =>
-  source.includes(':') || source === 'countries' ? source : source.toUpperCase()
-
 function subjectPart(view: ConsoleView, { subjectKind, subjectId, role, partnerId }: Shown): Html {
   const d = deskTexts[view.language].hits
   const words: Readonly<Record<string, string>> = d

@@ -17,7 +17,7 @@ import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { kindName } from './kinds.ts'
-import { listText } from './parties.ts'
+import { listName } from './parties.ts'
 import { valueName } from './forms.ts'
 import { type DeskFrame, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
@@ -74,7 +74,7 @@ export function numbersPage(view: ConsoleView, numbers: Numbers): string {
       ${openPart(view, numbers)} ${timesPart(view, numbers)} ${decidedPart(view, numbers)}
       ${falsePart(view, {
         ...{ id: 'lists', title: n.lists, text: n.listsText, none: n.listsNone, name: n.falseHits },
-        rows: numbers.lists.map((row) => ({ ...row, name: listText(row.name) })),
+        rows: numbers.lists.map((row) => ({ ...row, name: listName(view, row.name) })),
       })}
       ${falsePart(view, {
         ...{ id: 'rules', title: n.rules, text: n.rulesText, none: n.rulesNone, name: n.falseHits },

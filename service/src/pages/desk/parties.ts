@@ -124,8 +124,8 @@ export function payeesTable(view: ConsoleView, partnerId: string, payees: readon
     caption: d.payees,
     columns: [[d.payee, 'head'], d.account, d.currency, d.customer, d.created],
     rows: payees.map((payee) => [
-      html`<a href="${view.root}${payeeHref(partnerId, payee.id)}">${freeText(payee.alias ?? payee.name)}</a>
-        ${payee.alias !== null && html`<span class="soft">${freeText(payee.name)}</span>`}`,
+      html`<a href="${view.root}${payeeHref(partnerId, payee.id)}">${freeText(payee.name)}</a>
+        ${payee.alias !== null && html`<span class="soft">${freeText(payee.alias)}</span>`}`,
       html`<code class="account">${inFours(accountOf(payee))}</code>`,
       payee.currency,
       payee.customerId === null
@@ -195,7 +195,7 @@ export function hitsTable(view: ConsoleView, hits: readonly ShownHit[], title: s
     columns: [[d.kind, 'head'], d.list, [d.score, 'number'], d.opened, d.status],
     rows: hits.map(({ partnerId, id, subjectKind, source, score, openedAt, status, decidedBy, approvedBy }) => [
       html`<a href="${view.root}hits/${partnerId}/${id}">${texts.hitSubjects[subjectKind]}</a>`,
-      freeText(listText(source)),
+      freeText(listName(view, source)),
       String(score),
       time(view, openedAt),
       html`${badge(hitTones[status], texts.hitStatuses[status])}
@@ -204,9 +204,11 @@ export function hitsTable(view: ConsoleView, hits: readonly ShownHit[], title: s
   })
 }
 
-/** Lists are known by their initials. One of politically exposed persons has a name of its own. */
-export const listText = (source: string): string =>
-  source.startsWith('pep:') ? `PEP ${source.slice('pep:'.length)}` : source.toUpperCase()
+/** The name of a list: the initials of its publisher, or the name of a file of politically exposed persons. */
+export function listName({ language }: ConsoleView, source: string): string {
+  if (source === 'countries') return deskTexts[language].countries.countries
+  return source.startsWith('pep:') ? `PEP ${source.slice('pep:'.length)}` : source.toUpperCase()
+}
 
 export type ShownAlert = {
   readonly partnerId: string

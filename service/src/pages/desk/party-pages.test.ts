@@ -15,9 +15,12 @@ import type { Numbers } from '../../reports/decisions/index.ts'
 import { type ConsoleLanguage, consoleLanguages } from '../kit/language.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { html } from '../html.ts'
+import { actText } from '../console/audit.ts'
+import { texts as consoleTexts } from '../console/texts/index.ts'
 import { actPage, actsOfText, backWith, hasForm, isAct, saidOfAct } from './acts.ts'
 import { customerPage, customersPage } from './customers.ts'
 import { durationText, numbersPage, readsNumbersOf } from './numbers.ts'
+import { payeesTable } from './parties.ts'
 import { partnerPage, waitingPage } from './partners.ts'
 import { sections } from './partner-rules.ts'
 import { payeePage, payeesPage } from './payees.ts'
@@ -408,6 +411,26 @@ test('every command that changes something has a name and a sentence in every la
       assert.doesNotMatch(`${title} ${done}`, /[{}"`]|--/, act)
     }
   }
+})
+
+test('every act of the audit log that is no operation has words in every language', () => {
+  const acts = [...Object.keys(consoleTexts.en.serviceActs), ...[...actNames].map((command) => `operator ${command}`)]
+  for (const language of consoleLanguages)
+    for (const act of acts)
+      assert.match(actText(viewOf(language), act) ?? '', /^\p{Lu}.*[^.]$/u, `${language}: ${act}`)
+  assert.equal(actText(viewOf('en'), 'signIn'), 'Signed in')
+  assert.equal(actText(viewOf('de'), 'operator limit set'), deskTexts.de.acts['limit set'][0])
+  assert.equal(actText(viewOf('en'), 'an act of an earlier version'), undefined)
+})
+
+test('a list of payees shows the name first, and the alias beside it', () => {
+  const { payee } = rowsOf('text')
+  const shown = { ...payee, name: 'Ada Lovelace', alias: 'Rent' }
+  const { html: row } = payeesTable(viewOf('en'), 'p1', [shown])
+  assert.match(
+    row,
+    /<a [^>]*><span class="free">Ada Lovelace<\/span><\/a>\s*<span class="soft"><span class="free">Rent/,
+  )
 })
 
 test('every option of an act has a label in every language', () => {

@@ -30,9 +30,9 @@ test('a look has what waits, and nothing where nothing waits', async () => {
   const found = await createWaiting(looking(async () => {}).deps)()
   assert.ok(typeof found === 'object')
   const shown = found.filter(({ kind }) => kind === 'payout' || kind === 'review')
-  assert.deepEqual(shown.map(({ why, subject, detail }) => [why, subject, detail]).toSorted(), [
-    ['payoutStands', payout.id, 'Pending'],
-    ['reviewOverdue', partner.customer.id, 'high'],
+  assert.deepEqual(shown.map(({ why, subject, detail, money }) => [why, subject, detail, money]).toSorted(), [
+    ['payoutStands', payout.id, 'Pending', { amount: 1_00n, currency: 'EUR' }],
+    ['reviewOverdue', partner.customer.id, 'high', undefined],
   ])
 })
 

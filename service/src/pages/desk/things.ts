@@ -18,7 +18,7 @@ import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { actTitle, isAct } from './acts.ts'
-import { customerHref, partnerPart } from './parties.ts'
+import { customerHref, listName, minorMoney, partnerPart } from './parties.ts'
 import { type DeskFrame, noteOf, type Person, personOf, withStaff } from './request.ts'
 import { deskTexts, type Runbook } from './texts.ts'
 
@@ -188,7 +188,8 @@ const runbookPart = (view: ConsoleView, why: WaitingThing['why']): Html | undefi
 const isOfPartner = ({ kind }: ThingKey) => kind !== 'pool' && kind !== 'connector' && kind !== 'change'
 
 /** Figures and statuses. A pool and a connector are named. */
-function detailOf(view: ConsoleView, { kind, partnerId, subject, detail }: WaitingThing): Html | string {
+function detailOf(view: ConsoleView, thing: WaitingThing): Html | string {
+  const { kind, partnerId, subject, detail } = thing
   const w = deskTexts[view.language].waiting
   if (kind === 'pool') return freeText(`${subject}: ${fill(w.free, { count: detail ?? '' })}`)
   if (kind === 'connector') {
@@ -209,7 +210,14 @@ function detailOf(view: ConsoleView, { kind, partnerId, subject, detail }: Waiti
     )
     return html`<a href="${view.root}${customerHref(partnerId, subject)}">${texts.parties.customer}</a> ${risk}`
   }
-  if (kind === 'payout') return wordOf(view.t.payoutStatus, detail ?? '–')
+  if (kind === 'payout') {
+    const status = wordOf(view.t.payoutStatus, detail ?? '–')
+    return thing.money === undefined
+      ? status
+      : html`${minorMoney(view, thing.money.amount, thing.money.currency)} ${status}`
+  }
+  if (kind === 'hit')
+    return fill(w.hitDetail, { list: listName(view, detail ?? ''), score: String(thing.score ?? '–') })
   if (kind === 'deposit') return wordOf(texts.depositStatuses, detail ?? '–')
   return detail ?? '–'
 }

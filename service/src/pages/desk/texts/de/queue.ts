@@ -140,6 +140,7 @@ export const queue: Words<typeof en> = {
       'Es konnte nicht gelesen werden. Den Grund nennt das Protokoll des Dienstes; die Fälle unten sind vollständig.',
     more: 'Von jeder Art stehen hier die ältesten {shown}. Mehr wartet: {kinds}.',
     hit: 'Treffer der Prüfung',
+    hitDetail: 'Liste {list}, Wert {score}',
     payoutHeld: 'Auszahlung, gehalten von der Prüfung',
     payoutByRule: 'Auszahlung, gehalten von einer Regel',
     depositHeld: 'Eingang, gehalten von der Prüfung',

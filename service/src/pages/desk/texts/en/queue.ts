@@ -135,6 +135,7 @@ export const queue = {
     failed: 'It could not be read. The log of the service says why; the cases below are complete.',
     more: 'The oldest {shown} of each kind are shown. More wait: {kinds}.',
     hit: 'Screening hit',
+    hitDetail: 'List {list}, score {score}',
     payoutHeld: 'Payout held by screening',
     payoutByRule: 'Payout held by a rule of monitoring',
     depositHeld: 'Deposit held by screening',
