@@ -20,21 +20,21 @@ import { hiddenField, postButton } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { noteField, optionField, valueName } from './forms.ts'
+import { noteField, optionField, valueLabel } from './forms.ts'
 import { customerHref, paymentHref } from './parties.ts'
-import { actorText, awaitedBy, decidersOf, kindName, noteText, reportFacts, runbookOf } from './kinds.ts'
+import { actorText, precedingDecision, decidersText, kindName, noteText, reportFacts, caseRunbook } from './kinds.ts'
 import type { FormOption } from './request.ts'
 import { deskTexts } from './texts.ts'
 import { findButton, ownerParts, runbookLink } from './things.ts'
 
-type Sum = { readonly currency: string; readonly amount: bigint }
+type MoneySum = { readonly currency: string; readonly amount: bigint }
 /** The payouts of an alert, with the oldest that wait. */
-export type Standing = {
+export type AlertPayouts = {
   readonly waiting: bigint
   readonly left: bigint
   readonly ended: bigint
-  readonly sums: readonly Sum[]
-  readonly payments: readonly (Sum & {
+  readonly sums: readonly MoneySum[]
+  readonly payments: readonly (MoneySum & {
     readonly reference: string
     readonly createdAt: Date
     /** Undefined: the payout is not found by its reference. */
@@ -48,7 +48,7 @@ type Person = { readonly id: string; readonly fullName: string; readonly role: S
 export const caseSteps = ['proposed', 'approved', 'closed', 'rejected', 'recalled'] as const
 export type CaseStep = (typeof caseSteps)[number]
 
-type Shown = {
+type CaseDetails = {
   readonly row: CaseRow
   readonly report: CaseReport
   /** Empty: the money belongs to no known partner. */
@@ -75,14 +75,14 @@ type Shown = {
   readonly chosen: CaseAction | undefined
   readonly options: readonly FormOption[]
   /** The payouts of an alert. Null: it is another kind. */
-  readonly standing: Standing | null
+  readonly standing: AlertPayouts | null
   /** The hits about the payment of the case. */
   readonly hits: readonly { readonly partnerId: string; readonly id: string; readonly listedName: string }[]
   /** The file of a bank that the case is about. */
   readonly file: { readonly id: string; readonly name: string } | undefined
-  readonly candidates: readonly ShownCandidate[]
-  readonly related: readonly Related[]
-  readonly refunds: readonly ShownRefund[]
+  readonly candidates: readonly ListedCandidate[]
+  readonly related: readonly RelatedCase[]
+  readonly refunds: readonly ListedRefund[]
   readonly mayRecall: boolean
   readonly people: readonly Person[]
   readonly readerId: string
@@ -94,14 +94,14 @@ type Shown = {
   /** Values of a refused form, so that nothing typed is lost. */
   readonly typed: (name: string) => string
 }
-export type CaseShown = Shown
+export type CaseShown = CaseDetails
 
-const moneyOf = (view: ConsoleView, { booked, currency }: Pick<CaseRow, 'booked' | 'currency'>): Html | undefined =>
+const caseMoney = (view: ConsoleView, { booked, currency }: Pick<CaseRow, 'booked' | 'currency'>): Html | undefined =>
   booked === null || currency === null ? undefined : money(view, amountText(booked, currency), currency)
 
-type Verb = Pick<CaseRow, 'kind' | 'booked'>
+type CaseSubject = Pick<CaseRow, 'kind' | 'booked'>
 /** Names an action by a verb with its figure. `waiting`: the payouts that wait; undefined: they were not counted. */
-export function verbOf(view: ConsoleView, action: CaseAction, { kind }: Verb, waiting?: bigint): string {
+export function actionVerb(view: ConsoleView, action: CaseAction, { kind }: CaseSubject, waiting?: bigint): string {
   const { verbs, cases: d } = deskTexts[view.language]
   if (action === 'note') return kind === 'safeguarding' ? verbs.closeDay : verbs.note
   if (action !== 'release' && action !== 'refuse') return verbs[action]
@@ -115,7 +115,12 @@ export function verbOf(view: ConsoleView, action: CaseAction, { kind }: Verb, wa
   return fill(forms.many, { payouts: fill(d.payouts, { count: String(count) }) })
 }
 
-function effectOf(view: ConsoleView, action: CaseAction, { kind, booked }: Verb, standing: Standing | null): string {
+function actionEffect(
+  view: ConsoleView,
+  action: CaseAction,
+  { kind, booked }: CaseSubject,
+  standing: AlertPayouts | null,
+): string {
   const { effects: e } = deskTexts[view.language]
   const cameIn = booked !== null && booked > 0n
   const left =
@@ -138,7 +143,7 @@ function effectOf(view: ConsoleView, action: CaseAction, { kind, booked }: Verb,
   }
 }
 
-export function casePage(view: ConsoleView, shown: Shown): string {
+export function casePage(view: ConsoleView, shown: CaseDetails): string {
   const { cases: c, queue: d, kindTexts } = deskTexts[view.language]
   const { row, report, error, decisions, candidates, related, standing } = shown
   const name = kindName(view, row.kind)
@@ -148,20 +153,20 @@ export function casePage(view: ConsoleView, shown: Shown): string {
     wide: true,
     problems: { form: error },
     main: html`<h1>${name}</h1>
-      ${saidOf(view, shown)}
+      ${stepMessage(view, shown)}
       <p class="lead">${kindTexts[row.kind]}</p>
       ${strip([
-        [d.money, (moneyOf(view, row) ?? (standing && sumsText(view, standing))) || '–'],
-        [d.partner, partnerOf(view, row.partnerId, shown.partnerName)],
+        [d.money, (caseMoney(view, row) ?? (standing && sumsText(view, standing))) || '–'],
+        [d.partner, partnerCell(view, row.partnerId, shown.partnerName)],
         [d.opened, time(view, row.openedAt)],
-        [d.runbook, runbookLink(view, runbookOf(row.kind))],
+        [d.runbook, runbookLink(view, caseRunbook(row.kind))],
       ])}
       <h2>${c.held}</h2>
       ${heldPart(view, shown)}
       ${standing !== null && row.resolution === null && payoutsTable(view, row.partnerId, standing)}
       ${known.some(([, value]) => value !== undefined) && html`<h2>${c.parties}</h2>`}
-      ${facts([...known, ...thingsOf(view, shown)])}
-      ${row.resolution === null ? deciding(view, shown) : endedPart(view, row)}
+      ${facts([...known, ...subjectLinks(view, shown)])}
+      ${row.resolution === null ? decisionPart(view, shown) : endedPart(view, row)}
       ${row.booked !== null && row.resolution === null && candidateTable(view, row, candidates)}
       ${shown.refunds.length > 0 && refundTable(view, row.partnerId, shown.refunds, shown.mayRecall ? `${view.root}cases/${row.partnerId}/${row.id}/recall` : undefined)}
       ${related.length > 0 && relatedTable(view, related)}
@@ -181,27 +186,30 @@ export function casePage(view: ConsoleView, shown: Shown): string {
   })
 }
 
-function partnerOf(view: ConsoleView, partnerId: string, name: string): Html | string {
+function partnerCell(view: ConsoleView, partnerId: string, name: string): Html | string {
   return partnerId === operatorPartnerId
     ? '–'
     : html`<a href="${view.root}partners/${partnerId}">${name === '' ? partnerId : name}</a>`
 }
 
 /** Says in the second person what the form before did, and what waits. */
-function saidOf(view: ConsoleView, { said, row, proposal, standing }: Shown): Html | undefined {
+function stepMessage(view: ConsoleView, { said, row, proposal, standing }: CaseDetails): Html | undefined {
   const { cases: c } = deskTexts[view.language]
   if (said === 'recalled') return message('good', c.saidRecalled)
   if (said === 'rejected' && proposal === null) return message('good', c.saidRejected)
   if (said === 'closed' && row.resolution !== null) return message('good', c.saidClosed)
   if (said === 'proposed' && proposal !== null)
-    return message('good', fill(c.saidProposed, { verb: verbOf(view, proposal.action, row, standing?.waiting) }))
+    return message('good', fill(c.saidProposed, { verb: actionVerb(view, proposal.action, row, standing?.waiting) }))
   if (said !== 'approved') return undefined
-  const action = actionOf(row)
-  return message('good', fill(c.saidApproved, { effect: action ? effectOf(view, action, row, null) : c.heldReturning }))
+  const action = resolvingAction(row)
+  return message(
+    'good',
+    fill(c.saidApproved, { effect: action ? actionEffect(view, action, row, null) : c.heldReturning }),
+  )
 }
 
 /** The action that has ended a case. */
-const actionOf = ({ resolution }: CaseRow): CaseAction | undefined => {
+const resolvingAction = ({ resolution }: CaseRow): CaseAction | undefined => {
   const actions: Readonly<Record<string, CaseAction>> = {
     ...{ matched: 'match', credited: 'credit', booked_to_fees: 'fees', reversed: 'reverse', charged: 'charge' },
     ...{ announced: 'announced', written_off: 'write-off', noted: 'note', released: 'release', refused: 'refuse' },
@@ -209,7 +217,7 @@ const actionOf = ({ resolution }: CaseRow): CaseAction | undefined => {
   return resolution === null ? undefined : actions[resolution]
 }
 
-function heldPart(view: ConsoleView, { row, standing }: Shown): Html {
+function heldPart(view: ConsoleView, { row, standing }: CaseDetails): Html {
   const { cases: c } = deskTexts[view.language]
   const { kind, booked, currency, connector, resolution, returningSince } = row
   const say = (text: string) => html`<p>${text}</p>`
@@ -227,16 +235,16 @@ function heldPart(view: ConsoleView, { row, standing }: Shown): Html {
   return html`${say(fill(c.heldPayouts, { payouts, money: sums }))} ${leftPart(view, standing)}`
 }
 
-const sumsText = (view: ConsoleView, { sums }: Standing): string =>
-  sums.map((sum) => moneyText(view, amountTextOf(sum), sum.currency)).join(', ')
+const sumsText = (view: ConsoleView, { sums }: AlertPayouts): string =>
+  sums.map((sum) => moneyText(view, sumText(sum), sum.currency)).join(', ')
 
-const amountTextOf = ({ amount, currency }: Sum): string => amountText(amount, currency as 'EUR')
+const sumText = ({ amount, currency }: MoneySum): string => amountText(amount, currency as 'EUR')
 
-const leftPart = (view: ConsoleView, { left, ended }: Standing): Html | false =>
+const leftPart = (view: ConsoleView, { left, ended }: AlertPayouts): Html | false =>
   left + ended > 0n &&
   html`<p>${fill(deskTexts[view.language].cases.left, { left: String(left), ended: String(ended) })}</p>`
 
-function payoutsTable(view: ConsoleView, partnerId: string, { payments, waiting }: Standing): Html | false {
+function payoutsTable(view: ConsoleView, partnerId: string, { payments, waiting }: AlertPayouts): Html | false {
   const { cases: c } = deskTexts[view.language]
   return (
     payments.length > 0 &&
@@ -249,7 +257,7 @@ function payoutsTable(view: ConsoleView, partnerId: string, { payments, waiting 
           : html`<a href="${view.root}payouts/${partnerId}/${each.payoutId}">${each.reference}</a>`,
         freeText(each.payee),
         time(view, each.createdAt),
-        money(view, amountTextOf(each), each.currency),
+        money(view, sumText(each), each.currency),
       ]),
     })}
     ${BigInt(payments.length) < waiting && html`<p class="soft">${fill(c.morePayouts, { shown: String(payments.length) })}</p>`}`
@@ -257,7 +265,7 @@ function payoutsTable(view: ConsoleView, partnerId: string, { payments, waiting 
 }
 
 /** Links to what the case is about. */
-function thingsOf(view: ConsoleView, { row, report, file, hits }: Shown): Parameters<typeof facts>[0] {
+function subjectLinks(view: ConsoleView, { row, report, file, hits }: CaseDetails): Parameters<typeof facts>[0] {
   const { cases: c } = deskTexts[view.language]
   const { partnerId, kind, subject, booked } = row
   const isOfPayout = kind === 'sanctions_hold' && booked === null
@@ -283,17 +291,17 @@ function thingsOf(view: ConsoleView, { row, report, file, hits }: Shown): Parame
 
 function endedPart(view: ConsoleView, { resolution, resolvedBy, approvedBy, disposition, note }: CaseRow): Html {
   const { cases: c, resolutions } = deskTexts[view.language]
-  const said = { resolution: resolutions[resolution ?? 'gone'], name: decidersOf(view, resolvedBy, approvedBy) }
+  const said = { resolution: resolutions[resolution ?? 'gone'], name: decidersText(view, resolvedBy, approvedBy) }
   const text =
     disposition === null
       ? fill(c.ended, said)
-      : fill(c.endedAs, { ...said, disposition: valueName(view, 'disposition', disposition) })
+      : fill(c.endedAs, { ...said, disposition: valueLabel(view, 'disposition', disposition) })
   return html`${message('neutral', text)}
   ${note !== null && note !== '' && html`<blockquote>${noteText(view, note)}</blockquote>`}`
 }
 
 /** The proposal that waits, with its approval; or the choice of what to do, and then the form of that. */
-function deciding(view: ConsoleView, shown: Shown): Html | undefined {
+function decisionPart(view: ConsoleView, shown: CaseDetails): Html | undefined {
   const { cases: c, queue: q } = deskTexts[view.language]
   const { row, proposal, mayDecide, roles } = shown
   if (row.returningSince !== null) return undefined
@@ -307,9 +315,9 @@ function deciding(view: ConsoleView, shown: Shown): Html | undefined {
     ${shown.chosen === undefined ? choicePart(view, shown) : proposeForm(view, shown, shown.chosen)}`
 }
 
-function awaitsPart(view: ConsoleView, { row, hits }: Shown): Html | false {
+function awaitsPart(view: ConsoleView, { row, hits }: CaseDetails): Html | false {
   const { cases: c } = deskTexts[view.language]
-  const awaits = awaitedBy(row.kind)
+  const awaits = precedingDecision(row.kind)
   if (awaits === undefined || row.booked === null) return false
   if (awaits === 'payer') return message('warning', c.answerPayer)
   return (
@@ -321,26 +329,26 @@ function awaitsPart(view: ConsoleView, { row, hits }: Shown): Html | false {
   )
 }
 
-type Proposal = NonNullable<Shown['proposal']>
+type Proposal = NonNullable<CaseDetails['proposal']>
 
-function proposedPart(view: ConsoleView, { row, standing }: Shown, proposal: Proposal): Html {
+function proposedPart(view: ConsoleView, { row, standing }: CaseDetails, proposal: Proposal): Html {
   const { cases: c } = deskTexts[view.language]
   const { action, note, disposition } = proposal
-  const verb = verbOf(view, action, row, standing?.waiting)
+  const verb = actionVerb(view, action, row, standing?.waiting)
   return html`<div class="message warning">
       <p>${fill(c.waits, { name: row.proposedBy ?? '', verb })}</p>
-      <p>${effectOf(view, action, row, standing)}</p>
+      <p>${actionEffect(view, action, row, standing)}</p>
     </div>
     ${facts([
-      [c.disposition, disposition === undefined ? undefined : valueName(view, 'disposition', disposition)],
+      [c.disposition, disposition === undefined ? undefined : valueLabel(view, 'disposition', disposition)],
       [c.note, freeText(note)],
     ])}`
 }
 
-function decisionForms(view: ConsoleView, { row, standing, typed }: Shown, proposal: Proposal): Html {
+function decisionForms(view: ConsoleView, { row, standing, typed }: CaseDetails, proposal: Proposal): Html {
   const { cases: c } = deskTexts[view.language]
   const action = (step: string) => `${view.root}cases/${row.partnerId}/${row.id}/${step}`
-  const verb = verbOf(view, proposal.action, row, standing?.waiting)
+  const verb = actionVerb(view, proposal.action, row, standing?.waiting)
   return html`${
       proposal.isOwn
         ? html`<p>${c.own}</p>`
@@ -359,37 +367,37 @@ function decisionForms(view: ConsoleView, { row, standing, typed }: Shown, propo
 }
 
 /** Every action that fits, with what it does. Choosing one decides nothing. */
-function choicePart(view: ConsoleView, { row, actions, standing }: Shown): Html {
+function choicePart(view: ConsoleView, { row, actions, standing }: CaseDetails): Html {
   const { cases: c } = deskTexts[view.language]
   return html`<h3 id="choose">${c.choose}</h3>
-    <p>${isAlone(row, actions) ? c.chooseAlone : c.chooseText}</p>
+    <p>${needsOnePerson(row, actions) ? c.chooseAlone : c.chooseText}</p>
     <ul class="choices">
       ${actions.map(
         (action) =>
           html`<li>
-            <a class="button" href="${row.id}?do=${action}#form">${verbOf(view, action, row, standing?.waiting)}</a>
-            <p class="help">${effectOf(view, action, row, standing)}</p>
+            <a class="button" href="${row.id}?do=${action}#form">${actionVerb(view, action, row, standing?.waiting)}</a>
+            <p class="help">${actionEffect(view, action, row, standing)}</p>
           </li>`,
       )}
     </ul>`
 }
 
 /** One person closes a case without money, but for a day of safeguarding. */
-const isAlone = ({ kind }: CaseRow, actions: readonly CaseAction[]): boolean =>
+const needsOnePerson = ({ kind }: CaseRow, actions: readonly CaseAction[]): boolean =>
   kind !== 'safeguarding' && actions.every((action) => action === 'note')
 
 /** The options of the command that an action needs. */
-const fieldsOf = (action: CaseAction, { booked, kind }: CaseRow): readonly string[] => {
+const actionFields = (action: CaseAction, { booked, kind }: CaseRow): readonly string[] => {
   if (action === 'match')
     return booked !== null && booked > 0n ? ['payout', 'customer', 'to-partner'] : ['payout', 'to-partner']
   if (action === 'credit' || action === 'charge') return ['to-partner']
   return kind === 'monitoring_alert' ? ['disposition'] : []
 }
 
-function proposeForm(view: ConsoleView, shown: Shown, action: CaseAction): Html {
+function proposeForm(view: ConsoleView, shown: CaseDetails, action: CaseAction): Html {
   const { cases: c } = deskTexts[view.language]
   const { row, options, standing, typed, actions } = shown
-  const names = fieldsOf(action, row)
+  const names = actionFields(action, row)
   const fitting: readonly string[] = dispositionsOf(action)
   const fields = options
     .filter(({ name }) => names.includes(name))
@@ -398,20 +406,22 @@ function proposeForm(view: ConsoleView, shown: Shown, action: CaseAction): Html 
         ...{ value: typed(option.name), unchosen: option.name === 'disposition' },
       }),
     )
-  const verb = verbOf(view, action, row, standing?.waiting)
+  const verb = actionVerb(view, action, row, standing?.waiting)
   return html`<h3 id="form">${verb}</h3>
-    <p>${effectOf(view, action, row, standing)}</p>
+    <p>${actionEffect(view, action, row, standing)}</p>
     <form method="post" action="${view.root}cases/${row.partnerId}/${row.id}/propose">
       ${hiddenField('action', action)} ${fields}
       ${noteField(view, 'propose-note', { label: c.note, help: c.noteHelp, value: typed('note') })}
       <div class="buttons">
-        <button type="submit" class="primary">${isAlone(row, actions) ? verb : fill(c.proposeTo, { verb })}</button>
+        <button type="submit" class="primary">
+          ${needsOnePerson(row, actions) ? verb : fill(c.proposeTo, { verb })}
+        </button>
         ${actions.length > 1 && html`<a class="button plain" href="${row.id}#choose">${c.change}</a>`}
       </div>
     </form>`
 }
 
-type ShownCandidate = {
+type ListedCandidate = {
   readonly kind: 'payout' | 'deposit' | 'owner'
   readonly partnerId: string
   readonly id: string
@@ -422,12 +432,12 @@ type ShownCandidate = {
   readonly agreed: readonly string[]
 }
 
-function candidateTable(view: ConsoleView, row: CaseRow, candidates: readonly ShownCandidate[]): Html {
+function candidateTable(view: ConsoleView, row: CaseRow, candidates: readonly ListedCandidate[]): Html {
   const { queue: d, cases: c } = deskTexts[view.language]
   if (candidates.length === 0)
     return html`<h2>${d.candidates}</h2>
       ${message('neutral', d.candidatesNone)}`
-  const matchHref = ({ kind, id, partnerId }: ShownCandidate): string => {
+  const matchHref = ({ kind, id, partnerId }: ListedCandidate): string => {
     const named = kind === 'payout' ? { payout: id } : kind === 'owner' && id !== partnerId ? { customer: id } : {}
     const elsewhere = partnerId === row.partnerId ? {} : { 'to-partner': partnerId }
     return `${row.id}?${new URLSearchParams({ do: 'match', ...named, ...elsewhere }).toString()}#form`
@@ -449,13 +459,13 @@ function candidateTable(view: ConsoleView, row: CaseRow, candidates: readonly Sh
         [c.match, 'actions'],
       ],
       rows: candidates.map((each) => [
-        html`${valueName(view, 'candidate', each.kind)}
+        html`${valueLabel(view, 'candidate', each.kind)}
         ${each.status !== '' && (each.kind === 'payout' ? payoutBadge(view, each.status) : badge('neutral', each.status))}`,
         each.kind === 'payout'
           ? html`<a href="${view.root}payouts/${each.partnerId}/${each.id}">${each.id}</a>`
           : identifier(view, each.id, d.candidate),
         String(each.score),
-        each.agreed.map((what) => valueName(view, 'agreed', what)).join(', '),
+        each.agreed.map((what) => valueLabel(view, 'agreed', what)).join(', '),
         each.money ?? '–',
         each.on === null ? '–' : time(view, each.on),
         identifier(view, each.partnerId, d.partner),
@@ -464,7 +474,7 @@ function candidateTable(view: ConsoleView, row: CaseRow, candidates: readonly Sh
     })}`
 }
 
-type ShownRefund = {
+type ListedRefund = {
   readonly payoutId: string
   readonly status: string
   readonly money: string
@@ -476,7 +486,7 @@ type ShownRefund = {
 function refundTable(
   view: ConsoleView,
   partnerId: string,
-  refunds: readonly ShownRefund[],
+  refunds: readonly ListedRefund[],
   recall: string | undefined,
 ): Html {
   const d = deskTexts[view.language].queue
@@ -494,9 +504,9 @@ function refundTable(
     })}`
 }
 
-type Related = Pick<CaseRow, 'partnerId' | 'id' | 'kind' | 'openedAt' | 'resolution'>
+type RelatedCase = Pick<CaseRow, 'partnerId' | 'id' | 'kind' | 'openedAt' | 'resolution'>
 
-function relatedTable(view: ConsoleView, related: readonly Related[]): Html {
+function relatedTable(view: ConsoleView, related: readonly RelatedCase[]): Html {
   const { queue: d, resolutions } = deskTexts[view.language]
   return html`<h2>${d.related}</h2>
     ${table({
@@ -510,7 +520,7 @@ function relatedTable(view: ConsoleView, related: readonly Related[]): Html {
     })}`
 }
 
-function historyTable(view: ConsoleView, decisions: Shown['decisions']): Html {
+function historyTable(view: ConsoleView, decisions: CaseDetails['decisions']): Html {
   const { queue: d, steps, effects: e } = deskTexts[view.language]
   const words: Readonly<Record<string, string>> = steps
   return html`<h2>${d.history}</h2>

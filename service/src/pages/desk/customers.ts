@@ -27,12 +27,12 @@ import { texts as consoleTexts } from '../console/texts/index.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { actButtons, type ActName, saidOfAct } from './acts.ts'
+import { actButtons, type ActName, actMessage } from './acts.ts'
 import {
   alertsTable,
-  bounded,
+  boundedSection,
   casesTable,
-  contents,
+  pageContents,
   customerHref,
   customersTable,
   hitsTable,
@@ -41,12 +41,12 @@ import {
   partnerPart,
   payeesTable,
   paymentsTable,
-  type ShownAlert,
+  type ListedAlert,
   verificationBadge,
   yesNo,
 } from './parties.ts'
 import { limitsTable, type PrintedLimit } from './printed.ts'
-import { type DeskFrame, keyOf, type Person, staffRoute } from './request.ts'
+import { type DeskFrame, readKey, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
 /** Rows of a part of the page. The list behind it has all. */
@@ -54,25 +54,25 @@ const rowsShown = 10
 /** Payments about which cases are looked for. */
 const paymentsLookedAt = 50
 
-type Unwrapped<T> = T extends (...given: never[]) => Promise<infer R> ? R : never
+type Resolved<T> = T extends (...given: never[]) => Promise<infer R> ? R : never
 
-type CustomerShown = {
+type CustomerDetails = {
   readonly partnerId: string
   readonly partnerName: string | undefined
   readonly customer: Customer
   readonly accountState: keyof (typeof deskTexts)['en']['accountStates']
-  readonly capabilities: Unwrapped<Customers['capabilities']>
-  readonly proofs: Unwrapped<DeskFrame['identityChecks']['list']>['data']
-  readonly ibans: Unwrapped<DeskFrame['accounts']['ibansOf']>
-  readonly sums: Unwrapped<DeskFrame['ledger']['partySumsAt']>
+  readonly capabilities: Resolved<Customers['capabilities']>
+  readonly proofs: Resolved<DeskFrame['identityChecks']['list']>['data']
+  readonly ibans: Resolved<DeskFrame['accounts']['ibansOf']>
+  readonly sums: Resolved<DeskFrame['ledger']['partySumsAt']>
   readonly payments: Parameters<typeof paymentsTable>[1]
   readonly payees: Parameters<typeof payeesTable>[2]
   readonly hits: Parameters<typeof hitsTable>[1]
-  readonly alerts: readonly ShownAlert[]
+  readonly alerts: readonly ListedAlert[]
   readonly cases: Parameters<typeof casesTable>[1]
   readonly review: Review | undefined
   readonly isOverdue: boolean
-  readonly blocks: Unwrapped<DeskFrame['accounts']['stateChanges']>['data']
+  readonly blocks: Resolved<DeskFrame['accounts']['stateChanges']>['data']
   readonly limits: readonly PrintedLimit[]
   readonly notes: Parameters<typeof notesPart>[1]['notes']
   /** Compliance sees what identifies a person: others need a name and an address of mail. */
@@ -81,12 +81,12 @@ type CustomerShown = {
   readonly said: Html | undefined
 }
 
-export function customerPage(view: ConsoleView, shown: CustomerShown): string {
+export function customerPage(view: ConsoleView, shown: CustomerDetails): string {
   const texts = deskTexts[view.language]
   const d = texts.parties
   const { customer, partnerId, capabilities, review } = shown
   const title = nameOf(customer)
-  const parts = partsOf(view, shown)
+  const parts = customerParts(view, shown)
   return shell(view, {
     title,
     wide: true,
@@ -100,7 +100,7 @@ export function customerPage(view: ConsoleView, shown: CustomerShown): string {
         [texts.customerPage.risk, riskBadge(view, review)],
       ])}
       ${shown.acts}
-      ${contents(
+      ${pageContents(
         view,
         parts.map(({ id, title: name }) => [id, name]),
       )}
@@ -112,10 +112,10 @@ const riskTones = { low: 'neutral', medium: 'warning', high: 'bad' } as const
 const riskBadge = (view: ConsoleView, review: Review | undefined): Html | string =>
   review === undefined ? '–' : badge(riskTones[review.risk], deskTexts[view.language].reviews[review.risk])
 
-const stateBadge = ({ language }: ConsoleView, state: CustomerShown['accountState']): Html =>
+const stateBadge = ({ language }: ConsoleView, state: CustomerDetails['accountState']): Html =>
   badge(state === 'Active' ? 'good' : 'bad', deskTexts[language].accountStates[state])
 
-function identityPart(view: ConsoleView, { customer, mayIdentify }: CustomerShown): Html {
+function identityPart(view: ConsoleView, { customer, mayIdentify }: CustomerDetails): Html {
   const texts = deskTexts[view.language]
   const [d, c] = [texts.parties, texts.customerPage]
   const { kyc } = customer
@@ -151,11 +151,11 @@ function identityPart(view: ConsoleView, { customer, mayIdentify }: CustomerShow
 
 type Part = { readonly id: string; readonly title: string; readonly body: Html }
 
-function partsOf(view: ConsoleView, shown: CustomerShown): readonly Part[] {
+function customerParts(view: ConsoleView, shown: CustomerDetails): readonly Part[] {
   const texts = deskTexts[view.language]
   const [d, c] = [texts.parties, texts.customerPage]
   const { partnerId, customer, payments, payees, cases, hits, alerts, limits } = shown
-  const part = (given: Parameters<typeof bounded>[1]): Part => ({ ...given, body: bounded(view, given) })
+  const part = (given: Parameters<typeof boundedSection>[1]): Part => ({ ...given, body: boundedSection(view, given) })
   return [
     capabilitiesPart(view, shown),
     part({
@@ -199,7 +199,7 @@ function partsOf(view: ConsoleView, shown: CustomerShown): readonly Part[] {
   ]
 }
 
-function capabilitiesPart(view: ConsoleView, { capabilities }: CustomerShown): Part {
+function capabilitiesPart(view: ConsoleView, { capabilities }: CustomerDetails): Part {
   const texts = deskTexts[view.language]
   const [c, k] = [texts.customerPage, consoleTexts[view.language].customers]
   const { fields, holdUpTo } = capabilities
@@ -239,7 +239,7 @@ function capabilitiesPart(view: ConsoleView, { capabilities }: CustomerShown): P
   return { id: 'capabilities', title, body }
 }
 
-function sumsTable(view: ConsoleView, { sums }: CustomerShown): Html {
+function sumsTable(view: ConsoleView, { sums }: CustomerDetails): Html {
   const texts = deskTexts[view.language]
   const [d, c] = [texts.parties, texts.customerPage]
   return table({
@@ -259,7 +259,7 @@ function sumsTable(view: ConsoleView, { sums }: CustomerShown): Html {
   })
 }
 
-function reviewPart(view: ConsoleView, { review, isOverdue }: CustomerShown): Part {
+function reviewPart(view: ConsoleView, { review, isOverdue }: CustomerDetails): Part {
   const c = deskTexts[view.language].customerPage
   const body = html`<section aria-labelledby="review-title">
     <h2 id="review-title">${c.review}</h2>
@@ -277,7 +277,7 @@ function reviewPart(view: ConsoleView, { review, isOverdue }: CustomerShown): Pa
   return { id: 'review', title: c.review, body }
 }
 
-function blocksPart(view: ConsoleView, { blocks }: CustomerShown): Part {
+function blocksPart(view: ConsoleView, { blocks }: CustomerDetails): Part {
   const texts = deskTexts[view.language]
   const [d, c] = [texts.parties, texts.customerPage]
   const body = table({
@@ -292,10 +292,10 @@ function blocksPart(view: ConsoleView, { blocks }: CustomerShown): Part {
     ]),
   })
   const given = { id: 'blocks', title: c.blocks, rows: blocks.length, none: c.blocksNone, body }
-  return { ...given, body: bounded(view, given) }
+  return { ...given, body: boundedSection(view, given) }
 }
 
-function proofsPart(view: ConsoleView, { proofs }: CustomerShown): Part {
+function proofsPart(view: ConsoleView, { proofs }: CustomerDetails): Part {
   const texts = deskTexts[view.language]
   const [d, c, i] = [texts.parties, texts.customerPage, consoleTexts[view.language].identity]
   const body = table({
@@ -310,10 +310,10 @@ function proofsPart(view: ConsoleView, { proofs }: CustomerShown): Part {
     ]),
   })
   const given = { id: 'proofs', title: c.proofs, rows: proofs.length, none: c.proofsNone, body }
-  return { ...given, body: bounded(view, given) }
+  return { ...given, body: boundedSection(view, given) }
 }
 
-type CustomersShown = {
+type CustomerList = {
   readonly partnerId: string
   readonly partnerName: string
   readonly q: string
@@ -322,7 +322,7 @@ type CustomersShown = {
   readonly first?: string | undefined
 }
 
-export function customersPage(view: ConsoleView, shown: CustomersShown): string {
+export function customersPage(view: ConsoleView, shown: CustomerList): string {
   const d = deskTexts[view.language].parties
   const { partnerId, partnerName, q, customers, next, first } = shown
   const title = `${d.customers}: ${partnerName}`
@@ -356,7 +356,7 @@ export const searchForm = (
 }
 
 /** The filter of a typed text: an address of mail, an id of the service, an id of the partner, or the beginning of a name. */
-export async function customersLike(
+export async function searchCustomers(
   customers: Pick<Customers, 'list'>,
   partnerId: string,
   typed: string,
@@ -408,7 +408,7 @@ export const customerRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
 
 async function showCustomer(frame: DeskFrame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view, signed } = person
-  const { partnerId, id } = keyOf(request)
+  const { partnerId, id } = readKey(request)
   const customer = await frame.customers.get(partnerId, id)
   await frame.staff.recordOpened(signed, 'customer', [`${partnerId}/${id}`])
   const { role } = signed.account
@@ -417,26 +417,26 @@ async function showCustomer(frame: DeskFrame, request: PublicRequest, person: Pe
   const given = { partner: partnerId, customer: id, scope: 'customer' }
   const body = customerPage(view, {
     ...{ partnerId, customer, partnerName: names.get(partnerId) },
-    ...(await read(frame, partnerId, id)),
+    ...(await readCustomer(frame, partnerId, id)),
     mayIdentify: role === 'compliance' || role === 'admin',
     acts: actButtons(view, { ...frame, person }, { acts: customerActs, given, back: href }),
-    said: saidOfNote(view, request) ?? saidOfAct(view, request),
+    said: noteMessage(view, request) ?? actMessage(view, request),
   })
   return page(request, 200, body)
 }
 
 /** Says that a note was added. */
-export const saidOfNote = (view: ConsoleView, request: PublicRequest): Html | undefined =>
+export const noteMessage = (view: ConsoleView, request: PublicRequest): Html | undefined =>
   new URLSearchParams(request.query).has('noted')
     ? message('good', deskTexts[view.language].parties.noteDone)
     : undefined
 
-async function read(frame: DeskFrame, partnerId: string, id: string) {
+async function readCustomer(frame: DeskFrame, partnerId: string, id: string) {
   const { db, accounts, changes, clock, customers, identityChecks, ledger, screening, staff } = frame
   const payers = await customers.payersByIds(db, [{ partnerId, id }])
   const payments = await frame.transactions.list(partnerId, { customerId: id, limit: String(paymentsLookedAt) })
   const payees = await frame.beneficiaries.list(partnerId, { customerId: id, limit: String(rowsShown) })
-  const alerts = await alertsOf(frame, partnerId, id)
+  const alerts = await readAlerts(frame, partnerId, id)
   const review = await customers.reviews.of(db, partnerId, id)
   const limits = (await changes.read('limit list', { partner: partnerId })) as readonly PrintedLimit[]
   const subjectIds = [id, ...payees.data.map((payee) => payee.id)]
@@ -450,7 +450,7 @@ async function read(frame: DeskFrame, partnerId: string, id: string) {
     payees: payees.data,
     hits: await screening.about(db, partnerId, subjectIds, rowsShown),
     alerts,
-    cases: await casesAbout(frame, partnerId, { customerId: id, payments: payments.data, alerts }),
+    cases: await readCases(frame, partnerId, { customerId: id, payments: payments.data, alerts }),
     review,
     isOverdue: review !== undefined && review.dueOn <= clock.now().toISOString().slice(0, 10),
     blocks: (await accounts.stateChanges(partnerId, { customerId: id, limit: String(rowsShown) })).data,
@@ -460,11 +460,11 @@ async function read(frame: DeskFrame, partnerId: string, id: string) {
 }
 
 /** Alerts about a customer, or the newest of a partner, with the names of their rules and what was decided. */
-export async function alertsOf(
+export async function readAlerts(
   { db, cases, monitoring }: Pick<DeskFrame, 'db' | 'cases' | 'monitoring'>,
   partnerId: string,
   subjectId?: string,
-): Promise<readonly ShownAlert[]> {
+): Promise<readonly ListedAlert[]> {
   const rows = await monitoring.newestAlerts(db, partnerId, subjectId === undefined ? {} : { subjectId }, rowsShown)
   if (rows.length === 0) return []
   const rules = new Map((await monitoring.rules(db)).map(({ id, name }) => [id, name]))
@@ -484,17 +484,17 @@ export async function alertsOf(
   }))
 }
 
-type About = {
+type CustomerActivity = {
   readonly customerId: string
-  readonly payments: Unwrapped<DeskFrame['transactions']['list']>['data']
-  readonly alerts: readonly ShownAlert[]
+  readonly payments: Resolved<DeskFrame['transactions']['list']>['data']
+  readonly alerts: readonly ListedAlert[]
 }
 
 /** A case names a payment by one of its ids, and a frozen balance by its owner. */
-async function casesAbout(
+async function readCases(
   { db, cases, deposits, payouts }: DeskFrame,
   partnerId: string,
-  { customerId, payments, alerts }: About,
+  { customerId, payments, alerts }: CustomerActivity,
 ) {
   const rows = payments.map(({ row }) => row)
   const ofCategory = (category: string) => rows.filter((row) => row.category === category)

@@ -13,7 +13,7 @@ import { rawNumber } from '@partner-payments/wire'
 import { pain001Text } from '../../../../test/support/pain001.ts'
 import { newId, present } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
-import { find, type Found, readQuestion } from './find.ts'
+import { search, type SearchResult, readSearch } from './find.ts'
 
 let service: Service
 let one: TestPartner
@@ -25,22 +25,22 @@ before(async () => {
 })
 after(() => service.close())
 
-const ask = (typed: string, searchedMax?: number): Promise<Found> =>
-  find({ ...service, bankFiles: service.isoBanks.shown }, present(readQuestion(typed), typed), searchedMax)
-const payoutsOf = ({ payouts }: Found) => payouts.map(({ partnerId, id }) => `${partnerId}/${id}`)
-const customersOf = ({ customers }: Found) => customers.map(({ partnerId, id }) => `${partnerId}/${id}`)
+const ask = (typed: string, searchedMax?: number): Promise<SearchResult> =>
+  search({ ...service, bankFiles: service.isoBanks.shown }, present(readSearch(typed), typed), searchedMax)
+const payoutsOf = ({ payouts }: SearchResult) => payouts.map(({ partnerId, id }) => `${partnerId}/${id}`)
+const customersOf = ({ customers }: SearchResult) => customers.map(({ partnerId, id }) => `${partnerId}/${id}`)
 
 test('a text is money only with a currency of the service, its digits and a day of the calendar', () => {
   const eur = (amount: bigint) => ({ currency: 'EUR', amount })
   const any = { from: null, before: null }
-  assert.deepEqual(readQuestion(' 12.5  eur '), { by: 'money', money: eur(1250n), ...any })
-  assert.deepEqual(readQuestion('12 EUR'), { by: 'money', money: eur(1200n), ...any })
-  assert.deepEqual(readQuestion('0.000001 USDC'), { by: 'money', money: { currency: 'USDC', amount: 1n }, ...any })
-  assert.deepEqual(readQuestion('12.50 EUR 2026-11-24'), {
+  assert.deepEqual(readSearch(' 12.5  eur '), { by: 'money', money: eur(1250n), ...any })
+  assert.deepEqual(readSearch('12 EUR'), { by: 'money', money: eur(1200n), ...any })
+  assert.deepEqual(readSearch('0.000001 USDC'), { by: 'money', money: { currency: 'USDC', amount: 1n }, ...any })
+  assert.deepEqual(readSearch('12.50 EUR 2026-11-24'), {
     ...{ by: 'money', money: eur(1250n) },
     ...{ from: new Date('2026-11-24T00:00:00Z'), before: new Date('2026-11-25T00:00:00Z') },
   })
-  assert.deepEqual(readQuestion('12,50 € 24.11.2026'), readQuestion('12.50 EUR 2026-11-24'))
+  assert.deepEqual(readSearch('12,50 € 24.11.2026'), readSearch('12.50 EUR 2026-11-24'))
   for (const text of [
     '12.5011 EUR',
     '1,00,000 EUR',
@@ -53,7 +53,7 @@ test('a text is money only with a currency of the service, its digits and a day 
     '12 EUR 2026-02-30',
     '1234567890123 EUR',
   ])
-    assert.deepEqual(readQuestion(text), { by: 'text', text })
+    assert.deepEqual(readSearch(text), { by: 'text', text })
   // Both decimal forms, with groups or without; three digits behind a separator of a currency with two are a group.
   for (const [text, minor] of [
     ['12,50 EUR', 1250n],
@@ -68,9 +68,9 @@ test('a text is money only with a currency of the service, its digits and a day 
     ['1.234.567 EUR', 123_456_700n],
     ['1.234.567,8 EUR', 123_456_780n],
   ] as const)
-    assert.deepEqual(readQuestion(text), { by: 'money', money: eur(minor), ...any }, text)
-  assert.deepEqual(readQuestion('1,000 USDC'), { by: 'money', money: { currency: 'USDC', amount: 1_000_000n }, ...any })
-  for (const refused of ['', ' \n', 'x'.repeat(141), 'a\0b']) assert.equal(readQuestion(refused), undefined)
+    assert.deepEqual(readSearch(text), { by: 'money', money: eur(minor), ...any }, text)
+  assert.deepEqual(readSearch('1,000 USDC'), { by: 'money', money: { currency: 'USDC', amount: 1_000_000n }, ...any })
+  for (const refused of ['', ' \n', 'x'.repeat(141), 'a\0b']) assert.equal(readSearch(refused), undefined)
 })
 
 test('a payout is found by its ids, its reference and its end-to-end id, and by nothing less than the whole', async () => {

@@ -43,7 +43,7 @@ const partnersAtOnce = 4
 /** A search of these takes a few seconds. */
 const partnersMax = 1000
 
-type Question =
+type SearchQuery =
   | { readonly by: 'text'; readonly text: string }
   | {
       readonly by: 'money'
@@ -57,7 +57,7 @@ const moneyForm = /^([\d.,'’]*\d) ([A-Z]{3,4})(?: (\d{4}-\d\d-\d\d))?$/
 const signs: Readonly<Record<string, string>> = { '€': 'EUR', '£': 'GBP', $: 'USD' }
 
 /** Writes a sign as its currency behind the amount, and a day such as `24.11.2026` as `2026-11-24`. */
-const asWritten = (text: string): string =>
+const normalizeMoney = (text: string): string =>
   text
     .replace(/^([€£$]) ?([\d.,'’]+)/, '$2 $1')
     .replace(/(?<=\d) ?([€£$])/, (_all, sign: string) => ` ${signs[sign] ?? ''}`)
@@ -85,12 +85,12 @@ function readMinor(text: string, currency: Currency): Minor | undefined {
  * Reads what a person typed: money such as `12.50 EUR`, `12,50 €`, `12.50 EUR 2026-11-24` or `12,50 EUR 24.11.2026`, or any other text. An amount with more digits than
  * the currency has is a text. Undefined: nothing, or too long.
  */
-export function readQuestion(typed: string): Question | undefined {
+export function readSearch(typed: string): SearchQuery | undefined {
   const text = typed.trim().replaceAll(/\s+/g, ' ')
   if (text === '' || text.length > textCharsMax || text.includes('\0')) return undefined
   // A number may be typed in groups with spaces.
   const joined = text.toUpperCase().replaceAll(/(?<=\d) (?=\d{3}(?:\D|$))/g, '')
-  const [matched, figures = '', code = '', day] = moneyForm.exec(asWritten(joined)) ?? []
+  const [matched, figures = '', code = '', day] = moneyForm.exec(normalizeMoney(joined)) ?? []
   if (matched === undefined || !isCurrency(code)) return { by: 'text', text }
   if (day !== undefined && !isDay(day)) return { by: 'text', text }
   const amount = readMinor(figures, code)
@@ -100,8 +100,8 @@ export function readQuestion(typed: string): Question | undefined {
   return { by: 'money', money: { currency: code, amount }, from, before }
 }
 
-type Owner = { readonly partnerId: string; readonly partnerName: string }
-type FoundPayout = Owner & {
+type NamedPartner = { readonly partnerId: string; readonly partnerName: string }
+type PayoutMatch = NamedPartner & {
   readonly id: string
   /** The text of the partner, else the reference of the transaction. */
   readonly reference: string
@@ -112,14 +112,14 @@ type FoundPayout = Owner & {
   /** The oldest open case about the payout. Null: none is open. */
   readonly caseId: string | null
 }
-type FoundCustomer = Owner & {
+type CustomerMatch = NamedPartner & {
   readonly id: string
   /** The IBAN by which the customer was found. Null: by an id. */
   readonly iban: string | null
   /** When the IBAN was closed. Null: it is open, or the customer was found by an id. */
   readonly closedAt: Date | null
 }
-type FoundPayee = Owner & {
+type PayeeMatch = NamedPartner & {
   readonly id: string
   /** The customer who owns the payee. Null: the partner. */
   readonly customerId: string | null
@@ -127,7 +127,7 @@ type FoundPayee = Owner & {
   /** Null: it is there, or was found by what only present ones have. */
   readonly removedAt: Date | null
 }
-type FoundDeposit = Owner & {
+type DepositMatch = NamedPartner & {
   readonly id: string
   readonly reference: string
   readonly status: string
@@ -136,27 +136,27 @@ type FoundDeposit = Owner & {
   /** The customer who is paid. Null: the partner. */
   readonly customerId: string | null
 }
-type FoundCase = Owner & { readonly id: string; readonly kind: CaseKind; readonly openedAt: Date }
-export type Found = {
-  readonly deposits: readonly FoundDeposit[]
-  readonly cases: readonly FoundCase[]
+type CaseMatch = NamedPartner & { readonly id: string; readonly kind: CaseKind; readonly openedAt: Date }
+export type SearchResult = {
+  readonly deposits: readonly DepositMatch[]
+  readonly cases: readonly CaseMatch[]
   readonly files: readonly BankFile[]
-  readonly partners: readonly Owner[]
-  readonly payouts: readonly FoundPayout[]
-  readonly customers: readonly FoundCustomer[]
-  readonly payees: readonly FoundPayee[]
+  readonly partners: readonly NamedPartner[]
+  readonly payouts: readonly PayoutMatch[]
+  readonly customers: readonly CustomerMatch[]
+  readonly payees: readonly PayeeMatch[]
   /** True if there may be more than is shown. */
   readonly hasMore: boolean
   /** How many partners were searched for payouts and ids of customers, if they were not all. */
   readonly searched: number | null
 }
 
-type Hit = Awaited<ReturnType<Payouts['find']>>[number]
-type SoughtPayee = Pick<HeldPayee, 'id' | 'customerId' | 'createdAt'> & Partial<Pick<HeldPayee, 'removedAt'>>
-type OfPartner = {
-  readonly payouts: readonly Hit[]
+type PayoutRecord = Awaited<ReturnType<Payouts['find']>>[number]
+type PayeeRecord = Pick<HeldPayee, 'id' | 'customerId' | 'createdAt'> & Partial<Pick<HeldPayee, 'removedAt'>>
+type PartnerMatches = {
+  readonly payouts: readonly PayoutRecord[]
   readonly customerIds: readonly string[]
-  readonly payees: readonly SoughtPayee[]
+  readonly payees: readonly PayeeRecord[]
   readonly deposits: readonly Deposit[]
   readonly case?: CaseRow | undefined
 }
@@ -165,21 +165,21 @@ type OfPartner = {
  * Finds by the text, at most 50 of each kind, in the first `searchedMax` partners by their ids. Payouts and customers are read partner by partner, each by indexes that begin with the
  * partner, so a sharded database asks one shard at a time; IBANs by the index of all IBANs.
  */
-export async function find(deps: FindDeps, question: Question, searchedMax = partnersMax): Promise<Found> {
+export async function search(deps: FindDeps, question: SearchQuery, searchedMax = partnersMax): Promise<SearchResult> {
   const { db, access } = deps
   const all = (await access.partnerNames(db)).map(({ partnerId, name: partnerName }) => ({ partnerId, partnerName }))
-  const partners = question.by === 'text' ? partnersLike(all, question.text) : []
-  const payouts: (Owner & { readonly hit: Hit })[] = []
-  const customers: FoundCustomer[] = question.by === 'text' ? await ownersOf(deps, all, question.text) : []
-  const payees: FoundPayee[] = []
-  const deposits: FoundDeposit[] = []
-  const cases: FoundCase[] = []
+  const partners = question.by === 'text' ? matchPartners(all, question.text) : []
+  const payouts: (NamedPartner & { readonly hit: PayoutRecord })[] = []
+  const customers: CustomerMatch[] = question.by === 'text' ? await findAccountHolders(deps, all, question.text) : []
+  const payees: PayeeMatch[] = []
+  const deposits: DepositMatch[] = []
+  const cases: CaseMatch[] = []
   const files = question.by === 'text' ? await deps.bankFiles.named(db, question.text, rowsMax + 1) : []
   const isFull = () => [payouts, customers, payees, deposits].some(({ length }) => length > rowsMax)
   const searched = all.slice(0, searchedMax)
   for (let at = 0; at < searched.length && !isFull(); at += partnersAtOnce) {
     const some = searched.slice(at, at + partnersAtOnce)
-    const found = await Promise.all(some.map(({ partnerId }) => ofPartner(deps, partnerId, question)))
+    const found = await Promise.all(some.map(({ partnerId }) => searchPartner(deps, partnerId, question)))
     found.forEach(({ payouts: hits, customerIds, payees: named, deposits: paid, case: found }, index) => {
       const owner = some[index]
       if (owner === undefined) return
@@ -190,8 +190,8 @@ export async function find(deps: FindDeps, question: Question, searchedMax = par
       if (found !== undefined) cases.push({ ...owner, id: found.id, kind: found.kind, openedAt: found.openedAt })
     })
   }
-  const shown: FoundPayout[] = []
-  for (const each of payouts.slice(0, rowsMax)) shown.push(await withCase(deps, each))
+  const shown: PayoutMatch[] = []
+  for (const each of payouts.slice(0, rowsMax)) shown.push(await toPayoutMatch(deps, each))
   return {
     partners: partners.slice(0, rowsMax),
     payouts: shown,
@@ -205,13 +205,17 @@ export async function find(deps: FindDeps, question: Question, searchedMax = par
   }
 }
 
-const partnersLike = (all: readonly Owner[], text: string): readonly Owner[] => {
+const matchPartners = (all: readonly NamedPartner[], text: string): readonly NamedPartner[] => {
   const wanted = text.toLowerCase()
   return all.filter(({ partnerId, partnerName }) => partnerId === wanted || partnerName.toLowerCase().includes(wanted))
 }
 
-async function ownersOf({ db, accounts }: FindDeps, all: readonly Owner[], text: string): Promise<FoundCustomer[]> {
-  const iban = ibanIn(text)
+async function findAccountHolders(
+  { db, accounts }: FindDeps,
+  all: readonly NamedPartner[],
+  text: string,
+): Promise<CustomerMatch[]> {
+  const iban = readIban(text)
   if (iban === undefined) return []
   return (await accounts.holdersOf(db, iban)).map(({ partnerId, customerId: id, closedAt }) => {
     const partnerName = all.find((each) => each.partnerId === partnerId)?.partnerName ?? ''
@@ -219,42 +223,42 @@ async function ownersOf({ db, accounts }: FindDeps, all: readonly Owner[], text:
   })
 }
 
-const anyWithdrawal = { reference: null, money: null, from: null, before: null }
+const anyPayout = { reference: null, money: null, from: null, before: null }
 
-async function ofPartner(deps: FindDeps, partnerId: string, question: Question): Promise<OfPartner> {
+async function searchPartner(deps: FindDeps, partnerId: string, question: SearchQuery): Promise<PartnerMatches> {
   const { db, beneficiaries, payouts, customers, deposits, cases } = deps
   const rows = rowsMax + 1
   if (question.by === 'money') {
     const { money, from, before } = question
-    const found = await payouts.find(partnerId, { ...anyWithdrawal, money, from, before }, rows)
+    const found = await payouts.find(partnerId, { ...anyPayout, money, from, before }, rows)
     return {
       payouts: found,
       customerIds: [],
       payees: [],
-      deposits: await depositsBy(deps, partnerId, depositsOf(question)),
+      deposits: await findDeposits(deps, partnerId, depositQuery(question)),
     }
   }
   const { text } = question
   const byId = await payouts.find(partnerId, { id: text }, rows)
-  const byReference = await payouts.find(partnerId, { ...anyWithdrawal, reference: text }, rows)
+  const byReference = await payouts.find(partnerId, { ...anyPayout, reference: text }, rows)
   // The payees of an IBAN, or the one of an id: their payouts are found with them.
-  const paid = await payeesOf(beneficiaries, partnerId, text, rows)
+  const paid = await findPayees(beneficiaries, partnerId, text, rows)
   const payeeIds = isUuid(text) ? [text.toLowerCase()] : paid.map(({ id }) => id)
-  const iban = ibanIn(text)
-  const byPayee: Hit[] = []
+  const iban = readIban(text)
+  const byPayee: PayoutRecord[] = []
   for (const beneficiaryId of payeeIds.slice(0, payeesFollowed))
-    byPayee.push(...(await payouts.find(partnerId, { ...anyWithdrawal, beneficiaryId }, rows)))
+    byPayee.push(...(await payouts.find(partnerId, { ...anyPayout, beneficiaryId }, rows)))
   const found = new Map([...byId, ...byReference, ...byPayee].map((hit) => [hit.payout.id, hit]))
   const named = nameForm.test(text) ? await beneficiaries.named(partnerId, text, rows) : []
   const known = [...(await beneficiaries.byAlias(db, partnerId, text, rows)), ...paid, ...named]
   return {
     payouts: [...found.values()],
-    customerIds: await customersBy(customers, db, partnerId, text),
+    customerIds: await findCustomers(customers, db, partnerId, text),
     payees: [...new Map(known.map((payee) => [payee.id, payee])).values()],
     deposits:
       iban === undefined
         ? await deposits.byReferences(db, partnerId, [text])
-        : await depositsBy(deps, partnerId, { account: iban }),
+        : await findDeposits(deps, partnerId, { account: iban }),
     case: isUuid(text) ? await cases.byId(db, partnerId, text.toLowerCase()) : undefined,
   }
 }
@@ -262,19 +266,19 @@ async function ofPartner(deps: FindDeps, partnerId: string, question: Question):
 /** Payees of one IBAN whose payouts are read: a partner has one for each of its customers who pays the account. */
 const payeesFollowed = 20
 
-async function payeesOf(
+async function findPayees(
   beneficiaries: FindDeps['beneficiaries'],
   partnerId: string,
   text: string,
   rows: number,
 ): Promise<readonly HeldPayee[]> {
   if (isUuid(text)) return beneficiaries.withIds(partnerId, [text])
-  const iban = ibanIn(text)
+  const iban = readIban(text)
   return iban === undefined ? [] : beneficiaries.withAccount(partnerId, iban, rows)
 }
 
 /** Undefined: the text is no IBAN. */
-function ibanIn(text: string): string | undefined {
+function readIban(text: string): string | undefined {
   const iban = text.replaceAll(' ', '').toUpperCase()
   return isIban(iban) ? iban : undefined
 }
@@ -282,11 +286,11 @@ function ibanIn(text: string): string | undefined {
 type TransactionQuery = Parameters<FindDeps['transactions']['list']>[1]
 
 /** Deposits of an amount, of any day or of one. */
-function depositsOf({
+function depositQuery({
   money: { currency, amount },
   from,
   before,
-}: Extract<Question, { readonly by: 'money' }>): TransactionQuery {
+}: Extract<SearchQuery, { readonly by: 'money' }>): TransactionQuery {
   const text = amountText(amount, currency)
   return {
     ...{ currency, amountMin: text, amountMax: text },
@@ -295,7 +299,7 @@ function depositsOf({
 }
 
 /** The newest deposits that the list of transactions finds, by its indexes. `account`: that of the payer. */
-async function depositsBy(
+async function findDeposits(
   { db, deposits, transactions }: FindDeps,
   partnerId: string,
   query: TransactionQuery,
@@ -309,16 +313,16 @@ async function depositsBy(
 }
 
 const toDeposit = (
-  owner: Owner,
+  owner: NamedPartner,
   { id, reference, status, currency, amount, createdAt, customerId }: Deposit,
-): FoundDeposit => ({ ...owner, id, reference, status, money: { currency, amount }, createdAt, customerId })
+): DepositMatch => ({ ...owner, id, reference, status, money: { currency, amount }, createdAt, customerId })
 
-const toPayee = (owner: Owner, { id, customerId, createdAt, removedAt = null }: SoughtPayee): FoundPayee => ({
+const toPayee = (owner: NamedPartner, { id, customerId, createdAt, removedAt = null }: PayeeRecord): PayeeMatch => ({
   ...{ ...owner, id, customerId, createdAt, removedAt },
 })
 
 /** Customers by id, by the partner's own identifier, by the whole email address, or by the beginning of words of the name. */
-async function customersBy(
+async function findCustomers(
   customers: FindDeps['customers'],
   tx: Tx,
   partnerId: string,
@@ -334,10 +338,10 @@ async function customersBy(
 /** Digits and few letters are those of a reference. */
 const nameForm = /^(?=(?:.*\p{L}){3})[^\p{N}]+$/u
 
-async function withCase(
+async function toPayoutMatch(
   { db, cases }: FindDeps,
-  { partnerId, partnerName, hit: { payout } }: Owner & { readonly hit: Hit },
-): Promise<FoundPayout> {
+  { partnerId, partnerName, hit: { payout } }: NamedPartner & { readonly hit: PayoutRecord },
+): Promise<PayoutMatch> {
   const { id, status, currency, amount, createdAt } = payout
   const about = [id, instructionIdOf(payout), payout.endToEndId, payout.reference]
   const reference = payout.remittance ?? payout.reference
@@ -348,9 +352,9 @@ async function withCase(
 }
 
 /** `found`: absent before the first search. */
-type Shown = { readonly typed: string; readonly isRefused?: boolean; readonly found?: Found }
+type SearchState = { readonly typed: string; readonly isRefused?: boolean; readonly found?: SearchResult }
 
-export function findPage(view: ConsoleView, { typed, isRefused = false, found }: Shown): string {
+export function findPage(view: ConsoleView, { typed, isRefused = false, found }: SearchState): string {
   const d = deskTexts[view.language].find
   const error = isRefused ? { error: d.refused } : {}
   return shell(view, {
@@ -370,7 +374,7 @@ export function findPage(view: ConsoleView, { typed, isRefused = false, found }:
   })
 }
 
-function results(view: ConsoleView, found: Found): Html {
+function results(view: ConsoleView, found: SearchResult): Html {
   const d = deskTexts[view.language].find
   const { payouts, customers, payees, partners, deposits, cases, files, hasMore, searched } = found
   const partly = searched !== null && message('warning', fill(d.partly, { count: String(searched) }))
@@ -385,7 +389,7 @@ function results(view: ConsoleView, found: Found): Html {
 const customerLink = (view: ConsoleView, partnerId: string, id: string): Html =>
   html`<a href="${view.root}${customerHref(partnerId, id)}">${deskTexts[view.language].parties.customer}</a>`
 
-function payoutsTable(view: ConsoleView, payouts: Found['payouts']): Html {
+function payoutsTable(view: ConsoleView, payouts: SearchResult['payouts']): Html {
   const d = deskTexts[view.language].find
   return html`<h2>${d.payouts}</h2>
     ${table({
@@ -415,7 +419,7 @@ function payoutsTable(view: ConsoleView, payouts: Found['payouts']): Html {
     })}`
 }
 
-function depositsTable(view: ConsoleView, deposits: Found['deposits']): Html {
+function depositsTable(view: ConsoleView, deposits: SearchResult['deposits']): Html {
   const d = deskTexts[view.language].find
   return html`<h2>${d.deposits}</h2>
     ${table({
@@ -433,7 +437,7 @@ function depositsTable(view: ConsoleView, deposits: Found['deposits']): Html {
     })}`
 }
 
-function filesTable(view: ConsoleView, files: Found['files']): Html {
+function filesTable(view: ConsoleView, files: SearchResult['files']): Html {
   const d = deskTexts[view.language].find
   return html`<h2>${d.files}</h2>
     ${table({
@@ -449,7 +453,7 @@ function filesTable(view: ConsoleView, files: Found['files']): Html {
     })}`
 }
 
-function casesTable(view: ConsoleView, cases: Found['cases']): Html {
+function casesTable(view: ConsoleView, cases: SearchResult['cases']): Html {
   const d = deskTexts[view.language].find
   return html`<h2>${d.cases}</h2>
     ${table({
@@ -463,7 +467,7 @@ function casesTable(view: ConsoleView, cases: Found['cases']): Html {
     })}`
 }
 
-function customersTable(view: ConsoleView, customers: Found['customers']): Html {
+function customersTable(view: ConsoleView, customers: SearchResult['customers']): Html {
   const d = deskTexts[view.language].find
   return html`<h2>${d.customers}</h2>
     ${table({
@@ -480,7 +484,7 @@ function customersTable(view: ConsoleView, customers: Found['customers']): Html 
     })}`
 }
 
-function payeesTable(view: ConsoleView, payees: Found['payees']): Html {
+function payeesTable(view: ConsoleView, payees: SearchResult['payees']): Html {
   const d = deskTexts[view.language].find
   return html`<h2>${d.payees}</h2>
     ${table({
@@ -499,7 +503,7 @@ function payeesTable(view: ConsoleView, payees: Found['payees']): Html {
     })}`
 }
 
-function partnersTable(view: ConsoleView, partners: Found['partners']): Html {
+function partnersTable(view: ConsoleView, partners: SearchResult['partners']): Html {
   const d = deskTexts[view.language].find
   return html`<h2>${d.partners}</h2>
     ${table({
@@ -518,9 +522,9 @@ export function findRoutes(frame: DeskFrame): readonly PublicRoute[] {
     // What is typed may be an IBAN: the text of an address would stay in logs of proxies and in the history of the browser.
     staffRoute(frame, 'find', 'POST', '/find', async (request, { signed, view }) => {
       const typed = readForm(request)('q')
-      const question = readQuestion(typed)
+      const question = readSearch(typed)
       if (question === undefined) return page(request, 400, findPage(view, { typed, isRefused: true }))
-      const found = await find(frame, question)
+      const found = await search(frame, question)
       const idOf = ({ partnerId, id }: { readonly partnerId: string; readonly id: string }) => `${partnerId}/${id}`
       await frame.staff.recordSearch(signed, {
         by: question.by,

@@ -16,7 +16,7 @@ import {
   FieldRefusal,
   type FormOption,
   noteCharsMax,
-  noteOf,
+  readNote,
   type Person,
   staffRoute,
 } from './request.ts'
@@ -25,7 +25,7 @@ type Typed = Readonly<Record<string, string>>
 type Names = Readonly<Record<string, string>>
 
 /** The name of an option, of a column or of a value. `of`: the command, which may have a name of its own for it. */
-export const nameOf = (view: ConsoleView, of: string, name: string): string => {
+export const optionLabel = (view: ConsoleView, of: string, name: string): string => {
   const names: Names = deskTexts[view.language].options
   return (
     names[`${of} ${name}`] ?? names[name.replaceAll(/-(.)/g, (_dash, letter: string) => letter.toUpperCase())] ?? name
@@ -33,12 +33,12 @@ export const nameOf = (view: ConsoleView, of: string, name: string): string => {
 }
 /** Options with the values of another. */
 const sameValues: Names = { allow: 'allowed', roles: 'role' }
-export const valueName = (view: ConsoleView, option: string, value: string): string =>
+export const valueLabel = (view: ConsoleView, option: string, value: string): string =>
   (deskTexts[view.language].values as Names)[`${sameValues[option] ?? option} ${value}`] ??
   (option === 'kind' ? (deskTexts[view.language].kindNames as Names)[value] : undefined) ??
   value
 
-type Given = {
+type FieldState = {
   readonly value: string
   /** Absent: the name of the option. */
   readonly id?: string
@@ -49,14 +49,14 @@ type Given = {
 }
 
 /** The field of an option, as its declaration describes it. */
-export function optionField(view: ConsoleView, command: string, option: FormOption, given: Given): Html {
+export function optionField(view: ConsoleView, command: string, option: FormOption, given: FieldState): Html {
   const { name, kind, required, values, isList, otherwise, charsMax } = option
   const { kindHelp, options: words } = deskTexts[view.language]
   const { id = name, error, help = (kindHelp as Names)[kind], unchosen = false } = given
   const value = given.value || (otherwise ?? '')
-  const label = nameOf(view, command, name)
+  const label = optionLabel(view, command, name)
   const { none, optional, choose } = words
-  const options = values?.map((each) => [each, valueName(view, name, each)] as const)
+  const options = values?.map((each) => [each, valueLabel(view, name, each)] as const)
   if (isList && options !== undefined) {
     const chosen = value.split(',')
     const shown = kind === 'permissions' ? options.filter(([each]) => each === 'all') : options
@@ -78,7 +78,7 @@ export function optionField(view: ConsoleView, command: string, option: FormOpti
   })
 }
 
-type Fields = {
+type CommandFields = {
   readonly command: string
   readonly options: readonly FormOption[]
   /** Options that the form sends by itself, such as an id of its path. */
@@ -95,7 +95,7 @@ type Fields = {
 /** The fields of all options of a command. */
 export const commandFields = (
   view: ConsoleView,
-  { command, options, without = [], prefix = '', unchosen, typed, refused }: Fields,
+  { command, options, without = [], prefix = '', unchosen, typed, refused }: CommandFields,
 ) =>
   options
     .filter(({ name }) => !without.includes(name))
@@ -119,10 +119,10 @@ export const noteField = (view: ConsoleView, id: string, given: Partial<Paramete
   })
 
 /** The tone of what a command has done, and of a change that waits. */
-export const saidTones = { done: 'good', waits: 'warning' } as const satisfies Readonly<Record<string, Tone>>
+export const outcomeTones = { done: 'good', waits: 'warning' } as const satisfies Readonly<Record<string, Tone>>
 
 /** Reads from the address how the form before ended: the command was run, or waits for a second person. */
-export function saidOf({ query }: PublicRequest): keyof typeof saidTones | undefined {
+export function readOutcome({ query }: PublicRequest): keyof typeof outcomeTones | undefined {
   const fields = new URLSearchParams(query)
   return fields.has('waits') ? 'waits' : fields.has('done') ? 'done' : undefined
 }
@@ -155,24 +155,24 @@ type CommandForm = {
   readonly again: (request: PublicRequest, person: Person, refused: RefusedForm) => Promise<PublicAnswer>
 }
 
-function idOf({ params }: PublicRequest): Typed {
+function readId({ params }: PublicRequest): Typed {
   const { id } = params
   if (id !== undefined && !uuid.test(id)) throw notFound('page')
   return id === undefined ? {} : { id }
 }
 
 /** Reads the text of a refusal, and its field: the option that its line names. */
-function saidAt(view: ConsoleView, command: string, error: Refusal): Pick<RefusedForm, 'error' | 'field'> {
+function readRefusal(view: ConsoleView, command: string, error: Refusal): Pick<RefusedForm, 'error' | 'field'> {
   if (error instanceof FieldRefusal) return { error: error.detail, field: error.field }
   const { option, cure } = /^--(?<option>[a-z-]+) (?<cure>.*)$/s.exec(error.detail)?.groups ?? {}
   if (option === undefined || cure === undefined) return { error: error.detail }
-  const label = nameOf(view, command, option)
+  const label = optionLabel(view, command, option)
   const { missing } = deskTexts[view.language].options
   return { error: cure === 'is required' ? fill(missing, { label }) : `${label} ${cure}`, field: option }
 }
 
 /** Runs a command for the person. A session that has rested signs in first. */
-export const commandRoute = (frame: DeskFrame, { place, path, key = idOf, ...form }: CommandForm): PublicRoute =>
+export const commandRoute = (frame: DeskFrame, { place, path, key = readId, ...form }: CommandForm): PublicRoute =>
   staffRoute(frame, place, 'POST', path, async (request, person) => {
     const keys = await key(request)
     const typed = readForm(request)
@@ -182,11 +182,11 @@ export const commandRoute = (frame: DeskFrame, { place, path, key = idOf, ...for
     try {
       const asked = Object.fromEntries(changes.form(command).map(({ name }) => [name, typed(name).trim()]))
       const more = form.more?.(typed, person)
-      const note: Typed = form.withoutNote ? {} : { note: noteOf(typed) }
+      const note: Typed = form.withoutNote ? {} : { note: readNote(typed) }
       const options = { ...asked, ...more, ...keys, ...note }
       return form.answer(await changes.run(person.signed.account, command, options), request, person)
     } catch (error) {
       if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
-      return form.again(request, person, { command, ...saidAt(person.view, command, error), form: typed })
+      return form.again(request, person, { command, ...readRefusal(person.view, command, error), form: typed })
     }
   })

@@ -9,12 +9,27 @@ import { type Form, linkOf, page, readForm, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { decidersOf } from './kinds.ts'
-import { noteField, optionField, valueName } from './forms.ts'
+import { decidersText } from './kinds.ts'
+import { noteField, optionField, valueLabel } from './forms.ts'
 import { listName } from './parties.ts'
-import { afterOf, type DeskFrame, type FormOption, keyOf, noteCharsMax, type Person, staffRoute } from './request.ts'
+import {
+  readCursor,
+  type DeskFrame,
+  type FormOption,
+  readKey,
+  noteCharsMax,
+  type Person,
+  staffRoute,
+} from './request.ts'
 import { deskTexts, type DeskTexts } from './texts.ts'
-import { findButton, ownerOf, readThing, runbookLink, thingParts, type ThingDetails } from './things.ts'
+import {
+  findButton,
+  assignedOwner,
+  readWaitingItem,
+  runbookLink,
+  waitingParts,
+  type WaitingItemDetails,
+} from './things.ts'
 
 type DeskHit = {
   readonly partnerId: string
@@ -77,7 +92,7 @@ function proposalBadge(
   return badge('warning', fill(f.proposes, { name: proposedBy, verb: d[proposal] }))
 }
 
-type Shown = DeskHit & {
+type HitDetails = DeskHit & {
   readonly compared: HitView
   readonly subjectKind: string
   readonly subjectId: string
@@ -98,12 +113,12 @@ type Shown = DeskHit & {
     readonly found: string | null
     readonly note: string
   }[]
-  readonly thing: ThingDetails
+  readonly thing: WaitingItemDetails
   readonly mayDecide: boolean
   /** The roles that decide hits. */
   readonly roles: readonly StaffRole[]
   readonly said?: HitStep | undefined
-  readonly refused?: Refused | undefined
+  readonly refused?: HitRefusal | undefined
   /** The options of the command that decides. */
   readonly options: readonly FormOption[]
   /** Values of a refused form, so that nothing typed is lost. */
@@ -111,13 +126,13 @@ type Shown = DeskHit & {
 }
 
 /** `field`: the one that is wrong. Absent: the decision as a whole is refused. */
-type Refused = { readonly error: string; readonly field?: 'outcome' | 'disposition' | 'note' }
+type HitRefusal = { readonly error: string; readonly field?: 'outcome' | 'disposition' | 'note' }
 
 /** Says how the form before ended. */
 const hitSteps = ['decided', 'proposed'] as const
 type HitStep = (typeof hitSteps)[number]
 
-export function hitPage(view: ConsoleView, hit: Shown): string {
+export function hitPage(view: ConsoleView, hit: HitDetails): string {
   const { hits: d, queue: q } = deskTexts[view.language]
   const { name, refused, decisions, proposal, proposedBy, said } = hit
   const { entry } = hit.compared
@@ -143,9 +158,9 @@ export function hitPage(view: ConsoleView, hit: Shown): string {
           d.status,
           hit.decidedBy === null
             ? statusText(view, hit.status)
-            : `${statusText(view, hit.status)}: ${decidersOf(view, hit.decidedBy, hit.approvedBy)}`,
+            : `${statusText(view, hit.status)}: ${decidersText(view, hit.decidedBy, hit.approvedBy)}`,
         ],
-        [d.disposition, hit.disposition === null ? undefined : valueName(view, 'disposition', hit.disposition)],
+        [d.disposition, hit.disposition === null ? undefined : valueLabel(view, 'disposition', hit.disposition)],
         [q.runbook, runbookLink(view, 'screening-hit')],
       ])}
       <p class="message neutral">${d[endTexts[hit.compared.endsBy]]}</p>
@@ -154,7 +169,7 @@ export function hitPage(view: ConsoleView, hit: Shown): string {
         proposal !== null &&
         html`<p class="message warning">${fill(d.proposed, { name: proposedBy ?? '', outcome: d[proposal] })}</p>`
       }
-      ${deciding(view, hit)} ${thingParts(view, hit.thing, hit.typed)}
+      ${decisionForm(view, hit)} ${waitingParts(view, hit.thing, hit.typed)}
       ${
         decisions.length > 0 &&
         html`<h2>${d.history}</h2>
@@ -163,7 +178,7 @@ export function hitPage(view: ConsoleView, hit: Shown): string {
             columns: [[d.when, 'head'], d.who, d.what, d.disposition, d.note],
             rows: decisions.map(({ at, actor, what, found, note }) => [
               ...[time(view, at), actor, what],
-              ...[found === null ? '–' : valueName(view, 'disposition', found), note],
+              ...[found === null ? '–' : valueLabel(view, 'disposition', found), note],
             ]),
           })}`
       }`,
@@ -176,7 +191,7 @@ const statusText = (view: ConsoleView, status: string): string => {
 }
 
 /** The kind of the party in words, with a button that finds it. A payout has its page. */
-function subjectPart(view: ConsoleView, { subjectKind, subjectId, role, partnerId }: Shown): Html {
+function subjectPart(view: ConsoleView, { subjectKind, subjectId, role, partnerId }: HitDetails): Html {
   const d = deskTexts[view.language].hits
   const words: Readonly<Record<string, string>> = d
   const text = html`${words[`subject-${subjectKind}`] ?? subjectKind}
@@ -188,7 +203,7 @@ function subjectPart(view: ConsoleView, { subjectKind, subjectId, role, partnerI
 }
 
 /** The entry beside the party, the words that scored, the payments that wait, and what was decided about the pair before. */
-function comparedParts(view: ConsoleView, { compared, partnerId }: Pick<Shown, 'compared' | 'partnerId'>): Html {
+function comparedParts(view: ConsoleView, { compared, partnerId }: Pick<HitDetails, 'compared' | 'partnerId'>): Html {
   const { fields, words, payments, morePayments, sums, earlier } = compared
   const d = deskTexts[view.language].hits
   const list = (values: readonly string[]) => (values.length === 0 ? '–' : freeText(values.join('; ')))
@@ -238,7 +253,7 @@ function comparedParts(view: ConsoleView, { compared, partnerId }: Pick<Shown, '
             rows: earlier.map(({ decidedAt, actor, kind, outcome, disposition, note, name, sameSubject }) => [
               time(view, decidedAt),
               ...[actor, stepText(view, kind, outcome)],
-              ...[disposition === null ? '–' : valueName(view, 'disposition', disposition), note],
+              ...[disposition === null ? '–' : valueLabel(view, 'disposition', disposition), note],
               sameSubject ? d.sameSubject : fill(d.otherSubject, { name }),
             ]),
           })
@@ -247,8 +262,8 @@ function comparedParts(view: ConsoleView, { compared, partnerId }: Pick<Shown, '
 
 /** How two words agree. `kind`: what the word is, if it is no part of a name. */
 const howText = (view: ConsoleView, how: string, kind: string | undefined): string => {
-  const said = valueName(view, 'how', how)
-  return kind === undefined ? said : `${said}: ${valueName(view, 'word', kind)}`
+  const said = valueLabel(view, 'how', how)
+  return kind === undefined ? said : `${said}: ${valueLabel(view, 'word', kind)}`
 }
 
 const stepText = (view: ConsoleView, kind: 'proposed' | 'decided', outcome: Outcome): string => {
@@ -263,16 +278,16 @@ const endTexts = {
   ended: 'endsByOther',
 } as const
 
-function helpOf(d: DeskTexts['hits'], source: string) {
+function outcomeHelp(d: DeskTexts['hits'], source: string) {
   if (source === 'countries') return { clear: d.clearCountryHelp, confirm: d.confirmCountryHelp }
   if (source.startsWith('pep:')) return { clear: d.clearPepHelp, confirm: d.confirmPepHelp }
   return { clear: d.clearHelp, confirm: d.confirmHelp }
 }
 
-function deciding(view: ConsoleView, hit: Shown): Html {
+function decisionForm(view: ConsoleView, hit: HitDetails): Html {
   const { hits: d, queue: q, cases: c } = deskTexts[view.language]
   const { partnerId, id, source, hasEnded, mayDecide, roles, equal, typed, refused, options } = hit
-  const help = helpOf(d, source)
+  const help = outcomeHelp(d, source)
   if (hasEnded) return html`<p class="message neutral">${d.ended}</p>`
   if (!mayDecide)
     return html`${message('neutral', fill(c.readOnly, { roles: roles.map((role) => q[role]).join(', ') }))}
@@ -298,7 +313,7 @@ function deciding(view: ConsoleView, hit: Shown): Html {
 }
 
 /** The other hits about the pair, which the same decision may reach. The form names those that the person has seen. */
-function equalPart(view: ConsoleView, { equal, typed }: Shown): Html {
+function equalPart(view: ConsoleView, { equal, typed }: HitDetails): Html {
   const d = deskTexts[view.language].hits
   return html`${hiddenField('seen', equal.map(({ id }) => id).join(','))}
     <div class="field">
@@ -318,10 +333,10 @@ function equalPart(view: ConsoleView, { equal, typed }: Shown): Html {
     </div>`
 }
 
-type Result = { readonly id: string; readonly partnerId: string; readonly said: string; readonly isDone: boolean }
+type HitResult = { readonly id: string; readonly partnerId: string; readonly said: string; readonly isDone: boolean }
 
 /** Says what a decision did with each of several hits. */
-export function hitResultsPage(view: ConsoleView, { results }: { readonly results: readonly Result[] }): string {
+export function hitResultsPage(view: ConsoleView, { results }: { readonly results: readonly HitResult[] }): string {
   const d = deskTexts[view.language].hits
   const done = results.filter(({ isDone }) => isDone).length
   return shell(view, {
@@ -352,7 +367,7 @@ export function hitRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { db, screening, staff } = frame
   return [
     staffRoute(frame, 'hits', 'GET', '/hits', async (request, { view }) => {
-      const rows = await screening.openHits(afterOf(request), hitsShown + 1)
+      const rows = await screening.openHits(readCursor(request), hitsShown + 1)
       const shown = rows.slice(0, hitsShown)
       const last = rows.length > hitsShown ? shown.at(-1) : undefined
       const next = last === undefined ? null : `hits?at=${last.openedAt.toISOString()}&after=${last.id}`
@@ -363,7 +378,7 @@ export function hitRoutes(frame: DeskFrame): readonly PublicRoute[] {
       const owners = new Map((await staff.assignments.of(db, keys)).map((each) => [each.subject, each]))
       const hits = groups.map(({ first, equal }) => ({
         ...{ ...toHit(first), equal },
-        owner: ownerOf(owners.get(first.id))?.fullName ?? null,
+        owner: assignedOwner(owners.get(first.id))?.fullName ?? null,
       }))
       return page(request, 200, hitsPage(view, { hits, next }))
     }),
@@ -378,10 +393,10 @@ async function showHit(
   frame: DeskFrame,
   request: PublicRequest,
   { view, signed }: Person,
-  refused?: Refused,
+  refused?: HitRefusal,
 ): Promise<PublicAnswer> {
   const { access, db, screener, screening, staff } = frame
-  const { partnerId, id } = keyOf(request)
+  const { partnerId, id } = readKey(request)
   const hit = await screening.hit(partnerId, id)
   if (hit === undefined) throw notFound('hit')
   const { subjectKind, subjectId, role, status, decidedBy, approvedBy, disposition } = hit
@@ -400,7 +415,7 @@ async function showHit(
     decisions: decisions.map(({ decidedAt: at, actor, kind, outcome, disposition: found, note }) => ({
       ...{ at, actor, what: stepText(view, kind, outcome), found, note },
     })),
-    thing: await readThing(frame, signed, { partnerId, kind: 'hit', subject: id }),
+    thing: await readWaitingItem(frame, signed, { partnerId, kind: 'hit', subject: id }),
     roles: deciders.find(({ kind }) => kind === 'screening_hit')?.roles ?? [],
     mayDecide: kindsDecidedBy(deciders, signed.account.role).includes('screening_hit'),
     said: hitSteps.find((each) => each === said),
@@ -413,10 +428,10 @@ async function showHit(
 async function decideHits(frame: DeskFrame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { screening, staff } = frame
   const { view, signed } = person
-  const key = keyOf(request)
+  const key = readKey(request)
   const given = readForm(request)
   const texts = deskTexts[view.language].hits
-  const again = (error: string, field?: Refused['field']) =>
+  const again = (error: string, field?: HitRefusal['field']) =>
     showHit(frame, request, person, { error, ...(field && { field }) })
   const hit = await screening.hit(key.partnerId, key.id)
   if (hit === undefined) throw notFound('hit')
@@ -429,7 +444,7 @@ async function decideHits(frame: DeskFrame, request: PublicRequest, person: Pers
   const seen = new Set(given('equal') === '' ? [] : given('seen').split(','))
   const others =
     seen.size === 0 ? [] : (await screening.equalHits(hit)).filter(({ id }) => id !== key.id && seen.has(id))
-  const results: Result[] = []
+  const results: HitResult[] = []
   for (const { partnerId, id } of [hit, ...others])
     try {
       const { proposal } = await staff.decideHit(signed, { partnerId, id, outcome, disposition, note })

@@ -8,7 +8,7 @@ import { fill } from '../language.ts'
 import { deskTexts, type Runbook } from './texts.ts'
 
 /** Subjects of the facts of a report. */
-type Part =
+type ReportPart =
   | 'payer'
   | 'account'
   | 'texts'
@@ -19,9 +19,9 @@ type Part =
   | 'safeguarding'
   | 'lacks'
   | 'reference'
-type Kind = {
+type KindDetails = {
   readonly runbook: Runbook
-  readonly parts: readonly Part[]
+  readonly parts: readonly ReportPart[]
   /** The decision waits for another one, which its own page takes: that of a hit, or the answer about a payer. */
   readonly awaits?: 'hit' | 'payer'
 }
@@ -29,7 +29,7 @@ type Kind = {
 const ofBank = { runbook: 'bank-difference', parts: ['payer', 'account', 'texts', 'amounts', 'bank'] } as const
 const ofFile = { runbook: 'bank-files', parts: ['account', 'bank'] } as const
 
-const kinds: Readonly<Record<CaseKind, Kind>> = {
+const kinds: Readonly<Record<CaseKind, KindDetails>> = {
   unknown_payment: ofBank,
   contradiction: ofBank,
   amount_differs: ofBank,
@@ -63,10 +63,10 @@ const kinds: Readonly<Record<CaseKind, Kind>> = {
 }
 
 /** The name of the runbook of a kind of case. */
-export const runbookOf = (kind: CaseKind): Runbook => kinds[kind].runbook
+export const caseRunbook = (kind: CaseKind): Runbook => kinds[kind].runbook
 
 /** The decision that must come first, if any. */
-export const awaitedBy = (kind: CaseKind): Kind['awaits'] => kinds[kind].awaits
+export const precedingDecision = (kind: CaseKind): KindDetails['awaits'] => kinds[kind].awaits
 
 /** The kind in the words of the reader. */
 export const kindName = ({ language }: ConsoleView, kind: DecidedKind): string => deskTexts[language].kindNames[kind]
@@ -87,51 +87,52 @@ export function noteText({ language }: ConsoleView, note: string): string {
 }
 
 /** Names who decided. `second`: null if one person decided alone. */
-export const decidersOf = (view: ConsoleView, first: string | null, second: string | null): string => {
+export const decidersText = (view: ConsoleView, first: string | null, second: string | null): string => {
   const name = actorText(view, first ?? '')
   return second === null ? name : fill(deskTexts[view.language].cases.twoDeciders, { name, second })
 }
 
 type Facts = readonly (readonly [label: string, value: Html | string | undefined])[]
 
-const amountOf = (view: ConsoleView, given: ReportedMoney | undefined): Html | undefined =>
+const reportedMoney = (view: ConsoleView, given: ReportedMoney | undefined): Html | undefined =>
   given && money(view, given.amount, given.currency)
-const textOf = (value: string | null | undefined): Html | string | undefined => (value ? freeText(value) : undefined)
+const reportedText = (value: string | null | undefined): Html | string | undefined =>
+  value ? freeText(value) : undefined
 const inCurrency = (view: ConsoleView, amount: string | null | undefined, currency = ''): string | undefined =>
   amount === null || amount === undefined ? undefined : moneyText(view, amount, currency)
 
 /** The page of a payment by its reference. */
 type HrefOf = (reference: string) => string
 
-const parts: Readonly<Record<Part, (view: ConsoleView, report: CaseReport, hrefOf: HrefOf) => Facts>> = {
+const parts: Readonly<Record<ReportPart, (view: ConsoleView, report: CaseReport, hrefOf: HrefOf) => Facts>> = {
   payer: (view, { debtor }) => {
     const d = deskTexts[view.language].cases
     return [
-      [d.payer, textOf(debtor?.name)],
+      [d.payer, reportedText(debtor?.name)],
       [d.payerAccount, debtor && account(view, debtor.account)],
-      [d.payerCountry, textOf(debtor?.countryCode)],
-      [d.onBehalfOf, textOf(debtor?.onBehalfOf)],
+      [d.payerCountry, reportedText(debtor?.countryCode)],
+      [d.onBehalfOf, reportedText(debtor?.onBehalfOf)],
     ]
   },
   account: (view, { account: at }) => [[deskTexts[view.language].cases.atAccount, at ? account(view, at) : undefined]],
   texts: (view, { remittance, endToEndId, transactionHash }) => {
     const d = deskTexts[view.language].cases
     return [
-      [d.purpose, textOf(remittance)],
-      [d.endToEndId, textOf(endToEndId)],
-      [d.transaction, textOf(transactionHash)],
+      [d.purpose, reportedText(remittance)],
+      [d.endToEndId, reportedText(endToEndId)],
+      [d.transaction, reportedText(transactionHash)],
     ]
   },
   amounts: (view, { money: came, expected, instructed }) => {
     const d = deskTexts[view.language].cases
     return [
-      [d.booked, amountOf(view, came)],
-      [d.expected, amountOf(view, expected)],
-      [d.instructed, amountOf(view, instructed)],
+      [d.booked, reportedMoney(view, came)],
+      [d.expected, reportedMoney(view, expected)],
+      [d.instructed, reportedMoney(view, instructed)],
     ]
   },
-  bank: (view, { details }) => [[deskTexts[view.language].cases.bankSays, textOf(details)]],
-  reference: (view, { reference }) => [[deskTexts[view.language].cases.reference, textOf(reference)]],
+  bank: (view, { details }) => [[deskTexts[view.language].cases.bankSays, reportedText(details)]],
+  reference: (view, { reference }) => [[deskTexts[view.language].cases.reference, reportedText(reference)]],
   rule: (view, { rule, count, sum, currency, references = [] }, hrefOf) => {
     const d = deskTexts[view.language].cases
     return [

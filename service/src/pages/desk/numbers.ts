@@ -18,7 +18,7 @@ import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { kindName } from './kinds.ts'
 import { listName } from './parties.ts'
-import { valueName } from './forms.ts'
+import { valueLabel } from './forms.ts'
 import { type DeskFrame, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
@@ -26,7 +26,7 @@ import { deskTexts } from './texts.ts'
  * The kinds whose numbers a role reads. Compliance and admins read all; each other role reads those of the kinds that it decides, by the table that
  * two admins change. Undefined: none.
  */
-export function readsNumbersOf(
+export function readableKinds(
   role: StaffRole,
   deciders: readonly Deciders[],
 ): ((kind: CountedKind) => boolean) | undefined {
@@ -172,7 +172,7 @@ function decidedPart(view: ConsoleView, { decided }: Numbers): Html {
   return section('decided', n.decided, body)
 }
 
-type False = {
+type FalseHits = {
   readonly id: string
   readonly title: string
   readonly text?: string
@@ -182,7 +182,7 @@ type False = {
   readonly rows: Numbers['lists']
 }
 
-function falsePart(view: ConsoleView, { id, title, text, none, name, rows }: False): Html {
+function falsePart(view: ConsoleView, { id, title, text, none, name, rows }: FalseHits): Html {
   const texts = deskTexts[view.language]
   const n = texts.numbers
   const label = id === 'lists' ? texts.parties.list : texts.parties.rule
@@ -218,7 +218,7 @@ function findingsPart(view: ConsoleView, { findings }: Numbers): Html | false {
         rows: findings.map(({ month, kind, disposition, count: number }) => [
           monthText(view, month),
           kindName(view, kind),
-          valueName(view, 'disposition', disposition),
+          valueLabel(view, 'disposition', disposition),
           count(view, number),
         ]),
       }),
@@ -230,7 +230,7 @@ const monthsDefault = 6
 
 export function numberRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const read = async ({ query }: PublicRequest, { signed }: Person): Promise<Numbers> => {
-    const isShown = readsNumbersOf(signed.account.role, await frame.staff.deciders(frame.db))
+    const isShown = readableKinds(signed.account.role, await frame.staff.deciders(frame.db))
     if (isShown === undefined) throw new Refusal('permission_denied', 'Your role does not read these numbers.')
     const months = Number(new URLSearchParams(query).get('months') ?? monthsDefault)
     const asked = Number.isInteger(months) && months >= 1 && months <= monthsMax ? months : monthsDefault

@@ -23,7 +23,7 @@ import {
 import { linkOf } from '../kit/request.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
-import { decidersOf, kindName } from './kinds.ts'
+import { decidersText, kindName } from './kinds.ts'
 import { noteCharsMax } from './request.ts'
 import { deskTexts } from './texts.ts'
 
@@ -39,7 +39,7 @@ export const yesNo = ({ language }: ConsoleView, value: boolean): string =>
 export const minorMoney = (view: ConsoleView, amount: Minor, currency: Currency): Html =>
   money(view, amountText(amount, currency), currency)
 
-type Bounded = {
+type BoundedPart = {
   readonly id: string
   readonly title: string
   readonly text?: string | undefined
@@ -52,7 +52,7 @@ type Bounded = {
 }
 
 /** A part of a page with a few rows, and the way to all of them. */
-export function bounded(view: ConsoleView, { id, title, text, rows, none, body, all }: Bounded): Html {
+export function boundedSection(view: ConsoleView, { id, title, text, rows, none, body, all }: BoundedPart): Html {
   const d = deskTexts[view.language].parties
   return section(
     id,
@@ -68,7 +68,7 @@ export function bounded(view: ConsoleView, { id, title, text, rows, none, body, 
 }
 
 /** Links to the parts of a long page. */
-export const contents = (view: ConsoleView, parts: readonly (readonly [id: string, title: string])[]): Html =>
+export const pageContents = (view: ConsoleView, parts: readonly (readonly [id: string, title: string])[]): Html =>
   html`<nav class="contents" aria-label="${deskTexts[view.language].parties.contents}">
     <ul>
       ${parts.map(([id, title]) => html`<li><a href="#${id}-title">${title}</a></li> `)}
@@ -102,7 +102,7 @@ export const verificationBadge = ({ language }: ConsoleView, state: string | nul
   return badge(verificationTones[known], deskTexts[language].verificationStates[known])
 }
 
-type PayeeFacts = Pick<
+type ListedPayee = Pick<
   Beneficiary,
   | 'id'
   | 'customerId'
@@ -115,10 +115,10 @@ type PayeeFacts = Pick<
   | 'currency'
   | 'createdAt'
 >
-export const accountOf = ({ iban, domesticAccount, walletAddress }: PayeeFacts): string =>
+export const payeeAccount = ({ iban, domesticAccount, walletAddress }: ListedPayee): string =>
   iban ?? domesticAccount ?? walletAddress ?? ''
 
-export function payeesTable(view: ConsoleView, partnerId: string, payees: readonly PayeeFacts[]): Html {
+export function payeesTable(view: ConsoleView, partnerId: string, payees: readonly ListedPayee[]): Html {
   const d = deskTexts[view.language].parties
   return table({
     caption: d.payees,
@@ -126,7 +126,7 @@ export function payeesTable(view: ConsoleView, partnerId: string, payees: readon
     rows: payees.map((payee) => [
       html`<a href="${view.root}${payeeHref(partnerId, payee.id)}">${freeText(payee.name)}</a>
         ${payee.alias !== null && html`<span class="soft">${freeText(payee.alias)}</span>`}`,
-      html`<code class="account">${inFours(accountOf(payee))}</code>`,
+      html`<code class="account">${inFours(payeeAccount(payee))}</code>`,
       payee.currency,
       payee.customerId === null
         ? d.own
@@ -162,12 +162,12 @@ export function paymentsTable(view: ConsoleView, payments: readonly TransactionW
   })
 }
 
-type CaseFacts = Pick<
+type ListedCase = Pick<
   CaseRow,
   'partnerId' | 'id' | 'kind' | 'currency' | 'booked' | 'openedAt' | 'resolution' | 'proposedBy'
 >
 
-export function casesTable(view: ConsoleView, cases: readonly CaseFacts[], title: string): Html {
+export function casesTable(view: ConsoleView, cases: readonly ListedCase[], title: string): Html {
   const texts = deskTexts[view.language]
   const d = texts.parties
   return table({
@@ -199,7 +199,7 @@ export function hitsTable(view: ConsoleView, hits: readonly ShownHit[], title: s
       String(score),
       time(view, openedAt),
       html`${badge(hitTones[status], texts.hitStatuses[status])}
-      ${decidedBy !== null && html`<span class="soft">${freeText(decidersOf(view, decidedBy, approvedBy))}</span>`}`,
+      ${decidedBy !== null && html`<span class="soft">${freeText(decidersText(view, decidedBy, approvedBy))}</span>`}`,
     ]),
   })
 }
@@ -210,7 +210,7 @@ export function listName({ language }: ConsoleView, source: string): string {
   return source.startsWith('pep:') ? `PEP ${source.slice('pep:'.length)}` : source.toUpperCase()
 }
 
-export type ShownAlert = {
+export type ListedAlert = {
   readonly partnerId: string
   readonly id: string
   readonly ruleId: string
@@ -219,7 +219,7 @@ export type ShownAlert = {
   readonly resolution: CaseRow['resolution']
 }
 
-export function alertsTable(view: ConsoleView, alerts: readonly ShownAlert[]): Html {
+export function alertsTable(view: ConsoleView, alerts: readonly ListedAlert[]): Html {
   const texts = deskTexts[view.language]
   const d = texts.parties
   return table({
@@ -234,7 +234,7 @@ export function alertsTable(view: ConsoleView, alerts: readonly ShownAlert[]): H
   })
 }
 
-type NotesShown = { readonly about: Noted; readonly notes: readonly Note[] }
+type NoteList = { readonly about: Noted; readonly notes: readonly Note[] }
 
 /** The fields of a note about a thing. */
 export const noteFields = (
@@ -249,7 +249,7 @@ export const noteFields = (
   })}`
 
 /** The notes about a thing, and the form of another one. */
-export function notesPart(view: ConsoleView, { about, notes }: NotesShown): Html {
+export function notesPart(view: ConsoleView, { about, notes }: NoteList): Html {
   const d = deskTexts[view.language].parties
   return section(
     'notes',

@@ -3,30 +3,30 @@ import { asking, hiddenField, openDialog } from '../kit/forms.ts'
 import { table } from '../kit/parts.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
-import { commandFields, nameOf, noteField, type RefusedForm } from './forms.ts'
-import { isNumber, type Printed, printedCell, wordsOfRow } from './printed.ts'
+import { commandFields, optionLabel, noteField, type RefusedForm } from './forms.ts'
+import { isNumberColumn, type PrintedRow, printedCell, rowLabel } from './printed.ts'
 import type { DeskChanges, PartnerRow } from './request.ts'
 import { deskTexts } from './texts.ts'
 
-export type ShownSection = {
+export type SectionRows = {
   readonly section: Section
-  readonly rows: readonly Printed[]
+  readonly rows: readonly PrintedRow[]
   /** The commands that the reader's role may run. */
   readonly may: ReadonlySet<string>
 }
 
-export type RulesShown = {
+export type PartnerRules = {
   readonly partner: PartnerRow
   readonly optionsOf: DeskChanges['form']
   readonly refused?: RefusedForm | undefined
 }
 
-export function sectionPart(view: ConsoleView, shown: RulesShown, { section: own, rows, may }: ShownSection): Html {
+export function sectionPart(view: ConsoleView, shown: PartnerRules, { section: own, rows, may }: SectionRows): Html {
   const p = deskTexts[view.language].partners
   const { removal, columns, list } = own
   const removes = removal !== undefined && may.has(removal.command)
   const title = p[own.id]
-  const labels = columns.map((column) => nameOf(view, list, column))
+  const labels = columns.map((column) => optionLabel(view, list, column))
   return html`<section aria-labelledby="${own.id}-title">
     <h2 id="${own.id}-title">${title}</h2>
     ${
@@ -38,7 +38,7 @@ export function sectionPart(view: ConsoleView, shown: RulesShown, { section: own
               ...labels.map((label, at) =>
                 at === 0
                   ? ([label, 'head'] as const)
-                  : isNumber(columns[at] ?? '')
+                  : isNumberColumn(columns[at] ?? '')
                     ? ([label, 'number'] as const)
                     : label,
               ),
@@ -46,7 +46,7 @@ export function sectionPart(view: ConsoleView, shown: RulesShown, { section: own
             ],
             rows: rows.map((row, at) => [
               ...columns.map((column) => printedCell(view, shown.partner.id, row, column)),
-              ...(removes ? [remover(view, own, row, at)] : []),
+              ...(removes ? [removeButton(view, own, row, at)] : []),
             ]),
           })
     }
@@ -55,17 +55,23 @@ export function sectionPart(view: ConsoleView, shown: RulesShown, { section: own
   </section>`
 }
 
-const remover = (view: ConsoleView, section: Section, row: Printed, at: number): Html =>
+const removeButton = (view: ConsoleView, section: Section, row: PrintedRow, at: number): Html =>
   openDialog({
     ...{
       id: `${section.id}-remove-${at}`,
       label: deskTexts[view.language].partners.remove,
-      about: wordsOfRow(view, section.columns, row),
+      about: rowLabel(view, section.columns, row),
     },
     tone: 'danger',
   })
 
-function removalDialog(view: ConsoleView, { partner }: RulesShown, section: Section, row: Printed, at: number): Html {
+function removalDialog(
+  view: ConsoleView,
+  { partner }: PartnerRules,
+  section: Section,
+  row: PrintedRow,
+  at: number,
+): Html {
   const p = deskTexts[view.language].partners
   const { removal } = section
   if (removal === undefined) return html``
@@ -73,7 +79,7 @@ function removalDialog(view: ConsoleView, { partner }: RulesShown, section: Sect
   const title = p[removal.command as keyof typeof p]
   return asking({
     ...{ id, title, action: `${view.root}partners/${partner.id}/change` },
-    about: html`<p>${wordsOfRow(view, section.columns, row)}</p>
+    about: html`<p>${rowLabel(view, section.columns, row)}</p>
       ${hiddenField('command', removal.command)} ${hiddenField(removal.option, String(row[removal.column]))}
       ${noteField(view, `${id}-note`)}`,
     ...{ submit: title, look: 'danger', cancel: p.back },
@@ -82,7 +88,7 @@ function removalDialog(view: ConsoleView, { partner }: RulesShown, section: Sect
 
 function changeForm(
   view: ConsoleView,
-  { partner, refused, optionsOf }: RulesShown,
+  { partner, refused, optionsOf }: PartnerRules,
   section: Section,
   command: string,
 ): Html {

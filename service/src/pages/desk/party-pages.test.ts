@@ -17,16 +17,16 @@ import type { ConsoleView } from '../kit/frame.ts'
 import { html } from '../html.ts'
 import { actText } from '../console/audit.ts'
 import { texts as consoleTexts } from '../console/texts/index.ts'
-import { actPage, actsOfText, backWith, hasForm, isAct, saidOfAct } from './acts.ts'
+import { actPage, runbookActs, actResultHref, hasForm, isAct, actMessage } from './acts.ts'
 import { customerPage, customersPage } from './customers.ts'
-import { durationText, numbersPage, readsNumbersOf } from './numbers.ts'
+import { durationText, numbersPage, readableKinds } from './numbers.ts'
 import { payeesTable } from './parties.ts'
 import { partnerPage, waitingPage } from './partners.ts'
 import { sections } from './partner-rules.ts'
 import { payeePage, payeesPage } from './payees.ts'
 import { paymentPage, paymentsPage } from './payments.ts'
 import { printedCell } from './printed.ts'
-import { resultOf } from './reconciliation.ts'
+import { lookResult } from './reconciliation.ts'
 import { reviewsPage, unreviewedPage } from './reviews.ts'
 import { deskTexts } from './texts.ts'
 
@@ -416,8 +416,7 @@ test('every command that changes something has a name and a sentence in every la
 test('every act of the audit log that is no operation has words in every language', () => {
   const acts = [...Object.keys(consoleTexts.en.serviceActs), ...[...actNames].map((command) => `operator ${command}`)]
   for (const language of consoleLanguages)
-    for (const act of acts)
-      assert.match(actText(viewOf(language), act) ?? '', /^\p{Lu}.*[^.]$/u, `${language}: ${act}`)
+    for (const act of acts) assert.match(actText(viewOf(language), act) ?? '', /^\p{Lu}.*[^.]$/u, `${language}: ${act}`)
   assert.equal(actText(viewOf('en'), 'signIn'), 'Signed in')
   assert.equal(actText(viewOf('de'), 'operator limit set'), deskTexts.de.acts['limit set'][0])
   assert.equal(actText(viewOf('en'), 'an act of an earlier version'), undefined)
@@ -456,19 +455,19 @@ const changes = {
 
 test('a page says what an act has done, that it waits, and nothing for a text that is no act', () => {
   const view = viewOf('en')
-  const said = (query: string) => saidOfAct(view, { query } as Parameters<typeof saidOfAct>[1])?.html ?? ''
+  const said = (query: string) => actMessage(view, { query } as Parameters<typeof actMessage>[1])?.html ?? ''
   assert.match(said('said=limit%20set'), /The limit is set/)
   assert.match(said('waits=limit%20set'), /Set limit: Another person has to approve/)
   assert.equal(said('said=%3Cscript%3E'), '')
   assert.equal(said(''), '')
-  assert.equal(backWith('partners/1?x=1', 'limit set', undefined), 'partners/1?x=1&said=limit%20set')
+  assert.equal(actResultHref('partners/1?x=1', 'limit set', undefined), 'partners/1?x=1&said=limit%20set')
 })
 
 test('a runbook leads to the acts that it names and that the role does', () => {
   const view = viewOf('en')
   const given = { act: changes.act, mayDecide: (command: string) => command !== 'fee set' }
-  const person = { signed: { account: { role: 'finance' } } } as unknown as Parameters<typeof actsOfText>[1]['person']
-  const links = actsOfText(view, { changes: given, person }, [
+  const person = { signed: { account: { role: 'finance' } } } as unknown as Parameters<typeof runbookActs>[1]['person']
+  const links = runbookActs(view, { changes: given, person }, [
     'limit set',
     'fee set',
     'key reseal',
@@ -477,15 +476,15 @@ test('a runbook leads to the acts that it names and that the role does', () => {
   ])
   assert.match(links?.html ?? '', /href="\.\.\/act\?command=limit%20set/)
   assert.doesNotMatch(links?.html ?? '', /fee|reseal|no%20command/)
-  assert.equal(actsOfText(view, { changes: given, person }, ['ledger check']), undefined)
+  assert.equal(runbookActs(view, { changes: given, person }, ['ledger check']), undefined)
 })
 
 test('nothing is green that was not compared with a statement of these days', () => {
   const name = { connector: 'bank', account: 'DE1', currency: 'EUR' }
   const line = (fields: Readonly<Record<string, string>>) => ({ difference: '0.00', unexplained: '0.00', ...fields })
   const found = (fields: Readonly<Record<string, string>>, account = name) =>
-    resultOf(line(fields) as Parameters<typeof resultOf>[0], account, at)
-  assert.equal(resultOf(undefined, name, at), 'notLooked')
+    lookResult(line(fields) as Parameters<typeof lookResult>[0], account, at)
+  assert.equal(lookResult(undefined, name, at), 'notLooked')
   assert.equal(found({ statement_on: '' }), 'noStatement')
   assert.equal(found({ statement_on: '2026-11-23' }), 'agrees')
   assert.equal(found({ statement_on: '2026-11-18' }), 'agreesOld')
@@ -530,8 +529,8 @@ test('compliance and admins read all numbers, each other role those of the kinds
     bank_fee: ['finance', 'admin'],
   } as const
   const deciders = kinds.map((kind) => ({ kind, roles: roles[kind], setBy: null, setAt: null }))
-  const read = (role: Parameters<typeof readsNumbersOf>[0]) => {
-    const isShown = readsNumbersOf(role, deciders)
+  const read = (role: Parameters<typeof readableKinds>[0]) => {
+    const isShown = readableKinds(role, deciders)
     return isShown && kinds.filter(isShown)
   }
   assert.deepEqual([read('compliance'), read('admin')], [kinds, kinds])

@@ -26,9 +26,9 @@ import { texts as consoleTexts } from '../console/texts/index.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { actButtons, saidOfAct } from './acts.ts'
+import { actButtons, actMessage } from './acts.ts'
 import {
-  bounded,
+  boundedSection,
   casesTable,
   categoryText,
   customerHref,
@@ -41,7 +41,7 @@ import {
 import { type DeskFrame, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
-type PaymentShown = {
+type PaymentDetails = {
   readonly payment: TransactionView
   readonly partnerName: string | undefined
   /** Undefined: the payment is of the partner itself. Null: the customer has no name that is kept. */
@@ -54,7 +54,7 @@ type PaymentShown = {
   readonly said: Html | undefined
 }
 
-export function paymentPage(view: ConsoleView, shown: PaymentShown): string {
+export function paymentPage(view: ConsoleView, shown: PaymentDetails): string {
   const texts = deskTexts[view.language]
   const [d, p] = [texts.parties, texts.paymentPage]
   const { row, timeline } = shown.payment
@@ -84,8 +84,8 @@ export function paymentPage(view: ConsoleView, shown: PaymentShown): string {
       ${shown.acts}
       ${shown.partnerReads !== undefined && message('warning', fill(p.partnerReads, { reason: shown.partnerReads }))}
       ${facts([
-        [p.from, partyOf(row.debtor)],
-        [p.to, partyOf(row.creditor)],
+        [p.from, partyCell(row.debtor)],
+        [p.to, partyCell(row.creditor)],
         [p.description, freeText(row.description ?? undefined) || undefined],
         [p.ended, errorKey === null ? undefined : wordOf(t.errorKey, errorKey)],
         [p.rail, row.rail === null ? undefined : wordOf(t.rails, row.rail)],
@@ -111,18 +111,18 @@ export function paymentPage(view: ConsoleView, shown: PaymentShown): string {
           })),
         ),
       )}
-      ${bounded(view, {
+      ${boundedSection(view, {
         ...{ id: 'related', title: p.related, rows: shown.related.length },
         body: paymentsTable(view, shown.related),
       })}
-      ${bounded(view, {
+      ${boundedSection(view, {
         ...{ id: 'cases', title: d.cases, rows: shown.cases.length, body: casesTable(view, shown.cases, d.cases) },
       })}`,
   })
 }
 
 /** A party as the bank named it. Undefined: nothing is known of it. */
-function partyOf(text: string | null): Html | undefined {
+function partyCell(text: string | null): Html | undefined {
   if (text === null) return undefined
   const party = ownJson<Party>(text)
   const known = accountText(party)
@@ -131,7 +131,7 @@ function partyOf(text: string | null): Html | undefined {
   return html`${freeText(name)} ${known !== '' && html`<code class="account">${inFours(known)}</code>`}`
 }
 
-type PaymentsShown = {
+type PaymentList = {
   readonly partnerId: string
   readonly title: string
   readonly payments: Parameters<typeof paymentsTable>[1]
@@ -141,7 +141,7 @@ type PaymentsShown = {
   readonly first?: string | undefined
 }
 
-export function paymentsPage(view: ConsoleView, { title, payments, back, next, first }: PaymentsShown): string {
+export function paymentsPage(view: ConsoleView, { title, payments, back, next, first }: PaymentList): string {
   const d = deskTexts[view.language].parties
   return shell(view, {
     title,
@@ -168,7 +168,7 @@ async function showPayment(frame: DeskFrame, request: PublicRequest, person: Per
   const { transaction, related } = await transactions.related(partnerId, reference)
   const { row } = transaction
   if (row.category === 'Withdrawal') {
-    const payout = await payoutOf(payouts, partnerId, reference)
+    const payout = await findPayoutId(payouts, partnerId, reference)
     if (payout !== undefined) return seeOther(`${view.root}payouts/${partnerId}/${payout}`)
   }
   await staff.recordOpened(signed, 'payments', [`${partnerId}/${row.id}`])
@@ -179,7 +179,7 @@ async function showPayment(frame: DeskFrame, request: PublicRequest, person: Per
   const body = paymentPage(view, {
     payment: transaction,
     partnerName: (await access.namesOf(db, [partnerId])).get(partnerId),
-    customerName: await nameOfCustomer(frame, partnerId, row.customerId),
+    customerName: await readCustomerName(frame, partnerId, row.customerId),
     related: await transactions.withUsers(related.map((each) => each.transaction)),
     cases: await cases.about(db, partnerId, about),
     partnerReads: hold && explain(hold).reason,
@@ -191,13 +191,13 @@ async function showPayment(frame: DeskFrame, request: PublicRequest, person: Per
         ...{ given: { partner: partnerId, reference }, back: href },
       },
     ),
-    said: saidOfAct(view, request),
+    said: actMessage(view, request),
   })
   return page(request, 200, body)
 }
 
 /** Undefined: a withdrawal without a payout, such as a return of an early version. */
-async function payoutOf(payouts: DeskFrame['payouts'], partnerId: string, reference: string) {
+async function findPayoutId(payouts: DeskFrame['payouts'], partnerId: string, reference: string) {
   try {
     return (await payouts.get(partnerId, reference)).id
   } catch (error) {
@@ -206,7 +206,7 @@ async function payoutOf(payouts: DeskFrame['payouts'], partnerId: string, refere
   }
 }
 
-async function nameOfCustomer({ db, customers }: DeskFrame, partnerId: string, id: string | null) {
+async function readCustomerName({ db, customers }: DeskFrame, partnerId: string, id: string | null) {
   if (id === null) return undefined
   const user = (await customers.usersByIds(db, [{ partnerId, id }])).get(partnerKey(partnerId, id))
   return user?.name ?? user?.email ?? null

@@ -17,17 +17,17 @@ import { linkOf } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { verbOf } from './case-page.ts'
-import { kindName, runbookOf } from './kinds.ts'
+import { actionVerb } from './case-page.ts'
+import { kindName, caseRunbook } from './kinds.ts'
 import type { DeskDeps } from './request.ts'
-import { type OwnedThing, partnerCell, runbookLink, thingTable } from './things.ts'
+import { type OwnedItem, partnerCell, runbookLink, waitingTable } from './things.ts'
 import { deskTexts } from './texts.ts'
 
 export const queueTabs = ['all', 'mine', 'unowned'] as const
 type QueueTab = (typeof queueTabs)[number]
 
 /** The part of the page besides cases. A text: it is not known. */
-export type WaitingShown = readonly OwnedThing[] | Extract<WaitingLook, string>
+export type WaitingItems = readonly OwnedItem[] | Extract<WaitingResult, string>
 
 export type QueueCase = {
   readonly row: CaseRow
@@ -36,7 +36,7 @@ export type QueueCase = {
   readonly lastNote: string | null
 }
 
-type QueueShown = {
+type QueueContent = {
   readonly cases: readonly QueueCase[]
   readonly tab: QueueTab
   /** The kind that is shown. Undefined: all. */
@@ -44,7 +44,7 @@ type QueueShown = {
   /** Only what the person may decide. */
   readonly mine: boolean
   readonly open: OpenCounts
-  readonly waiting: WaitingShown
+  readonly waiting: WaitingItems
   /** Names of the partners of cases and things, by their ids. */
   readonly names: ReadonlyMap<string, string>
   readonly now: Date
@@ -52,7 +52,7 @@ type QueueShown = {
   readonly first?: string | undefined
 }
 
-export function queuePage(view: ConsoleView, shown: QueueShown): string {
+export function queuePage(view: ConsoleView, shown: QueueContent): string {
   const { root } = view
   const { queue: d, deciders } = deskTexts[view.language]
   const { cases, tab, kind, mine, waiting, names, next, first } = shown
@@ -90,7 +90,7 @@ export function queuePage(view: ConsoleView, shown: QueueShown): string {
 }
 
 /** Kinds with their counts, and the kinds that the person may decide. */
-function filterPart(view: ConsoleView, { tab, kind, mine, open }: QueueShown): Html {
+function filterPart(view: ConsoleView, { tab, kind, mine, open }: QueueContent): Html {
   const f = deskTexts[view.language].filters
   const known = new Map(open.map((each) => [each.kind, String(each.count)]))
   const options = caseKinds.flatMap((each) => {
@@ -112,7 +112,7 @@ function filterPart(view: ConsoleView, { tab, kind, mine, open }: QueueShown): H
 }
 
 /** Shows what waits, if anything does. A list that is not known is said: it must not look like an empty one. */
-function waitingPart(view: ConsoleView, waiting: WaitingShown, names: QueueShown['names']): Html | undefined {
+function waitingPart(view: ConsoleView, waiting: WaitingItems, names: QueueContent['names']): Html | undefined {
   const [d, w] = [deskTexts[view.language].queue, deskTexts[view.language].waiting]
   if (typeof waiting === 'string')
     return html`<h2>${w.title}</h2>
@@ -120,7 +120,7 @@ function waitingPart(view: ConsoleView, waiting: WaitingShown, names: QueueShown
       <h2>${d.cases}</h2>`
   if (waiting.length === 0) return undefined
   return html`<h2>${w.title}</h2>
-    ${thingTable(view, waiting, names)}
+    ${waitingTable(view, waiting, names)}
     <h2>${d.cases}</h2>`
 }
 
@@ -130,7 +130,7 @@ function ageText(view: ConsoleView, since: Date, now: Date): string {
   return days === 0 ? f.today : days === 1 ? f.day : fill(f.days, { count: String(days) })
 }
 
-function casesTable(view: ConsoleView, { cases, names, now }: QueueShown) {
+function casesTable(view: ConsoleView, { cases, names, now }: QueueContent) {
   const { queue: d, filters: f } = deskTexts[view.language]
   return table({
     caption: d.queue,
@@ -145,9 +145,9 @@ function casesTable(view: ConsoleView, { cases, names, now }: QueueShown) {
         booked === null || currency === null ? '–' : money(view, amountText(booked, currency), currency),
         proposedBy === null || proposed === undefined
           ? '–'
-          : badge('warning', fill(f.proposes, { name: proposedBy, verb: verbOf(view, proposed, row) })),
+          : badge('warning', fill(f.proposes, { name: proposedBy, verb: actionVerb(view, proposed, row) })),
         lastNote === null ? '–' : freeText(lastNote),
-        runbookLink(view, runbookOf(kind)),
+        runbookLink(view, caseRunbook(kind)),
         partnerCell(names, partnerId),
       ]
     }),
@@ -155,26 +155,26 @@ function casesTable(view: ConsoleView, { cases, names, now }: QueueShown) {
 }
 
 /** `late`: the look has not ended yet. `failed`: it ended with an error, which is in the log. */
-export type WaitingLook = readonly WaitingThing[] | 'late' | 'failed'
+export type WaitingResult = readonly WaitingThing[] | 'late' | 'failed'
 
 type WaitingDeps = Pick<DeskDeps, 'clock' | 'log'> & {
   readonly waiting: Pick<DeskDeps['waiting'], 'look'>
 }
 
 /** A look asks for each partner. */
-const rememberedMs = 20 * secondMs
+const cachedMs = 20 * secondMs
 /** The cases do not depend on the look: their page waits for it no longer than this. */
 const waitMsDefault = 2 * secondMs
 
 /** Returns what waits, as of at most 20 seconds ago. Callers at the same time share a look, also one that takes longer than they wait. */
-export function createWaiting(deps: WaitingDeps, waitMs = waitMsDefault): () => Promise<WaitingLook> {
-  let last: { until: Date | undefined; readonly found: Promise<WaitingLook> } | undefined
+export function createWaitingCache(deps: WaitingDeps, waitMs = waitMsDefault): () => Promise<WaitingResult> {
+  let last: { until: Date | undefined; readonly found: Promise<WaitingResult> } | undefined
   const start = () => {
     const own: NonNullable<typeof last> = {
       until: undefined,
       found: deps.waiting.look().then(
         (found) => {
-          own.until = after(deps.clock.now(), rememberedMs)
+          own.until = after(deps.clock.now(), cachedMs)
           return found
         },
         (err: unknown) => {

@@ -46,7 +46,7 @@ const statementDaysMax = 5
 const isZero = (amount: string | undefined): boolean => !/[1-9]/.test(amount ?? '')
 
 /** Names what a look has found. An account of a bank is compared with its last statement; suspense with the open cases. `now`: undefined for a stored look. */
-export function resultOf(line: Line | undefined, name: AccountName, now: Date | undefined): keyof typeof tones {
+export function lookResult(line: Line | undefined, name: AccountName, now: Date | undefined): keyof typeof tones {
   if (line === undefined) return 'notLooked'
   if (!isZero(line['unexplained'])) return 'unexplained'
   const statementOn = line['statement_on'] ?? ''
@@ -59,31 +59,31 @@ export function resultOf(line: Line | undefined, name: AccountName, now: Date | 
   return isOld ? 'agreesOld' : 'agrees'
 }
 
-const amountOf = (view: ConsoleView, line: Line | undefined, name: string): Html | string => {
+const amountCell = (view: ConsoleView, line: Line | undefined, name: string): Html | string => {
   const amount = line?.[name] ?? ''
   return amount === '' ? '' : money(view, amount, line?.['currency'] ?? '')
 }
 
-const day = (view: ConsoleView, text: string | undefined, none = ''): Html | string =>
+const dayCell = (view: ConsoleView, text: string | undefined, none = ''): Html | string =>
   text === undefined || text === '' ? none : calendarDay(view, text)
-const moment = (view: ConsoleView, text: string | undefined): Html | string =>
+const timeCell = (view: ConsoleView, text: string | undefined): Html | string =>
   text === undefined || text === '' ? '' : time(view, new Date(text))
 
-const addressOf = (
+const accountHref = (
   { connector, account, currency }: AccountName,
   more: Readonly<Record<string, string>> = {},
 ): string => `reconciliation/account?${new URLSearchParams({ connector, account, currency, ...more }).toString()}`
 /** The address of the same report as a file. */
-const fileOf = ({ connector, account, currency }: AccountName): string =>
+const fileHref = ({ connector, account, currency }: AccountName): string =>
   `reconciliation/file?${new URLSearchParams({ connector, account, currency }).toString()}`
 const isSuspense = ({ account }: AccountName): boolean => account === 'suspense'
 
-type AccountsShown = {
+type AccountList = {
   readonly accounts: readonly { readonly name: AccountName; readonly line: Line | undefined }[]
   readonly now: Date
 }
 
-export function accountsPage(view: ConsoleView, { accounts, now }: AccountsShown): string {
+export function accountsPage(view: ConsoleView, { accounts, now }: AccountList): string {
   const d = deskTexts[view.language].reconciliation
   return shell(view, {
     title: d.title,
@@ -107,16 +107,16 @@ export function accountsPage(view: ConsoleView, { accounts, now }: AccountsShown
                 d.bank,
               ],
               rows: accounts.map(({ name, line }) => [
-                html`<a href="${view.root}${addressOf(name)}"
+                html`<a href="${view.root}${accountHref(name)}"
                   >${isSuspense(name) ? d.suspense : inFours(name.account)} ${name.currency}</a
                 >`,
-                badge(tones[resultOf(line, name, now)], d[resultOf(line, name, now)]),
-                isSuspense(name) ? '' : day(view, line?.['statement_on'], d.noneYet),
-                moment(view, line?.['at']),
-                amountOf(view, line, 'closing'),
-                amountOf(view, line, 'difference'),
-                amountOf(view, line, 'explained'),
-                amountOf(view, line, 'unexplained'),
+                badge(tones[lookResult(line, name, now)], d[lookResult(line, name, now)]),
+                isSuspense(name) ? '' : dayCell(view, line?.['statement_on'], d.noneYet),
+                timeCell(view, line?.['at']),
+                amountCell(view, line, 'closing'),
+                amountCell(view, line, 'difference'),
+                amountCell(view, line, 'explained'),
+                amountCell(view, line, 'unexplained'),
                 name.connector,
               ]),
             })
@@ -124,7 +124,7 @@ export function accountsPage(view: ConsoleView, { accounts, now }: AccountsShown
   })
 }
 
-type AccountShown = {
+type AccountDetails = {
   readonly name: AccountName
   /** The lines of the report about the account. */
   readonly lines: readonly Line[]
@@ -137,11 +137,11 @@ type AccountShown = {
   readonly first?: string | undefined
 }
 
-export function accountPage(view: ConsoleView, shown: AccountShown): string {
+export function accountPage(view: ConsoleView, shown: AccountDetails): string {
   const d = deskTexts[view.language].reconciliation
   const { name, lines, at, now, next, first, rowsMax } = shown
   const line = lines.find(({ record }) => record === 'account')
-  const result = resultOf(line, name, at === undefined ? now : undefined)
+  const result = lookResult(line, name, at === undefined ? now : undefined)
   const of = (...records: readonly string[]) => lines.filter(({ record = '' }) => records.includes(record))
   const heading = isSuspense(name) ? d.suspense : inFours(name.account)
   const opening = line?.['opening'] ?? ''
@@ -149,26 +149,26 @@ export function accountPage(view: ConsoleView, shown: AccountShown): string {
   return shell(view, {
     title: `${d.title}: ${heading} ${name.currency}`,
     wide: true,
-    main: html`${titleWith(`${d.title}: ${heading} ${name.currency}`, linkButton(`${view.root}${fileOf(name)}`, d.file))}
+    main: html`${titleWith(`${d.title}: ${heading} ${name.currency}`, linkButton(`${view.root}${fileHref(name)}`, d.file))}
       <p class="lead">
-        ${at === undefined ? d.now : html`${d.asOf} ${time(view, at, 'seconds')}. <a href="${view.root}${addressOf(name)}">${d.toNow}</a>`}
+        ${at === undefined ? d.now : html`${d.asOf} ${time(view, at, 'seconds')}. <a href="${view.root}${accountHref(name)}">${d.toNow}</a>`}
       </p>
       ${strip([
         [d.result, badge(tones[result], d[result])],
-        ...(isSuspense(name) ? [] : ([[d.closing, orNone(amountOf(view, line, 'closing'), d.notStated)]] as const)),
-        [d.difference, orNone(amountOf(view, line, 'difference'), d.notLooked)],
-        [d.explained, orNone(amountOf(view, line, 'explained'), d.notLooked)],
-        [d.unexplained, orNone(amountOf(view, line, 'unexplained'), d.notLooked)],
+        ...(isSuspense(name) ? [] : ([[d.closing, orNone(amountCell(view, line, 'closing'), d.notStated)]] as const)),
+        [d.difference, orNone(amountCell(view, line, 'difference'), d.notLooked)],
+        [d.explained, orNone(amountCell(view, line, 'explained'), d.notLooked)],
+        [d.unexplained, orNone(amountCell(view, line, 'unexplained'), d.notLooked)],
       ])}
       ${result !== 'notLooked' && message(tones[result], d[`${result}Text`])}
       <p>${isSuspense(name) ? d.suspenseText : fill(d.movedText, { opening: from })}</p>
       ${facts([
-        [d.statementOn, isSuspense(name) ? undefined : day(view, line?.['statement_on'], d.noneYet)],
-        [isSuspense(name) ? d.openCases : d.bankMoved, orNone(amountOf(view, line, 'bank'), d.notLooked)],
-        [d.ledgerMoved, orNone(amountOf(view, line, 'ledger'), d.notLooked)],
+        [d.statementOn, isSuspense(name) ? undefined : dayCell(view, line?.['statement_on'], d.noneYet)],
+        [isSuspense(name) ? d.openCases : d.bankMoved, orNone(amountCell(view, line, 'bank'), d.notLooked)],
+        [d.ledgerMoved, orNone(amountCell(view, line, 'ledger'), d.notLooked)],
       ])}
       ${partsTable(view, of('difference', 'suspense', 'memo'), line)} ${casesTable(view, of('case', 'case_reversed'))}
-      ${rowsTable(view, of(...singles), rowsMax)} ${!isSuspense(name) && daysTable(view, shown)}
+      ${rowsTable(view, of(...rowRecords), rowsMax)} ${!isSuspense(name) && daysTable(view, shown)}
       ${statementsTable(view, of('statement'))} ${pager(view, { next, first })}`,
   })
 }
@@ -183,12 +183,12 @@ function partsTable(view: ConsoleView, items: readonly Line[], line: Line | unde
     record === 'suspense' ? fill(d.suspenseItem, { kind }) : (words[kind] ?? kind),
     money(view, item['amount'] ?? '', item['currency'] ?? ''),
     item['count'] ?? '',
-    moment(view, item['since']),
+    timeCell(view, item['since']),
     record === 'suspense'
       ? html`<a href="${view.root}queue">${d.suspenseDo}</a>`
       : (words[`${kind}Do`] ?? item['why'] ?? ''),
   ])
-  const left = isLeft ? [[d.unexplained, amountOf(view, line, 'unexplained'), '', '', d.unexplainedDo]] : []
+  const left = isLeft ? [[d.unexplained, amountCell(view, line, 'unexplained'), '', '', d.unexplainedDo]] : []
   if (rows.length + left.length === 0)
     return html`<h2>${d.parts}</h2>
       <p>${d.noParts}</p>`
@@ -213,8 +213,8 @@ function casesTable(view: ConsoleView, cases: readonly Line[]): Html | false {
           html`<a href="${view.root}cases/${each['partner']}/${each['id']}"
             >${freeText(each['kind'])}<span class="away"> ${each['id']}</span></a
           >`,
-          amountOf(view, each, 'amount'),
-          moment(view, each['since']),
+          amountCell(view, each, 'amount'),
+          timeCell(view, each['since']),
           each['record'] === 'case_reversed' ? d.case_reversed : (words[each['status'] ?? ''] ?? each['status'] ?? ''),
           partnerLink(view, each['partner'] ?? null),
         ]),
@@ -222,7 +222,7 @@ function casesTable(view: ConsoleView, cases: readonly Line[]): Html | false {
   )
 }
 
-const singles = ['entry_not_on_statement', 'entry_new', 'payment_not_booked', 'payment_missing'] as const
+const rowRecords = ['entry_not_on_statement', 'entry_new', 'payment_not_booked', 'payment_missing'] as const
 
 /** The report also has the other party and the remittance of each, which the page does not show. */
 function rowsTable(view: ConsoleView, rows: readonly Line[], rowsMax: number): Html | false {
@@ -239,8 +239,8 @@ function rowsTable(view: ConsoleView, rows: readonly Line[], rowsMax: number): H
         columns: [[d.row, 'head'], [d.amount, 'number'], d.since, d.status, d.payout, d.partner, d.id],
         rows: rows.map((each) => [
           words[each['record'] ?? ''] ?? '',
-          amountOf(view, each, 'amount'),
-          moment(view, each['since']),
+          amountCell(view, each, 'amount'),
+          timeCell(view, each['since']),
           freeText(each['kind']),
           findPayout(view, payoutOf(each)),
           partnerLink(view, each['partner'] || null),
@@ -250,7 +250,7 @@ function rowsTable(view: ConsoleView, rows: readonly Line[], rowsMax: number): H
   )
 }
 
-function daysTable(view: ConsoleView, { name, days }: AccountShown): Html {
+function daysTable(view: ConsoleView, { name, days }: AccountDetails): Html {
   const d = deskTexts[view.language].reconciliation
   if (days.length === 0)
     return html`<h2>${d.days}</h2>
@@ -270,16 +270,16 @@ function daysTable(view: ConsoleView, { name, days }: AccountShown): Html {
         d.lookedAt,
       ],
       rows: days.map((each) => [
-        html`<a href="${view.root}${addressOf(name, { at: each['at'] ?? '' })}"
-          >${day(view, each['statement_on'], d.noDay)}</a
+        html`<a href="${view.root}${accountHref(name, { at: each['at'] ?? '' })}"
+          >${dayCell(view, each['statement_on'], d.noDay)}</a
         >`,
-        orNone(amountOf(view, each, 'closing'), d.notStated),
-        amountOf(view, each, 'bank'),
-        amountOf(view, each, 'ledger'),
-        amountOf(view, each, 'difference'),
-        amountOf(view, each, 'explained'),
-        amountOf(view, each, 'unexplained'),
-        moment(view, each['at']),
+        orNone(amountCell(view, each, 'closing'), d.notStated),
+        amountCell(view, each, 'bank'),
+        amountCell(view, each, 'ledger'),
+        amountCell(view, each, 'difference'),
+        amountCell(view, each, 'explained'),
+        amountCell(view, each, 'unexplained'),
+        timeCell(view, each['at']),
       ]),
     })}`
 }
@@ -306,9 +306,9 @@ function statementsTable(view: ConsoleView, statements: readonly Line[]): Html |
           .toReversed()
           .map((each) => [
             freeText(each['id']),
-            day(view, each['statement_on']),
+            dayCell(view, each['statement_on']),
             ...['opening', 'credits', 'debits', 'closing', 'gap_before', 'sum_differs'].map((column) =>
-              amountOf(view, each, column),
+              amountCell(view, each, column),
             ),
           ]),
       })}
@@ -322,11 +322,11 @@ const rowsMax = 50
 /** The same in a file, which is made in memory: some megabytes at most. */
 const fileRowsMax = 5000
 
-type Wanted = Parameters<DeskFrame['reconciliation']['report']>[1]
+type ReportQuery = Parameters<DeskFrame['reconciliation']['report']>[1]
 
 export function reconciliationRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { db, clock, reconciliation } = frame
-  const linesOf = async (tx: Tx, wanted: Wanted): Promise<readonly Line[]> => {
+  const linesOf = async (tx: Tx, wanted: ReportQuery): Promise<readonly Line[]> => {
     const lines: Line[] = []
     for await (const some of reconciliation.report(tx, wanted)) lines.push(...some)
     return lines
@@ -353,7 +353,7 @@ export function reconciliationRoutes(frame: DeskFrame): readonly PublicRoute[] {
         }),
     },
     staffRoute(frame, 'reconciliation', 'GET', '/reconciliation/file', async (request) => {
-      const { connector, account, currency, at } = wantedOf(request)
+      const { connector, account, currency, at } = readReportQuery(request)
       const wanted =
         account === '' ? { at, rowsMax: fileRowsMax } : { connector, account, currency, at, rowsMax: fileRowsMax }
       const lines = await db.transaction(async (tx) => {
@@ -368,7 +368,7 @@ export function reconciliationRoutes(frame: DeskFrame): readonly PublicRoute[] {
       path: '/desk/reconciliation/account',
       handle: (request) =>
         withStaff(frame, request, 'reconciliation', async ({ view }) => {
-          const { connector, account, currency, at, before } = wantedOf(request)
+          const { connector, account, currency, at, before } = readReportQuery(request)
           const shown = await db.transaction(async (tx) => {
             await readAtOneMoment(tx)
             const known = await reconciliation.accounts(tx)
@@ -397,7 +397,7 @@ export function reconciliationRoutes(frame: DeskFrame): readonly PublicRoute[] {
   ]
 }
 
-function wantedOf({ query }: PublicRequest) {
+function readReportQuery({ query }: PublicRequest) {
   const fields = new URLSearchParams(query)
   const text = (name: string) => fields.get(name) ?? ''
   const moment = (name: string) => {

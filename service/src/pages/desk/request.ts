@@ -198,7 +198,7 @@ export type DeskPlace = keyof typeof icons
 /** Support reads no numbers of decisions. */
 const isHidden = (place: DeskPlace, role: StaffRole): boolean => place === 'numbers' && role === 'support'
 
-function placesOf(language: ConsoleLanguage, role: StaffRole): NonNullable<ConsoleView['places']> {
+function navigationPlaces(language: ConsoleLanguage, role: StaffRole): NonNullable<ConsoleView['places']> {
   const d = deskTexts[language]
   const names: Readonly<Record<DeskPlace, string>> = {
     queue: d.queue.queue,
@@ -237,7 +237,7 @@ export async function withStaff(
   const d = deskTexts[view.language].queue
   const { fullName, email, role } = signed.account
   const person = { fullName, email, roleName: html`${d[role]}`, partnerName: d.desk }
-  return answer({ signed, view: { ...view, person, places: placesOf(view.language, role), current } })
+  return answer({ signed, view: { ...view, person, places: navigationPlaces(view.language, role), current } })
 }
 
 /** Leads to the sign-in, and from there back to a page. A form has no page of its own. */
@@ -265,21 +265,21 @@ export const staffCookieOf = (token: string): string => `${staffCookie}=${token}
 export const noStaffCookie = `${staffCookie}=; ${attributes}; Max-Age=0`
 
 /** The partner and the id in the path of a page. Refuses (404) what are no ids. */
-export const keyOf = ({ params }: PublicRequest) => {
+export const readKey = ({ params }: PublicRequest) => {
   const { partnerId = '', id = '' } = params
   if (!uuid.test(partnerId) || !uuid.test(id)) throw notFound('page')
   return { partnerId, id }
 }
 
 /** The last row of the page before. Undefined: the first page. */
-export function afterOf({ query }: PublicRequest): { readonly openedAt: Date; readonly id: string } | undefined {
+export function readCursor({ query }: PublicRequest): { readonly openedAt: Date; readonly id: string } | undefined {
   const fields = new URLSearchParams(query)
   const [openedAt, id] = [new Date(fields.get('at') ?? ''), fields.get('after') ?? '']
   return uuid.test(id) && !Number.isNaN(openedAt.getTime()) ? { openedAt, id } : undefined
 }
 
 /** Null: no person. Refuses: validation_failed. */
-export function personOf(text: string): string | null {
+export function readPersonId(text: string): string | null {
   if (text !== '' && !uuid.test(text)) throw new Refusal('validation_failed', 'Choose a person of staff.')
   return text === '' ? null : text
 }
@@ -295,7 +295,7 @@ export class FieldRefusal extends Refusal {
 }
 
 /** The note of a form. Refuses: validation_failed. */
-export function noteOf(given: Form): string {
+export function readNote(given: Form): string {
   const note = given('note').trim()
   if (note === '' || note.length > noteCharsMax)
     throw new FieldRefusal('note', 'A note of 1 to 500 characters is required.')

@@ -15,7 +15,7 @@ import { deskTexts } from './texts.ts'
 
 const tones = { low: 'neutral', medium: 'warning', high: 'bad' } as const
 
-type Shown = {
+type ReviewList = {
   readonly reviews: readonly (Review & {
     readonly name: string | undefined
     readonly partnerName: string | undefined
@@ -25,7 +25,7 @@ type Shown = {
   readonly first?: string | undefined
 }
 
-export function reviewsPage(view: ConsoleView, { reviews, mayRecord, next, first }: Shown): string {
+export function reviewsPage(view: ConsoleView, { reviews, mayRecord, next, first }: ReviewList): string {
   const d = deskTexts[view.language].reviews
   return shell(view, {
     title: d.reviews,
@@ -60,7 +60,7 @@ const recordLink = (view: ConsoleView, partner: string, customer: string): Html 
     'small',
   )
 
-type UnreviewedShown = {
+type UnreviewedCustomers = {
   readonly partnerId: string
   readonly partnerName: string
   readonly customers: readonly {
@@ -72,7 +72,7 @@ type UnreviewedShown = {
 }
 
 /** The customers of a partner without a review, the oldest first. */
-export function unreviewedPage(view: ConsoleView, shown: UnreviewedShown): string {
+export function unreviewedPage(view: ConsoleView, shown: UnreviewedCustomers): string {
   const texts = deskTexts[view.language]
   const [d, p] = [texts.reviews, texts.parties]
   const { partnerId, partnerName, customers, mayRecord } = shown
@@ -120,7 +120,7 @@ export function reviewRoutes(frame: DeskFrame): readonly PublicRoute[] {
   }
   return [
     staffRoute(frame, 'reviews', 'GET', '/reviews', async (request, person) => {
-      const after = lastOf(request)
+      const after = readCursor(request)
       const rows = await customers.reviews.overduePage(db, { after, rowsMax: reviewsShown + 1 })
       const shown = rows.slice(0, reviewsShown)
       const last = rows.length > reviewsShown ? shown.at(-1) : undefined
@@ -150,7 +150,7 @@ export function reviewRoutes(frame: DeskFrame): readonly PublicRoute[] {
 const unreviewedShown = 100
 
 /** The last row of the page before. Undefined: the first page. */
-function lastOf({ query }: PublicRequest) {
+function readCursor({ query }: PublicRequest) {
   const fields = new URLSearchParams(query)
   const [dueOn, customerId] = [fields.get('due') ?? '', fields.get('after') ?? '']
   return isDay(dueOn) && uuid.test(customerId) ? { dueOn, customerId } : undefined

@@ -76,9 +76,9 @@ const severityOf = ({ settings }: RuleVersion) => (settings['severity'] ?? 'medi
 const momentOf = ({ settings }: RuleVersion) => (settings['when'] ?? 'after') as 'before' | 'after'
 
 /** A refusal in the words of the reader: that of an amount, or the one of the command without its pointer. */
-function saidOf(view: ConsoleView, error: string): string {
+function refusalText(view: ConsoleView, error: string): string {
   const d: Readonly<Record<string, unknown>> = deskTexts[view.language].rules
-  const name = fieldOf(error)
+  const name = refusedField(error)
   const label = name === undefined ? undefined : d[name]
   if (typeof label !== 'string') return error
   if (isAmount(name))
@@ -86,12 +86,12 @@ function saidOf(view: ConsoleView, error: string): string {
   return error.replace(/^\/[a-z]+/, label)
 }
 
-const problemsOf = (view: ConsoleView, error = '') => {
-  const name = fieldOf(error)
-  return { [name === undefined ? 'form' : `rule-${name}`]: error === '' ? undefined : saidOf(view, error) }
+const ruleProblems = (view: ConsoleView, error = '') => {
+  const name = refusedField(error)
+  return { [name === undefined ? 'form' : `rule-${name}`]: error === '' ? undefined : refusalText(view, error) }
 }
 
-type Listed = {
+type RuleList = {
   /** The versions of each rule, the last first. */
   readonly rules: readonly (readonly [RuleVersion, ...RuleVersion[]])[]
   readonly mayWrite: boolean
@@ -100,13 +100,13 @@ type Listed = {
   readonly refused?: RefusedForm | undefined
 }
 
-function rulesPage(view: ConsoleView, { rules, mayWrite, chosen, refused }: Listed): string {
+function rulesPage(view: ConsoleView, { rules, mayWrite, chosen, refused }: RuleList): string {
   const d = deskTexts[view.language].rules
   const { error, form: typed = () => '' } = refused ?? {}
   return shell(view, {
     title: d.rules,
     wide: true,
-    problems: problemsOf(view, error),
+    problems: ruleProblems(view, error),
     main: html`<h1>${d.rules}</h1>
       <p class="lead">${d.rulesText}</p>
       ${
@@ -143,9 +143,9 @@ function ruleRow(view: ConsoleView, versions: readonly [RuleVersion, ...RuleVers
 
 const kindText = (d: DeskTexts['rules'], kind: string): string =>
   ((d as Readonly<Record<string, string>>)[kind] ?? kind).split(':', 1)[0] ?? kind
-const kindOf = (text: string): RuleKind | undefined => ruleKinds.find((kind) => kind === text)
+const readKind = (text: string): RuleKind | undefined => ruleKinds.find((kind) => kind === text)
 
-type Shown = {
+type RuleDetails = {
   readonly versions: readonly [RuleVersion, ...RuleVersion[]]
   readonly mayWrite: boolean
   /** The options of a backtest. */
@@ -160,7 +160,7 @@ const commands = {
   off: 'monitoring rule off',
 } as const
 
-function rulePage(view: ConsoleView, { versions, mayWrite, options, refused }: Shown): string {
+function rulePage(view: ConsoleView, { versions, mayWrite, options, refused }: RuleDetails): string {
   const d = deskTexts[view.language].rules
   const { error, command, form = () => '' } = refused ?? {}
   const [last] = versions
@@ -169,7 +169,7 @@ function rulePage(view: ConsoleView, { versions, mayWrite, options, refused }: S
   return shell(view, {
     title: last.name,
     wide: true,
-    problems: problemsOf(view, error),
+    problems: ruleProblems(view, error),
     main: html`<h1>${last.name}</h1>
       ${strip([
         [d.version, String(last.version)],
@@ -181,7 +181,7 @@ function rulePage(view: ConsoleView, { versions, mayWrite, options, refused }: S
       ${on?.state === 'OffProposed' && message('warning', fill(d.proposedOff, { name: on.offProposedBy ?? '' }))}
       ${mayWrite && switches(view, last, on)}
       <h2>${d.settings}</h2>
-      ${facts([[d.kind, kindText(d, last.kind)], ...settingsOf(view, last), [d.rule, identifier(view, last.id, d.rule)]])}
+      ${facts([[d.kind, kindText(d, last.kind)], ...settingRows(view, last), [d.rule, identifier(view, last.id, d.rule)]])}
       ${backtests(view, last, mayWrite && options, command === commands.backtest ? form : () => '')}
       ${versionsTable(view, versions)}
       ${
@@ -190,19 +190,19 @@ function rulePage(view: ConsoleView, { versions, mayWrite, options, refused }: S
           ...{
             action: `${view.root}rules/${last.id}`,
             version: last.version,
-            kind: kindOf(command === commands.rule ? form('kind') : last.kind) ?? 'velocity',
+            kind: readKind(command === commands.rule ? form('kind') : last.kind) ?? 'velocity',
             title: d.change,
             text: d.changeText,
             save: d.saveVersion,
           },
-          typed: command === commands.rule ? form : typedOf(last.name, last.settings),
+          typed: command === commands.rule ? form : storedForm(last.name, last.settings),
           error: command === commands.rule ? error : undefined,
         })
       }`,
   })
 }
 
-function settingsOf(view: ConsoleView, { settings }: RuleVersion): readonly (readonly [string, string])[] {
+function settingRows(view: ConsoleView, { settings }: RuleVersion): readonly (readonly [string, string])[] {
   const d: Readonly<Record<string, string>> = deskTexts[view.language].rules
   const shownElsewhere = ['name', 'kind', 'severity', 'when']
   const given = { ...settings, partners: settings['partners'] ?? d['allPartners'] }
@@ -248,7 +248,12 @@ function switches(view: ConsoleView, last: RuleVersion, on: RuleVersion | undefi
     ${on !== undefined && form('off', on.version, d.turnOff, d.turnOffText, 'danger')}`
 }
 
-function backtests(view: ConsoleView, version: RuleVersion, options: Shown['options'] | false, typed: Form): Html {
+function backtests(
+  view: ConsoleView,
+  version: RuleVersion,
+  options: RuleDetails['options'] | false,
+  typed: Form,
+): Html {
   const d = deskTexts[view.language].rules
   const { id, backtests: rows, runs } = version
   return html`<h2>${d.backtests}</h2>
@@ -296,7 +301,12 @@ function runMessage(view: ConsoleView, id: string, run: RuleVersion['runs'][numb
   </div>`
 }
 
-function backtestForm(view: ConsoleView, { id, version }: RuleVersion, options: Shown['options'], typed: Form): Html {
+function backtestForm(
+  view: ConsoleView,
+  { id, version }: RuleVersion,
+  options: RuleDetails['options'],
+  typed: Form,
+): Html {
   const fields = { command: commands.backtest, options, without: ['id', 'version'], prefix: 'backtest-', typed }
   return html`<form method="post" action="${view.root}rules/${id}/backtest">
     ${hiddenField('version', String(version))}
@@ -329,10 +339,20 @@ const numbers = ['hours', 'days', 'count', 'payers', 'customers', 'percent'] as 
 const texts = ['name', 'kind', 'currency', 'counts', 'severity', 'when', 'direction'] as const
 const amounts = ['sum', 'threshold'] as const
 const isAmount = (name: string | undefined): boolean => amounts.some((each) => each === name)
-const ofKinds = ['hours', 'days', 'count', 'payers', 'customers', 'sum', 'threshold', 'percent', 'countries'] as const
+const kindFields = [
+  'hours',
+  'days',
+  'count',
+  'payers',
+  'customers',
+  'sum',
+  'threshold',
+  'percent',
+  'countries',
+] as const
 
 /** The rule of a form, as JSON. What is typed wrongly stays as text, so that the command refuses it by its pointer. */
-function ruleOf(form: Form): string {
+function readRule(form: Form): string {
   const typed = (name: string) => form(name).trim()
   const given = <T>(names: readonly string[], read: (text: string) => T) =>
     names.flatMap((name) => (typed(name) === '' ? [] : [[name, read(typed(name))] as const]))
@@ -350,7 +370,7 @@ function ruleOf(form: Form): string {
 type RuleValues = Readonly<Record<string, string | number | readonly string[] | null>>
 
 /** The values of a stored rule, as its form shows them. */
-const typedOf =
+const storedForm =
   (name: string, settings: RuleValues): Form =>
   (field) => {
     const value = field === 'name' ? name : settings[field]
@@ -358,9 +378,9 @@ const typedOf =
   }
 
 /** The field that a refusal points to. Undefined: none of the form. */
-const fieldOf = (error: string): string | undefined => /^\/(?<name>[a-z]+)\b/.exec(error)?.groups?.['name']
+const refusedField = (error: string): string | undefined => /^\/(?<name>[a-z]+)\b/.exec(error)?.groups?.['name']
 
-type FormShown = {
+type RuleFormState = {
   readonly action: string
   readonly kind: RuleKind
   /** The version that the form begins with. Absent: it is a new rule. */
@@ -373,7 +393,7 @@ type FormShown = {
 }
 
 /** A person chooses what the new rule looks for, and then fills in the fields of that kind. */
-function newRule(view: ConsoleView, kind: RuleKind | undefined, shown: Omit<FormShown, 'kind'>): Html {
+function newRule(view: ConsoleView, kind: RuleKind | undefined, shown: Omit<RuleFormState, 'kind'>): Html {
   const d = deskTexts[view.language].rules
   if (kind !== undefined)
     return html`${ruleForm(view, { ...shown, kind })}
@@ -392,13 +412,13 @@ function newRule(view: ConsoleView, kind: RuleKind | undefined, shown: Omit<Form
 }
 
 /** The fields of a kind: those that it needs, and in brackets those that it may have. */
-function ruleForm(view: ConsoleView, { action, kind, version, typed, error, title, text, save }: FormShown): Html {
+function ruleForm(view: ConsoleView, { action, kind, version, typed, error, title, text, save }: RuleFormState): Html {
   const d = deskTexts[view.language].rules
-  const wrong = error === undefined ? undefined : fieldOf(error)
+  const wrong = error === undefined ? undefined : refusedField(error)
   const own = ruleFields[kind]
   const common = (name: string) => ({
     ...{ id: `rule-${name}`, name, label: d[name as keyof DeskTexts['rules']], value: typed(name) },
-    error: name === wrong && error !== undefined ? saidOf(view, error) : undefined,
+    error: name === wrong && error !== undefined ? refusalText(view, error) : undefined,
   })
   /** `otherwise`: the value of a rule that names none. Absent: the person has to choose. */
   const choice = (name: string, values: readonly string[], otherwise?: string) =>
@@ -407,7 +427,7 @@ function ruleForm(view: ConsoleView, { action, kind, version, typed, error, titl
       options: values.map((each) => [each, d[each as keyof DeskTexts['rules']]]),
       ...(otherwise === undefined ? { any: d.choose } : {}),
     })
-  const inputs = ofKinds.flatMap((name) => {
+  const inputs = kindFields.flatMap((name) => {
     if (own.includes(name)) return [field(common(name))]
     const label = fill(deskTexts[view.language].options.optional, { label: d[name] })
     return own.includes(`[${name}]`) ? [field({ ...common(name), label, optional: true })] : []
@@ -436,7 +456,7 @@ export function ruleRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const mayWrite = ({ signed }: Person) => changes.mayDecide(commands.rule, signed.account.role)
   const list = async (request: PublicRequest, person: Person, refused?: RefusedForm) => {
     const asked = refused?.form('kind') ?? new URLSearchParams(request.query).get('kind') ?? ''
-    const shown = { rules: await readRules(frame), mayWrite: mayWrite(person), chosen: kindOf(asked), refused }
+    const shown = { rules: await readRules(frame), mayWrite: mayWrite(person), chosen: readKind(asked), refused }
     return page(request, refused === undefined ? 200 : 400, rulesPage(person.view, shown))
   }
   const show = async (request: PublicRequest, person: Person, refused?: RefusedForm) => {
@@ -450,7 +470,7 @@ export function ruleRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const form = (path: string, name: keyof typeof commands, to: (id: string) => string, again: typeof show = show) =>
     commandRoute(frame, {
       ...{ place: 'rules', path: `/rules${path}`, command: commands[name], again },
-      ...(name === 'rule' ? { more: (given) => ({ rule: ruleOf(given) }) } : {}),
+      ...(name === 'rule' ? { more: (given) => ({ rule: readRule(given) }) } : {}),
       ...(name === 'rule' || name === 'backtest' ? { withoutNote: true } : {}),
       answer: ({ result }) => seeOther(to((result as { readonly id: string }).id)),
     })

@@ -30,7 +30,7 @@ import { headersOf, page } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { actButtons, saidOfAct } from './acts.ts'
+import { actButtons, actMessage } from './acts.ts'
 import { type DeskFrame, staffRoute } from './request.ts'
 import { deskTexts, type DeskTexts } from './texts.ts'
 
@@ -43,14 +43,14 @@ const tones = {
 } as const
 
 /** A day of which no account was compared is not green, whatever its sums are. */
-const isWithout = ({ accounts }: Content): boolean => accounts.length === 0
+const hasNoAccount = ({ accounts }: Content): boolean => accounts.length === 0
 
 function resultBadge({ language }: ConsoleView, content: Content): Html {
   const d = deskTexts[language].safeguarding
-  return isWithout(content) ? badge('warning', d.without) : badge(tones[content.status], d[content.status])
+  return hasNoAccount(content) ? badge('warning', d.without) : badge(tones[content.status], d[content.status])
 }
 
-type DaysShown = {
+type DayList = {
   readonly days: readonly Content[]
   readonly next?: string
   readonly first?: string
@@ -58,7 +58,7 @@ type DaysShown = {
   readonly said?: Html | undefined
 }
 
-export function daysPage(view: ConsoleView, { days, next, first, acts, said }: DaysShown): string {
+export function daysPage(view: ConsoleView, { days, next, first, acts, said }: DayList): string {
   const d = deskTexts[view.language].safeguarding
   return shell(view, {
     title: d.days,
@@ -93,8 +93,8 @@ export function daysPage(view: ConsoleView, { days, next, first, acts, said }: D
                 content.currency,
                 resultBadge(view, content),
                 money(view, content.requirement.total, content.currency),
-                orNotKnown(view, content, content.resource),
-                orNotKnown(view, content, content.own),
+                amountCell(view, content, content.resource),
+                amountCell(view, content, content.own),
               ]),
             })
       }
@@ -102,10 +102,10 @@ export function daysPage(view: ConsoleView, { days, next, first, acts, said }: D
   })
 }
 
-const orNotKnown = (view: ConsoleView, { currency }: Content, amount: string | null): Html | string =>
+const amountCell = (view: ConsoleView, { currency }: Content, amount: string | null): Html | string =>
   amount === null ? deskTexts[view.language].safeguarding.notKnown : money(view, amount, currency)
 
-type Shown = {
+type DayDetails = {
   readonly content: Content
   readonly digest: string
   readonly versions: readonly {
@@ -115,11 +115,11 @@ type Shown = {
   }[]
 }
 
-export function dayPage(view: ConsoleView, { content, digest, versions }: Shown): string {
+export function dayPage(view: ConsoleView, { content, digest, versions }: DayDetails): string {
   const d = deskTexts[view.language].safeguarding
   const { day, currency, status, requirement, version } = content
   const title = fill(d.title, { day: dayText(view, day), currency })
-  const amount = (text: string | null) => orNotKnown(view, content, text)
+  const amount = (text: string | null) => amountCell(view, content, text)
   return shell(view, {
     title,
     wide: true,
@@ -131,7 +131,7 @@ export function dayPage(view: ConsoleView, { content, digest, versions }: Shown)
         [d.difference, amount(content.difference)],
         [d.own, amount(content.own)],
       ])}
-      ${isWithout(content) ? message('warning', d.withoutText) : message(tones[status], d[`${status}Text`])}
+      ${hasNoAccount(content) ? message('warning', d.withoutText) : message(tones[status], d[`${status}Text`])}
       ${facts([
         [d.ofClients, amount(requirement.balances)],
         [d.reserved, amount(requirement.reserved)],
@@ -175,7 +175,7 @@ function accountsTable(view: ConsoleView, content: Content): Html {
         statement === null
           ? fill(d.missing, { day: dayText(view, dueOn) })
           : html`${freeText(statement.name)} ${calendarDay(view, statement.on)}`,
-        orNotKnown(view, content, statement?.closing ?? null),
+        amountCell(view, content, statement?.closing ?? null),
       ]),
     })}`
 }
@@ -247,7 +247,7 @@ function rowsTable(view: ConsoleView, { changedRows, currency }: Content): Html 
 const formats = ['pdf', 'csv', 'json'] as const
 const mediaTypes = { pdf: 'application/pdf', csv: 'text/csv; charset=utf-8', json: 'application/json' } as const
 
-function fileOf(format: (typeof formats)[number], signed: readonly Signed[]): PublicAnswer['body'] {
+function exportBody(format: (typeof formats)[number], signed: readonly Signed[]): PublicAnswer['body'] {
   if (format === 'pdf') return safeguardingPdf(signed)
   return format === 'csv' ? safeguardingCsv(signed) : `${JSON.stringify(signed, undefined, 2)}\n`
 }
@@ -276,7 +276,7 @@ export function safeguardingRoutes(frame: DeskFrame): readonly PublicRoute[] {
         back: 'safeguarding',
       }
       const acts = actButtons(view, { ...frame, person }, offered)
-      return page(request, 200, daysPage(view, { days, ...next, ...first, acts, said: saidOfAct(view, request) }))
+      return page(request, 200, daysPage(view, { days, ...next, ...first, acts, said: actMessage(view, request) }))
     }),
     staffRoute(frame, 'safeguarding', 'GET', '/safeguarding/{day}/{currency}', async (request, { view }) => {
       const { day = '', currency = '' } = request.params
@@ -294,7 +294,7 @@ export function safeguardingRoutes(frame: DeskFrame): readonly PublicRoute[] {
       if (last === undefined) throw notFound('page')
       const disposition = `attachment; filename="safeguarding-${day}-${currency}.${format}"`
       const headers = { ...headersOf, 'content-type': mediaTypes[format], 'content-disposition': disposition }
-      return { status: 200, headers, body: fileOf(format, [signedOf(last)]) }
+      return { status: 200, headers, body: exportBody(format, [signedOf(last)]) }
     }),
   ]
 }

@@ -29,7 +29,7 @@ import {
 import { texts as consoleTexts } from '../console/texts/index.ts'
 import { html } from '../html.ts'
 import { qrCode } from '../qr.ts'
-import { actRoutes, actsOfText } from './acts.ts'
+import { actRoutes, runbookActs } from './acts.ts'
 import { caseRoutes } from './cases.ts'
 import { commandRoutes } from './commands.ts'
 import { connectorRoutes } from './connectors.ts'
@@ -62,7 +62,7 @@ import { ruleRoutes } from './rules.ts'
 import { safeguardingRoutes } from './safeguarding.ts'
 import { staffRoutes } from './staff.ts'
 import { deskTexts } from './texts.ts'
-import { thingRoutes } from './things.ts'
+import { waitingItemRoutes } from './things.ts'
 
 export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
   const assets = await readAssets(new URL('../browser/', import.meta.url), 'console', deps.brand)
@@ -130,7 +130,7 @@ const keptSite = (frame: DeskFrame): Parameters<typeof keepingForms>[0] => ({
 const staffPages = (frame: DeskFrame): readonly PublicRoute[] => [
   ...actRoutes(frame),
   ...caseRoutes(frame),
-  ...thingRoutes(frame),
+  ...waitingItemRoutes(frame),
   ...deciderRoutes(frame),
   ...connectorRoutes(frame),
   ...findRoutes(frame),
@@ -325,7 +325,7 @@ const runbookRoutes = (frame: DeskFrame): readonly PublicRoute[] =>
       const { view } = person
       const found = await frame.runbooks.find(`${folder}${request.params['name'] ?? ''}`)
       if (found === undefined) throw notFound('page')
-      const acts = actsOfText(view, { ...frame, person }, found.commands)
+      const acts = runbookActs(view, { ...frame, person }, found.commands)
       const main = html`${acts}
         <article class="document" lang="en">${found.body}</article>`
       return page(request, 200, shell(view, { title: found.title, wide: true, main }))

@@ -4,7 +4,7 @@ import { viewOf } from '../../../../test/support/console-pages.ts'
 import { Refusal } from '../../kernel/api/index.ts'
 import { Overtaken } from '../../cases/index.ts'
 import type { ConsoleView } from '../kit/frame.ts'
-import { type OwnedThing, refusalText, thingTable } from './things.ts'
+import { type OwnedItem, refusalText, waitingTable } from './things.ts'
 
 test('a page says what another person did in the language and the zone of its reader', () => {
   const at = new Date('2026-11-24T23:30:00Z')
@@ -22,9 +22,9 @@ test('a page says what another person did in the language and the zone of its re
 test('a row of the queue names the list and the score of a hit, and the amount of a payout', () => {
   const waits = { partnerId: 'p1', subject: 's1', owner: null, lastNote: null } as const
   const cells = (
-    thing: Pick<OwnedThing, 'kind' | 'why' | 'detail' | 'score' | 'money'>,
+    thing: Pick<OwnedItem, 'kind' | 'why' | 'detail' | 'score' | 'money'>,
     language: ConsoleView['language'],
-  ) => thingTable(viewOf(language), [{ ...waits, ...thing }], new Map()).html.replaceAll(/\s*<[^>]*>\s*/g, ' ')
+  ) => waitingTable(viewOf(language), [{ ...waits, ...thing }], new Map()).html.replaceAll(/\s*<[^>]*>\s*/g, ' ')
   const hit = { kind: 'hit', why: 'hit', detail: 'un', score: 100 } as const
   assert.match(cells(hit, 'en'), / List UN, score 100 /)
   assert.match(cells(hit, 'de'), / Liste UN, Wert 100 /)

@@ -19,15 +19,15 @@ import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { actTitle, isAct } from './acts.ts'
 import { customerHref, listName, minorMoney, partnerPart } from './parties.ts'
-import { type DeskFrame, noteOf, type Person, personOf, withStaff } from './request.ts'
+import { type DeskFrame, readNote, type Person, readPersonId, withStaff } from './request.ts'
 import { deskTexts, type Runbook } from './texts.ts'
 
-type Why = WaitingThing['why']
+type WaitingReason = WaitingThing['why']
 
 /** Things of one kind that the queue shows. A list of a thousand hits would hide all else. */
-const thingsPerReasonMax = 20
+const itemsPerReasonMax = 20
 
-const runbooks: Readonly<Partial<Record<Why, Runbook>>> = {
+const runbooks: Readonly<Partial<Record<WaitingReason, Runbook>>> = {
   hit: 'screening-hit',
   payoutHeld: 'screening-hit',
   payoutByRule: 'monitoring-alert',
@@ -41,27 +41,27 @@ const runbooks: Readonly<Partial<Record<Why, Runbook>>> = {
   poolLow: 'alerts/PaymentsIbanPoolLow',
 }
 /** Undefined: the page of the thing says what to do. */
-const runbookOfThing = (why: Why): Runbook | undefined => runbooks[why]
+const waitingRunbook = (why: WaitingReason): Runbook | undefined => runbooks[why]
 
 /** The page of a thing, from the root of the desk. Hits and payouts have pages of their own. */
-export function thingHref({ partnerId, kind, subject }: ThingKey): string {
+export function waitingItemHref({ partnerId, kind, subject }: ThingKey): string {
   if (kind === 'hit') return `hits/${partnerId}/${subject}`
   if (kind === 'payout') return `payouts/${partnerId}/${subject}`
   return `waiting?${new URLSearchParams({ kind, partner: partnerId, id: subject }).toString()}`
 }
 
 type Owner = { readonly id: string; readonly fullName: string }
-export type OwnedThing = WaitingThing & { readonly owner: Owner | null; readonly lastNote: string | null }
+export type OwnedItem = WaitingThing & { readonly owner: Owner | null; readonly lastNote: string | null }
 
 /** The owner of an assignment. Null: none. */
-export const ownerOf = (found: Assignment | undefined): Owner | null =>
+export const assignedOwner = (found: Assignment | undefined): Owner | null =>
   found === undefined || found.ownerId === null ? null : { id: found.ownerId, fullName: found.ownerName ?? '' }
 
-export function withOwners(things: readonly WaitingThing[], assignments: readonly Assignment[]): readonly OwnedThing[] {
+export function withOwners(things: readonly WaitingThing[], assignments: readonly Assignment[]): readonly OwnedItem[] {
   const known = new Map(assignments.map((each) => [thingName(each), each]))
   return things.map((thing) => {
     const found = known.get(thingName(thing))
-    return { ...thing, owner: ownerOf(found), lastNote: found?.lastNote ?? null }
+    return { ...thing, owner: assignedOwner(found), lastNote: found?.lastNote ?? null }
   })
 }
 
@@ -70,12 +70,12 @@ const oldestFirst = <T extends { readonly since?: Date }>(things: readonly T[]):
   things.toSorted((a, b) => (a.since?.getTime() ?? Infinity) - (b.since?.getTime() ?? Infinity) || 0)
 
 /** Takes at most 20 of each kind, in their order. */
-function someOfEach<T extends { readonly why: Why }>(things: readonly T[]): readonly T[] {
-  const counts = new Map<Why, number>()
+function firstOfEachReason<T extends { readonly why: WaitingReason }>(things: readonly T[]): readonly T[] {
+  const counts = new Map<WaitingReason, number>()
   return things.filter(({ why }) => {
     const count = (counts.get(why) ?? 0) + 1
     counts.set(why, count)
-    return count <= thingsPerReasonMax
+    return count <= itemsPerReasonMax
   })
 }
 
@@ -91,7 +91,7 @@ export const findButton = ({ root }: ConsoleView, text: string, label: string): 
     ${hiddenField('q', text)}<button type="submit" class="small">${label}<span class="away"> ${text}</span></button>
   </form>`
 
-type Owned = {
+type OwnedSubject = {
   /** Null: it has no owner. */
   readonly owner: { readonly id: string; readonly fullName: string } | null
   readonly people: readonly (Owner & { readonly role: StaffRole })[]
@@ -111,7 +111,7 @@ export function refusalText(view: ConsoleView, error: Refusal): Html | string {
   return error.at === null ? text : html`${text} ${time(view, error.at)}.`
 }
 
-export function ownerParts(view: ConsoleView, owned: Owned): Html {
+export function ownerParts(view: ConsoleView, owned: OwnedSubject): Html {
   const { owner, people, readerId, typed, action, fields = [], words } = owned
   const d = deskTexts[view.language].queue
   // The owner that the page shows: an assignment that came between is not overwritten.
@@ -147,30 +147,34 @@ export function ownerParts(view: ConsoleView, owned: Owned): Html {
 }
 
 /** Things with their owners, the oldest first. Those beyond the first twenty of a kind are only named. */
-export function thingTable(view: ConsoleView, things: readonly OwnedThing[], names: ReadonlyMap<string, string>): Html {
+export function waitingTable(
+  view: ConsoleView,
+  things: readonly OwnedItem[],
+  names: ReadonlyMap<string, string>,
+): Html {
   const [d, w] = [deskTexts[view.language].queue, deskTexts[view.language].waiting]
-  const shown = oldestFirst(someOfEach(things))
-  const cut = [...Map.groupBy(things, ({ why }) => why)].filter(([, each]) => each.length > thingsPerReasonMax)
+  const shown = oldestFirst(firstOfEachReason(things))
+  const cut = [...Map.groupBy(things, ({ why }) => why)].filter(([, each]) => each.length > itemsPerReasonMax)
   const kinds = cut.map(([why]) => w[why]).join(', ')
-  return html`${
-    cut.length > 0 && message('neutral', fill(w.more, { shown: String(thingsPerReasonMax), kinds }))
-  }${table({
-    caption: w.title,
-    columns: [[w.what, 'head'], w.since, w.detail, d.owner, d.proposal, d.lastNote, d.runbook, d.partner],
-    rows: shown.map((thing) => [
-      html`<a href="${view.root}${thingHref(thing)}">${w[thing.why]}</a>`,
-      thing.since === undefined ? '–' : time(view, thing.since),
-      detailOf(view, thing),
-      thing.owner === null ? badge('warning', d.unowned) : freeText(thing.owner.fullName),
-      proposalOf(view, thing),
-      thing.lastNote === null ? '–' : freeText(thing.lastNote),
-      runbookPart(view, thing.why) ?? '–',
-      isOfPartner(thing) ? partnerPart(view, thing.partnerId, names.get(thing.partnerId)) : '–',
-    ]),
-  })}`
+  return html`${cut.length > 0 && message('neutral', fill(w.more, { shown: String(itemsPerReasonMax), kinds }))}${table(
+    {
+      caption: w.title,
+      columns: [[w.what, 'head'], w.since, w.detail, d.owner, d.proposal, d.lastNote, d.runbook, d.partner],
+      rows: shown.map((thing) => [
+        html`<a href="${view.root}${waitingItemHref(thing)}">${w[thing.why]}</a>`,
+        thing.since === undefined ? '–' : time(view, thing.since),
+        detailCell(view, thing),
+        thing.owner === null ? badge('warning', d.unowned) : freeText(thing.owner.fullName),
+        proposalCell(view, thing),
+        thing.lastNote === null ? '–' : freeText(thing.lastNote),
+        runbookPart(view, thing.why) ?? '–',
+        isOfPartner(thing) ? partnerPart(view, thing.partnerId, names.get(thing.partnerId)) : '–',
+      ]),
+    },
+  )}`
 }
 
-function proposalOf(view: ConsoleView, { proposal }: OwnedThing): Html | string {
+function proposalCell(view: ConsoleView, { proposal }: OwnedItem): Html | string {
   const { hits: h, filters: f } = deskTexts[view.language]
   if (proposal === undefined) return '–'
   return badge('warning', fill(f.proposes, { name: proposal.by, verb: h[proposal.outcome] }))
@@ -181,14 +185,14 @@ export const partnerCell = (names: ReadonlyMap<string, string>, partnerId: strin
   html`${freeText(names.get(partnerId) ?? '')} <span class="soft">${partnerId}</span>`
 
 const runbookPart = (view: ConsoleView, why: WaitingThing['why']): Html | undefined => {
-  const name = runbookOfThing(why)
+  const name = waitingRunbook(why)
   return name === undefined ? undefined : runbookLink(view, name)
 }
 
 const isOfPartner = ({ kind }: ThingKey) => kind !== 'pool' && kind !== 'connector' && kind !== 'change'
 
 /** Figures and statuses. A pool and a connector are named. */
-function detailOf(view: ConsoleView, thing: WaitingThing): Html | string {
+function detailCell(view: ConsoleView, thing: WaitingThing): Html | string {
   const { kind, partnerId, subject, detail } = thing
   const w = deskTexts[view.language].waiting
   if (kind === 'pool') return freeText(`${subject}: ${fill(w.free, { count: detail ?? '' })}`)
@@ -223,18 +227,22 @@ function detailOf(view: ConsoleView, thing: WaitingThing): Html | string {
 }
 
 /** A thing with what its page needs to show and change its owner. */
-export type ThingDetails = {
+export type WaitingItemDetails = {
   readonly key: ThingKey
   /** The reasons for which it waits. Empty: it no longer does. */
   readonly waits: readonly WaitingThing[]
   readonly owner: Owner | null
   readonly steps: readonly Step[]
-  readonly people: Owned['people']
+  readonly people: OwnedSubject['people']
   readonly readerId: string
 }
 
 /** Shows why a thing waits, the forms of its owner while it does, and its history. Undefined: it does not wait and never had an owner. */
-export function thingParts(view: ConsoleView, shown: ThingDetails, typed: (name: string) => string): Html | undefined {
+export function waitingParts(
+  view: ConsoleView,
+  shown: WaitingItemDetails,
+  typed: (name: string) => string,
+): Html | undefined {
   const w = deskTexts[view.language].waiting
   const { key, waits, steps } = shown
   if (waits.length === 0 && steps.length === 0) return undefined
@@ -242,7 +250,7 @@ export function thingParts(view: ConsoleView, shown: ThingDetails, typed: (name:
   const action = (name: string) => `${view.root}waiting/${name}`
   return html`${waits.length === 0 ? message('neutral', `${w.gone} ${w.goneText}`) : key.kind !== 'hit' && waitList(view, waits)}
   ${waits.length > 0 && ownerParts(view, { ...shown, typed, action, fields, words: w })}
-  ${steps.length > 0 && history(view, steps)}`
+  ${steps.length > 0 && stepTable(view, steps)}`
 }
 
 function waitList(view: ConsoleView, waits: readonly WaitingThing[]): Html {
@@ -256,7 +264,7 @@ function waitList(view: ConsoleView, waits: readonly WaitingThing[]): Html {
     )}`
 }
 
-function history(view: ConsoleView, steps: readonly Step[]): Html {
+function stepTable(view: ConsoleView, steps: readonly Step[]): Html {
   const [d, w] = [deskTexts[view.language].queue, deskTexts[view.language].waiting]
   return html`<h2>${w.history}</h2>
     ${table({
@@ -271,9 +279,9 @@ function history(view: ConsoleView, steps: readonly Step[]): Html {
     })}`
 }
 
-export function thingPage(
+export function waitingItemPage(
   view: ConsoleView,
-  shown: ThingDetails,
+  shown: WaitingItemDetails,
   { error, typed }: { readonly error?: string | Html | undefined; readonly typed: (name: string) => string },
 ): string {
   const [d, w] = [deskTexts[view.language].queue, deskTexts[view.language].waiting]
@@ -292,16 +300,16 @@ export function thingPage(
             ? html`<a href="${view.root}partners/${key.partnerId}">${d.partner}</a> <code>${key.partnerId}</code>`
             : undefined,
         ],
-        [w.detail, first === undefined ? undefined : detailOf(view, first)],
+        [w.detail, first === undefined ? undefined : detailCell(view, first)],
       ])}
-      ${thingParts(view, shown, typed) ?? message('neutral', w.gone)}`,
+      ${waitingParts(view, shown, typed) ?? message('neutral', w.gone)}`,
   })
 }
 
 const subjectCharsMax = 140
 
 /** The thing that the fields name. Refuses (404) what is none. */
-function thingKeyOf(given: Form): ThingKey {
+function readItemKey(given: Form): ThingKey {
   const [partnerId, subject] = [given('partner'), given('id')]
   const kind = thingKinds.find((each) => each === given('kind'))
   const isId = kind !== 'pool' && kind !== 'connector'
@@ -311,18 +319,22 @@ function thingKeyOf(given: Form): ThingKey {
 }
 
 /** Reads why a thing waits, its owner and its history. */
-export async function readThing(frame: DeskFrame, { account }: SignedStaff, key: ThingKey): Promise<ThingDetails> {
+export async function readWaitingItem(
+  frame: DeskFrame,
+  { account }: SignedStaff,
+  key: ThingKey,
+): Promise<WaitingItemDetails> {
   const { db, staff, waiting } = frame
   const waits = await waiting.of([key])
   const [found] = await staff.assignments.of(db, [key])
   return {
-    ...{ key, waits, owner: ownerOf(found), readerId: account.id },
+    ...{ key, waits, owner: assignedOwner(found), readerId: account.id },
     steps: await staff.assignments.stepsOf(key),
     people: await staff.list(db),
   }
 }
 
-export function thingRoutes(frame: DeskFrame): readonly PublicRoute[] {
+export function waitingItemRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { staff } = frame
   const show = async (
     request: PublicRequest,
@@ -330,8 +342,8 @@ export function thingRoutes(frame: DeskFrame): readonly PublicRoute[] {
     key: ThingKey,
     error?: string | Html,
   ): Promise<PublicAnswer> => {
-    const shown = await readThing(frame, person.signed, key)
-    const body = thingPage(person.view, shown, { error, typed: readForm(request) })
+    const shown = await readWaitingItem(frame, person.signed, key)
+    const body = waitingItemPage(person.view, shown, { error, typed: readForm(request) })
     return page(request, error === undefined ? 200 : 400, body)
   }
   const form = (
@@ -343,10 +355,10 @@ export function thingRoutes(frame: DeskFrame): readonly PublicRoute[] {
     handle: (request) =>
       withStaff(frame, request, 'queue', async (person) => {
         const given = readForm(request)
-        const key = thingKeyOf(given)
+        const key = readItemKey(given)
         try {
           await act(person.signed, key, given)
-          return seeOther(`${person.view.root}${thingHref(key)}`)
+          return seeOther(`${person.view.root}${waitingItemHref(key)}`)
         } catch (error) {
           if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
           return show(request, person, key, refusalText(person.view, error))
@@ -363,14 +375,16 @@ export function thingRoutes(frame: DeskFrame): readonly PublicRoute[] {
           show(
             request,
             person,
-            thingKeyOf((name) => fields.get(name) ?? ''),
+            readItemKey((name) => fields.get(name) ?? ''),
           ),
         )
       },
     },
     form('assign', (signed, key, given) =>
-      staff.assignThing(signed, { ...key, ownerId: personOf(given('owner')), seen: personOf(given('seen')) }),
+      staff.assignThing(signed, { ...key, ownerId: readPersonId(given('owner')), seen: readPersonId(given('seen')) }),
     ),
-    form('remark', (signed, key, given) => staff.remarkThing(signed, { ...key, note: noteOf(() => given('remark')) })),
+    form('remark', (signed, key, given) =>
+      staff.remarkThing(signed, { ...key, note: readNote(() => given('remark')) }),
+    ),
   ]
 }
