@@ -7,10 +7,10 @@ import { sandboxAddress } from '../app/seed.ts'
 import type { NewRecord } from '../audit/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import type { Typed } from './declaration.ts'
+import type { TypedOptions } from './declaration.ts'
 import { type CommandName, declarationOf, isCommand, mayRun, type OptionsOf, optionsOf } from './declarations.ts'
 
-export type Context = {
+export type CommandContext = {
   readonly service: Pick<
     Service,
     | 'access'
@@ -53,7 +53,7 @@ export type Context = {
 }
 
 /** A credential as it is printed once: with the address of the API, so that a client needs nothing else. */
-export const withBaseUrl = <T extends object>({ config }: Pick<Context, 'config'>, credential: T) => ({
+export const withBaseUrl = <T extends object>({ config }: Pick<CommandContext, 'config'>, credential: T) => ({
   // A sandbox may listen on a port that the environment of the command does not have.
   baseUrl: (config.MODE === 'sandbox' && !config.PUBLIC_URL && sandboxAddress(config.DATA_DIR)) || publicUrlOf(config),
   ...credential,
@@ -66,9 +66,9 @@ export type Result = object | ((write: Write) => Promise<void>)
 export type Write = (text: string) => Promise<void>
 
 /** A command with its options as they were typed, and the person for whom it acts. `staff` is the name of the account, if one has signed in. */
-export type Call = {
+export type CommandCall = {
   readonly command: CommandName
-  readonly typed: Typed
+  readonly typed: TypedOptions
   readonly staff?: string
   readonly staffId?: string
   /** `needed`: the command waits for a second person. Else the person who has approved the change. */
@@ -86,14 +86,14 @@ export type OfflineName = 'backup restore' | 'safeguarding verify'
 /** The functions of these commands. Each receives the options of its own declaration, and no others. */
 export type CommandsOf<P extends string> = {
   readonly [N in Extract<CommandName, P>]: (
-    context: Context,
+    context: CommandContext,
     options: OptionsOf<N>,
-    call: Call,
+    call: CommandCall,
   ) => Result | Promise<Result>
 }
 
-export type Change = Omit<Call, 'command'> & {
-  readonly command: Call['command'] | 'change propose'
+export type RecordedCall = Omit<CommandCall, 'command'> & {
+  readonly command: CommandCall['command'] | 'change propose'
   /** The partner whose log has the record. Default: `--partner`, or the operator without it and if partners must not read of the command. */
   readonly partnerId?: string
   /** Ids of created records, if the options do not contain them. */
@@ -101,12 +101,12 @@ export type Change = Omit<Call, 'command'> & {
 }
 
 /** Options that have fields of their own in a record: its subject and its reason. */
-const fieldsOfRecord: ReadonlySet<string> = new Set(['partner', 'id', 'note', 'reason'])
+const recordFields: ReadonlySet<string> = new Set(['partner', 'id', 'note', 'reason'])
 
 const isHidden = (command: string): boolean => isCommand(command) && declarationOf(command).hidden === true
 
 /** The record of a command. Options are texts that a person has typed: none is a secret. */
-function recordOf({ command, typed, staff, staffId, second, partnerId: whose, made = {} }: Change): NewRecord {
+function toRecord({ command, typed, staff, staffId, second, partnerId: whose, made = {} }: RecordedCall): NewRecord {
   const text = (name: string) => (typed[name] === undefined ? undefined : String(typed[name]))
   const [id, partner] = [text('id')?.toLowerCase(), text('partner')?.toLowerCase()]
   const partnerId = (whose ?? (isHidden(command) ? undefined : partner) ?? operatorPartnerId).toLowerCase()
@@ -114,7 +114,7 @@ function recordOf({ command, typed, staff, staffId, second, partnerId: whose, ma
   const about = partner === undefined || partnerId === partner ? {} : { partnerId: partner }
   const taken = isCommand(command) ? optionsOf(command) : {}
   const said: (readonly [string, unknown])[] = Object.entries(typed).filter(
-    ([name]) => !fieldsOfRecord.has(name) && !taken[name]?.unrecorded,
+    ([name]) => !recordFields.has(name) && !taken[name]?.unrecorded,
   )
   if (typeof second === 'object') said.push(['approvedBy', second.fullName], ['change', second.changeId])
   const why = text('note') ?? text('reason')
@@ -132,21 +132,21 @@ function recordOf({ command, typed, staff, staffId, second, partnerId: whose, ma
   }
 }
 
-type Recording = Pick<Context['service'], 'access' | 'audit' | 'staff'>
+type RecordDeps = Pick<CommandContext['service'], 'access' | 'audit' | 'staff'>
 
 /**
  * Joins the transaction of the change. Records without a partner are in the log of the operator, which is a partner of
  * its own. Refuses: permission_denied (the account of the person was removed since the command began).
  */
-export async function record({ access, audit, staff }: Recording, tx: Tx, change: Change): Promise<void> {
+export async function recordCommand({ access, audit, staff }: RecordDeps, tx: Tx, change: RecordedCall): Promise<void> {
   if (change.staffId !== undefined) await staff.commands.hold(tx, change.staffId)
-  const written = recordOf(change)
+  const written = toRecord(change)
   if (written.partnerId === operatorPartnerId) await access.addOperator(tx, operatorPartnerId)
   audit.append(tx, [written])
 }
 
 /** Runs a verb. Its refusal is the line that the command prints. */
-export async function refusedInOneLine<T>(work: () => T | Promise<T>): Promise<T> {
+export async function refusalAsLine<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -164,9 +164,9 @@ export class WaitsForSecondPerson extends Error {
  * Carries out a command and records it: both, or neither. `made` reads the result. Throws WaitsForSecondPerson, with nothing written, if another
  * person must approve it first.
  */
-export function changing<T>(
-  { service, db }: { readonly service: Recording; readonly db: Database },
-  change: Change,
+export function runAndRecord<T>(
+  { service, db }: { readonly service: RecordDeps; readonly db: Database },
+  change: RecordedCall,
   work: (tx: Tx) => Promise<T>,
   made?: (result: T) => Readonly<Record<string, string>>,
 ): Promise<T> {
@@ -175,15 +175,15 @@ export function changing<T>(
     if (typeof second === 'object') await service.staff.changes.carryOut(tx, second.changeId, second, mayRun)
     const result = await work(tx)
     if (second === 'needed') throw new WaitsForSecondPerson()
-    await record(service, tx, made === undefined ? change : { ...change, made: made(result) })
+    await recordCommand(service, tx, made === undefined ? change : { ...change, made: made(result) })
     return result
   })
 }
 
 /** Runs a verb in a transaction, and records it there. Its refusal is the line that the command prints. */
-export async function decided(
-  context: Context,
-  change: Change,
+export async function runChange(
+  context: CommandContext,
+  change: RecordedCall,
   work: (tx: Tx) => Promise<Readonly<Record<string, unknown>>>,
 ): Promise<object> {
   const known = async (tx: Tx) => {
@@ -192,5 +192,5 @@ export async function decided(
       throw new Refusal('not_found', 'No such partner.')
     return work(tx)
   }
-  return refusedInOneLine(() => changing(context, change, known, ({ id }) => (typeof id === 'string' ? { id } : {})))
+  return refusalAsLine(() => runAndRecord(context, change, known, ({ id }) => (typeof id === 'string' ? { id } : {})))
 }

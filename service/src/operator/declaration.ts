@@ -7,7 +7,7 @@ import type { Currency, Minor } from '../kernel/index.ts'
 import type { StaffRole } from '../people/staff/index.ts'
 
 /** The value of an option of each kind when it has been read (parse.ts). */
-export type Kinds = {
+export type OptionValues = {
   readonly text: string
   readonly name: string
   /** The address of a person. */
@@ -37,8 +37,8 @@ export type Kinds = {
   readonly choices: readonly string[]
 }
 
-export type Option = {
-  readonly kind: keyof Kinds
+export type CommandOption = {
+  readonly kind: keyof OptionValues
   /** Stands for a value in the help. */
   readonly value: string
   readonly text: string
@@ -52,12 +52,12 @@ export type Option = {
   /** Absent from the audit log: the path of a key does not concern the partner, and a signed chain could not erase the name of a person. */
   readonly unrecorded?: true
 }
-export type Declared = Readonly<Record<string, Option>>
+export type DeclaredOptions = Readonly<Record<string, CommandOption>>
 /** Options as they were typed, and as a change that waits keeps them. */
-export type Typed = Readonly<Record<string, string | true>>
+export type TypedOptions = Readonly<Record<string, string | true>>
 
 const option =
-  <const K extends keyof Kinds>(kind: K, value: string) =>
+  <const K extends keyof OptionValues>(kind: K, value: string) =>
   (text: string, shown = value) =>
     ({ kind, value: shown, text }) as const
 export const text = option('text', 'TEXT')
@@ -84,25 +84,25 @@ export const choice = <const C extends readonly string[]>(text: string, ...choic
   ({ kind: 'choice', value: choices.join('|'), text, choices }) as const
 export const choices = <const C extends readonly string[]>(text: string, ...each: C) =>
   ({ kind: 'choices', value: each.join(','), text, choices: each }) as const
-export const maybe = <const O extends Option>(given: O) => ({ ...given, optional: true }) as const
-export const unrecorded = <const O extends Option>(given: O) => ({ ...given, unrecorded: true }) as const
-export const or = <const O extends Option, const V extends string | number>(given: O, otherwise: V) =>
+export const optional = <const O extends CommandOption>(given: O) => ({ ...given, optional: true }) as const
+export const unrecorded = <const O extends CommandOption>(given: O) => ({ ...given, unrecorded: true }) as const
+export const withDefault = <const O extends CommandOption, const V extends string | number>(given: O, otherwise: V) =>
   ({ ...given, otherwise }) as const
 
-type Read<O> = O extends { readonly kind: 'choice'; readonly choices: readonly (infer C)[] }
+type ReadValue<O> = O extends { readonly kind: 'choice'; readonly choices: readonly (infer C)[] }
   ? C
   : O extends { readonly kind: 'choices'; readonly choices: readonly (infer C)[] }
     ? readonly C[]
-    : O extends { readonly kind: infer K extends keyof Kinds }
-      ? Kinds[K]
+    : O extends { readonly kind: infer K extends keyof OptionValues }
+      ? OptionValues[K]
       : never
 /** The options of a declaration when they have been read: no other name compiles. */
-export type Values<Os extends Declared> = {
-  readonly [N in keyof Os as Os[N] extends { readonly optional: true } ? never : N]: Read<Os[N]>
-} & { readonly [N in keyof Os as Os[N] extends { readonly optional: true } ? N : never]?: Read<Os[N]> }
+export type ReadOptions<Os extends DeclaredOptions> = {
+  readonly [N in keyof Os as Os[N] extends { readonly optional: true } ? never : N]: ReadValue<Os[N]>
+} & { readonly [N in keyof Os as Os[N] extends { readonly optional: true } ? N : never]?: ReadValue<Os[N]> }
 
 /** Roles that run the commands of a group. */
-export const groups = {
+export const roleGroups = {
   finance: ['finance', 'admin'],
   compliance: ['compliance', 'admin'],
   money: ['finance', 'compliance', 'admin'],
@@ -111,7 +111,7 @@ export const groups = {
   all: ['support', 'compliance', 'finance', 'admin'],
 } as const satisfies Readonly<Record<string, readonly StaffRole[]>>
 
-type More<Os extends Declared> = {
+type CommandTraits<Os extends DeclaredOptions> = {
   /**
    * Another person approves it: `always` if it moves money or lets a person into a partner's team by the decision of people, `on` where TWO_PERSONS
    * is on. A block is not among them: while it waits, the money leaves. Nor are the ends of credentials. Cases, hits and rules of monitoring have
@@ -135,26 +135,30 @@ type More<Os extends Declared> = {
   readonly examples?: readonly string[]
 }
 
-export type Declaration<Os extends Declared = Declared> = More<Os> & {
+export type Declaration<Os extends DeclaredOptions = DeclaredOptions> = CommandTraits<Os> & {
   /** A verb phrase: what it does, or changes. */
   readonly summary: string
   readonly options: Os
   /** The group that may run it. Undefined: it only reads, and needs no person. */
-  readonly by?: keyof typeof groups
+  readonly by?: keyof typeof roleGroups
 }
 
 /** A command that changes nothing. */
-export const reads = <const Os extends Declared>(summary: string, options: Os, more: More<Os> = {}) => ({
+export const readCommand = <const Os extends DeclaredOptions>(
+  summary: string,
+  options: Os,
+  more: CommandTraits<Os> = {},
+) => ({
   ...more,
   summary,
   options,
 })
 /** A command that changes something, for a person of these roles. The audit log records it. */
-export const changes = <const Os extends Declared>(
-  by: keyof typeof groups,
+export const changeCommand = <const Os extends DeclaredOptions>(
+  by: keyof typeof roleGroups,
   summary: string,
   options: Os,
-  more: More<Os> = {},
+  more: CommandTraits<Os> = {},
 ) => ({ ...more, by, summary, options })
 
 // Options that many commands take.

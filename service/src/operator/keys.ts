@@ -14,7 +14,7 @@ import {
   sealedColumnName,
   valuesUnderOtherKeys,
 } from '../postgres/index.ts'
-import { type CommandsOf, type Context, record } from './context.ts'
+import { type CommandsOf, type CommandContext, recordCommand } from './context.ts'
 import type { OptionsOf } from './declarations.ts'
 
 export const keyCommands: CommandsOf<`${'key' | 'audit'} ${string}` | 'backup create'> = {
@@ -33,7 +33,7 @@ export const keyCommands: CommandsOf<`${'key' | 'audit'} ${string}` | 'backup cr
   /** May be interrupted and repeated: values that are sealed under the first key are left. */
   'key reseal': async ({ service, db, config }, _options, call) => {
     // It has many statements: the record says that it began.
-    await db.transaction((tx) => record(service, tx, call))
+    await db.transaction((tx) => recordCommand(service, tx, call))
     const keyId = masterKeyId(config.MASTER_KEY[0])
     const { sealedColumns } = service
     const resealed: Record<string, number> = Object.fromEntries(
@@ -77,8 +77,8 @@ const walksMax = 3
 
 /** Seals the values of one partner in steps of one statement each. Returns how many. */
 async function resealPartner(
-  { sealer }: Context['service'],
-  db: Context['db'],
+  { sealer }: CommandContext['service'],
+  db: CommandContext['db'],
   column: SealedColumn,
   partnerId: string,
   keyId: string,
@@ -99,7 +99,7 @@ async function resealPartner(
 /** The number of values of each column, by key. */
 async function countsByKey(
   columns: readonly SealedColumn[],
-  db: Context['db'],
+  db: CommandContext['db'],
 ): Promise<ReadonlyMap<string, Readonly<Record<string, number>>>> {
   const counts = new Map<string, Record<string, number>>()
   for (const column of columns)
@@ -119,7 +119,7 @@ const refuseExternal = ({ DATABASE_URL }: Config) => {
 }
 
 /** Runs before a database is opened. */
-export async function restore(config: Config, { from, until }: OptionsOf<'backup restore'>): Promise<object> {
+export async function restoreDatabase(config: Config, { from, until }: OptionsOf<'backup restore'>): Promise<object> {
   refuseExternal(config)
   makeDataDir(config.DATA_DIR)
   return restoreBackup({ dataDir: config.DATA_DIR, backupDir: resolve(from), until })

@@ -41,13 +41,13 @@ import {
 import { createDatabase, type Database, readAtOneMoment } from '../postgres/index.ts'
 import { midRateOf, rateText, type Sheet } from '../rates/index.ts'
 import {
-  decided,
-  type Call,
-  changing,
+  runChange,
+  type CommandCall,
+  runAndRecord,
   type CommandsOf,
-  type Context,
-  record,
-  refusedInOneLine,
+  type CommandContext,
+  recordCommand,
+  refusalAsLine,
   type Write,
 } from './context.ts'
 import type { CommandName, OptionsOf } from './declarations.ts'
@@ -77,7 +77,7 @@ export const ledgerCommands: CommandsOf<Exclude<Name, 'safeguarding verify'>> = 
   'ledger check':
     (context, { partner, from = '' }) =>
     (write) =>
-      check(context, partner, from, write),
+      checkLedger(context, partner, from, write),
 
   reconcile:
     (context, { connector, account, at, format }) =>
@@ -87,8 +87,8 @@ export const ledgerCommands: CommandsOf<Exclude<Name, 'safeguarding verify'>> = 
   'safeguarding accounts set': async (context, { account, currency, staff, ...period }, call) => {
     const { from = systemClock.now().toISOString().slice(0, 10), until = null } = period
     const designation = { account: account.replaceAll(' ', ''), currency, from, until, staff }
-    return refusedInOneLine(() =>
-      changing(context, call, (tx) => context.service.safeguarding.designate(tx, designation)),
+    return refusalAsLine(() =>
+      runAndRecord(context, call, (tx) => context.service.safeguarding.designate(tx, designation)),
     )
   },
 
@@ -96,18 +96,18 @@ export const ledgerCommands: CommandsOf<Exclude<Name, 'safeguarding verify'>> = 
 
   /** Computes a day, and prints the record of each currency, new or not. */
   'safeguarding run': async ({ service, db }, { day, at }, call) => {
-    const computed = await refusedInOneLine(() => service.safeguarding.compute(day, at))
-    await db.transaction((tx) => record(service, tx, call))
+    const computed = await refusalAsLine(() => service.safeguarding.compute(day, at))
+    await db.transaction((tx) => recordCommand(service, tx, call))
     return computed.map(({ record: found, isNew }) => ({ isNew, ...recordView(found) }))
   },
 
   /** The versions of a day, the last of each currency first. */
-  'safeguarding show': async (context, options) => (await recordsOf(context, options, 'all')).map(recordView),
+  'safeguarding show': async (context, options) => (await readRecords(context, options, 'all')).map(recordView),
 
   /** Writes the last version of a day in each currency to a file. */
   'safeguarding export': async (context, options) => {
     const { format, to: file } = options
-    const records = await recordsOf(context, options, 'last')
+    const records = await readRecords(context, options, 'last')
     const signed = records.map(signedOf)
     try {
       if (format === 'pdf') await writeFile(file, safeguardingPdf(signed))
@@ -127,7 +127,7 @@ export const ledgerCommands: CommandsOf<Exclude<Name, 'safeguarding verify'>> = 
   'fx position': async ({ service: { ledger, rates }, db }) => {
     const [rows, sheet] = await Promise.all([ledger.positions(db), rates.newest(db)])
     const positions = rows.map(({ currency, posted, reserved }) => {
-      const valued = sheet && valueOf(sheet, currency, posted)
+      const valued = sheet && valueInEuros(sheet, currency, posted)
       return {
         currency,
         position: amountText(posted, currency),
@@ -148,12 +148,12 @@ export const ledgerCommands: CommandsOf<Exclude<Name, 'safeguarding verify'>> = 
   },
 
   /** Replaces an earlier block. A worker cancels the payouts that an interrupted command has left. */
-  'account block': (context, options, call) => change(context, options, call, stateOf[options.direction]),
+  'account block': (context, options, call) => changeState(context, options, call, blockStates[options.direction]),
 
-  'account unblock': (context, options, call) => change(context, options, call, 'Active'),
+  'account unblock': (context, options, call) => changeState(context, options, call, 'Active'),
 
   /** Closes an empty account without payouts under way. Final. */
-  'account close': (context, options, call) => change(context, options, call, 'Closed'),
+  'account close': (context, options, call) => changeState(context, options, call, 'Closed'),
 
   /** The accounts that are not active, each with its last change. */
   'account list': async ({ service: { accounts }, db }, { partner }) =>
@@ -161,13 +161,18 @@ export const ledgerCommands: CommandsOf<Exclude<Name, 'safeguarding verify'>> = 
 }
 
 const linesPerPage = 500
-type Format = OptionsOf<'ledger statement'>['format']
+type StatementFormat = OptionsOf<'ledger statement'>['format']
 
 /**
  * Prints a line for each finding. A position says where an interrupted command continues: at a comparison of a partner.
  * A finding is an error at the end.
  */
-async function check(context: Context, only: string | undefined, from: string, write: Write): Promise<void> {
+async function checkLedger(
+  context: CommandContext,
+  only: string | undefined,
+  from: string,
+  write: Write,
+): Promise<void> {
   const first = readPosition(from)
   let findings = 0
   const work = async (db: Database) => {
@@ -175,13 +180,13 @@ async function check(context: Context, only: string | undefined, from: string, w
     for (const partnerId of partnerIds.filter((id) => id >= first.partnerId))
       for (const step of partnerId === first.partnerId ? steps.slice(first.step) : steps) {
         await write(`position ${partnerId}/${step}\n`)
-        const found = await findingsOf(db, partnerId, step)
+        const found = await findDifferences(db, partnerId, step)
         findings += found.length
-        await write(found.map((finding) => `${lineOfFinding(finding)}\n`).join(''))
+        await write(found.map((finding) => `${findingLine(finding)}\n`).join(''))
         if (found.length >= findingsMax) await write(`the first ${findingsMax} of these\n`)
       }
   }
-  await onConnection(context, work, { readsWholeTables: true })
+  await withOwnConnection(context, work, { readsWholeTables: true })
   await write(`${findings} findings\n`)
   if (findings > 0) throw new ConfigError(`operator: ${findings} rows do not agree: docs/operations.md says what to do`)
 }
@@ -199,19 +204,19 @@ function readPosition(text: string): { readonly partnerId: string; readonly step
   return { partnerId, step: at }
 }
 
-async function findingsOf(db: Database, partnerId: string, step: string): Promise<readonly Finding[]> {
+async function findDifferences(db: Database, partnerId: string, step: string): Promise<readonly Finding[]> {
   const compare = comparisons[step]
   if (compare !== undefined) return compare(db, partnerId, findingsMax)
   const { faults } = await verifyLog(db, partnerId)
   return faults.map((found) => ({ table: 'audit', key: partnerId, column: 'chain', expected: 'unchanged', found }))
 }
 
-const lineOfFinding = ({ table, key, column, expected, found }: Finding): string =>
+const findingLine = ({ table, key, column, expected, found }: Finding): string =>
   `${table} ${key} (${column}): expected ${expected}, found ${found}`
 
 /** A connection of its own, whose statements may take as long as they need. */
-export async function onConnection<T>(
-  { config, databaseUrl }: Context,
+export async function withOwnConnection<T>(
+  { config, databaseUrl }: CommandContext,
   work: (db: Database) => Promise<T>,
   options: { readonly readsWholeTables?: boolean } = {},
 ): Promise<T> {
@@ -237,34 +242,36 @@ function accountName(name: string) {
  * further transfers, and the reader of the output may pause for longer than a transaction of the service may.
  */
 async function writeStatement(
-  context: Context,
+  context: CommandContext,
   request: StatementRequest,
-  format: Format,
+  format: StatementFormat,
   write: Write,
 ): Promise<void> {
   const { ledger } = context.service
-  await onConnection(context, (db) =>
+  await withOwnConnection(context, (db) =>
     db.transaction(async (tx) => {
       await readAtOneMoment(tx)
       const { partnerId, name, currency, from, until } = request
-      const row = rowOf(format, request.currency)
+      const row = createRowFormat(format, request.currency)
       let page: StatementPage | undefined
       do {
         const first = page === undefined
         page = await ledger.statement(tx, { ...request, cursor: page?.next })
         if (page === undefined) throw new ConfigError(`operator: the partner has no account ${name} in ${currency}`)
-        const opening = first ? [row(titles), row(edge('opening', from, page.opening))] : []
-        await write([...opening, ...page.lines.map((line) => row(lineOf(line)))].map((text) => `${text}\n`).join(''))
+        const opening = first ? [row(titles), row(balanceRow('opening', from, page.opening))] : []
+        await write(
+          [...opening, ...page.lines.map((line) => row(transferRow(line)))].map((text) => `${text}\n`).join(''),
+        )
       } while (page.next !== undefined)
       const accounts = await ledger.balancesAt(tx, partnerId, until)
       const account = accounts.find((each) => each.name === name && each.currency === currency)
       assert(account?.posted === page.closing, 'a statement ends with the balance of its account')
-      await write(`${row(edge('closing', until, page.closing))}\n`)
+      await write(`${row(balanceRow('closing', until, page.closing))}\n`)
     }),
   )
 }
 
-type Row = readonly [
+type StatementRow = readonly [
   time: string,
   kind: string,
   amount: Minor | string,
@@ -275,8 +282,17 @@ type Row = readonly [
   entryId: string,
 ]
 
-const titles: Row = ['time', 'kind', 'amount', 'posted', 'counter_account', 'reference', 'transfer_id', 'entry_id']
-const edge = (kind: string, moment: Date | undefined, posted: Minor): Row => [
+const titles: StatementRow = [
+  'time',
+  'kind',
+  'amount',
+  'posted',
+  'counter_account',
+  'reference',
+  'transfer_id',
+  'entry_id',
+]
+const balanceRow = (kind: string, moment: Date | undefined, posted: Minor): StatementRow => [
   moment?.toISOString() ?? '',
   kind,
   '',
@@ -286,7 +302,16 @@ const edge = (kind: string, moment: Date | undefined, posted: Minor): Row => [
   '',
   '',
 ]
-const lineOf = ({ at, kind, amount, posted, counterAccount, reference, id, entryId }: StatementLine): Row => [
+const transferRow = ({
+  at,
+  kind,
+  amount,
+  posted,
+  counterAccount,
+  reference,
+  id,
+  entryId,
+}: StatementLine): StatementRow => [
   at.toISOString(),
   kind,
   amount,
@@ -300,7 +325,7 @@ const lineOf = ({ at, kind, amount, posted, counterAccount, reference, id, entry
 /** Fixed widths, because the following rows are not known yet. Amounts are right-aligned. */
 const widths = [24, -7, 20, 20, -24, -36, -36, -36]
 
-function rowOf(format: Format, currency: Currency): (row: Row) => string {
+function createRowFormat(format: StatementFormat, currency: Currency): (row: StatementRow) => string {
   return (row) => {
     const texts = row.map((cell) => (typeof cell === 'bigint' ? amountText(cell, currency) : cell))
     if (format === 'csv') return texts.map(csvCellOrAmount).join(',')
@@ -313,12 +338,17 @@ function rowOf(format: Format, currency: Currency): (row: Row) => string {
 }
 
 /** Columns of the CSV, in this order. A line of JSON has those that it fills. */
-type Wanted = Parameters<Context['service']['reconciliation']['report']>[1]
+type ReportQuery = Parameters<CommandContext['service']['reconciliation']['report']>[1]
 
 /** Prints all of it in one snapshot, on a connection of its own, like a statement of the ledger. */
-async function printReport(context: Context, wanted: Wanted, format: 'json' | 'csv', write: Write): Promise<void> {
+async function printReport(
+  context: CommandContext,
+  wanted: ReportQuery,
+  format: 'json' | 'csv',
+  write: Write,
+): Promise<void> {
   const { reconciliation } = context.service
-  await onConnection(context, (db) =>
+  await withOwnConnection(context, (db) =>
     db.transaction(async (tx) => {
       await readAtOneMoment(tx)
       let lines = 0
@@ -343,7 +373,7 @@ export async function verifySafeguarding({ from: file, key }: OptionsOf<'safegua
   const text = await readFile(file, 'utf8').catch((error: Error) => {
     throw new ConfigError(`operator: ${file}: ${error.message}`)
   })
-  const signed = text.startsWith('[') ? signedOfJson(text) : signedOfCsv(text)
+  const signed = text.startsWith('[') ? readSignedJson(text) : signedOfCsv(text)
   if (signed === undefined)
     throw new ConfigError(`operator: ${file}: is not an unchanged JSON or CSV export of "safeguarding export"`)
   const faults: string[] = []
@@ -367,12 +397,12 @@ const SignedFile = Type.Array(
 /** Records of some years, each of a few kilobytes. */
 const signedCharsMax = 256 * 2 ** 20
 
-const signedOfJson = (text: string): readonly Signed[] | undefined => readForeign(text, SignedFile, signedCharsMax)
+const readSignedJson = (text: string): readonly Signed[] | undefined => readForeign(text, SignedFile, signedCharsMax)
 
 const recordView = ({ digest, publicKey, content }: SafeguardingRecord) => ({ digest, publicKey, ...content })
 
-async function recordsOf(
-  { service, db }: Context,
+async function readRecords(
+  { service, db }: CommandContext,
   { day, currency: only }: OptionsOf<'safeguarding show'>,
   versions: 'all' | 'last',
 ) {
@@ -386,7 +416,7 @@ async function recordsOf(
 }
 
 /** Value in cents, rounded towards zero. Undefined: the sheet has no rate of the currency. */
-function valueOf(
+function valueInEuros(
   { quotes }: Sheet,
   currency: Currency,
   minor: Minor,
@@ -398,17 +428,22 @@ function valueOf(
   return { midRate: rateText(rate), minor: over / (rate.digits * 10n ** BigInt(currencies[currency].digits)) }
 }
 
-const stateOf = { both: 'Blocked', inbound: 'BlockedInbound', outbound: 'BlockedOutbound' } as const
+const blockStates = { both: 'Blocked', inbound: 'BlockedInbound', outbound: 'BlockedOutbound' } as const
 
 /**
  * Waiting payouts are cancelled after the block: no further ones are accepted, and those that a worker has begun
  * continue. Before an unblock the command ends the rest of these cancellations, because it would also find payouts
  * accepted afterwards.
  */
-async function change(context: Context, options: Changing, call: Call, state: AccountState): Promise<object> {
+async function changeState(
+  context: CommandContext,
+  options: StateOptions,
+  call: CommandCall,
+  state: AccountState,
+): Promise<object> {
   const { accounts, cancellations, customers } = context.service
   const { partner: partnerId, staff, reason } = options
-  const account = accountOf(options)
+  const account = readAccount(options)
   const note = String(call.typed['note'] ?? '')
   const cancelled = async () => {
     const of =
@@ -418,7 +453,7 @@ async function change(context: Context, options: Changing, call: Call, state: Ac
     return cancellations.finish(partnerId, of)
   }
   if (!blocksOutbound(state)) await cancelled()
-  const told = await decided(context, call, async (tx) => {
+  const told = await runChange(context, call, async (tx) => {
     const changed = await accounts.changeState(tx, { partnerId, account, state, reason, note, staff })
     return changed === undefined ? { state, unchanged: true } : stateView(changed)
   })
@@ -426,9 +461,9 @@ async function change(context: Context, options: Changing, call: Call, state: Ac
   return { ...told, cancelledPayouts: await cancelled() }
 }
 
-type Changing = OptionsOf<'account unblock'>
+type StateOptions = OptionsOf<'account unblock'>
 
-function accountOf({ currency, customer }: Changing): AccountRef {
+function readAccount({ currency, customer }: StateOptions): AccountRef {
   if (currency !== undefined && customer === undefined) return { currency }
   if (customer !== undefined && currency === undefined) return { customerRef: customer }
   throw new ConfigError('operator: name --currency for a balance, or --customer for the account of a customer')

@@ -1,16 +1,16 @@
 /** Pure: texts that derive from the declarations: the page of commands, and completions for bash, zsh and fish. */
 import { markdownTable } from '../kernel/index.ts'
-import { groups, type Option } from './declaration.ts'
+import { roleGroups, type CommandOption } from './declaration.ts'
 import {
   type CommandName,
   commandNames,
   declarationOf,
-  examplesOf,
+  commandExamples,
   optionsOf,
   rolesOf,
-  rulesOf,
-  synopsisOf,
-  textOf,
+  commandRules,
+  commandSynopsis,
+  optionText,
 } from './declarations.ts'
 import { knownValues, listKinds } from './parse.ts'
 
@@ -21,18 +21,20 @@ export function commandsPage(): string {
     const { second, cuts } = declarationOf(command)
     if (may === undefined) return []
     const two = second === 'always' ? 'always' : second === 'on' ? '`TWO_PERSONS`' : ''
-    return [[`\`${command}\``, ...groups.all.map((role) => (may.includes(role) ? 'yes' : '')), two, cuts ? 'yes' : '']]
+    return [
+      [`\`${command}\``, ...roleGroups.all.map((role) => (may.includes(role) ? 'yes' : '')), two, cuts ? 'yes' : ''],
+    ]
   })
   const sections = commandNames.map((command) => {
     const options = Object.entries(optionsOf(command)).map(([name, option]) => [
       `\`--${name}\``,
       option.value === '' ? '' : `\`${option.value}\``,
-      textOf(option),
+      optionText(option),
     ])
     return [
       `## ${command}`,
-      `${declarationOf(command).summary} ${rulesOf(command).join(' ')}`,
-      `\`\`\`sh\n${[synopsisOf(command), ...examplesOf(command)].join('\n')}\n\`\`\``,
+      `${declarationOf(command).summary} ${commandRules(command).join(' ')}`,
+      `\`\`\`sh\n${[commandSynopsis(command), ...commandExamples(command)].join('\n')}\n\`\`\``,
       ...(options.length === 0 ? [] : [markdownTable(['option', 'value', 'meaning'], options)]),
     ].join('\n\n')
   })
@@ -40,7 +42,7 @@ export function commandsPage(): string {
 
 Each with its options. \`operator COMMAND --help\` prints the same. Commands that are not in the first table change nothing for partners, and need no person.
 
-${markdownTable(['command', ...groups.all, 'second person', 'asks for yes'], roles)}
+${markdownTable(['command', ...roleGroups.all, 'second person', 'asks for yes'], roles)}
 
 ${sections.join('\n\n')}
 `
@@ -59,7 +61,7 @@ function nextWords(): ReadonlyMap<string, readonly string[]> {
   return new Map([...found].map(([typed, words]) => [typed, [...words].toSorted()]))
 }
 
-const isFile = ({ kind }: Option): boolean => kind === 'file'
+const isFile = ({ kind }: CommandOption): boolean => kind === 'file'
 const optionNames = (command: CommandName) => Object.keys(optionsOf(command)).map((name) => `--${name}`)
 
 /** One branch of a `case` for each text, with all words that lead to it. */
@@ -85,7 +87,7 @@ const valueLines = () =>
   )
 
 /** Tables as functions of a POSIX shell, for bash and zsh. */
-const tables = () =>
+const shellTables = () =>
   [
     shellCase(
       '_operator_words',
@@ -100,7 +102,7 @@ const tables = () =>
 
 export const bashCompletion =
   (): string => `# Completion of the commands of the operator: source <(operator completion bash)
-${tables()}
+${shellTables()}
 _operator() {
   local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" typed='' values option given
   # bash takes --option=value apart.
@@ -130,7 +132,7 @@ complete -o filenames -F _operator operator
 
 export const zshCompletion = (): string => `#compdef operator
 # Completion of the commands of the operator: source <(operator completion zsh)
-${tables()}
+${shellTables()}
 _operator() {
   local typed='' values given previous="\${words[CURRENT-1]}"
   local -a free

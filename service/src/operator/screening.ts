@@ -18,13 +18,21 @@ import {
   screeningReport,
   screeningReportText,
 } from '../screening/index.ts'
-import { decided, type Call, changing, type CommandsOf, type Context, record, refusedInOneLine } from './context.ts'
+import {
+  runChange,
+  type CommandCall,
+  runAndRecord,
+  type CommandsOf,
+  type CommandContext,
+  recordCommand,
+  refusalAsLine,
+} from './context.ts'
 import type { OptionsOf } from './declarations.ts'
 
 export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${string}`> = {
   /** Loads the whole list or nothing. The worker then screens the names of all partners again. */
   'screening load': async ({ service }, { from: file, name, staff }, call) => {
-    const list = await readerOf(
+    const list = await chooseReader(
       file,
       name,
     )(createReadStream(file)).catch((error: unknown) => {
@@ -33,14 +41,14 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
       throw new ConfigError(`operator: ${file}: ${(error as Error).message}`)
     })
     const { screening } = service
-    const recorded = (tx: Tx) => record(service, tx, { ...call, made: { list: list.source } })
-    return refusedInOneLine(() => screening.lists.load(list, staff, recorded))
+    const recorded = (tx: Tx) => recordCommand(service, tx, { ...call, made: { list: list.source } })
+    return refusalAsLine(() => screening.lists.load(list, staff, recorded))
   },
 
   /** Empties a list of politically exposed persons. Its open hits stay until persons have decided. */
   'screening remove': (context, { name, staff }, call) => {
-    const source = sourceOf(name)
-    return decided(context, call, (tx) => context.service.screening.lists.remove(tx, source, staff))
+    const source = readSource(name)
+    return runChange(context, call, (tx) => context.service.screening.lists.remove(tx, source, staff))
   },
 
   /** The list of each source, the share of all names that was screened against the newest, and what is not screened. */
@@ -53,7 +61,7 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
       subjects += progress.subjects
       due += progress.due
     }
-    const open = await allOpen(screening)
+    const open = await readOpenHits(screening)
     const rules = await screening.countries.list(db)
     const warnings = [
       ...sanctionsSources
@@ -93,7 +101,10 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
   /** The open hits, oldest first, each with every present and earlier name of its subject. */
   'screening hits': async ({ service: { screening, screener }, db }) =>
     Promise.all(
-      (await allOpen(screening)).map(async (hit) => ({ ...hitView(hit), names: await namesOf(screener, db, hit) })),
+      (await readOpenHits(screening)).map(async (hit) => ({
+        ...hitView(hit),
+        names: await readNames(screener, db, hit),
+      })),
     ),
 
   /**
@@ -103,7 +114,7 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
   'screening show': async ({ service: { screening, screener }, db }, { partner: partnerId, id }) => {
     const hit = await screening.hit(partnerId, id)
     if (hit === undefined) throw new ConfigError('operator: No such hit.')
-    const names = await namesOf(screener, db, hit)
+    const names = await readNames(screener, db, hit)
     const { payments, sums, ...view } = await screener.viewOf(db, hit)
     const money = <M extends Pick<HeldPayment, 'amount' | 'currency'>>(row: M) => ({
       ...{ ...row, amount: amountText(row.amount, row.currency) },
@@ -139,20 +150,20 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
     const { screening } = context.service
     const { staffId } = call
     const deciding = { partnerId, id, outcome, disposition, staff, ...(staffId === undefined ? {} : { staffId }), note }
-    return refusedInOneLine(async () => hitView(await changing(context, call, (tx) => screening.decide(tx, deciding))))
+    return refusalAsLine(async () => hitView(await runAndRecord(context, call, (tx) => screening.decide(tx, deciding))))
   },
 
   /** Sets the rules of these countries. The worker then screens all names again. */
-  'screening country set': (context, options, call) => change(context, options, call, options.action),
+  'screening country set': (context, options, call) => changeCountryRules(context, options, call, options.action),
 
   'screening country list': async ({ service: { screening }, db }) => ({ rules: await screening.countries.list(db) }),
 
   /** Removes rules. Open hits stay until persons have decided. */
-  'screening country remove': (context, options, call) => change(context, options, call, null),
+  'screening country remove': (context, options, call) => changeCountryRules(context, options, call, null),
 
   /** Sets a rule, or the measure of the one with the same banks, currency and amount. */
   'payer-data set': (context, { banks: region, currency, above = 0n, measure, days: answerDays }, call) =>
-    decided(context, call, async (tx) => ({
+    runChange(context, call, async (tx) => ({
       rules: (await context.service.deposits.payers.setRule(tx, { region, currency, above, measure, answerDays })).map(
         payerRuleView,
       ),
@@ -163,7 +174,7 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
   }),
 
   'payer-data remove': (context, { banks: region, currency, above = 0n }, call) =>
-    decided(context, call, async (tx) => ({
+    runChange(context, call, async (tx) => ({
       rules: (await context.service.deposits.payers.removeRule(tx, { region, currency, above })).map(payerRuleView),
     })),
 
@@ -172,13 +183,13 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
     (await deposits.payers.waiting(db, payersShownMax)).map(
       ({ decision: _none, measure: _asked, lacks, ...check }) => ({
         ...check,
-        amount: moneyOf(check),
+        amount: formatMoney(check),
         lacks: lacks.split(' '),
       }),
     ),
 
   'payer-data decide': (context, { partner: partnerId, id, outcome, ...given }, call) =>
-    decided(context, call, async (tx) => {
+    runChange(context, call, async (tx) => {
       const { name, account, address, identification } = given
       const answer = Object.fromEntries(
         Object.entries({ name, account, address, identification }).filter(([, value]) => value !== undefined),
@@ -196,15 +207,15 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
 }
 
 /** `name`: that of a list of politically exposed persons. A list of sanctions says itself what it is. */
-function readerOf(file: string, name: string | undefined): (source: ReadStream) => Promise<SanctionsList> {
+function chooseReader(file: string, name: string | undefined): (source: ReadStream) => Promise<SanctionsList> {
   if (name === undefined && file.toLowerCase().endsWith('.csv'))
     throw new ConfigError('operator: --name is required for a list of politically exposed persons (CSV)')
   if (name === undefined) return readSanctionsList
-  const source = sourceOf(name)
+  const source = readSource(name)
   return (bytes) => readPepList(bytes, source)
 }
 
-function sourceOf(name: string) {
+function readSource(name: string) {
   const source = pepSource(name)
   if (source === undefined)
     throw new ConfigError('operator: --name must have 1 to 40 lower-case letters, digits, hyphens or underscores')
@@ -215,13 +226,13 @@ const pageMax = 1000
 const sanctionsSources = ['un', 'eu', 'ofac'] as const
 
 /** The present names first. */
-const namesOf = (
-  screener: Context['service']['screener'],
+const readNames = (
+  screener: CommandContext['service']['screener'],
   tx: Tx,
   { partnerId, subjectKind: kind, subjectId: id }: Hit,
 ) => screener.namesOf(tx, { partnerId, kind, id })
 
-async function allOpen(screening: Context['service']['screening']): Promise<readonly Hit[]> {
+async function readOpenHits(screening: CommandContext['service']['screening']): Promise<readonly Hit[]> {
   const open: Hit[] = []
   for (let page: readonly Hit[] = []; ;) {
     page = await screening.openHits(page.at(-1), pageMax)
@@ -235,18 +246,18 @@ function hitView({ words, entryDigest: _digest, endedGeneration: _ended, cause: 
   return { ...hit, matched: words.map(({ word, listed, how }) => `${word ?? '-'} ~ ${listed ?? '-'}: ${how}`) }
 }
 
-const change = (
-  context: Context,
+const changeCountryRules = (
+  context: CommandContext,
   { countries, for: sides, staff }: OptionsOf<'screening country remove'>,
-  call: Call,
+  call: CommandCall,
   action: CountryAction | null,
 ) =>
-  decided(context, call, async (tx) => ({
+  runChange(context, call, async (tx) => ({
     rules: await context.service.screening.countries.change(tx, { countries, sides, action, staff }),
   }))
 
 const payersShownMax = 1000
 
-const moneyOf = ({ amount, currency }: { readonly amount: Minor; readonly currency: PayerRule['currency'] }) =>
+const formatMoney = ({ amount, currency }: { readonly amount: Minor; readonly currency: PayerRule['currency'] }) =>
   amountText(amount, currency)
-const payerRuleView = ({ above, ...rule }: PayerRule) => ({ ...rule, above: moneyOf({ ...rule, amount: above }) })
+const payerRuleView = ({ above, ...rule }: PayerRule) => ({ ...rule, above: formatMoney({ ...rule, amount: above }) })

@@ -1,6 +1,6 @@
 /**
- * Acts: one form for each command that changes something, out of its declaration, so that a page leads to a button instead of a line to type. What an
- * act has done is said in a sentence on the page that it came from; a secret is shown once, by its parts.
+ * Acts: a form for each command that changes something, built from its declaration. Afterwards the previous page says what the act has done. A
+ * secret is shown once.
  */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { facts, freeText, linkButton, message, time, whole } from '../kit/parts.ts'
@@ -15,12 +15,12 @@ import { deskTexts, type DeskTexts } from './texts.ts'
 export type ActName = keyof DeskTexts['acts']
 export const isAct = (text: string): text is ActName => Object.hasOwn(deskTexts.en.acts, text)
 
-/** The name of an act: a verb with its object. */
+/** Names an act by a verb with its object. */
 export const actTitle = ({ language }: ConsoleView, act: ActName): string => deskTexts[language].acts[act][0]
-/** Says in a sentence what an act has done. */
+/** The sentence after an act is done. */
 const doneText = ({ language }: ConsoleView, act: ActName): string => deskTexts[language].acts[act][1]
 
-/** Acts that have a page or a form of their own, from the root of the desk. */
+/** Paths of acts that have their own page or form. */
 const actPages: Readonly<Partial<Record<ActName, string>>> = {
   ...{ 'change approve': 'changes', 'change reject': 'changes', 'change run': 'changes' },
   ...{ 'staff invite': 'staff', 'staff role': 'staff', 'staff remove': 'staff', 'staff end-sessions': 'staff' },
@@ -32,7 +32,7 @@ const actPages: Readonly<Partial<Record<ActName, string>>> = {
   ...{ 'bank file take': 'files', 'payment end': 'find', 'payment retry': 'find' },
 }
 
-/** Acts that only a host does: they make or use keys of the installation. */
+/** Acts that run on a host only, because they create or use its keys. */
 const hostOnlyActs: ReadonlySet<string> = new Set(['wallet-key create', 'key reseal'])
 
 type KnownOptions = Readonly<Record<string, string>>
@@ -41,20 +41,20 @@ type ActPermission = {
   readonly person: Pick<Person, 'signed'>
 }
 
-/** Reports whether an act has a form here: it needs no file, no key of a host, and has no page of its own. */
+/** Reports whether an act has a form here: it needs neither a file nor a key of the host, and has no own page. */
 export const hasForm = (changes: Pick<DeskChanges, 'act'>, act: ActName): boolean =>
   !hostOnlyActs.has(act) && actPages[act] === undefined && changes.act(act) !== undefined
 
 const mayUseForm = ({ changes, person }: ActPermission, act: ActName): boolean =>
   hasForm(changes, act) && changes.mayDecide(act, person.signed.account.role)
 
-/** The address of the form of an act, from the root of the desk. `given`: options that are known. `back`: the page that it came from. */
+/** The address of an act's form, from the root of the desk. `given`: known options. `back`: the page to return to. */
 export const actHref = (act: ActName, given: KnownOptions, back: string): string =>
   linkOf('act', { command: act, ...given, back })
 
 type ActOffer = { readonly acts: readonly ActName[]; readonly given: KnownOptions; readonly back: string }
 
-/** Buttons of the acts that the person's role does. Undefined: none. */
+/** Buttons of the acts that the person may use. Undefined if there are none. */
 export function actButtons(view: ConsoleView, may: ActPermission, { acts, given, back }: ActOffer): Html | undefined {
   const own = acts.filter((act) => mayUseForm(may, act))
   if (own.length === 0) return undefined
@@ -63,7 +63,7 @@ export function actButtons(view: ConsoleView, may: ActPermission, { acts, given,
   </p>`
 }
 
-/** Links for a text that names commands: to the form of each act, or to its page. */
+/** Links from a runbook to the forms or pages of the commands that it names. */
 export function runbookActs(view: ConsoleView, may: ActPermission, commands: readonly string[]): Html | undefined {
   const own = commands.filter(isAct).filter((act) => mayUseForm(may, act) || actPages[act] !== undefined)
   if (own.length === 0) return undefined
@@ -81,7 +81,7 @@ export function runbookActs(view: ConsoleView, may: ActPermission, commands: rea
   </section>`
 }
 
-/** Says what the act before has done, or that it waits. Undefined: the page was opened without one. */
+/** The message about the last act: done, or waiting for a second person. Undefined without an act. */
 export function actMessage(view: ConsoleView, { query }: PublicRequest): Html | undefined {
   const fields = new URLSearchParams(query)
   const [said, waits] = [fields.get('said') ?? '', fields.get('waits') ?? '']
@@ -92,7 +92,7 @@ export function actMessage(view: ConsoleView, { query }: PublicRequest): Html | 
     <p><a class="button" href="${view.root}changes">${d.openChanges}</a></p>`
 }
 
-/** The address of a page of the desk with what the act has done. `waits`: a second person approves it. */
+/** Adds the result of an act to an address. `waits`: the change that a second person must approve. */
 export const actResultHref = (back: string, act: string, waits: string | undefined): string =>
   `${back}${back.includes('?') ? '&' : '?'}${waits === undefined ? 'said' : 'waits'}=${encodeURIComponent(act)}`
 
@@ -107,16 +107,16 @@ type ActForm = {
   readonly refused?: RefusedForm | undefined
 }
 
-/** Options that name a thing whose page the act came from: they are shown and sent, and not asked for again. */
+/** Options that the previous page has set. The form shows and sends them without a field. */
 const subjectOptions = ['partner', 'customer', 'beneficiary', 'payout', 'scope'] as const
 
-/** Options that do not fit what the page has named: a limit of one payee has no customer. */
+/** Lists options that do not fit the known ones. For example, a limit of one payee has no customer. */
 function unfittingOptions(given: KnownOptions): readonly string[] {
   if ((given['beneficiary'] ?? '') !== '') return ['customer', 'state']
   return (given['customer'] ?? '') === '' ? [] : ['beneficiary', 'currency of account', 'state']
 }
 
-/** The things that an act is about, with their pages. */
+/** Lists the partner, customer, payee and payout of an act, with links. */
 function subjectFacts(view: ConsoleView, given: KnownOptions, partnerName: string): Parameters<typeof facts>[0] {
   const { partner = '', customer = '', beneficiary = '', payout = '' } = given
   const d = deskTexts[view.language].parties
@@ -138,7 +138,7 @@ export function actPage(view: ConsoleView, shown: ActForm): string {
   const typed = (name: string) => refused?.form(name) ?? given[name] ?? ''
   const problems = refused === undefined ? {} : { [refused.field ?? 'form']: refused.error }
   const takes = (name: string) => options.some((option) => option.name === name)
-  // Without a partner that exists the form asks for all of it.
+  // Without a known partner the form asks for every option.
   const known =
     partnerName === undefined ? [] : subjectOptions.filter((name) => takes(name) && (given[name] ?? '') !== '')
   const others = known.length === 0 ? [] : unfittingOptions(given)
@@ -175,7 +175,7 @@ type SecretResult = {
   readonly more?: Html | undefined
 }
 
-/** A result that is kept nowhere: a link of an invitation, a credential. Each part has a name and is copied alone. */
+/** The page of a secret result, such as a credential, which is not stored. Each part has a label and a copy button. */
 export function secretPage(view: ConsoleView, { act, result, back, more }: SecretResult): string {
   const d = deskTexts[view.language].staff
   const title = isAct(act) ? actTitle(view, act) : d.result
@@ -206,7 +206,7 @@ function resultFacts(view: ConsoleView, part: unknown): readonly (readonly [stri
   })
 }
 
-/** The page to which an act leads back: one of the desk, and no other site. */
+/** A page of the desk, never another site. */
 const backForm = /^[a-z]+(?:[/?&=][\w.%:+~-]*)*$/
 const readBack = (text: string): string => (backForm.test(text) && text.length <= 400 ? text : 'queue')
 
@@ -247,7 +247,7 @@ const readResultId = (result: unknown, name: string): string | undefined => {
   const id = (Object(result) as Readonly<Record<string, unknown>>)[name]
   return typeof id === 'string' && uuid.test(id) ? id : undefined
 }
-/** A partner of a sandbox is added with its first credential. */
+/** A sandbox creates a partner with its first credential. */
 const hasSecret = (result: unknown): boolean => Object.hasOwn(Object(result) as object, 'apiSecret')
 
 async function show(

@@ -1,4 +1,4 @@
-/** The page of a case: what happened, who and how much, what is held, and what each decision does. A person first chooses, and then fills in the form of that. */
+/** The page of a case: what happened, the parties, the money that is held, and what each decision does. A person chooses an action, then fills in its form. */
 import { type CaseAction, type CaseReport, type CaseRow, dispositionsOf, operatorPartnerId } from '../../cases/index.ts'
 import { amountText } from '../../kernel/index.ts'
 import type { StaffRole } from '../../people/staff/index.ts'
@@ -37,21 +37,21 @@ export type AlertPayouts = {
   readonly payments: readonly (MoneySum & {
     readonly reference: string
     readonly createdAt: Date
-    /** Undefined: the payout is not found by its reference. */
+    /** Undefined if no payout has the reference. */
     readonly payoutId: string | undefined
     readonly payee: string | undefined
   })[]
 }
 
 type Person = { readonly id: string; readonly fullName: string; readonly role: StaffRole }
-/** Says how the form before ended. */
+/** How the last form ended. */
 export const caseSteps = ['proposed', 'approved', 'closed', 'rejected', 'recalled'] as const
 export type CaseStep = (typeof caseSteps)[number]
 
 type CaseDetails = {
   readonly row: CaseRow
   readonly report: CaseReport
-  /** Empty: the money belongs to no known partner. */
+  /** Empty if the partner of the money is unknown. */
   readonly partnerName: string
   readonly proposal: {
     readonly id: string
@@ -65,7 +65,7 @@ type CaseDetails = {
     readonly actor: string
     readonly kind: string
     readonly note: string
-    /** Payouts that a refusal stopped, and those that were already sent. Null: it is no refusal. */
+    /** Payouts that a refusal stopped, and payouts that were already sent. Null for other steps. */
     readonly stopped: number | null
     readonly alreadySent: number | null
   }[]
@@ -74,7 +74,7 @@ type CaseDetails = {
   /** The action whose form is shown. */
   readonly chosen: CaseAction | undefined
   readonly options: readonly FormOption[]
-  /** The payouts of an alert. Null: it is another kind. */
+  /** The payouts of an alert. Null for other kinds of cases. */
   readonly standing: AlertPayouts | null
   /** The hits about the payment of the case. */
   readonly hits: readonly { readonly partnerId: string; readonly id: string; readonly listedName: string }[]
@@ -100,7 +100,7 @@ const caseMoney = (view: ConsoleView, { booked, currency }: Pick<CaseRow, 'booke
   booked === null || currency === null ? undefined : money(view, amountText(booked, currency), currency)
 
 type CaseSubject = Pick<CaseRow, 'kind' | 'booked'>
-/** Names an action by a verb with its figure. `waiting`: the payouts that wait; undefined: they were not counted. */
+/** Names an action by a verb with the number of payouts. `waiting`: undefined if they were not counted. */
 export function actionVerb(view: ConsoleView, action: CaseAction, { kind }: CaseSubject, waiting?: bigint): string {
   const { verbs, cases: d } = deskTexts[view.language]
   if (action === 'note') return kind === 'safeguarding' ? verbs.closeDay : verbs.note
@@ -192,7 +192,7 @@ function partnerCell(view: ConsoleView, partnerId: string, name: string): Html |
     : html`<a href="${view.root}partners/${partnerId}">${name === '' ? partnerId : name}</a>`
 }
 
-/** Says in the second person what the form before did, and what waits. */
+/** Tells the person what the last form did, and what still waits. */
 function stepMessage(view: ConsoleView, { said, row, proposal, standing }: CaseDetails): Html | undefined {
   const { cases: c } = deskTexts[view.language]
   if (said === 'recalled') return message('good', c.saidRecalled)
@@ -208,7 +208,7 @@ function stepMessage(view: ConsoleView, { said, row, proposal, standing }: CaseD
   )
 }
 
-/** The action that has ended a case. */
+/** Finds the action that resolved a case. */
 const resolvingAction = ({ resolution }: CaseRow): CaseAction | undefined => {
   const actions: Readonly<Record<string, CaseAction>> = {
     ...{ matched: 'match', credited: 'credit', booked_to_fees: 'fees', reversed: 'reverse', charged: 'charge' },
@@ -264,7 +264,7 @@ function payoutsTable(view: ConsoleView, partnerId: string, { payments, waiting 
   )
 }
 
-/** Links to what the case is about. */
+/** Lists links to the payment, the customer, the file and the hits of a case. */
 function subjectLinks(view: ConsoleView, { row, report, file, hits }: CaseDetails): Parameters<typeof facts>[0] {
   const { cases: c } = deskTexts[view.language]
   const { partnerId, kind, subject, booked } = row
@@ -300,7 +300,7 @@ function endedPart(view: ConsoleView, { resolution, resolvedBy, approvedBy, disp
   ${note !== null && note !== '' && html`<blockquote>${noteText(view, note)}</blockquote>`}`
 }
 
-/** The proposal that waits, with its approval; or the choice of what to do, and then the form of that. */
+/** Shows the waiting proposal with its approval, or the choice of an action and then its form. */
 function decisionPart(view: ConsoleView, shown: CaseDetails): Html | undefined {
   const { cases: c, queue: q } = deskTexts[view.language]
   const { row, proposal, mayDecide, roles } = shown
@@ -366,7 +366,7 @@ function decisionForms(view: ConsoleView, { row, standing, typed }: CaseDetails,
     </details>`
 }
 
-/** Every action that fits, with what it does. Choosing one decides nothing. */
+/** Lists the actions that fit, with their effects. Choosing one does not decide the case. */
 function choicePart(view: ConsoleView, { row, actions, standing }: CaseDetails): Html {
   const { cases: c } = deskTexts[view.language]
   return html`<h3 id="choose">${c.choose}</h3>
@@ -382,11 +382,11 @@ function choicePart(view: ConsoleView, { row, actions, standing }: CaseDetails):
     </ul>`
 }
 
-/** One person closes a case without money, but for a day of safeguarding. */
+/** Reports whether one person may close the case: it has no money, and is not a day of safeguarding. */
 const needsOnePerson = ({ kind }: CaseRow, actions: readonly CaseAction[]): boolean =>
   kind !== 'safeguarding' && actions.every((action) => action === 'note')
 
-/** The options of the command that an action needs. */
+/** Lists the options of `case propose` that an action needs. */
 const actionFields = (action: CaseAction, { booked, kind }: CaseRow): readonly string[] => {
   if (action === 'match')
     return booked !== null && booked > 0n ? ['payout', 'customer', 'to-partner'] : ['payout', 'to-partner']
@@ -478,11 +478,11 @@ type ListedRefund = {
   readonly payoutId: string
   readonly status: string
   readonly money: string
-  /** The bank has paid it: it can be asked for the money. */
+  /** True if the bank has paid the refund, so that it can be recalled. */
   readonly isPaid: boolean
 }
 
-/** The refunds of a payment that its bank has taken back. `recall`: the address of the form; undefined: the reader may not use it. */
+/** Lists the refunds of a payment that its bank has taken back. `recall`: the address of the form, if the reader may use it. */
 function refundTable(
   view: ConsoleView,
   partnerId: string,

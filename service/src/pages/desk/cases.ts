@@ -1,4 +1,4 @@
-/** Cases at the desk: the routes of the queue and of a case, what they read, and the steps of staff. Two persons who signed in decide one. */
+/** The routes of the queue and of a case. Two persons who have signed in decide a case. */
 import { ownJson } from '@partner-payments/wire'
 import { notFound, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import {
@@ -47,7 +47,7 @@ type Proposal = {
 
 const payoutsShown = 20
 
-/** The payouts of an alert, with the oldest that wait, by their references. */
+/** Reads the payouts of an alert, with the oldest that wait. */
 async function readAlertPayouts(
   { db, monitoring, payouts }: DeskFrame,
   { partnerId, id }: CaseRow,
@@ -65,7 +65,7 @@ async function readAlertPayouts(
   return { ...counts, sums, payments: shown }
 }
 
-/** The hits about the payment that a name on a list holds: a payout under all its parties, a deposit under its payer. */
+/** Finds the hits that hold a payment: of every party of a payout, or of the payer of a deposit. */
 async function findHits({ payouts, screening }: DeskFrame, { partnerId, kind, subject, booked }: CaseRow) {
   if (kind !== 'sanctions_hold' || !uuid.test(subject)) return []
   if (booked !== null) return screening.hitsOn(partnerId, [{ partnerId, kind: 'payer', id: subject }])
@@ -103,7 +103,7 @@ async function showCase(frame: DeskFrame, request: PublicRequest, { view, signed
       ...{ id: row.proposalId ?? '', action: proposal.action, note: proposal.note, disposition: proposal.disposition },
       isOwn: proposal.staffId === signed.account.id || row.proposedBy === signed.account.fullName,
     },
-    // One action alone is the choice.
+    // A single action needs no choice.
     chosen:
       fitting.find((action) => action === asked) ??
       (fitting.length === 1 && proposal === null ? fitting[0] : undefined),
@@ -180,7 +180,7 @@ export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
       const { waiting } = await frame.monitoring.standingOf(frame.db, key.partnerId, key.id)
       const row = await frame.cases.byId(frame.db, key.partnerId, key.id)
       await staff.approve(signed, { ...key, proposalId: given('proposal') })
-      // An alert that holds nothing releases nothing.
+      // The approval released no payout, because none waited.
       return row?.kind === 'monitoring_alert' && waiting === 0n ? 'closed' : 'approved'
     }),
     form('recall', async (signed, key, given) => {
@@ -194,7 +194,7 @@ export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
   ]
 }
 
-/** Asks the bank of a refund that a case names for its money. A person has seen the case: the payer has the money twice. */
+/** Recalls a refund that a case names, because the payer has its money twice. */
 const recall = (
   { changes }: DeskFrame,
   { account }: SignedStaff,
@@ -205,7 +205,7 @@ const recall = (
   return changes.run(account, 'payment recall', { partner, payout, reason: 'DUPL', note })
 }
 
-/** The refunds that a case names, as they are now. */
+/** Reads the current state of the refunds that a case names. */
 async function readRefunds({ payouts }: DeskFrame, row: CaseRow) {
   const shown = []
   for (const { payoutId: id } of reportOf(row).refunds ?? []) {
@@ -244,7 +244,7 @@ function readProposal({ changes }: DeskFrame, given: Form) {
 
 const casesShown = 50
 
-/** The filters of the queue: a tab, a kind, and what the person may decide. */
+/** Reads the filters of the queue: tab, kind, and whether the person may decide it. */
 function readFilters({ query }: PublicRequest, decidable: readonly CaseKind[]) {
   const fields = new URLSearchParams(query)
   const tab = queueTabs.find((each) => each === fields.get('show')) ?? 'all'
@@ -300,7 +300,7 @@ type WaitingFilter = {
   readonly deciders: readonly Deciders[]
 }
 
-/** Reads what waits besides cases on a tab. Owners and notes are those of this moment, also where the look is older. */
+/** Reads the items of a tab besides cases. Owners and notes are current, even if the items are cached. */
 async function readWaiting(
   { db, staff, waiting }: DeskFrame,
   look: () => Promise<WaitingResult>,
@@ -320,7 +320,7 @@ async function readWaiting(
   return tab === 'all' ? things : things.filter(({ owner }) => owner === null)
 }
 
-/** The last note of each case: one statement for each partner on the page. */
+/** Reads the last note of each case, with one statement for each partner on the page. */
 async function readLastNotes({ db, cases }: DeskFrame, rows: readonly CaseRow[]): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
   for (const [partnerId, some] of Map.groupBy(rows, (row) => row.partnerId)) {

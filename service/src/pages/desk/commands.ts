@@ -29,7 +29,7 @@ type CommandSignIn = {
     readonly commands: readonly string[] | null
     readonly expiresAt: Date | null
   }[]
-  /** Absent: there is no single sign-on. */
+  /** Absent if single sign-on is off. */
   readonly sso?: { readonly since: Date | null } | undefined
   readonly sessions: readonly {
     readonly id: string
@@ -133,7 +133,7 @@ export type DeskChange = {
   readonly note: string | undefined
   readonly by: string
   readonly at: Date
-  /** The person who has approved it, if its author runs it. */
+  /** The person who approved the change, if its author must still run it. */
   readonly approvedBy: string | null
   readonly isOwn: boolean
   readonly mayDecide: boolean
@@ -158,11 +158,11 @@ export function changesPage(view: ConsoleView, { changes, error, said }: ChangeL
   })
 }
 
-/** The name of a command in words. One of another version has none. */
+/** Names a command in words. A command of another version keeps its own name. */
 const commandTitle = (view: ConsoleView, command: string): string =>
   isAct(command) ? actTitle(view, command) : command
 
-/** The changes with what the person may do about each. */
+/** Lists changes with the buttons that the person may use. */
 export function changesTable(view: ConsoleView, changes: readonly DeskChange[], caption: string): Html {
   const d = deskTexts[view.language].commands
   return html`${table({
@@ -181,10 +181,10 @@ export function changesTable(view: ConsoleView, changes: readonly DeskChange[], 
   ${changes.filter(({ mayDecide }) => mayDecide).map((change) => rejectDialog(view, change))}`
 }
 
-/** An option as its form names it, with its value. */
+/** Formats an option with the label of its form, and its value. */
 const optionText = (view: ConsoleView, command: string, name: string, value: string | undefined): string => {
   const label = optionLabel(view, command, name)
-  // Each of a list has its word. Another text stays as it is.
+  // Known values of a list are translated. Other text stays as it was typed.
   const words = value?.split(',').map((each) => valueLabel(view, name, each))
   return words === undefined ? label : `${label}: ${words.join(',')}`
 }
@@ -280,7 +280,7 @@ function deviceRoutes(frame: DeskFrame): readonly PublicRoute[] {
   ]
 }
 
-/** Undefined: the verb refuses with not_found. */
+/** Resolves to undefined if the work is refused with not_found. */
 async function ifFound<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work
@@ -329,7 +329,7 @@ function changeRoutes(frame: DeskFrame): readonly PublicRoute[] {
   ]
 }
 
-/** The changes that wait, with what the person may do about each. */
+/** Reads the changes that wait, with what the person may do about each. */
 export async function listChanges(
   { db, access, staff, changes }: DeskFrame,
   { account }: SignedStaff,

@@ -1,4 +1,4 @@
-/** The rules for countries: what holds, what waits for a second person, and the form of a change. Every role of staff reads them. */
+/** The page of country rules: rules in force, changes that wait for a second person, and the form of a change. Every role of staff reads it. */
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { countryActions, type CountryRules } from '../../screening/index.ts'
 import { badge, empty, message, table } from '../kit/parts.ts'
@@ -20,7 +20,7 @@ import {
 } from './forms.ts'
 import { type DeskFrame, FieldRefusal, type FormOption, type Person, staffRoute } from './request.ts'
 
-/** The acts of the form: an action of a rule, or its end. */
+/** Choices of the form: an action for the countries, or the removal of their rules. */
 const countryActs = [...countryActions, 'remove'] as const
 
 type CountryRulesDetails = {
@@ -70,7 +70,7 @@ export function countriesPage(
   })
 }
 
-/** The field of a refusal. What the command refuses is about the countries. */
+/** Finds the field that a refusal is about. Refusals of the command concern the countries. */
 const refusedField = (refused: RefusedForm | undefined) => refused && (refused.field ?? 'countries')
 
 function changeForm(
@@ -108,7 +108,7 @@ export const countryRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
   }),
 ]
 
-/** The option that the form asks for in its own way. Refuses: validation_failed. */
+/** Reads the action, which the form asks for by radio buttons. Refuses: validation_failed. */
 function readAction(form: Form, { view }: Person): Readonly<Record<string, string>> {
   const act = countryActs.find((each) => each === form('act'))
   if (act === undefined) throw new FieldRefusal('act', deskTexts[view.language].countries.actionMissing)

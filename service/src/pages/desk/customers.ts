@@ -1,4 +1,4 @@
-/** One customer at the desk with all that concerns it, and the customers of a partner. The log of the operator has who opened which. */
+/** The page of a customer, and the list of a partner's customers. The operator's audit log records who opened which customer. */
 import { nameCharsMax } from '@partner-payments/wire'
 import { countryName } from '../kit/countries.ts'
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
@@ -49,9 +49,9 @@ import { limitsTable, type PrintedLimit } from './printed.ts'
 import { type DeskFrame, readKey, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
-/** Rows of a part of the page. The list behind it has all. */
+/** Rows in each part of the page. A link leads to the whole list. */
 const rowsShown = 10
-/** Payments about which cases are looked for. */
+/** Newest payments whose cases the page shows. */
 const paymentsLookedAt = 50
 
 type Resolved<T> = T extends (...given: never[]) => Promise<infer R> ? R : never
@@ -75,7 +75,7 @@ type CustomerDetails = {
   readonly blocks: Resolved<DeskFrame['accounts']['stateChanges']>['data']
   readonly limits: readonly PrintedLimit[]
   readonly notes: Parameters<typeof notesPart>[1]['notes']
-  /** Compliance sees what identifies a person: others need a name and an address of mail. */
+  /** True for compliance and admins, who see identity data. Other roles see the name and the email address. */
   readonly mayIdentify: boolean
   readonly acts: Html | undefined
   readonly said: Html | undefined
@@ -340,7 +340,7 @@ export function customersPage(view: ConsoleView, shown: CustomerList): string {
   })
 }
 
-/** The search in a list of a partner: what is typed may be the name of a person, so that it is sent as a form and not in an address. */
+/** The search form of a partner's list. It uses POST, because the text may be a person's name and must not stand in a URL. */
 export const searchForm = (
   view: ConsoleView,
   { path, q, label }: { readonly path: string; readonly q: string; readonly label: string },
@@ -355,7 +355,7 @@ export const searchForm = (
   </form>`
 }
 
-/** The filter of a typed text: an address of mail, an id of the service, an id of the partner, or the beginning of a name. */
+/** Finds customers by email address, service id, the partner's identifier, or the beginning of a name. */
 export async function searchCustomers(
   customers: Pick<Customers, 'list'>,
   partnerId: string,
@@ -370,7 +370,7 @@ export async function searchCustomers(
   try {
     return (await customers.list(partnerId, { ...query, namePrefix: typed })).data
   } catch (error) {
-    // Fewer letters than the index has find no customer.
+    // The index refuses names with too few letters.
     if (error instanceof Refusal && error.code === 'validation_failed') return []
     throw error
   }
@@ -425,7 +425,7 @@ async function showCustomer(frame: DeskFrame, request: PublicRequest, person: Pe
   return page(request, 200, body)
 }
 
-/** Says that a note was added. */
+/** The message after a note was added. Undefined if none was. */
 export const noteMessage = (view: ConsoleView, request: PublicRequest): Html | undefined =>
   new URLSearchParams(request.query).has('noted')
     ? message('good', deskTexts[view.language].parties.noteDone)
@@ -459,7 +459,7 @@ async function readCustomer(frame: DeskFrame, partnerId: string, id: string) {
   }
 }
 
-/** Alerts about a customer, or the newest of a partner, with the names of their rules and what was decided. */
+/** Reads the alerts about a customer, or the newest of a partner, with the names of their rules and their resolutions. */
 export async function readAlerts(
   { db, cases, monitoring }: Pick<DeskFrame, 'db' | 'cases' | 'monitoring'>,
   partnerId: string,
@@ -490,7 +490,7 @@ type CustomerActivity = {
   readonly alerts: readonly ListedAlert[]
 }
 
-/** A case names a payment by one of its ids, and a frozen balance by its owner. */
+/** Reads cases about a customer's payments, frozen balance and alerts. A case names a payment by any of its ids. */
 async function readCases(
   { db, cases, deposits, payouts }: DeskFrame,
   partnerId: string,

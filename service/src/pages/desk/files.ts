@@ -1,4 +1,4 @@
-/** The files of banks: what each says, and what became of it. */
+/** The pages of bank files: the list, and the contents and state of each file. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { type CaseKind, operatorPartnerId } from '../../cases/index.ts'
 import { amountText, isCurrency } from '../../kernel/index.ts'
@@ -48,7 +48,7 @@ const tones = {
   Delivered: 'good',
 } as const
 
-/** `mayTake`: the role of the person may propose to take a file. `typed`: values of a refused form. */
+/** The form to take a quarantined file. `mayTake`: the person's role may propose it. `typed`: values of a refused form. */
 type TakeForm = {
   readonly mayTake: boolean
   readonly waits?: boolean
@@ -106,7 +106,7 @@ function filesTable(view: ConsoleView, files: readonly BankFile[]): Html {
   })
 }
 
-/** Kinds of cases whose file two persons may take. */
+/** Kinds of cases whose file may be taken after two persons agree. */
 const takeableKinds: ReadonlySet<CaseKind> = new Set(['message_differs', 'sum_differs', 'file_unreadable'])
 
 export function filePage(view: ConsoleView, shown: FileDetails & TakeForm): string {
@@ -184,7 +184,7 @@ function fileFacts(view: ConsoleView, file: BankFileFacts): Html {
 }
 
 type CaseKey = { readonly partnerId: string; readonly id: string; readonly kind: CaseKind }
-/** Cases by what they are about: a file, an entry or a payment. */
+/** Open cases by the id of their subject: a file, an entry or a payment. */
 type CasesBySubject = ReadonlyMap<string, CaseKey>
 
 export type FileDetails = {
@@ -192,7 +192,7 @@ export type FileDetails = {
   readonly cases: CasesBySubject
   readonly statements: readonly FileStatement[]
   readonly hasMoreStatements: boolean
-  /** The statement whose entries are shown. */
+  /** The statement whose entries the page shows. */
   readonly statement: FileStatement | undefined
   readonly entries: readonly FileEntry[]
   readonly payments: readonly FilePayment[]
@@ -341,7 +341,7 @@ const statusTone = (status: string): 'good' | 'bad' | 'neutral' =>
       ? 'bad'
       : 'neutral'
 
-/** The search takes ids in a form, and not in an address. */
+/** A button that searches for the payout. Undefined ids have none. */
 export function findPayout(view: ConsoleView, id: string | null): Html | string {
   if (id === null) return ''
   return findButton(view, id, deskTexts[view.language].files.findPayout)
@@ -476,7 +476,7 @@ async function readSentFile(
   }
 }
 
-/** The payments that the page shows, each with its partner. */
+/** Keys of the payments that the page shows, as `partnerId/id`. */
 function paymentKeys({ entries, payments, recalls }: FileRows): readonly string[] {
   const keys = [
     ...entries.map(({ subjectId: id, subjectPartnerId: partnerId }) => ({ partnerId, id })),
@@ -488,7 +488,7 @@ function paymentKeys({ entries, payments, recalls }: FileRows): readonly string[
   )
 }
 
-/** The open cases about the file and what the page shows of it: one statement for each partner on the page. */
+/** Reads the open cases about the file and the rows on the page, with one statement for each partner. */
 async function findCases({ cases, db }: DeskFrame, file: BankFileFacts, read: FileRows): Promise<CasesBySubject> {
   const subjects = [
     { partnerId: operatorPartnerId, id: file.id },

@@ -1,4 +1,4 @@
-/** The search across partners. Every role of staff searches, and the log of the operator has what each one found. */
+/** The search across partners. Every role of staff may search. The operator's audit log records what each search found. */
 import type { PublicRoute } from '../../kernel/api/index.ts'
 import type { CaseKind, CaseRow } from '../../cases/index.ts'
 import { amountText, currencies, type Currency, dayMs, isCurrency, isUuid, type Minor } from '../../kernel/index.ts'
@@ -19,7 +19,7 @@ import { customerHref, partnerPart, payeeHref, paymentHref } from './parties.ts'
 import { deskTexts } from './texts.ts'
 import { type DeskDeps, type DeskFrame, staffRoute } from './request.ts'
 
-/** The parts that the search reads. */
+/** Modules that the search reads. */
 type FindDeps = Pick<
   DeskDeps,
   | 'db'
@@ -36,11 +36,11 @@ type FindDeps = Pick<
 
 /** Longer than an IBAN, a reference or a name of a partner. */
 const textCharsMax = 140
-/** More than a person reads: the search is too wide. */
+/** Rows shown of each kind. A search with more matches is too wide. */
 const rowsMax = 50
-/** Statements at the same time, so that a search leaves connections to others. */
+/** Partners searched at the same time, so that connections stay free for other requests. */
 const partnersAtOnce = 4
-/** A search of these takes a few seconds. */
+/** Partners that a search reads, which takes a few seconds. */
 const partnersMax = 1000
 
 type SearchQuery =
@@ -48,7 +48,7 @@ type SearchQuery =
   | {
       readonly by: 'money'
       readonly money: { readonly currency: Currency; readonly amount: Minor }
-      /** A day in UTC. Both null: any day. */
+      /** Start and end of a day in UTC. Both null for any day. */
       readonly from: Date | null
       readonly before: Date | null
     }
@@ -56,7 +56,7 @@ type SearchQuery =
 const moneyForm = /^([\d.,'’]*\d) ([A-Z]{3,4})(?: (\d{4}-\d\d-\d\d))?$/
 const signs: Readonly<Record<string, string>> = { '€': 'EUR', '£': 'GBP', $: 'USD' }
 
-/** Writes a sign as its currency behind the amount, and a day such as `24.11.2026` as `2026-11-24`. */
+/** Replaces a currency sign by its code after the amount, and a day such as `24.11.2026` by `2026-11-24`. */
 const normalizeMoney = (text: string): string =>
   text
     .replace(/^([€£$]) ?([\d.,'’]+)/, '$2 $1')
@@ -67,14 +67,14 @@ const normalizeMoney = (text: string): string =>
     )
 
 /**
- * Reads an amount in the English or the German form: `1,250.00`, `1.250,00`, `1250`. The last separator begins the decimals if no more digits follow
- * than the currency has; each other one stands before three digits. Undefined: it has another form.
+ * Reads an amount in the English or the German form: `1,250.00`, `1.250,00`, `1250`. The last separator begins the decimals if at most as many
+ * digits follow as the currency has. Other separators group three digits. Undefined for other forms.
  */
 function readMinor(text: string, currency: Currency): Minor | undefined {
   const { digits } = currencies[currency]
   const last = Math.max(text.lastIndexOf('.'), text.lastIndexOf(','))
   const behind = text.length - last - 1
-  // `1,000 EUR` has no decimals, because an euro has two: its separator groups.
+  // In `1,000 EUR` the comma groups digits, because the euro has two decimals.
   const isDecimal = last !== -1 && behind <= digits && !text.slice(0, last).includes(text[last] ?? '')
   const [whole, fraction] = isDecimal ? [text.slice(0, last), text.slice(last + 1)] : [text, '']
   if (!/^\d{1,12}$|^\d{1,3}([.,'’])\d{3}(?:\1\d{3}){0,2}$/.test(whole)) return undefined
@@ -82,13 +82,13 @@ function readMinor(text: string, currency: Currency): Minor | undefined {
 }
 
 /**
- * Reads what a person typed: money such as `12.50 EUR`, `12,50 €`, `12.50 EUR 2026-11-24` or `12,50 EUR 24.11.2026`, or any other text. An amount with more digits than
- * the currency has is a text. Undefined: nothing, or too long.
+ * Reads the search text: money such as `12.50 EUR`, `12,50 €` or `12.50 EUR 2026-11-24`, or any other text. An amount with more decimals than
+ * its currency is searched as text. Undefined if the text is empty or too long.
  */
 export function readSearch(typed: string): SearchQuery | undefined {
   const text = typed.trim().replaceAll(/\s+/g, ' ')
   if (text === '' || text.length > textCharsMax || text.includes('\0')) return undefined
-  // A number may be typed in groups with spaces.
+  // Digits may be grouped with spaces.
   const joined = text.toUpperCase().replaceAll(/(?<=\d) (?=\d{3}(?:\D|$))/g, '')
   const [matched, figures = '', code = '', day] = moneyForm.exec(normalizeMoney(joined)) ?? []
   if (matched === undefined || !isCurrency(code)) return { by: 'text', text }
@@ -103,28 +103,28 @@ export function readSearch(typed: string): SearchQuery | undefined {
 type NamedPartner = { readonly partnerId: string; readonly partnerName: string }
 type PayoutMatch = NamedPartner & {
   readonly id: string
-  /** The text of the partner, else the reference of the transaction. */
+  /** The remittance text of the partner, or the reference of the transaction. */
   readonly reference: string
   readonly endToEndId: string
   readonly status: string
   readonly money: { readonly currency: Currency; readonly amount: Minor }
   readonly createdAt: Date
-  /** The oldest open case about the payout. Null: none is open. */
+  /** The oldest open case about the payout. Null if none is open. */
   readonly caseId: string | null
 }
 type CustomerMatch = NamedPartner & {
   readonly id: string
-  /** The IBAN by which the customer was found. Null: by an id. */
+  /** The IBAN that matched the customer. Null if an id or a name matched. */
   readonly iban: string | null
-  /** When the IBAN was closed. Null: it is open, or the customer was found by an id. */
+  /** When the matched IBAN was closed. Null if it is open or was not searched. */
   readonly closedAt: Date | null
 }
 type PayeeMatch = NamedPartner & {
   readonly id: string
-  /** The customer who owns the payee. Null: the partner. */
+  /** The customer who owns the payee. Null if the partner does. */
   readonly customerId: string | null
   readonly createdAt: Date
-  /** Null: it is there, or was found by what only present ones have. */
+  /** When the payee was removed. Null if it was not. */
   readonly removedAt: Date | null
 }
 type DepositMatch = NamedPartner & {
@@ -133,7 +133,7 @@ type DepositMatch = NamedPartner & {
   readonly status: string
   readonly money: { readonly currency: Currency; readonly amount: Minor }
   readonly createdAt: Date
-  /** The customer who is paid. Null: the partner. */
+  /** The customer who is paid. Null if the partner is. */
   readonly customerId: string | null
 }
 type CaseMatch = NamedPartner & { readonly id: string; readonly kind: CaseKind; readonly openedAt: Date }
@@ -145,9 +145,9 @@ export type SearchResult = {
   readonly payouts: readonly PayoutMatch[]
   readonly customers: readonly CustomerMatch[]
   readonly payees: readonly PayeeMatch[]
-  /** True if there may be more than is shown. */
+  /** True if more rows match than are shown. */
   readonly hasMore: boolean
-  /** How many partners were searched for payouts and ids of customers, if they were not all. */
+  /** The number of partners searched. Null if all were. */
   readonly searched: number | null
 }
 
@@ -162,8 +162,8 @@ type PartnerMatches = {
 }
 
 /**
- * Finds by the text, at most 50 of each kind, in the first `searchedMax` partners by their ids. Payouts and customers are read partner by partner, each by indexes that begin with the
- * partner, so a sharded database asks one shard at a time; IBANs by the index of all IBANs.
+ * Searches the first `searchedMax` partners by id, and returns at most 50 rows of each kind. Each partner is read by its own indexes, so that a
+ * sharded database asks one shard at a time. The IBANs of all partners share an index.
  */
 export async function search(deps: FindDeps, question: SearchQuery, searchedMax = partnersMax): Promise<SearchResult> {
   const { db, access } = deps
@@ -241,7 +241,7 @@ async function searchPartner(deps: FindDeps, partnerId: string, question: Search
   const { text } = question
   const byId = await payouts.find(partnerId, { id: text }, rows)
   const byReference = await payouts.find(partnerId, { ...anyPayout, reference: text }, rows)
-  // The payees of an IBAN, or the one of an id: their payouts are found with them.
+  // Payees that the IBAN or the id names. The search also returns their payouts.
   const paid = await findPayees(beneficiaries, partnerId, text, rows)
   const payeeIds = isUuid(text) ? [text.toLowerCase()] : paid.map(({ id }) => id)
   const iban = readIban(text)
@@ -263,7 +263,7 @@ async function searchPartner(deps: FindDeps, partnerId: string, question: Search
   }
 }
 
-/** Payees of one IBAN whose payouts are read: a partner has one for each of its customers who pays the account. */
+/** Payees of one IBAN whose payouts are read. A partner may have one for each customer who pays the account. */
 const payeesFollowed = 20
 
 async function findPayees(
@@ -277,7 +277,7 @@ async function findPayees(
   return iban === undefined ? [] : beneficiaries.withAccount(partnerId, iban, rows)
 }
 
-/** Undefined: the text is no IBAN. */
+/** Reads an IBAN. Undefined if the text is not one. */
 function readIban(text: string): string | undefined {
   const iban = text.replaceAll(' ', '').toUpperCase()
   return isIban(iban) ? iban : undefined
@@ -285,7 +285,7 @@ function readIban(text: string): string | undefined {
 
 type TransactionQuery = Parameters<FindDeps['transactions']['list']>[1]
 
-/** Deposits of an amount, of any day or of one. */
+/** The query for deposits of an amount, on one day or any day. */
 function depositQuery({
   money: { currency, amount },
   from,
@@ -298,7 +298,7 @@ function depositQuery({
   }
 }
 
-/** The newest deposits that the list of transactions finds, by its indexes. `account`: that of the payer. */
+/** Reads the newest deposits that match a query of the transaction list. `account`: the payer's account. */
 async function findDeposits(
   { db, deposits, transactions }: FindDeps,
   partnerId: string,
@@ -321,7 +321,7 @@ const toPayee = (owner: NamedPartner, { id, customerId, createdAt, removedAt = n
   ...{ ...owner, id, customerId, createdAt, removedAt },
 })
 
-/** Customers by id, by the partner's own identifier, by the whole email address, or by the beginning of words of the name. */
+/** Finds customers by id, the partner's identifier, the whole email address, or the beginning of words of the name. */
 async function findCustomers(
   customers: FindDeps['customers'],
   tx: Tx,
@@ -335,7 +335,7 @@ async function findCustomers(
   if (query === undefined) return own
   return [...new Set([...own, ...(await customers.idsBy(partnerId, query, rowsMax + 1))])]
 }
-/** Digits and few letters are those of a reference. */
+/** A name has at least three letters and no digits. Other texts are references. */
 const nameForm = /^(?=(?:.*\p{L}){3})[^\p{N}]+$/u
 
 async function toPayoutMatch(
@@ -351,7 +351,7 @@ async function toPayoutMatch(
   return { partnerId, partnerName, id, reference, endToEndId, status, money, createdAt, caseId: open?.id ?? null }
 }
 
-/** `found`: absent before the first search. */
+/** The search as the page shows it. `found`: absent before the first search. */
 type SearchState = { readonly typed: string; readonly isRefused?: boolean; readonly found?: SearchResult }
 
 export function findPage(view: ConsoleView, { typed, isRefused = false, found }: SearchState): string {
@@ -519,7 +519,7 @@ function partnersTable(view: ConsoleView, partners: SearchResult['partners']): H
 export function findRoutes(frame: DeskFrame): readonly PublicRoute[] {
   return [
     staffRoute(frame, 'find', 'GET', '/find', (request, { view }) => page(request, 200, findPage(view, { typed: '' }))),
-    // What is typed may be an IBAN: the text of an address would stay in logs of proxies and in the history of the browser.
+    // The text may be an IBAN. In a URL it would stay in the logs of proxies and in the history of the browser.
     staffRoute(frame, 'find', 'POST', '/find', async (request, { signed, view }) => {
       const typed = readForm(request)('q')
       const question = readSearch(typed)

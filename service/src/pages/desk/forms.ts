@@ -24,14 +24,14 @@ import {
 type Typed = Readonly<Record<string, string>>
 type Names = Readonly<Record<string, string>>
 
-/** The name of an option, of a column or of a value. `of`: the command, which may have a name of its own for it. */
+/** The label of an option or column. `of`: the command, which may have its own label for it. */
 export const optionLabel = (view: ConsoleView, of: string, name: string): string => {
   const names: Names = deskTexts[view.language].options
   return (
     names[`${of} ${name}`] ?? names[name.replaceAll(/-(.)/g, (_dash, letter: string) => letter.toUpperCase())] ?? name
   )
 }
-/** Options with the values of another. */
+/** Options that share the labels of another option's values. */
 const sameValues: Names = { allow: 'allowed', roles: 'role' }
 export const valueLabel = (view: ConsoleView, option: string, value: string): string =>
   (deskTexts[view.language].values as Names)[`${sameValues[option] ?? option} ${value}`] ??
@@ -44,11 +44,11 @@ type FieldState = {
   readonly id?: string
   readonly error?: string | undefined
   readonly help?: string
-  /** No value is chosen before the person has. */
+  /** True if no value is preselected. */
   readonly unchosen?: boolean
 }
 
-/** The field of an option, as its declaration describes it. */
+/** Renders the field of an option by its declaration. */
 export function optionField(view: ConsoleView, command: string, option: FormOption, given: FieldState): Html {
   const { name, kind, required, values, isList, otherwise, charsMax } = option
   const { kindHelp, options: words } = deskTexts[view.language]
@@ -81,18 +81,18 @@ export function optionField(view: ConsoleView, command: string, option: FormOpti
 type CommandFields = {
   readonly command: string
   readonly options: readonly FormOption[]
-  /** Options that the form sends by itself, such as an id of its path. */
+  /** Options without a field, such as an id in the path. */
   readonly without?: readonly string[]
-  /** Precedes the ids, where a page has several forms. */
+  /** Prefix of the ids on a page with several forms. */
   readonly prefix?: string
-  /** The option of which no value is chosen before the person has. */
+  /** The option without a preselected value. */
   readonly unchosen?: string
   readonly typed: Form
   /** The refusal of the form. */
   readonly refused?: RefusedForm | undefined
 }
 
-/** The fields of all options of a command. */
+/** Renders the fields of all options of a command. */
 export const commandFields = (
   view: ConsoleView,
   { command, options, without = [], prefix = '', unchosen, typed, refused }: CommandFields,
@@ -106,7 +106,7 @@ export const commandFields = (
       }),
     )
 
-/** The note of a form, which the audit log has. */
+/** The field of the note, which the audit log keeps. */
 export const noteField = (view: ConsoleView, id: string, given: Partial<Parameters<typeof field>[0]> = {}): Html =>
   field({
     ...{
@@ -118,10 +118,10 @@ export const noteField = (view: ConsoleView, id: string, given: Partial<Paramete
     ...given,
   })
 
-/** The tone of what a command has done, and of a change that waits. */
+/** Tones of the message: the command has run, or waits for a second person. */
 export const outcomeTones = { done: 'good', waits: 'warning' } as const satisfies Readonly<Record<string, Tone>>
 
-/** Reads from the address how the form before ended: the command was run, or waits for a second person. */
+/** Reads from the URL whether the last form ran its command or waits for a second person. */
 export function readOutcome({ query }: PublicRequest): keyof typeof outcomeTones | undefined {
   const fields = new URLSearchParams(query)
   return fields.has('waits') ? 'waits' : fields.has('done') ? 'done' : undefined
@@ -130,7 +130,7 @@ export function readOutcome({ query }: PublicRequest): keyof typeof outcomeTones
 export type RefusedForm = {
   readonly command: string
   readonly error: string
-  /** The field that is wrong, if it is known. */
+  /** The wrong field, if it is known. */
   readonly field?: string | undefined
   readonly form: Form
 }
@@ -142,7 +142,7 @@ type CommandForm = {
   readonly command: string | ((form: Form) => string)
   /** Options that the path names. Default: the id in it. Refuses: not_found. */
   readonly key?: (request: PublicRequest) => Typed | Promise<Typed>
-  /** Options that are not fields of their own. Refuses: validation_failed. */
+  /** Options that the form composes from other fields. Refuses: validation_failed. */
   readonly more?: (form: Form, person: Person) => Typed
   /** The form has no note. */
   readonly withoutNote?: true
@@ -161,7 +161,7 @@ function readId({ params }: PublicRequest): Typed {
   return id === undefined ? {} : { id }
 }
 
-/** Reads the text of a refusal, and its field: the option that its line names. */
+/** Reads the text of a refusal and the option that it names. */
 function readRefusal(view: ConsoleView, command: string, error: Refusal): Pick<RefusedForm, 'error' | 'field'> {
   if (error instanceof FieldRefusal) return { error: error.detail, field: error.field }
   const { option, cure } = /^--(?<option>[a-z-]+) (?<cure>.*)$/s.exec(error.detail)?.groups ?? {}
@@ -171,7 +171,7 @@ function readRefusal(view: ConsoleView, command: string, error: Refusal): Pick<R
   return { error: cure === 'is required' ? fill(missing, { label }) : `${label} ${cure}`, field: option }
 }
 
-/** Runs a command for the person. A session that has rested signs in first. */
+/** The route of a form that runs a command. A person whose session has rested signs in first. */
 export const commandRoute = (frame: DeskFrame, { place, path, key = readId, ...form }: CommandForm): PublicRoute =>
   staffRoute(frame, place, 'POST', path, async (request, person) => {
     const keys = await key(request)

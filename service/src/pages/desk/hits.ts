@@ -1,4 +1,4 @@
-/** The open hits of screening, and one hit: what was compared, and the decision. Two persons decide a hit of a high score. */
+/** The pages of screening hits: the open ones, and one hit with its comparison and decision. A hit with a high score needs two persons. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { amountText } from '../../kernel/index.ts'
 import { kindsDecidedBy, type StaffRole } from '../../people/staff/index.ts'
@@ -43,7 +43,7 @@ type DeskHit = {
   readonly proposedBy: string | null
 }
 
-/** The oldest of equal hits. `owner`: the name of the person who looks into it; null: it has none. */
+/** The oldest of equal hits. `owner`: the person who looks into it, or null. */
 type ListedHit = DeskHit & { readonly owner: string | null; readonly equal: number }
 
 export function hitsPage(
@@ -82,7 +82,7 @@ export function hitsPage(
   })
 }
 
-/** Names who proposes what about a hit. Undefined: no one does. */
+/** Shows who proposes which outcome. Undefined without a proposal. */
 function proposalBadge(
   view: ConsoleView,
   { proposal, proposedBy }: Pick<DeskHit, 'proposal' | 'proposedBy' | 'source'>,
@@ -101,7 +101,7 @@ type HitDetails = DeskHit & {
   readonly decidedBy: string | null
   readonly approvedBy: string | null
   readonly disposition: string | null
-  /** The hit was replaced or is over: nothing is left to decide. */
+  /** True if the hit was replaced or is over, so that no decision is left. */
   readonly hasEnded: boolean
   /** Open hits about the same pair, without this one. */
   readonly equal: readonly Pick<DeskHit, 'partnerId' | 'id' | 'openedAt'>[]
@@ -125,10 +125,10 @@ type HitDetails = DeskHit & {
   readonly typed: Form
 }
 
-/** `field`: the one that is wrong. Absent: the decision as a whole is refused. */
+/** `field`: the wrong field. Absent if the whole decision is refused. */
 type HitRefusal = { readonly error: string; readonly field?: 'outcome' | 'disposition' | 'note' }
 
-/** Says how the form before ended. */
+/** How the last form ended. */
 const hitSteps = ['decided', 'proposed'] as const
 type HitStep = (typeof hitSteps)[number]
 
@@ -190,7 +190,7 @@ const statusText = (view: ConsoleView, status: string): string => {
   return words[`status-${status}`] ?? status
 }
 
-/** The kind of the party in words, with a button that finds it. A payout has its page. */
+/** Names the kind of the screened party, with a link to its payout or a button that searches for it. */
 function subjectPart(view: ConsoleView, { subjectKind, subjectId, role, partnerId }: HitDetails): Html {
   const d = deskTexts[view.language].hits
   const words: Readonly<Record<string, string>> = d
@@ -202,7 +202,7 @@ function subjectPart(view: ConsoleView, { subjectKind, subjectId, role, partnerI
   return html`${text} ${identifier(view, subjectId, d.subject)}`
 }
 
-/** The entry beside the party, the words that scored, the payments that wait, and what was decided about the pair before. */
+/** Compares the entry with the party: fields, words, waiting payments, and earlier decisions about the pair. */
 function comparedParts(view: ConsoleView, { compared, partnerId }: Pick<HitDetails, 'compared' | 'partnerId'>): Html {
   const { fields, words, payments, morePayments, sums, earlier } = compared
   const d = deskTexts[view.language].hits
@@ -222,7 +222,7 @@ function comparedParts(view: ConsoleView, { compared, partnerId }: Pick<HitDetai
       columns: [[d.name, 'head'], d.listedName, d.how, [d.likeness, 'number'], [d.weight, 'number']],
       rows: words.map(({ word, listed, how, kind, likeness, weight }) => [
         ...[word ?? '–', listed ?? '–', howText(view, how, kind)],
-        // A title, a place or a number beside a name weighs nothing.
+        // Only words of a name have a weight.
         ...[String(likeness), kind === undefined || kind === 'name' ? String(weight) : '–'],
       ]),
     })}
@@ -260,7 +260,7 @@ function comparedParts(view: ConsoleView, { compared, partnerId }: Pick<HitDetai
     }`
 }
 
-/** How two words agree. `kind`: what the word is, if it is no part of a name. */
+/** Names how two words agree. `kind`: the kind of a word that is not part of a name. */
 const howText = (view: ConsoleView, how: string, kind: string | undefined): string => {
   const said = valueLabel(view, 'how', how)
   return kind === undefined ? said : `${said}: ${valueLabel(view, 'word', kind)}`
@@ -312,7 +312,7 @@ function decisionForm(view: ConsoleView, hit: HitDetails): Html {
     </form>`
 }
 
-/** The other hits about the pair, which the same decision may reach. The form names those that the person has seen. */
+/** Offers to decide the other hits about the pair as well. The form sends the ids that the person has seen. */
 function equalPart(view: ConsoleView, { equal, typed }: HitDetails): Html {
   const d = deskTexts[view.language].hits
   return html`${hiddenField('seen', equal.map(({ id }) => id).join(','))}
@@ -335,7 +335,7 @@ function equalPart(view: ConsoleView, { equal, typed }: HitDetails): Html {
 
 type HitResult = { readonly id: string; readonly partnerId: string; readonly said: string; readonly isDone: boolean }
 
-/** Says what a decision did with each of several hits. */
+/** The page with the result of a decision for each of several hits. */
 export function hitResultsPage(view: ConsoleView, { results }: { readonly results: readonly HitResult[] }): string {
   const d = deskTexts[view.language].hits
   const done = results.filter(({ isDone }) => isDone).length
@@ -356,7 +356,7 @@ export function hitResultsPage(view: ConsoleView, { results }: { readonly result
   })
 }
 
-/** Rows of a page before equal ones are one row. */
+/** Hits read for a page, before equal hits are merged into one row. */
 const hitsShown = 200
 
 const toHit = ({ partnerId, id, name, listedName, source, score, openedAt, proposal, proposedBy }: Hit): DeskHit => ({
@@ -424,7 +424,7 @@ async function showHit(
   return page(request, refused === undefined ? 200 : 400, body)
 }
 
-/** Decides a hit, and those about the same pair that the person has seen if it says so: each in its own transaction, with its own record. */
+/** Decides a hit and, if the form asks for it, the other hits about the pair. Each has its own transaction and audit record. */
 async function decideHits(frame: DeskFrame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { screening, staff } = frame
   const { view, signed } = person

@@ -1,4 +1,4 @@
-/** Each kind of case at the desk: its runbook, and the facts of its report. A kind without a row does not compile. */
+/** The kinds of cases at the desk: the runbook of each, and the parts of its report. A kind without a row does not compile. */
 import type { CaseKind, CaseReport, ReportedMoney } from '../../cases/index.ts'
 import type { DecidedKind } from '../../people/staff/index.ts'
 import { account, calendarDay, freeText, links, money, moneyText, time } from '../kit/parts.ts'
@@ -7,7 +7,7 @@ import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { deskTexts, type Runbook } from './texts.ts'
 
-/** Subjects of the facts of a report. */
+/** Parts of a report that a page shows. */
 type ReportPart =
   | 'payer'
   | 'account'
@@ -22,7 +22,7 @@ type ReportPart =
 type KindDetails = {
   readonly runbook: Runbook
   readonly parts: readonly ReportPart[]
-  /** The decision waits for another one, which its own page takes: that of a hit, or the answer about a payer. */
+  /** Another page must decide first: about the hit, or about the payer's data. */
   readonly awaits?: 'hit' | 'payer'
 }
 
@@ -65,10 +65,10 @@ const kinds: Readonly<Record<CaseKind, KindDetails>> = {
 /** The name of the runbook of a kind of case. */
 export const caseRunbook = (kind: CaseKind): Runbook => kinds[kind].runbook
 
-/** The decision that must come first, if any. */
+/** The decision that must be made first, if any. */
 export const precedingDecision = (kind: CaseKind): KindDetails['awaits'] => kinds[kind].awaits
 
-/** The kind in the words of the reader. */
+/** Names a kind in the reader's language. */
 export const kindName = ({ language }: ConsoleView, kind: DecidedKind): string => deskTexts[language].kindNames[kind]
 
 /** Names who acted: a person by name, or a part of the service in the words of the reader. */
@@ -78,7 +78,7 @@ export function actorText({ language }: ConsoleView, actor: string): string {
   return connector === undefined ? (names[actor] ?? actor) : fill(deskTexts[language].actors.bank, { connector })
 }
 
-/** A note: that of a person as it was written, one of the service in the language of the reader. */
+/** Translates a note of the service. A person's note stays as it was written. */
 export function noteText({ language }: ConsoleView, note: string): string {
   const written: Readonly<Record<string, string>> = deskTexts.en.serviceNotes
   const words: Readonly<Record<string, string>> = deskTexts[language].serviceNotes
@@ -86,7 +86,7 @@ export function noteText({ language }: ConsoleView, note: string): string {
   return (known && words[known]) ?? note
 }
 
-/** Names who decided. `second`: null if one person decided alone. */
+/** Names the persons who decided. `second`: null if one person decided alone. */
 export const decidersText = (view: ConsoleView, first: string | null, second: string | null): string => {
   const name = actorText(view, first ?? '')
   return second === null ? name : fill(deskTexts[view.language].cases.twoDeciders, { name, second })
@@ -101,7 +101,7 @@ const reportedText = (value: string | null | undefined): Html | string | undefin
 const inCurrency = (view: ConsoleView, amount: string | null | undefined, currency = ''): string | undefined =>
   amount === null || amount === undefined ? undefined : moneyText(view, amount, currency)
 
-/** The page of a payment by its reference. */
+/** Returns the address of a payment's page. */
 type HrefOf = (reference: string) => string
 
 const parts: Readonly<Record<ReportPart, (view: ConsoleView, report: CaseReport, hrefOf: HrefOf) => Facts>> = {
@@ -182,12 +182,12 @@ function lackName(d: (typeof deskTexts)['en']['cases'], each: string): string {
   return names[each] ?? each
 }
 
-/** The kind of a rule, without its explanation. */
+/** Names the kind of a rule, without its explanation. */
 function ruleKindText({ language }: ConsoleView, kind: string): string {
   const words: Readonly<Record<string, string>> = deskTexts[language].rules
   return (words[kind] ?? kind).split(':', 1)[0] ?? kind
 }
 
-/** The facts of a report that people need to decide. The rest is in the raw report. */
+/** Lists the facts that a decision needs. The raw report has all of them. */
 export const reportFacts = (view: ConsoleView, kind: CaseKind, report: CaseReport, hrefOf: HrefOf): Facts =>
   kinds[kind].parts.flatMap((part) => parts[part](view, report, hrefOf))

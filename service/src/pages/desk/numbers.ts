@@ -1,4 +1,4 @@
-/** The numbers of decisions: what waits by kind and age, what was decided, how long it took, and false hits by list and by rule; also as CSV. */
+/** The page of decision figures: open cases by age, decisions and their times, and false hits by list and rule. Also as CSV. */
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { dayMs, hourMs, minuteMs } from '../../kernel/index.ts'
 import {
@@ -37,13 +37,13 @@ export function readableKinds(
 
 const count = ({ language }: ConsoleView, value: number): string => new Intl.NumberFormat(language).format(value)
 
-/** The month by its name, `YYYY-MM` in UTC. */
+/** Formats a month, `YYYY-MM` in UTC, by its name. */
 const monthText = ({ language }: ConsoleView, month: string): string =>
   new Intl.DateTimeFormat(language, { month: 'long', year: 'numeric', timeZone: 'UTC' }).format(
     new Date(`${month}-01T00:00:00Z`),
   )
 
-/** A time in its largest unit that is not below two, so that 26 hours are not 1 day. */
+/** Formats a duration in the largest unit with a value of at least 2, so that 26 hours are not shown as 1 day. */
 export function durationText(view: ConsoleView, ms: number): string {
   const n = deskTexts[view.language].numbers
   const of = (unit: number, text: string) => fill(text, { count: count(view, Math.round(ms / unit)) })
@@ -177,7 +177,7 @@ type FalseHits = {
   readonly title: string
   readonly text?: string
   readonly none: string
-  /** The name of the column with the false ones. */
+  /** The label of the column with false hits. */
   readonly name: string
   readonly rows: Numbers['lists']
 }
@@ -204,7 +204,7 @@ function falsePart(view: ConsoleView, { id, title, text, none, name, rows }: Fal
   return section(id, title, body)
 }
 
-/** The findings of persons about alerts and hits, for the report to an authority. */
+/** Lists the findings about alerts and hits, for the report to an authority. */
 function findingsPart(view: ConsoleView, { findings }: Numbers): Html | false {
   const n = deskTexts[view.language].numbers
   return (
@@ -247,7 +247,7 @@ export function numberRoutes(frame: DeskFrame): readonly PublicRoute[] {
   ]
 }
 
-/** A file that the browser saves. */
+/** Answers with a CSV file that the browser saves. */
 export const csvFile = (name: string, body: string): PublicAnswer => ({
   status: 200,
   headers: {

@@ -1,4 +1,4 @@
-/** Parts that the pages of a partner, a customer, a payee and a payment share: bounded tables with links both ways, and notes. */
+/** Tables and notes that the pages of partners, customers, payees and payments share. */
 import type { CaseRow } from '../../cases/index.ts'
 import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
 import type { Beneficiary } from '../../parties/beneficiaries/index.ts'
@@ -30,7 +30,7 @@ import { deskTexts } from './texts.ts'
 // Addresses of pages, from the root of the desk.
 export const customerHref = (partnerId: string, id: string): string => `customers/${partnerId}/${id}`
 export const payeeHref = (partnerId: string, id: string): string => `payees/${partnerId}/${id}`
-/** A reference has characters that a path does not take. */
+/** The reference is in the query, because a path does not take all of its characters. */
 export const paymentHref = (partner: string, reference: string): string => linkOf('payment', { partner, reference })
 
 export const yesNo = ({ language }: ConsoleView, value: boolean): string =>
@@ -44,14 +44,14 @@ type BoundedPart = {
   readonly title: string
   readonly text?: string | undefined
   readonly rows: number
-  /** Shown if there are no rows. */
+  /** Text without rows. */
   readonly none?: string
   readonly body: Html
-  /** The list with all rows. Absent: the page has all. */
+  /** Path of the whole list. Absent if the page shows all rows. */
   readonly all?: string | undefined
 }
 
-/** A part of a page with a few rows, and the way to all of them. */
+/** A section with a few rows and a link to the whole list. */
 export function boundedSection(view: ConsoleView, { id, title, text, rows, none, body, all }: BoundedPart): Html {
   const d = deskTexts[view.language].parties
   return section(
@@ -136,7 +136,7 @@ export function payeesTable(view: ConsoleView, partnerId: string, payees: readon
   })
 }
 
-/** The word of a payment, as people say it. */
+/** Names the category of a payment. */
 export const categoryText = ({ language }: ConsoleView, category: string): string =>
   wordOf(deskTexts[language].categories, category)
 
@@ -236,7 +236,7 @@ export function alertsTable(view: ConsoleView, alerts: readonly ListedAlert[]): 
 
 type NoteList = { readonly about: Noted; readonly notes: readonly Note[] }
 
-/** The fields of a note about a thing. */
+/** The fields of the form of a note. */
 export const noteFields = (
   view: ConsoleView,
   { kind, partnerId, subjectId }: Noted,
@@ -248,7 +248,7 @@ export const noteFields = (
     more: html`maxlength="${String(noteCharsMax)}"`,
   })}`
 
-/** The notes about a thing, and the form of another one. */
+/** Lists the notes about a partner, a customer or a payee, with the form of a new note. */
 export function notesPart(view: ConsoleView, { about, notes }: NoteList): Html {
   const d = deskTexts[view.language].parties
   return section(
@@ -270,7 +270,7 @@ export function notesPart(view: ConsoleView, { about, notes }: NoteList): Html {
   )
 }
 
-/** The name of a partner as a link, or its id if it has none. */
+/** Links to a partner by its name. Without a name it shows the id. */
 export const partnerPart = (view: ConsoleView, partnerId: string, name: string | undefined): Html =>
   name === undefined
     ? identifier(view, partnerId, deskTexts[view.language].parties.partner)

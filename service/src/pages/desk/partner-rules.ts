@@ -1,4 +1,4 @@
-/** The rules, blocks, recoveries and credentials of a partner: rows that commands print, with the forms of the commands that change them. */
+/** The rules, blocks, recoveries and credentials of a partner, as commands print them, with the forms of the commands that change them. */
 import { asking, hiddenField, openDialog } from '../kit/forms.ts'
 import { table } from '../kit/parts.ts'
 import type { ConsoleView } from '../kit/frame.ts'
@@ -125,13 +125,13 @@ export type Section = {
   readonly columns: readonly string[]
   /** Commands with a form. */
   readonly changes: readonly string[]
-  /** The command that removes a row, and the option and the column that name the row. */
+  /** The command that removes a row. `option` takes the value of `column`. */
   readonly removal?: { readonly command: string; readonly option: string; readonly column: string }
 }
 
 const byId = (command: string) => ({ command, option: 'id', column: 'id' })
 
-/** The rules of a partner: the command that lists each kind, the columns that it prints, and the commands that change it. */
+/** The sections of a partner: the command that lists the rows, its columns, and the commands that change them. */
 export const sections: readonly Section[] = [
   {
     id: 'balances',
@@ -198,7 +198,7 @@ export const sections: readonly Section[] = [
     removal: { command: 'service-account revoke', option: 'id', column: 'serviceAccountId' },
   },
 ]
-/** The commands of these forms. No other is run from the page of a partner. */
+/** Commands that the page of a partner may run. */
 export const partnerCommands: ReadonlySet<string> = new Set(
   sections.flatMap(({ changes, removal }) => [...changes, ...(removal === undefined ? [] : [removal.command])]),
 )

@@ -1,4 +1,4 @@
-/** The partners, and one partner with all that concerns it: money, blocks, customers, payees, payments, what waits, rules, team and credentials. */
+/** The list of partners, and the page of a partner: money, blocks, customers, payees, payments, waiting items, rules, team and credentials. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { field } from '../kit/forms.ts'
 import {
@@ -85,7 +85,7 @@ export function partnersPage(view: ConsoleView, { partners, mayAdd, next }: Part
   })
 }
 
-/** Everything that concerns a partner besides its rules. */
+/** Newest rows of a partner besides its rules. */
 type PartnerActivity = {
   readonly isClosed: boolean
   readonly customers: Parameters<typeof customersTable>[2]
@@ -158,7 +158,7 @@ export function partnerPage(view: ConsoleView, shown: PartnerDetails): string {
   })
 }
 
-/** The sections of rules, in their order on the page. */
+/** Sections of rules, in page order. */
 const ruleSections = ['limits', 'fees', 'approvals', 'coolingOffs', 'gates'] as const
 
 type Part = { readonly id: string; readonly title: string; readonly body: Html }
@@ -168,7 +168,7 @@ const boundedPart = (view: ConsoleView, given: Parameters<typeof boundedSection>
   body: boundedSection(view, given),
 })
 
-/** Changes, cases, hits and alerts that wait for a person. */
+/** Lists the changes, cases, hits and alerts that wait for a person. */
 function waitingParts(view: ConsoleView, { partner, concerns }: PartnerDetails): readonly Part[] {
   const d = deskTexts[view.language].parties
   const { cases, hits, alerts, changes } = concerns
@@ -190,7 +190,7 @@ function waitingParts(view: ConsoleView, { partner, concerns }: PartnerDetails):
   ]
 }
 
-/** Customers with a search, payees and payments, the newest of each. */
+/** Lists the newest customers with a search, payees and payments. */
 function peopleParts(view: ConsoleView, { partner, concerns }: PartnerDetails): readonly Part[] {
   const texts = deskTexts[view.language]
   const [d, g] = [texts.parties, texts.partnerPage]
@@ -223,7 +223,7 @@ function peopleParts(view: ConsoleView, { partner, concerns }: PartnerDetails): 
 
 const endpointReasons = { Gone: 'reasonGone', Failing: 'reasonFailing', Partner: 'reasonPartner' } as const
 
-/** The people of the partner, and where its events go. */
+/** Lists the team and the webhook endpoints of the partner. */
 function accessParts(view: ConsoleView, { concerns }: PartnerDetails): readonly Part[] {
   const texts = deskTexts[view.language]
   const [d, g] = [texts.parties, texts.partnerPage]
@@ -267,13 +267,13 @@ function accessParts(view: ConsoleView, { concerns }: PartnerDetails): readonly 
 }
 
 const partnersShown = 50
-/** More rows of one kind are read by the command. */
+/** Rows shown of each section. The command prints all of them. */
 const rowsShown = 200
-/** Rows of a part of the page, which leads to a list of all. */
+/** Rows in each part of the page. A link leads to the whole list. */
 const newestShown = 5
 const listedPerPage = 50
 
-/** Acts of a partner that have no form beside their rows. */
+/** Acts about a partner without a form beside their rows. */
 const partnerActs: readonly ActName[] = [
   'account close',
   'segregation set',
@@ -331,7 +331,7 @@ async function findPartner({ db, partners }: DeskFrame, { params }: PublicReques
   return found
 }
 
-/** Lists of one partner: its customers, payees, payments, open cases and open hits. */
+/** Routes of a partner's lists: customers, payees, payments, open cases and open hits. */
 const listRoutes = (frame: DeskFrame): readonly PublicRoute[] => {
   const own = (
     method: 'GET' | 'POST',
@@ -375,11 +375,11 @@ type WaitingList = {
   readonly title: string
   readonly name: 'cases' | 'hits'
   readonly table: Html
-  /** Has one row more than is shown, if there are more. */
+  /** One row more than the page shows, if there are more. */
   readonly rows: readonly { readonly id: string; readonly openedAt: Date }[]
 }
 
-/** A list of what waits at a partner, the oldest first. */
+/** The page of a partner's open cases or hits, oldest first. */
 export function waitingPage(view: ConsoleView, { partner, title, table: shown, name, rows }: WaitingList): string {
   const d = deskTexts[view.language].parties
   const path = `${view.root}partners/${partner.id}`
@@ -419,7 +419,7 @@ async function showCustomers(
   })
   return page(request, 200, body)
 }
-/** The text that was typed in the search. Empty: the list was opened without one. */
+/** Reads the search text. Empty without a search. */
 const readSearchText = (request: PublicRequest): string => readForm(request)('q').trim().slice(0, searchedCharsMax)
 const searchedCharsMax = 140
 
@@ -484,7 +484,7 @@ async function show(
   return page(request, refused === undefined ? 200 : 400, body)
 }
 
-/** Reads the newest of each kind, all at once. Each statement reads a few rows by an index. */
+/** Reads the newest rows of each kind in parallel. Each statement reads a few rows by an index. */
 async function readActivity(frame: DeskFrame, { signed }: Person, { id }: PartnerRow): Promise<PartnerActivity> {
   const { db, access, beneficiaries, cases, customers, members, screening, staff, transactions, webhooks } = frame
   const limit = String(newestShown)

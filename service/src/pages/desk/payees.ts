@@ -1,4 +1,4 @@
-/** One payee at the desk with all that concerns it, and the payees of a partner. The log of the operator has who opened which. */
+/** The page of a payee, and the list of a partner's payees. The operator's audit log records who opened which payee. */
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { after, hourMs, partnerKey } from '../../kernel/index.ts'
 import type { Beneficiaries, HeldPayee } from '../../parties/beneficiaries/index.ts'
@@ -45,13 +45,13 @@ type NameCheck = Awaited<ReturnType<Beneficiaries['verificationOf']>>
 type PayeeDetails = {
   readonly partnerId: string
   readonly partnerName: string | undefined
-  /** A removed payee has its last name and account. */
+  /** A removed payee keeps its last name and account. */
   readonly payee: HeldPayee
-  /** Absent: the partner itself owns the payee. */
+  /** Absent if the partner owns the payee. */
   readonly customerName: string | undefined
-  /** The last comparison of its name with the account. Undefined: there was none. */
+  /** The last verification of payee. Undefined if there was none. */
   readonly check: NameCheck | undefined
-  /** The time until which a cooling-off holds. Null: none does. */
+  /** The end of the cooling-off. Null if none holds. */
   readonly coolingUntil: Date | null
   readonly payments: Parameters<typeof paymentsTable>[1]
   readonly hits: Parameters<typeof hitsTable>[1]
@@ -146,7 +146,7 @@ type PayeeList = {
   readonly partnerId: string
   readonly partnerName: string
   readonly q: string
-  /** The payees of one customer. */
+  /** Limits the list to the payees of one customer. */
   readonly customerId?: string | undefined
   readonly payees: Parameters<typeof payeesTable>[2]
   readonly next?: string | undefined
@@ -224,7 +224,7 @@ async function showPayee(frame: DeskFrame, request: PublicRequest, person: Perso
   return page(request, 200, body)
 }
 
-/** The name of an erased customer is gone. */
+/** Reads the name of a customer. Undefined after the erasure. */
 async function readCustomerName({ db, customers }: DeskFrame, partnerId: string, id: string | null) {
   if (id === null) return undefined
   const users = await customers.usersByIds(db, [{ partnerId, id }])
@@ -245,7 +245,7 @@ async function readNameCheck(
   }
 }
 
-/** The partner's cooling-off of the currency of the payee, counted from its last change. */
+/** Reads the end of the cooling-off, which begins with the payee's last change. */
 async function coolingUntil({ clock, changes }: DeskFrame, partner: string, payee: HeldPayee): Promise<Date | null> {
   const rules = (await changes.read('cooling-off list', { partner })) as readonly {
     readonly currency: string

@@ -1,4 +1,4 @@
-/** A payment by its reference: a payout leads to its page, all else is shown here with its parties, its timeline and why it waits. */
+/** The page of a payment: parties, timeline and the reason why it waits. A payout has its own page. */
 import { ownJson } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { partnerKey } from '../../kernel/index.ts'
@@ -44,11 +44,11 @@ import { deskTexts } from './texts.ts'
 type PaymentDetails = {
   readonly payment: TransactionView
   readonly partnerName: string | undefined
-  /** Undefined: the payment is of the partner itself. Null: the customer has no name that is kept. */
+  /** Undefined if the partner itself pays or is paid. Null if the customer's name was erased. */
   readonly customerName: string | null | undefined
   readonly related: Parameters<typeof paymentsTable>[1]
   readonly cases: Parameters<typeof casesTable>[1]
-  /** The sentence that the partner reads while it waits. */
+  /** The reason that the partner reads while the payment waits. */
   readonly partnerReads: string | undefined
   readonly acts: Html | undefined
   readonly said: Html | undefined
@@ -121,7 +121,7 @@ export function paymentPage(view: ConsoleView, shown: PaymentDetails): string {
   })
 }
 
-/** A party as the bank named it. Undefined: nothing is known of it. */
+/** Shows a party as the bank named it. Undefined if the bank did not name it. */
 function partyCell(text: string | null): Html | undefined {
   if (text === null) return undefined
   const party = ownJson<Party>(text)
@@ -135,7 +135,7 @@ type PaymentList = {
   readonly partnerId: string
   readonly title: string
   readonly payments: Parameters<typeof paymentsTable>[1]
-  /** The page to which the list belongs. */
+  /** The page that the back button opens. */
   readonly back: { readonly href: string; readonly text: string }
   readonly next?: string | undefined
   readonly first?: string | undefined
@@ -196,7 +196,7 @@ async function showPayment(frame: DeskFrame, request: PublicRequest, person: Per
   return page(request, 200, body)
 }
 
-/** Undefined: a withdrawal without a payout, such as a return of an early version. */
+/** Undefined for a withdrawal without a payout, such as a return by an early version. */
 async function findPayoutId(payouts: DeskFrame['payouts'], partnerId: string, reference: string) {
   try {
     return (await payouts.get(partnerId, reference)).id
@@ -214,7 +214,7 @@ async function readCustomerName({ db, customers }: DeskFrame, partnerId: string,
 
 const perPage = 50
 
-/** The payments of a partner, of one customer or to one payee, newest first. */
+/** Answers with the payments of a partner, of one customer or to one payee, newest first. */
 export async function showPayments(
   frame: DeskFrame,
   request: PublicRequest,

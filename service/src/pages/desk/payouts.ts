@@ -1,4 +1,4 @@
-/** A payout at the desk, read by the commands that print it: where it stands, what the bank and the partner have said, and what staff can do. The log of the operator has who opened which. */
+/** The page of a payout: its state, the answers of bank and partner, and the acts of staff. The operator's audit log records who opened it. */
 import { referenceCharsMax } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { field } from '../kit/forms.ts'
@@ -51,13 +51,13 @@ export type PrintedPayout = {
   readonly timeline: readonly {
     readonly step: string
     readonly createdAt: Date | string
-    /** The bank's code, and its own words. */
+    /** The bank's code and text. */
     readonly reason?: string
     readonly bankText?: string
   }[]
-  /** The kind of hold. Undefined: it does not wait. */
+  /** The kind of hold. Undefined if the payout does not wait. */
   readonly hold: keyof DeskTexts['holdNext'] | undefined
-  /** Undefined: it does not wait. */
+  /** The reason that the partner reads. Undefined if the payout does not wait. */
   readonly partnerReads: string | undefined
   /** The path of the runbook `stuck-payout` in the repository, with the section of the status. */
   readonly runbook: string
@@ -79,16 +79,16 @@ type PrintedBankPayment = {
 type PayoutDetails = {
   readonly payout: PrintedPayout
   readonly bank: PrintedBankPayment | undefined
-  /** Undefined: it needed none. */
+  /** Undefined if the payout needed no approval. */
   readonly approval:
     | { readonly decision: string | null; readonly by: string | null; readonly at: Date | null }
     | undefined
   readonly cases: Parameters<typeof casesTable>[1]
   readonly partnerName: string | undefined
-  /** The payee and the customer of the payout. Null: the partner itself owns the payee, or a simulation has none. */
+  /** Null for the partner's own payee, and in a simulation. */
   readonly beneficiaryId: string | null
   readonly customerId: string | null
-  /** Acts besides the two that have forms here. */
+  /** Buttons of acts without a form on this page. */
   readonly acts: Html | undefined
   readonly held: HoldReasons
   readonly thing: WaitingItemDetails
@@ -138,7 +138,7 @@ export function payoutPage(view: ConsoleView, shown: PayoutDetails): string {
   })
 }
 
-/** Says what staff does first. */
+/** Tells staff the next step. */
 function nextStep({ language }: ConsoleView, { hold, status }: PrintedPayout): string {
   const texts = deskTexts[language]
   if (hold !== undefined) return texts.holdNext[hold]
@@ -226,7 +226,7 @@ function casesPart(view: ConsoleView, { cases, held }: PayoutDetails): Html | un
     ${casesTable(view, cases, d.cases)}`
 }
 
-/** Statuses in which the worker makes a further attempt. */
+/** Statuses in which the worker retries. */
 const retriedStatuses: ReadonlySet<string> = new Set(['Pending', 'Processing'])
 
 function actionForms(view: ConsoleView, { payout, mayAct, options, typed }: PayoutDetails): Html | undefined {
@@ -285,7 +285,7 @@ export const payoutRoutes = (frame: DeskFrame): readonly PublicRoute[] => {
   ]
 }
 
-/** Outcome and evidence of `payment end`. The evidence is a name and a digest, never a path that the server would read. Refuses: validation_failed. */
+/** Reads the evidence of `payment end`: the name and digest of a document, never a path on the server. Refuses: validation_failed. */
 function readEvidence(form: Form, { view }: Person) {
   const [document, digest] = [form('document').trim(), form('digest').trim().toLowerCase()]
   const isNamed = document !== '' && document.length <= documentCharsMax
@@ -341,7 +341,7 @@ async function show(
   return page(request, refused === undefined ? 200 : 400, body)
 }
 
-/** Acts about a payout that has left, or about its recall. */
+/** Lists the acts about a completed payout or its recall. */
 function offeredActs({ status }: PrintedPayout, bank: PrintedBankPayment | undefined): readonly ActName[] {
   const hasRecall = bank?.recall !== undefined && bank.recall !== null
   return [
@@ -350,7 +350,7 @@ function offeredActs({ status }: PrintedPayout, bank: PrintedBankPayment | undef
   ]
 }
 
-/** Undefined: no file-based bank has it. */
+/** Reads the payment at a file-based bank. Undefined if no such bank has it. */
 async function readBankPayment(
   { changes }: DeskFrame,
   partner: string,
@@ -364,7 +364,7 @@ async function readBankPayment(
   }
 }
 
-// Names what holds a payout: the alerts of rules and the hits that persons have to decide, each with a link.
+// What holds a payout: alerts and hits that persons have to decide.
 
 export type HoldReasons = {
   readonly alerts: readonly Pick<CaseRow, 'partnerId' | 'id' | 'openedAt' | 'report'>[]
@@ -378,7 +378,7 @@ export type HoldReasons = {
   }[]
 }
 
-/** Reads what holds a payout that no worker has begun: four statements by keys. Other payouts are held by nothing. */
+/** Reads the alerts and hits that hold a payout before its first attempt, with four statements by key. Later payouts are not held. */
 async function readHoldReasons(frame: DeskFrame, payout: PayoutRow): Promise<HoldReasons> {
   const { cases, db, monitoring, screening } = frame
   if (payout.status !== 'Pending') return { alerts: [], hits: [] }
@@ -391,7 +391,7 @@ async function readHoldReasons(frame: DeskFrame, payout: PayoutRow): Promise<Hol
   }
 }
 
-/** A part of the page of a payout. Undefined: nothing holds it. */
+/** Lists what holds a payout. Undefined if nothing does. */
 function holdPart(view: ConsoleView, { alerts, hits }: HoldReasons): Html | undefined {
   const { held: d, hits: h } = deskTexts[view.language]
   const statuses: Readonly<Record<string, string>> = h

@@ -1,4 +1,4 @@
-/** Rows that a command prints, as a person reads them: amounts in groups, words instead of values, links instead of ids. */
+/** Rows of commands for people: grouped amounts, words instead of values, links instead of ids. */
 import { isCurrency, nilId } from '../../kernel/index.ts'
 import { calendarDay, freeText, money, table, time } from '../kit/parts.ts'
 import type { ConsoleView } from '../kit/frame.ts'
@@ -34,7 +34,7 @@ const timeForm = /^\d{4}-\d\d-\d\dT/
 const dayForm = /^\d{4}-\d\d-\d\d$/
 const listedMax = 6
 
-/** The word of a value of a column. A value without one is a name that a person gave. */
+/** Translates a value of a column. Names that a person gave stay as they are. */
 function valueText(view: ConsoleView, column: string, value: string): string {
   const words: Readonly<Record<string, string>> = deskTexts[view.language].values
   const [first = '', ...rest] = value.split('.')
@@ -44,7 +44,7 @@ function valueText(view: ConsoleView, column: string, value: string): string {
   return words[`${column} ${value}`] ?? value
 }
 
-/** A value of a row: a time, an amount, a yes or no, a list, a word. `partnerId`: whose customers the ids name. */
+/** Formats a value of a row. `partnerId`: the partner of the row's customers. */
 export function printedCell(view: ConsoleView, partnerId: string, row: PrintedRow, column: string): Html | string {
   const value = row[column]
   if (value === null || value === undefined || value === nilId) return '–'
@@ -52,7 +52,7 @@ export function printedCell(view: ConsoleView, partnerId: string, row: PrintedRo
   if (value instanceof Date) return time(view, value)
   if (typeof value === 'object') {
     const words = value.map((each) => valueText(view, column, each))
-    // Scopes are names of the API: how many a credential has tells people more, and the title has all.
+    // People read the number of permissions. The title lists their names.
     if (column === 'permissions' && words.length > 1) {
       const count = fill(deskTexts[view.language].parties.permissions, { count: String(words.length) })
       return html`<span title="${words.join(', ')}">${count}</span>`
@@ -72,7 +72,7 @@ export function printedCell(view: ConsoleView, partnerId: string, row: PrintedRo
   return freeText(valueText(view, column, text))
 }
 
-/** The texts of the cells of a row that name it, for a button about it. */
+/** Names a row by its first texts, for a button about it. */
 export const rowLabel = (view: ConsoleView, columns: readonly string[], row: PrintedRow): string =>
   columns
     .flatMap((column) => {
@@ -84,7 +84,7 @@ export const rowLabel = (view: ConsoleView, columns: readonly string[], row: Pri
 
 export type PrintedLimit = PrintedRow & { readonly scopeId: string | null; readonly scope: string }
 
-/** Limits of one customer or payee. */
+/** Lists the limits of one customer or payee. */
 export const limitsTable = (view: ConsoleView, limits: readonly PrintedLimit[], caption: string): Html => {
   const columns = ['period', 'amount', 'allCurrencies'] as const
   return table({

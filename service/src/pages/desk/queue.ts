@@ -1,4 +1,4 @@
-/** The queue: what needs a person. Cases in words with their age, owner, proposal and runbook, and what else waits. */
+/** The page of the queue: open cases with age, owner, proposal and runbook, and the other items that wait for a person. */
 import { setTimeout as pause } from 'node:timers/promises'
 import {
   type CaseAction,
@@ -26,7 +26,7 @@ import { deskTexts } from './texts.ts'
 export const queueTabs = ['all', 'mine', 'unowned'] as const
 type QueueTab = (typeof queueTabs)[number]
 
-/** The part of the page besides cases. A text: it is not known. */
+/** Items besides cases. A text says why they are unknown. */
 export type WaitingItems = readonly OwnedItem[] | Extract<WaitingResult, string>
 
 export type QueueCase = {
@@ -39,13 +39,13 @@ export type QueueCase = {
 type QueueContent = {
   readonly cases: readonly QueueCase[]
   readonly tab: QueueTab
-  /** The kind that is shown. Undefined: all. */
+  /** The kind that the page shows. Undefined for all. */
   readonly kind: CaseKind | undefined
-  /** Only what the person may decide. */
+  /** Shows only what the person may decide. */
   readonly mine: boolean
   readonly open: OpenCounts
   readonly waiting: WaitingItems
-  /** Names of the partners of cases and things, by their ids. */
+  /** Names of partners by their ids. */
   readonly names: ReadonlyMap<string, string>
   readonly now: Date
   readonly next?: string | undefined
@@ -89,7 +89,7 @@ export function queuePage(view: ConsoleView, shown: QueueContent): string {
   })
 }
 
-/** Kinds with their counts, and the kinds that the person may decide. */
+/** The filter by kind, with counts, and by what the person may decide. */
 function filterPart(view: ConsoleView, { tab, kind, mine, open }: QueueContent): Html {
   const f = deskTexts[view.language].filters
   const known = new Map(open.map((each) => [each.kind, String(each.count)]))
@@ -111,7 +111,7 @@ function filterPart(view: ConsoleView, { tab, kind, mine, open }: QueueContent):
   })
 }
 
-/** Shows what waits, if anything does. A list that is not known is said: it must not look like an empty one. */
+/** Lists the items that wait. An unknown list has a message, so that it does not look empty. */
 function waitingPart(view: ConsoleView, waiting: WaitingItems, names: QueueContent['names']): Html | undefined {
   const [d, w] = [deskTexts[view.language].queue, deskTexts[view.language].waiting]
   if (typeof waiting === 'string')
@@ -154,19 +154,19 @@ function casesTable(view: ConsoleView, { cases, names, now }: QueueContent) {
   })
 }
 
-/** `late`: the look has not ended yet. `failed`: it ended with an error, which is in the log. */
+/** `late`: the read has not finished yet. `failed`: it failed, and the log has the error. */
 export type WaitingResult = readonly WaitingThing[] | 'late' | 'failed'
 
 type WaitingDeps = Pick<DeskDeps, 'clock' | 'log'> & {
   readonly waiting: Pick<DeskDeps['waiting'], 'look'>
 }
 
-/** A look asks for each partner. */
+/** Reading the items queries every partner, so that the result is kept for this time. */
 const cachedMs = 20 * secondMs
-/** The cases do not depend on the look: their page waits for it no longer than this. */
+/** The page of the queue waits this long for the items, and then shows the cases alone. */
 const waitMsDefault = 2 * secondMs
 
-/** Returns what waits, as of at most 20 seconds ago. Callers at the same time share a look, also one that takes longer than they wait. */
+/** Returns a function that reads the items that wait, at most 20 seconds old. Concurrent callers share one read. */
 export function createWaitingCache(deps: WaitingDeps, waitMs = waitMsDefault): () => Promise<WaitingResult> {
   let last: { until: Date | undefined; readonly found: Promise<WaitingResult> } | undefined
   const start = () => {

@@ -1,4 +1,4 @@
-/** Reconciliation: every account with its last result, and one account with each part of its difference and what to do about it. */
+/** The pages of reconciliation: the accounts with their last results, and the parts of one account's difference with what to do about each. */
 import { notFound, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { dayMs } from '../../kernel/index.ts'
 import { readAtOneMoment, type Tx } from '../../postgres/index.ts'
@@ -32,7 +32,7 @@ import { type DeskFrame, staffRoute, withStaff } from './request.ts'
 
 type AccountName = { readonly connector: string; readonly account: string; readonly currency: string }
 
-/** Shows green only what was compared with a statement of these days. */
+/** Only a comparison with a recent statement is green. */
 const tones = {
   agrees: 'good',
   agreesOld: 'warning',
@@ -41,11 +41,11 @@ const tones = {
   noStatement: 'warning',
   notLooked: 'warning',
 } as const
-/** A weekend with a holiday, and the day after which a statement comes. */
+/** Allows for a weekend, a holiday, and the day until the statement arrives. */
 const statementDaysMax = 5
 const isZero = (amount: string | undefined): boolean => !/[1-9]/.test(amount ?? '')
 
-/** Names what a look has found. An account of a bank is compared with its last statement; suspense with the open cases. `now`: undefined for a stored look. */
+/** Names the result of a look. Bank accounts are compared with their last statement, suspense with open cases. `now`: undefined for a stored look. */
 export function lookResult(line: Line | undefined, name: AccountName, now: Date | undefined): keyof typeof tones {
   if (line === undefined) return 'notLooked'
   if (!isZero(line['unexplained'])) return 'unexplained'
@@ -73,7 +73,7 @@ const accountHref = (
   { connector, account, currency }: AccountName,
   more: Readonly<Record<string, string>> = {},
 ): string => `reconciliation/account?${new URLSearchParams({ connector, account, currency, ...more }).toString()}`
-/** The address of the same report as a file. */
+/** The address of the report as a file. */
 const fileHref = ({ connector, account, currency }: AccountName): string =>
   `reconciliation/file?${new URLSearchParams({ connector, account, currency }).toString()}`
 const isSuspense = ({ account }: AccountName): boolean => account === 'suspense'
@@ -129,7 +129,7 @@ type AccountDetails = {
   /** The lines of the report about the account. */
   readonly lines: readonly Line[]
   readonly days: readonly Line[]
-  /** The time of a stored look. Undefined: as of now. */
+  /** The time of a stored look. Undefined for a new look. */
   readonly at: Date | undefined
   readonly now: Date
   readonly rowsMax: number
@@ -224,7 +224,7 @@ function casesTable(view: ConsoleView, cases: readonly Line[]): Html | false {
 
 const rowRecords = ['entry_not_on_statement', 'entry_new', 'payment_not_booked', 'payment_missing'] as const
 
-/** The report also has the other party and the remittance of each, which the page does not show. */
+/** Lists single entries and payments. The page leaves out the other party and the remittance, which the report has. */
 function rowsTable(view: ConsoleView, rows: readonly Line[], rowsMax: number): Html | false {
   const d = deskTexts[view.language].reconciliation
   const words = d as Readonly<Record<string, string>>
@@ -317,9 +317,9 @@ function statementsTable(view: ConsoleView, statements: readonly Line[]): Html |
 }
 
 const daysShown = 31
-/** Statements, and single entries, payments and cases of each kind. */
+/** Statements, and entries, payments and cases of each kind, on a page. */
 const rowsMax = 50
-/** The same in a file, which is made in memory: some megabytes at most. */
+/** The same in a file, which is built in memory: some megabytes at most. */
 const fileRowsMax = 5000
 
 type ReportQuery = Parameters<DeskFrame['reconciliation']['report']>[1]
@@ -337,7 +337,7 @@ export function reconciliationRoutes(frame: DeskFrame): readonly PublicRoute[] {
       path: '/desk/reconciliation',
       handle: (request) =>
         withStaff(frame, request, 'reconciliation', async ({ view }) => {
-          // The stored result of the last look at each account, which costs no look. The process that looked may have a clock that is ahead.
+          // Reads the stored results without a new look. Another process may have stored them with a clock that is ahead.
           const stored = await linesOf(db, { at: new Date(clock.now().getTime() + dayMs) })
           const accounts = (await reconciliation.accounts(db)).map((name) => ({
             name,

@@ -1,4 +1,4 @@
-/** The overdue reviews of customers of all partners, the longest overdue first. A review is recorded on the page of the customer. */
+/** The page of overdue customer reviews, the longest overdue first, and of customers without a review. */
 import { notFound, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { partnerKey } from '../../kernel/index.ts'
 import type { Review } from '../../parties/customers/index.ts'
@@ -71,7 +71,7 @@ type UnreviewedCustomers = {
   readonly mayRecord: boolean
 }
 
-/** The customers of a partner without a review, the oldest first. */
+/** The page of a partner's customers without a review, oldest first. */
 export function unreviewedPage(view: ConsoleView, shown: UnreviewedCustomers): string {
   const texts = deskTexts[view.language]
   const [d, p] = [texts.reviews, texts.parties]
@@ -101,7 +101,7 @@ const reviewsShown = 50
 
 export function reviewRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { db, access, changes, customers, partners, staff } = frame
-  /** The names of customers, whose reading is recorded. */
+  /** Reads the names of customers. The operator's audit log records it. */
   const namesOf = async (
     { signed }: Person,
     rows: readonly { readonly partnerId: string; readonly customerId: string }[],
@@ -149,7 +149,7 @@ export function reviewRoutes(frame: DeskFrame): readonly PublicRoute[] {
 }
 const unreviewedShown = 100
 
-/** The last row of the page before. Undefined: the first page. */
+/** Reads the last row of the previous page. Undefined on the first page. */
 function readCursor({ query }: PublicRequest) {
   const fields = new URLSearchParams(query)
   const [dueOn, customerId] = [fields.get('due') ?? '', fields.get('after') ?? '']

@@ -1,4 +1,4 @@
-/** The rules of monitoring: a list, one rule with its versions, backtests and switches, and the form of a rule. Each form runs the command of the operator that does the same. */
+/** The pages of monitoring rules: the list, and a rule with its versions, backtests and switches. Each form runs a command of the operator. */
 import { notFound, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import {
   currencyScopes,
@@ -56,7 +56,7 @@ type RuleVersion = {
     readonly ranBy: string
     readonly ranAt: Date
   }[]
-  /** Backtests that a worker runs, or that have failed, the last first. */
+  /** Backtests that are running or have failed, the latest first. */
   readonly runs: readonly {
     readonly from: string
     readonly until: string
@@ -75,7 +75,7 @@ const isOn = ({ state }: RuleVersion): boolean => state === 'On' || state === 'O
 const severityOf = ({ settings }: RuleVersion) => (settings['severity'] ?? 'medium') as Severity
 const momentOf = ({ settings }: RuleVersion) => (settings['when'] ?? 'after') as 'before' | 'after'
 
-/** A refusal in the words of the reader: that of an amount, or the one of the command without its pointer. */
+/** Words a refusal for the reader: with the label of the field instead of its pointer. */
 function refusalText(view: ConsoleView, error: string): string {
   const d: Readonly<Record<string, unknown>> = deskTexts[view.language].rules
   const name = refusedField(error)
@@ -92,7 +92,7 @@ const ruleProblems = (view: ConsoleView, error = '') => {
 }
 
 type RuleList = {
-  /** The versions of each rule, the last first. */
+  /** The versions of each rule, latest first. */
   readonly rules: readonly (readonly [RuleVersion, ...RuleVersion[]])[]
   readonly mayWrite: boolean
   /** The kind of the new rule whose form is shown. */
@@ -279,7 +279,7 @@ function backtests(
     }
     ${runs.map((run) => runMessage(view, id, run))}
     ${
-      // One at a time: the form would be refused.
+      // A second backtest at the same time would be refused.
       options !== false && !runs.some(({ problem }) => problem === null) && backtestForm(view, version, options, typed)
     }`
 }
@@ -351,7 +351,7 @@ const kindFields = [
   'countries',
 ] as const
 
-/** The rule of a form, as JSON. What is typed wrongly stays as text, so that the command refuses it by its pointer. */
+/** Reads the rule of a form as JSON. A wrong value stays text, so that the command refuses it with its pointer. */
 function readRule(form: Form): string {
   const typed = (name: string) => form(name).trim()
   const given = <T>(names: readonly string[], read: (text: string) => T) =>
@@ -369,7 +369,7 @@ function readRule(form: Form): string {
 /** The fields of a stored rule. */
 type RuleValues = Readonly<Record<string, string | number | readonly string[] | null>>
 
-/** The values of a stored rule, as its form shows them. */
+/** The values of a stored rule, for its form. */
 const storedForm =
   (name: string, settings: RuleValues): Form =>
   (field) => {
@@ -377,13 +377,13 @@ const storedForm =
     return typeof value === 'object' && value !== null ? value.join(', ') : String(value ?? '')
   }
 
-/** The field that a refusal points to. Undefined: none of the form. */
+/** Reads the field that a refusal points to. Undefined if it is not in the form. */
 const refusedField = (error: string): string | undefined => /^\/(?<name>[a-z]+)\b/.exec(error)?.groups?.['name']
 
 type RuleFormState = {
   readonly action: string
   readonly kind: RuleKind
-  /** The version that the form begins with. Absent: it is a new rule. */
+  /** The version that the form changes. Absent for a new rule. */
   readonly version?: number
   readonly typed: Form
   readonly error: string | undefined
@@ -392,7 +392,7 @@ type RuleFormState = {
   readonly save: string
 }
 
-/** A person chooses what the new rule looks for, and then fills in the fields of that kind. */
+/** The form of a new rule: the person chooses a kind, then fills in its fields. */
 function newRule(view: ConsoleView, kind: RuleKind | undefined, shown: Omit<RuleFormState, 'kind'>): Html {
   const d = deskTexts[view.language].rules
   if (kind !== undefined)
@@ -411,7 +411,7 @@ function newRule(view: ConsoleView, kind: RuleKind | undefined, shown: Omit<Rule
     </ul>`
 }
 
-/** The fields of a kind: those that it needs, and in brackets those that it may have. */
+/** The form of a rule. `ruleFields` lists the required fields of a kind, and the optional ones in brackets. */
 function ruleForm(view: ConsoleView, { action, kind, version, typed, error, title, text, save }: RuleFormState): Html {
   const d = deskTexts[view.language].rules
   const wrong = error === undefined ? undefined : refusedField(error)
@@ -420,7 +420,7 @@ function ruleForm(view: ConsoleView, { action, kind, version, typed, error, titl
     ...{ id: `rule-${name}`, name, label: d[name as keyof DeskTexts['rules']], value: typed(name) },
     error: name === wrong && error !== undefined ? refusalText(view, error) : undefined,
   })
-  /** `otherwise`: the value of a rule that names none. Absent: the person has to choose. */
+  /** `otherwise`: the default. Absent if the person has to choose. */
   const choice = (name: string, values: readonly string[], otherwise?: string) =>
     select({
       ...{ ...common(name), value: typed(name) || (otherwise ?? '') },
@@ -485,7 +485,7 @@ export function ruleRoutes(frame: DeskFrame): readonly PublicRoute[] {
   ]
 }
 
-/** The versions of each rule, the last first. A rule has few versions, and an installation has few rules. */
+/** Reads the versions of each rule, latest first. There are few rules and versions. */
 async function readRules({ changes }: DeskFrame): Promise<readonly Versions[]> {
   const rows = (await changes.read('monitoring rule list', {})) as readonly RuleVersion[]
   return [...Map.groupBy(rows, ({ id }) => id).values()] as unknown as readonly Versions[]

@@ -1,4 +1,4 @@
-/** The days of safeguarding, and one day in one currency. Every role of staff reads them. */
+/** The pages of safeguarding: the days, and one day in one currency. Every role of staff reads them. */
 import { notFound, type PublicAnswer, type PublicRoute } from '../../kernel/api/index.ts'
 import { isFiat } from '../../kernel/index.ts'
 import {
@@ -42,7 +42,7 @@ const tones = {
   incomplete: 'warning',
 } as const
 
-/** A day of which no account was compared is not green, whatever its sums are. */
+/** Reports whether no account was compared. Such a day is not green, whatever its sums are. */
 const hasNoAccount = ({ accounts }: Content): boolean => accounts.length === 0
 
 function resultBadge({ language }: ConsoleView, content: Content): Html {
@@ -223,7 +223,7 @@ function entriesTable(view: ConsoleView, { entries, currency }: Content): Html |
     </details>`
   )
 }
-/** The exports have all of them. */
+/** Entries on the page. The exports have all entries. */
 const entriesShown = 100
 
 function rowsTable(view: ConsoleView, { changedRows, currency }: Content): Html | false {
@@ -243,7 +243,7 @@ function rowsTable(view: ConsoleView, { changedRows, currency }: Content): Html 
   )
 }
 
-/** The forms of a file for an auditor, which verifies its signature. */
+/** File formats for an auditor, who can verify the signature. */
 const formats = ['pdf', 'csv', 'json'] as const
 const mediaTypes = { pdf: 'application/pdf', csv: 'text/csv; charset=utf-8', json: 'application/json' } as const
 

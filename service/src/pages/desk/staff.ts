@@ -1,4 +1,4 @@
-/** The people of staff, impersonations, and results that are shown once. Each form runs the command of the operator that does the same. */
+/** The page of staff: accounts, invitations and impersonation. Each form runs a command of the operator. */
 import type { PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import type { StaffRole } from '../../people/staff/index.ts'
 import { asking, openDialog } from '../kit/forms.ts'
@@ -24,7 +24,7 @@ type DeskPerson = {
 
 type StaffList = {
   readonly people: readonly DeskPerson[]
-  /** Only admins change staff. */
+  /** True if the reader may change staff. */
   readonly isAdmin: boolean
   readonly optionsOf: DeskChanges['form']
   readonly said?: Html | undefined
@@ -115,7 +115,7 @@ function impersonate(view: ConsoleView, shown: StaffList): Html {
     </form>`
 }
 
-/** Hands the person over to the console, which may be on another host. Undefined: the result names none. */
+/** Links to the console, which may be on another host. Undefined if the result has no address. */
 function toConsole({ language }: ConsoleView, result: unknown): Html | undefined {
   const { consoleUrl: url } = Object(result) as { readonly consoleUrl?: string }
   if (url === undefined) return undefined

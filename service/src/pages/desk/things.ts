@@ -1,4 +1,4 @@
-/** Things that wait besides cases: owner and last note, page and runbook, and the forms by which staff take it, give it and add a note. */
+/** Items that wait for a person besides cases: their table and page, with the forms to assign an owner and to add a note. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { Overtaken } from '../../cases/index.ts'
 import type { StaffRole } from '../../people/staff/index.ts'
@@ -24,7 +24,7 @@ import { deskTexts, type Runbook } from './texts.ts'
 
 type WaitingReason = WaitingThing['why']
 
-/** Things of one kind that the queue shows. A list of a thousand hits would hide all else. */
+/** Items of one reason in the queue. A thousand hits would hide all other items. */
 const itemsPerReasonMax = 20
 
 const runbooks: Readonly<Partial<Record<WaitingReason, Runbook>>> = {
@@ -40,10 +40,10 @@ const runbooks: Readonly<Partial<Record<WaitingReason, Runbook>>> = {
   connectorFails: 'alerts/PaymentsBankUnreachable',
   poolLow: 'alerts/PaymentsIbanPoolLow',
 }
-/** Undefined: the page of the thing says what to do. */
+/** Undefined if the page of the item says what to do. */
 const waitingRunbook = (why: WaitingReason): Runbook | undefined => runbooks[why]
 
-/** The page of a thing, from the root of the desk. Hits and payouts have pages of their own. */
+/** The page of an item, from the root of the desk. Hits and payouts have pages of their own. */
 export function waitingItemHref({ partnerId, kind, subject }: ThingKey): string {
   if (kind === 'hit') return `hits/${partnerId}/${subject}`
   if (kind === 'payout') return `payouts/${partnerId}/${subject}`
@@ -53,7 +53,7 @@ export function waitingItemHref({ partnerId, kind, subject }: ThingKey): string 
 type Owner = { readonly id: string; readonly fullName: string }
 export type OwnedItem = WaitingThing & { readonly owner: Owner | null; readonly lastNote: string | null }
 
-/** The owner of an assignment. Null: none. */
+/** The owner of an assignment, or null. */
 export const assignedOwner = (found: Assignment | undefined): Owner | null =>
   found === undefined || found.ownerId === null ? null : { id: found.ownerId, fullName: found.ownerName ?? '' }
 
@@ -65,11 +65,11 @@ export function withOwners(things: readonly WaitingThing[], assignments: readonl
   })
 }
 
-/** Sorts by age. A thing without one comes last. */
+/** Sorts by age. Items without an age come last. */
 const oldestFirst = <T extends { readonly since?: Date }>(things: readonly T[]): readonly T[] =>
   things.toSorted((a, b) => (a.since?.getTime() ?? Infinity) - (b.since?.getTime() ?? Infinity) || 0)
 
-/** Takes at most 20 of each kind, in their order. */
+/** Keeps at most 20 items of each reason, in their order. */
 function firstOfEachReason<T extends { readonly why: WaitingReason }>(things: readonly T[]): readonly T[] {
   const counts = new Map<WaitingReason, number>()
   return things.filter(({ why }) => {
@@ -79,32 +79,32 @@ function firstOfEachReason<T extends { readonly why: WaitingReason }>(things: re
   })
 }
 
-/** A link to a runbook, in words. `section`: a heading of it. */
+/** Links to a runbook by its title. `section`: one of its headings. */
 export const runbookLink = ({ root, language }: ConsoleView, name: Runbook, section?: string): Html =>
   html`<a href="${root}runbooks/${name}${section === undefined ? '' : `#${section}`}"
     >${deskTexts[language].runbooks[name]}</a
   >`
 
-/** A form of one button that finds a thing by its id or reference. The search takes ids in a form, and not in an address. */
+/** A button that searches for an id or reference. It sends a form, so that the text is not in a URL. */
 export const findButton = ({ root }: ConsoleView, text: string, label: string): Html =>
   html`<form method="post" action="${root}find">
     ${hiddenField('q', text)}<button type="submit" class="small">${label}<span class="away"> ${text}</span></button>
   </form>`
 
 type OwnedSubject = {
-  /** Null: it has no owner. */
+  /** Null without an owner. */
   readonly owner: { readonly id: string; readonly fullName: string } | null
   readonly people: readonly (Owner & { readonly role: StaffRole })[]
   readonly readerId: string
   readonly typed: (name: string) => string
-  /** The address to which the forms `assign` and `remark` are sent. */
+  /** The address of the forms `assign` and `remark`. */
   readonly action: (name: 'assign' | 'remark') => string
-  /** Hidden fields that name the thing. Absent: the address does. */
+  /** Hidden fields that name the item. Absent if the address does. */
   readonly fields?: readonly (readonly [name: string, value: string])[]
   readonly words: Readonly<Record<'ownedBy' | 'ownedByNone' | 'ownerText' | 'take' | 'handBack' | 'give', string>>
 }
 
-/** The text of a refusal: what another person has done, in the language and the zone of the reader. */
+/** Words a refusal. It says in the reader's language and zone what another person has done meanwhile. */
 export function refusalText(view: ConsoleView, error: Refusal): Html | string {
   if (!(error instanceof Overtaken)) return error.detail
   const text = fill(deskTexts[view.language].overtaken[error.by], { who: error.who })
@@ -114,7 +114,7 @@ export function refusalText(view: ConsoleView, error: Refusal): Html | string {
 export function ownerParts(view: ConsoleView, owned: OwnedSubject): Html {
   const { owner, people, readerId, typed, action, fields = [], words } = owned
   const d = deskTexts[view.language].queue
-  // The owner that the page shows: an assignment that came between is not overwritten.
+  // The owner on the page. The form is refused if another person has changed it.
   const seen = html`${hiddenField('seen', owner?.id ?? '')} ${fields.map(([name, value]) => hiddenField(name, value))}`
   const others = people.filter((person) => person.id !== owner?.id && person.id !== readerId)
   return html`<h2>${d.owner}</h2>
@@ -146,7 +146,7 @@ export function ownerParts(view: ConsoleView, owned: OwnedSubject): Html {
     </form>`
 }
 
-/** Things with their owners, the oldest first. Those beyond the first twenty of a kind are only named. */
+/** Lists items with their owners, oldest first. Reasons with more than 20 items are named above the table. */
 export function waitingTable(
   view: ConsoleView,
   things: readonly OwnedItem[],
@@ -180,7 +180,7 @@ function proposalCell(view: ConsoleView, { proposal }: OwnedItem): Html | string
   return badge('warning', fill(f.proposes, { name: proposal.by, verb: h[proposal.outcome] }))
 }
 
-/** The name of a partner, with its id. */
+/** Shows the name of a partner with its id. */
 export const partnerCell = (names: ReadonlyMap<string, string>, partnerId: string): Html =>
   html`${freeText(names.get(partnerId) ?? '')} <span class="soft">${partnerId}</span>`
 
@@ -191,7 +191,7 @@ const runbookPart = (view: ConsoleView, why: WaitingThing['why']): Html | undefi
 
 const isOfPartner = ({ kind }: ThingKey) => kind !== 'pool' && kind !== 'connector' && kind !== 'change'
 
-/** Figures and statuses. A pool and a connector are named. */
+/** Formats the detail of an item: its status, amount or figure. */
 function detailCell(view: ConsoleView, thing: WaitingThing): Html | string {
   const { kind, partnerId, subject, detail } = thing
   const w = deskTexts[view.language].waiting
@@ -201,7 +201,7 @@ function detailCell(view: ConsoleView, thing: WaitingThing): Html | string {
     return html`<a href="${view.root}connectors#${subject}">${freeText(subject)}</a>:
       ${trouble === undefined ? '' : w[trouble]}`
   }
-  // The lists in which a person decides them.
+  // Changes and reviews link to the page where a person decides them.
   const texts = deskTexts[view.language]
   if (kind === 'change') {
     const name = detail !== undefined && isAct(detail) ? actTitle(view, detail) : detail
@@ -226,10 +226,10 @@ function detailCell(view: ConsoleView, thing: WaitingThing): Html | string {
   return detail ?? '–'
 }
 
-/** A thing with what its page needs to show and change its owner. */
+/** An item with its reasons, owner and history. */
 export type WaitingItemDetails = {
   readonly key: ThingKey
-  /** The reasons for which it waits. Empty: it no longer does. */
+  /** The reasons why the item waits. Empty if it no longer does. */
   readonly waits: readonly WaitingThing[]
   readonly owner: Owner | null
   readonly steps: readonly Step[]
@@ -237,7 +237,7 @@ export type WaitingItemDetails = {
   readonly readerId: string
 }
 
-/** Shows why a thing waits, the forms of its owner while it does, and its history. Undefined: it does not wait and never had an owner. */
+/** Shows why an item waits, the forms of its owner, and its history. Undefined if it never waited. */
 export function waitingParts(
   view: ConsoleView,
   shown: WaitingItemDetails,
@@ -308,7 +308,7 @@ export function waitingItemPage(
 
 const subjectCharsMax = 140
 
-/** The thing that the fields name. Refuses (404) what is none. */
+/** Reads the key of an item. Refuses: not_found. */
 function readItemKey(given: Form): ThingKey {
   const [partnerId, subject] = [given('partner'), given('id')]
   const kind = thingKinds.find((each) => each === given('kind'))
@@ -318,7 +318,7 @@ function readItemKey(given: Form): ThingKey {
   return { partnerId, kind, subject }
 }
 
-/** Reads why a thing waits, its owner and its history. */
+/** Reads why an item waits, its owner and its history. */
 export async function readWaitingItem(
   frame: DeskFrame,
   { account }: SignedStaff,
