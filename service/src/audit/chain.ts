@@ -14,13 +14,13 @@ export type ChainDeps = {
   readonly log: Log
   readonly sealer: Sealer
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
-  /** How far the clocks of the processes and of the database may differ. */
+  /** The largest clock difference between the processes and the database. */
   readonly clockDifferenceMsMax: number
-  /** Length of the period under one head: a day. */
+  /** The length of the period of a head: a day. */
   readonly headPeriodMs: number
 }
 
-/** Records of a subtree whose root is kept. */
+/** Records of a subtree, whose root is stored. */
 export const subtreeRecords = 1_024
 
 /** A period begins at a multiple of its length since 1970: a day at midnight UTC. */
@@ -30,16 +30,16 @@ function periodOf(id: string, periodMs: number): Period {
   return { from: new Date(from), to: new Date(from + periodMs) }
 }
 
-/** Partners of one statement, which makes a look-up for each of them. */
+/** Partners of one statement, which looks up each of them. */
 const partnersPerLookMax = 1000
 
-/** Returns how many partners have more to do at once. If one fails, throws after the others are done. */
+/** Creates the step that chains and signs. It returns how many partners have more work, and throws after all partners if one failed. */
 export function createChainStep(deps: ChainDeps): () => Promise<number> {
   return async () => {
     const { db, headPeriodMs } = deps
     const end = firstIdOf(after(await oldestTransactionStart(db), -deps.clockDifferenceMsMax))
     const periodStart = firstIdOf(periodOf(end, headPeriodMs).from)
-    // One statement for all: few of a thousand partners have work.
+    // One statement finds the few of a thousand partners with work.
     const toVisit = new Set(await store.partnersBehind(db, { before: end, periodStart }))
     const begun = new Set(await store.chainedPartners(db))
     const partnerIds = await deps.partnerIds(db)
@@ -61,21 +61,21 @@ export function createChainStep(deps: ChainDeps): () => Promise<number> {
   }
 }
 
-/** Begins the chains of these partners, if they have records. Returns how many. */
+/** Begins the chains of partners that have records. Returns their number. */
 async function begin(db: Database, partnerIds: readonly string[], end: string): Promise<number> {
   const logged = await store.withRecords(db, partnerIds, end)
   for (const partnerId of logged) await store.createChain(db, partnerId, chainStart)
   return logged.length
 }
 
-/** Returns 1 if there may be more to do, else 0. */
+/** Advances the chain of a partner. Returns 1 if it may have more work, else 0. */
 const visit = (deps: ChainDeps, partnerId: string, end: string): Promise<number> =>
   deps.db.transaction(async (tx) => {
     const chain = await store.claimChain(tx, partnerId)
     return chain !== undefined && (await advance(deps, tx, partnerId, chain, end)) ? 1 : 0
   })
 
-/** Chains the next records of one period, or signs the period if there are none. */
+/** Chains the next records of a period, or signs the period if there are none. */
 async function advance(
   deps: ChainDeps,
   tx: Tx,
@@ -100,7 +100,7 @@ async function advance(
   return true
 }
 
-/** Chains these records by one link. `leaves` begins with theirs, and may continue with those of later records. */
+/** Chains records by one link. `leaves` begins with their leaves, and may continue with those of later records. */
 function link(
   tx: Tx,
   partnerId: string,
@@ -119,8 +119,8 @@ function link(
 }
 
 /**
- * Chains records that appeared after the loop had passed, so that the period has all of its records, and signs the
- * period.
+ * Chains late records, which appeared after the loop had passed their ids, so that the period is complete. Then signs
+ * the period.
  */
 async function closePeriod(
   deps: ChainDeps,
@@ -180,7 +180,7 @@ export async function signAsPartner(
   return signText(deps, tx, partnerId, text)
 }
 
-/** The caller holds the lock of the chain, so that a partner gets one first key. */
+/** Signs a text. The caller holds the lock of the chain, so that a partner gets only one first key. */
 async function signText(
   { clock, sealer }: Pick<ChainDeps, 'clock' | 'sealer'>,
   tx: Tx,

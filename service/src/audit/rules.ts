@@ -1,7 +1,7 @@
-/** Pure: which records are acts, which are reads, and what each is about. */
+/** Pure: classifies records as acts, reads and requests, and finds their subjects. */
 import { type Operation, type OperationId, operations, type RecordKind } from '@partner-payments/wire'
 
-/** Acts in a partner's log that are no operation of the API and no declared command. The console has words for each (`serviceActs`). */
+/** Acts in a partner's log besides operations of the API and declared commands. The console names each in words (`serviceActs`). */
 export type ServiceAct =
   | 'acceptInvitation'
   | 'cancelRecovery'
@@ -29,7 +29,7 @@ export type ServiceAct =
   | 'savedView.saved'
   | 'signIn'
 
-/** What a record may name as its act: acts of staff and of safeguarding are in the log of the operator only, which has no page. */
+/** Acts that a record may name. Acts of staff and of safeguarding are only in the operator's log, which has no page. */
 export type RecordedAction =
   | OperationId
   | ServiceAct
@@ -38,16 +38,16 @@ export type RecordedAction =
   | `staff ${string}`
   | 'safeguarding.computed'
 
-/** Keys by which a record is found. */
+/** The index entries of a record. */
 type Act = {
   readonly kind: RecordKind
   readonly action: string
   readonly actorId: string | null
-  /** Ids of the things that it is about. Reads have their own index, `audit.subjects`. */
+  /** Ids of the subjects. Reads have their own index, `audit.subjects`. */
   readonly things: readonly string[]
 }
 
-/** The part of a record by which it is found. */
+/** The part of a record that is indexed. */
 type Recorded = {
   readonly action: string
   readonly actor: { readonly id?: string }
@@ -57,12 +57,12 @@ type Recorded = {
 
 const stepsAction = 'transaction.steps'
 
-/** An id as it is looked up. */
+/** Normalises an id for the index. */
 export const thingOf = (id: string): string => id.toLowerCase()
 
 /**
- * Undefined: steps of a payment that a program, a worker, a bank or the time has made. They are the most records by far, and the payment
- * shows them.
+ * Builds the index entries of a record. Undefined for steps of a payment that no person has made: these are by far the most records, and the
+ * payment shows them.
  */
 export function actOf({ action, actor, subject, details }: Recorded, byPerson = false): Act | undefined {
   if (action === stepsAction && !byPerson) return undefined
@@ -71,7 +71,7 @@ export function actOf({ action, actor, subject, details }: Recorded, byPerson = 
   return { kind, action, actorId: actor.id ?? null, things }
 }
 
-/** A request to make something is no act yet: the record of what it made is. */
+/** Finds the kind of a record. A request that creates something counts as an act only with the record of what it created. */
 function kindOf(action: string, isMade: boolean): RecordKind {
   const operation: Operation | undefined = Object.hasOwn(operations, action)
     ? operations[action as keyof typeof operations]

@@ -37,7 +37,7 @@ export type AuditActor = {
 }
 export type NewRecord = {
   readonly partnerId: string
-  /** The id of the record, if the caller has made one. */
+  /** The id of the record, if the caller has created one. */
   readonly id?: string | undefined
   readonly actor: AuditActor
   readonly action: RecordedAction
@@ -45,7 +45,7 @@ export type NewRecord = {
   readonly details?: Readonly<Record<string, unknown>>
   readonly reason?: string | undefined
   readonly requestId?: string | undefined
-  /** A person of the team has made the steps of a payment: they are among the acts, which those of programs and workers are not. */
+  /** True if a person of the team made the steps of a payment. Such steps are acts; steps by programs and workers are not. */
   readonly byPerson?: boolean | undefined
 }
 export type AuditRecord = Omit<NewRecord, 'partnerId' | 'id' | 'byPerson' | 'action'> & {
@@ -69,7 +69,7 @@ type Filters = {
   readonly subject?: string
 }
 
-/** Things that a request has made, and its caller. */
+/** The ids that a request has created, and its caller. */
 type Making = {
   readonly caller: Pick<Caller, 'partnerId' | 'serviceAccountId' | 'name' | 'requestId'>
   readonly operation: OperationId
@@ -78,39 +78,39 @@ type Making = {
   readonly ip?: string
 }
 
-/** The person or the key that made a thing, and the time. */
+/** The person or service account that made a thing, and when. */
 export type Maker = { readonly name: string; readonly at: Date }
 
 export type Audit = {
   /** Adds records in the caller's transaction. Sent with the commit. */
   readonly append: (tx: Tx, records: readonly NewRecord[]) => void
-  /** Adds a record for each thing that a request makes, in the transaction that makes it. */
+  /** Adds a record for each thing that a request creates, in the same transaction. */
   readonly made: (tx: Tx, making: Making) => void
-  /** Finds who made a thing. Undefined: no request did, or an earlier version recorded the request only. */
+  /** Finds who created a thing. Undefined if no request did, or if an earlier version recorded only the request. */
   readonly makerOfThing: (partnerId: string, thingId: string) => Promise<Maker | undefined>
-  /** Returns who sent the newest request of an operation about a thing. Undefined: there is none. */
+  /** Finds who sent the newest request of an operation about a thing. Undefined if there is none. */
   readonly lastOnThing: (partnerId: string, thingId: string, action: OperationId) => Promise<Maker | undefined>
-  /** Adds one record in a transaction of its own. `customerRef`: the customer that it is about, by which `about` finds it. */
+  /** Adds a record in its own transaction. `customerRef`: the customer under whom `about` finds it. */
   readonly record: (record: NewRecord, customerRef?: string) => Promise<void>
-  /** The records of requests about a customer, by any of its identifiers. Newest first, before an id. */
+  /** Lists the records of requests about a customer, by any of its identifiers. Newest first, older than the cursor. */
   readonly about: (
     tx: Tx,
     partnerId: string,
     customerRefs: readonly string[],
     page: { readonly beforeId: string | null; readonly rowsMax: number },
   ) => Promise<readonly AuditRecord[]>
-  /** The maker of a record, and its request. Undefined: no such record. */
+  /** Finds the actor and the request of a record. Undefined if there is no such record. */
   readonly makerOf: (
     partnerId: string,
     recordId: string,
   ) => Promise<Pick<AuditRecord, 'actor' | 'requestId'> | undefined>
-  /** Newest first. Refuses: validation_failed (cursor). */
+  /** Lists newest first. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: PageQuery & Range & Filters) => Promise<Page<AuditRecord>>
-  /** Newest first. Refuses: validation_failed (cursor). */
+  /** Lists newest first. Refuses: validation_failed (cursor). */
   readonly heads: (partnerId: string, query: PageQuery) => Promise<Page<HeadView>>
   /**
-   * Signs a text by the key of the partner's heads, in the caller's transaction. Ends with the transaction: the loop that
-   * chains waits for it.
+   * Signs a text by the key of the partner's heads, in the caller's transaction. Holds the lock of the chain until the
+   * transaction ends.
    */
   readonly sign: (
     tx: Tx,
@@ -118,8 +118,8 @@ export type Audit = {
     text: string,
   ) => Promise<{ readonly publicKey: string; readonly signature: Buffer }>
   /**
-   * The records with these ids, with a signed statement that they are complete. `pending`: how many have no signed head
-   * yet.
+   * Proves the records with these ids by a signed statement that they are complete. `pending`: the number of records
+   * without a signed head yet.
    */
   readonly proof: (
     partnerId: string,
@@ -261,7 +261,7 @@ async function prove(deps: AuditDeps, partnerId: string, reference: string, reco
   return { partnerId, reference, records, heads: heads.map(toHead), statement, pending: pending.length }
 }
 
-/** Signed by the key of the heads, so that no record can be left out of the proof. Null: nothing was signed yet. */
+/** Signs the list of records, so that the proof cannot leave one out. Null if the partner has no key yet. */
 async function state(
   { db, clock, sealer }: AuditDeps,
   stated: Omit<AuditStatementContent, 'at'>,
@@ -273,7 +273,7 @@ async function state(
   return toHead({ content, signature: signBy(sealer, partnerId, key, content), publicKey: key.publicKey })
 }
 
-/** Reads the leaves of one subtree and the roots of all subtrees of the day. */
+/** Builds the Merkle path of a record from the leaves of its subtree and the roots of all subtrees of the day. */
 async function pathUnder(db: Database, partnerId: string, head: store.SignedHead, sequence: bigint) {
   const { firstSequence, lastSequence } = head
   const position = Number(sequence - firstSequence)
@@ -294,11 +294,11 @@ async function pathUnder(db: Database, partnerId: string, head: store.SignedHead
 // sensitive data. A record is committed before the handler runs, so that no such request takes effect without one. It states the request, not its
 // outcome.
 
-/** The path parameter that names a customer: operations on a customer's data are part of the data held about it. */
+/** Finds the path parameter that names a customer. Records about customers are part of their personal data. */
 const customerParameterOf = ({ params = {} }: Operation): string | undefined =>
   Object.keys(params).find((name) => params[name] === CustomerRef)
 
-/** The ids in the path. An update whose path has none names its thing by `id` in the body. */
+/** Reads the ids in the path. An update without ids in its path has `id` in the body. */
 function subjectOf({ params, body }: Call<OperationId>): Readonly<Record<string, string>> {
   const named = params as Record<string, string>
   const id = typeof body === 'object' && 'id' in body ? body.id : undefined

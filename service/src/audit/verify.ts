@@ -18,9 +18,9 @@ export type Verified = {
   readonly partnerId: string
   readonly records: number
   readonly heads: number
-  /** The last head, for comparison with the one that the partner has kept. */
+  /** The latest head, to compare with the one that the partner has kept. */
   readonly lastHead: string | null
-  /** One sentence per fault; empty: the log is intact. */
+  /** A sentence for each fault. Empty if the log is intact. */
   readonly faults: readonly string[]
 }
 
@@ -78,7 +78,7 @@ async function verifyLinks(
   }
 }
 
-/** Compares each record of a link with its leaf. Returns the hash after the last one, computed from the records. */
+/** Compares each record of a link with its leaf. Returns the hash after the last record, computed from the records. */
 async function verifyLink(
   db: Database,
   partnerId: string,
@@ -103,7 +103,7 @@ async function verifyLink(
   return hash
 }
 
-/** The heads in order: signed, without gaps, each naming the one before, and each the root of its records. */
+/** Verifies the heads: their signatures, order, references to the previous head, and roots. */
 async function verifyHeads(
   db: Database,
   partnerId: string,
@@ -137,7 +137,7 @@ async function verifyHeads(
     previous = headHash(content)
     covered = lastSequence
   }
-  // A head may have been signed since the chain was read: its end is then within what the chain says now.
+  // A head may have been signed since the chain was read, so that the chain is read again.
   const now = covered === chain?.headSequence ? chain : await store.readChain(db, partnerId)
   const isBetween = chain === undefined || (covered >= chain.headSequence && covered <= (now?.headSequence ?? 0n))
   if (!isBetween) report('The last signed head is missing.')

@@ -136,7 +136,7 @@ test('a proposal is replaced, withdrawn, rejected, and expires; each leaves a de
   assert.equal((await read(found))?.resolution, null)
 })
 
-test('of two approvals at once one moves the money, and the other is refused', async () => {
+test('one of two concurrent approvals moves the money, and the other is refused', async () => {
   const found = await unknownCredit(700n)
   const fees = await postedOf(operatorPartnerId, 'fees')
   await propose(found, 'fees')
@@ -146,7 +146,7 @@ test('of two approvals at once one moves the money, and the other is refused', a
   assert.equal((await read(found))?.resolution, 'booked_to_fees')
 })
 
-test('of an approval and a rejection at once one has an outcome', async () => {
+test('only one of a concurrent approval and rejection takes effect', async () => {
   for (let round = 0; round < 5; round += 1) {
     const found = await unknownCredit(10n)
     await propose(found, 'write-off')
@@ -173,7 +173,7 @@ test('an approval that meets a replacement carries out what its person has read,
   }
 })
 
-test('what does not fit a case is refused when it is proposed', async () => {
+test('a proposal that does not fit the case is refused', async () => {
   const came = await unknownCredit(500n)
   const left = await unknownDebit(500n)
   const bare = await unknownCredit(500n, { ...debtor, account: '' })

@@ -1,6 +1,6 @@
 /**
- * Decisions about cases. One person proposes, another one approves: then the money moves. Every step locks the case, so
- * that of two concurrent steps one counts and the other is refused; and each leaves a row in `cases.decisions`.
+ * Decisions about cases. One person proposes and another one approves, and then the money moves. Every step locks the
+ * case, so that one of two concurrent steps is refused, and adds a row to `cases.decisions`.
  */
 import { ownJson } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
@@ -37,60 +37,60 @@ import { type CaseReport, reportOf } from './report.ts'
 import * as store from './store.ts'
 
 export type CaseKey = { readonly partnerId: string; readonly id: string }
-/** The person who decides. `staffId`: of the account that signed in; absent for a name that a command was given. */
+/** The person who decides. `staffId`: the signed-in account; absent for a name given to a command. */
 type By = { readonly staff: string; readonly staffId?: string }
 export type Proposing = CaseKey & Named & By & { readonly action: CaseAction; readonly note: string }
 export type Proposal = Named & { readonly action: CaseAction; readonly note: string; readonly staffId?: string }
 
-/** The money of a case that is being moved. It is on the settlement account of `connector` of the partner. */
+/** The money of a case that is being moved. It is on the partner's settlement account of `connector`. */
 type Moving = {
   readonly case: CaseKey & Pick<store.CaseRow, 'connector' | 'notificationId' | 'subject'>
   readonly partnerId: string
-  /** Below zero: it has left. */
+  /** Below zero if the money has left. */
   readonly money: Booked
   readonly report: CaseReport
 }
 
-/** Effects that cases need from other modules. Each joins the transaction and refuses what does not fit. */
+/** Payouts that a refusal has stopped, and payouts that were already sent. */
 type Reached = Readonly<Record<'stopped' | 'alreadySent', number>>
 
 export type CaseEffects = {
-  /** The money belongs to a payout: it has left, or has come back. Refuses: not_found, validation_failed. */
+  /** Applies the money to a payout, which it paid or returned. Refuses: not_found, validation_failed. */
   readonly payout: (tx: Tx, moving: Moving, payoutId: string) => Promise<void>
-  /** The money belongs to a customer, or to the partner itself: a deposit. Refuses: not_found (customerId). */
+  /** Books the money as a deposit of a customer or of the partner. Refuses: not_found (customerId). */
   readonly deposit: (tx: Tx, moving: Moving, customerId: string | undefined) => Promise<void>
-  /** A partner gets the money without a payment. Refuses: not_found. */
+  /** Credits the money to a partner without a payment. Refuses: not_found. */
   readonly credit: (tx: Tx, moving: Moving) => Promise<void>
-  /** A partner bears the money that left. Refuses: not_found, account_blocked, validation_failed. */
+  /** Charges a partner for money that left. Refuses: not_found, account_blocked, validation_failed. */
   readonly charge: (tx: Tx, moving: Moving) => Promise<void>
-  /** The entry of the case is one that is already counted. Refuses: validation_failed. */
+  /** Marks the entry of the case as already counted. Refuses: validation_failed. */
   readonly announced: (tx: Tx, row: store.CaseRow) => Promise<void>
-  /** Reason why the case cannot be decided now. Undefined: it can. */
+  /** Explains why the case cannot be decided now. Undefined if it can. */
   readonly notNow: (tx: Tx, row: store.CaseRow) => Promise<string | undefined>
-  /** Counts the held payouts that a refusal stops, and those that it no longer reaches. Refuses: validation_failed (none waits). */
+  /** Counts the held payouts that a refusal stops, and payouts that were already sent. Refuses: validation_failed (none waits). */
   readonly refusal: (tx: Tx, row: store.CaseRow) => Promise<Reached>
-  /** Sends the money back to its sender. */
+  /** Returns the money to its sender. */
   readonly sendBack: (tx: Tx, row: store.CaseRow, money: Booked, id: string) => Promise<void>
 }
 
 export type Decisions = {
   /**
-   * Proposes the resolution of a case; replaces an existing proposal. A case without money is resolved at once
-   * (`note`), except the kinds of `needsTwoForNote`. Refuses: not_found, validation_failed, permission_denied (a role that does not decide the kind).
+   * Proposes the resolution of a case, and replaces an existing proposal. Resolves a case without money at once (`note`), except the kinds of
+   * `needsTwoForNote`. Refuses: not_found, validation_failed, permission_denied (a role that does not decide the kind).
    */
   readonly propose: (tx: Tx, proposing: Proposing) => Promise<store.CaseRow>
   /**
-   * Carries out the proposal of another person. `proposalId`: only if this is the proposal, so that its replacement is
-   * not approved unseen. Refuses: not_found, validation_failed, permission_denied, and what the action refuses.
+   * Carries out the proposal of another person. `proposalId`: the proposal that the person has read; another one is
+   * refused. Refuses: not_found, validation_failed, permission_denied, and what the action refuses.
    */
   readonly approve: (tx: Tx, approving: CaseKey & By & { readonly proposalId?: string }) => Promise<store.CaseRow>
   /** Removes a proposal. Its author withdraws it in this way. Refuses: not_found, validation_failed, permission_denied. */
   readonly reject: (tx: Tx, rejecting: CaseKey & By & { readonly note: string }) => Promise<store.CaseRow>
-  /** Resolves a case without money whose reason has ended. False: it was already resolved, or has money. */
+  /** Resolves a case without money whose reason has ended. False if it was already resolved, or has money. */
   readonly resolveGone: (tx: Tx, key: CaseKey, actor: string, note: string) => Promise<boolean>
-  /** Expires proposals without a timely second decision, and returns how many. */
+  /** Expires proposals without a timely second decision. Returns their number. */
   readonly expire: (transaction: Transaction, proposalsMax: number) => Promise<number>
-  /** Every decision about a case, in their order. */
+  /** Lists the decisions about a case in their order. */
   readonly history: (tx: Tx, partnerId: string, id: string) => Promise<readonly DecisionRow[]>
 }
 type Transaction = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
@@ -102,7 +102,7 @@ export type DecisionsDeps = {
   readonly effects: CaseEffects
   /** Refuses (permission_denied) a person whose role does not decide the kind. */
   readonly requireDecider: (tx: Tx, kind: CaseKind, by: Decider) => Promise<void>
-  /** Judges who proposed and who approves, as they stand now. */
+  /** Judges whether the author and the approver may decide together, by their current roles. */
   readonly judgeTwo: (tx: Tx, kind: CaseKind, author: Decider, approver: Decider) => Promise<NotTwo | undefined>
 }
 
@@ -132,7 +132,7 @@ const refuse = (detail: string) => new Refusal('validation_failed', detail)
 
 export const withoutProposal = { proposalId: null, proposal: null, proposedBy: null, proposedAt: null } as const
 
-/** Locks the case, if no one has decided it. Refuses: not_found, validation_failed. */
+/** Locks a case that is not decided. Refuses: not_found, validation_failed. */
 async function lockUndecided(tx: Tx, partnerId: string, id: string): Promise<store.CaseRow> {
   const found = await store.lockCase(tx, partnerId, id)
   if (found === undefined) throw new Refusal('not_found', 'No such case.')
@@ -168,7 +168,7 @@ async function lockOpen(
 
 type Decided = Pick<DecisionRow, 'kind' | 'actor' | 'note'> & Partial<Reached>
 
-/** Writes the case and the decision. `named`: the author of the proposal that it is about, if any. */
+/** Writes the case and the decision. `named`: the author of the proposal, if any. */
 export async function decide(
   { clock }: Pick<DecisionsDeps, 'clock'>,
   tx: Tx,
@@ -191,7 +191,7 @@ export async function decide(
   return changed
 }
 
-/** Fingerprint of the parts of a case that a decision may change. The same case always gives the same text. */
+/** Computes a fingerprint of the parts of a case that a decision may change. */
 const stateOf = (row: store.CaseRow): string =>
   JSON.stringify({
     proposalId: row.proposalId,
@@ -209,7 +209,7 @@ const stateOf = (row: store.CaseRow): string =>
     suspense: row.booked === null || row.resolution !== null ? null : `${row.booked} ${row.currency}`,
   })
 
-/** Reports whether one person proposed and decides. A name counts beside the id: accounts of staff have different names. */
+/** Reports whether the author of the proposal is the person who decides, by id or name. Accounts of staff have different names. */
 const isOneOf = (
   proposedBy: string,
   proposal: Proposal | undefined,
@@ -281,7 +281,7 @@ async function approve(
   if (row.booked !== null) await carryOut(deps, tx, row, proposal)
   const by = { resolvedBy: proposedBy, approvedBy: staff }
   const ended = { ...withoutProposal, ...by, disposition: proposal.disposition ?? null }
-  // The proposal stays while the money is under way: the bank's reports are about this proposal.
+  // The proposal stays while the money is under way, because the bank's reports refer to it.
   const changed =
     action === 'return'
       ? { ...row, approvedBy: staff, returningSince: now }
@@ -289,7 +289,7 @@ async function approve(
   return decide(deps, tx, row, changed, decided)
 }
 
-/** Moves the money. Money in another partner's ledger leaves it as it came, and enters this one in the same way. */
+/** Moves the money. Money for another partner leaves this ledger as it came, and enters the other ledger in the same way. */
 async function carryOut(
   { ledger, effects }: DecisionsDeps,
   tx: Tx,
@@ -324,7 +324,7 @@ async function reject(
   return decide(deps, tx, row, { ...row, ...withoutProposal }, { kind, actor: staff, note })
 }
 
-/** Expires a proposal under the lock, unless it was decided on or replaced meanwhile. */
+/** Expires a proposal, unless it was decided or replaced meanwhile. */
 async function expireOne(deps: DecisionsDeps, tx: Tx, { partnerId, id }: CaseKey): Promise<void> {
   const row = await store.lockCase(tx, partnerId, id)
   if (row === undefined || row.proposedAt === null || row.resolution !== null || row.returningSince !== null) return
@@ -333,12 +333,12 @@ async function expireOne(deps: DecisionsDeps, tx: Tx, { partnerId, id }: CaseKey
   await decide(deps, tx, row, { ...row, ...withoutProposal }, { kind: 'expired', actor: 'service', note })
 }
 
-// The refusal of a step that another person's step has overtaken.
+// The refusal of a step that conflicts with an earlier step of another person.
 
-/** Steps of other people, after which a step no longer applies. */
+/** Steps of other people that make a step impossible. */
 export type Overtaking = 'owned' | 'handedBack' | 'resolved' | 'returning' | 'replaced'
 
-/** `who` and `at` stay values, so that a page writes them in the language and the zone of its reader. */
+/** Refuses a step after a conflicting one. `who` and `at` are values, so that a page can write them in the reader's language and zone. */
 export class Overtaken extends Refusal {
   readonly by: Overtaking
   readonly who: string
@@ -361,16 +361,16 @@ type Person = { readonly id: string; readonly fullName: string }
 type Assigning = CaseKey & {
   /** The person who assigns it. */
   readonly by: Person
-  /** The new owner. Null: the case has none again. */
+  /** The new owner. Null removes the owner. */
   readonly owner: Person | null
-  /** The owner that the person saw. Null: none. Of two at once the second one saw an owner that the case no longer has. */
+  /** The owner that the person saw, or null. The second of two concurrent changes saw an outdated owner, and is refused. */
   readonly seen: string | null
 }
 
 export type CaseOwners = {
-  /** Gives a case to a person, or takes its owner away. Refuses: not_found, validation_failed (decided, or another owner than the one seen). */
+  /** Sets or removes the owner of a case. Refuses: not_found, validation_failed (decided, or the owner has changed). */
   readonly assign: (tx: Tx, assigning: Assigning) => Promise<CaseRow>
-  /** Adds a note to the history of a case that is open. Refuses: not_found, validation_failed (decided). */
+  /** Adds a note to the history of an open case. Refuses: not_found, validation_failed (decided). */
   readonly remark: (tx: Tx, remark: CaseKey & { readonly by: Person; readonly note: string }) => Promise<CaseRow>
 }
 
@@ -391,7 +391,7 @@ export const createCaseOwners = (deps: { readonly clock: Clock }): CaseOwners =>
   },
 })
 
-/** The refusal of an assignment whose author saw another owner. `what`: `the case`, or `it`. */
+/** The refusal of an owner change after a concurrent one. `what`: `the case`, or `it`. */
 export const ownedMeanwhile = (
   what: string,
   { ownerName: who, ownedSince: at }: Pick<CaseRow, 'ownerName' | 'ownedSince'>,

@@ -1,6 +1,6 @@
 /**
- * Cases: what a bank reports and what fits nothing we know. Its money is booked to suspense, and two persons resolve it: one proposes,
- * another one approves.
+ * Cases: bank reports that match nothing known, and other matters for the operator. Their money is booked to suspense. One person proposes a
+ * resolution, and another one approves it.
  *
  * Tables: cases.cases, cases.decisions, cases.returns. Invariants: one case per notification of a connector. The transaction that
  * opens a case books its money from the connector's settlement account to suspense (or back, if money left); the one that resolves

@@ -18,9 +18,9 @@ import * as store from './store.ts'
 import * as numbers from './store-numbers.ts'
 
 export type NewCase = {
-  /** Default: a new one. */
+  /** Default: a new id. */
   readonly id?: string
-  /** Partner whose ledger holds the money. `operatorPartnerId` if it belongs to no known partner. */
+  /** The partner whose ledger holds the money. `operatorPartnerId` if the partner is unknown. */
   readonly partnerId: string
   readonly kind: CaseKind
   readonly connector: string
@@ -28,19 +28,19 @@ export type NewCase = {
   readonly subject: string
   /** The bank's report, for operators. */
   readonly report: object
-  /** Money booked to suspense. Negative: money left. Null: the report names no money. */
+  /** Money booked to suspense, negative if it left. Null without money. */
   readonly booked: Booked | null
 }
 
 export type Cases = {
   /**
-   * Opens a case and books its money, in a transaction of its own. Returns whether it did: false if the notification
-   * has one. `also` joins the transaction.
+   * Opens a case and books its money in its own transaction. Returns false if the notification already has a case.
+   * `also` joins the transaction.
    */
   readonly open: (opened: NewCase, also?: (tx: Tx, caseId: string) => Promise<void>) => Promise<boolean>
   /**
-   * Records cases and returns the entries of their money. The caller books them in the same transaction, together with
-   * its own, so that accounts are locked once and in one order.
+   * Records cases and returns the entries of their money. The caller books them in the same transaction with its own
+   * entries, so that accounts are locked once and in one order.
    */
   readonly record: (tx: Tx, opened: readonly NewCase[]) => Promise<readonly Entry[]>
   /**
@@ -49,58 +49,58 @@ export type Cases = {
    */
   readonly release: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
   /**
-   * Sends the money of cases back by a rule that two persons have made, or because its partner asks for it, not by a decision about the case. One whose report does not name the
-   * account of the payer, or that is decided, stays as it is.
+   * Sends the money of cases back by a rule that two persons have approved, or because the partner asks for it. A decided case, or one whose
+   * report does not name the payer's account, stays as it is.
    */
   readonly sendBack: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
   /**
-   * Resolves cases whose entry of the bank is corrected, and returns the entries that take their money out of suspense as it came. The caller
-   * holds the cases, and books the entries in the same transaction.
+   * Resolves cases whose bank entry was corrected, and returns the ledger entries that reverse their booking. The caller holds the cases, and
+   * books the entries in the same transaction.
    */
   readonly withdraw: (tx: Tx, rows: readonly store.CaseRow[], note: string) => Promise<readonly Entry[]>
   /**
-   * Resolves a case because the partner that owns the account accepts its money, and returns the entries that take it out of suspense as it came.
-   * The caller holds the case, and books the entries in the same transaction.
+   * Resolves a case because the partner that owns the account accepts its money, and returns the ledger entries that reverse its booking. The
+   * caller holds the case, and books the entries in the same transaction.
    */
   readonly accept: (tx: Tx, row: store.CaseRow, note: string) => Promise<readonly Entry[]>
-  /** Oldest first, in pages after `after`. */
+  /** Lists open cases, oldest first, newer than the cursor `after`. */
   readonly list: (
     after: Pick<store.CaseRow, 'openedAt' | 'id'> | undefined,
     casesMax: number,
     tx?: Tx,
     wanted?: store.Wanted,
   ) => Promise<readonly store.CaseRow[]>
-  /** The number of open cases of each kind that has any. */
+  /** Counts the open cases of each kind. */
   readonly countsOpen: typeof store.countsOpen
   readonly byId: (tx: Tx, partnerId: string, id: string) => Promise<store.CaseRow | undefined>
-  /** The resolution of each of these cases; null: it is open. */
+  /** Reads the resolutions of cases. Null for an open case. */
   readonly resolutionsOf: typeof store.resolutionsOf
-  /** Reads a case and holds it as it is until the commit: no decision comes between. */
+  /** Locks a case until the commit, so that no decision comes between. */
   readonly hold: typeof store.lockCase
-  /** The cases of a partner that were open at a moment, by currency and kind. */
+  /** Sums the cases of a partner that were open at a moment, by currency and kind. */
   readonly openAt: (tx: Tx, partnerId: string, moment: Date) => Promise<readonly store.CaseSums[]>
-  /** Money that had left by a time and about which no case was decided, of all partners. */
+  /** Sums money of all partners that had left by a time and whose case was not decided. */
   readonly debitsOpenAt: typeof store.debitsOpenAt
-  /** When the oldest open case was opened; null: none is open. Frozen money is not counted: it may stay for years. */
+  /** The opening time of the oldest open case, or null. Frozen money does not count, because it may stay for years. */
   readonly oldestOpen: () => Promise<Date | null>
-  /** Open suspense items and movements outside this service, of all partners. For reconciliation. */
+  /** Sums the open cases of all partners, for reconciliation. */
   readonly openSums: (tx: Tx) => Promise<readonly store.OpenSums[]>
   readonly reversedSums: (tx: Tx) => Promise<readonly store.ReversedSum[]>
   readonly reversed: typeof store.reversedCases
-  /** Returns the notifications that have a case, open or resolved. */
+  /** Finds notifications that have a case, open or resolved. */
   readonly withCase: typeof store.notificationsWithCase
-  /** Returns the ids that `withCase` finds, outside a transaction. */
+  /** Finds notifications that have a case, outside a transaction. */
   readonly idsWithCase: (connector: string, notificationIds: readonly string[]) => Promise<ReadonlySet<string>>
   readonly openOfKind: typeof store.openOfKind
   readonly openAbout: typeof store.openAbout
-  /** The cases about some subjects, open or decided, newest first, at most 20. */
+  /** Lists at most 20 cases about subjects, open or decided, newest first. */
   readonly about: typeof store.casesAbout
   readonly lastRemarks: typeof lastRemarks
-  /** The cases of a partner with these ids. */
+  /** Reads the cases of a partner by id. */
   readonly byIds: typeof store.casesByIds
-  /** The open cases of a partner, oldest first, in pages. */
+  /** Lists the open cases of a partner, oldest first, in pages. */
   readonly openOf: typeof store.openCasesOf
-  /** Counts for the numbers of decisions. */
+  /** Counts for the figures of decisions. */
   readonly numbers: typeof numbers
 }
 
@@ -110,7 +110,7 @@ type CasesDeps = {
   readonly log: Log
   readonly ledger: Pick<Ledger, 'enter'>
   readonly facts: FactQueue
-  /** Creates the operator partner, whose ledger holds unclaimed money, if it does not exist. */
+  /** Creates the operator's partner, whose ledger holds unclaimed money, if it does not exist. */
   readonly addOperator: (tx: Tx, id: string) => Promise<void>
 }
 
@@ -178,7 +178,7 @@ export function createCases(deps: CasesDeps): Cases {
   }
 }
 
-/** Undefined if the notification has a case. */
+/** Records a case. Undefined if the notification already has one. */
 async function record(
   { clock, log, addOperator, facts }: CasesDeps,
   tx: Tx,
@@ -248,7 +248,7 @@ const undecided = {
   ownedSince: null,
 } as const
 
-/** Amounts as decimal numbers of their currency. */
+/** Writes amounts of a report as decimal numbers of their currency. */
 const readable = (_key: string, value: unknown): unknown =>
   isMoney(value) ? { ...value, amount: amountText(value.amount, value.currency) } : value
 const isMoney = (value: unknown): value is Booked =>

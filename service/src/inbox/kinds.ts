@@ -1,14 +1,14 @@
-/** The types of facts: the kind of each, who may know it, and where its page is. */
+/** The types of facts: their kinds, the persons who may know them, and their pages. */
 import { type Permission, roleAllows, type users as wire } from '@partner-payments/wire'
 
 export const whens = ['now', 'daily', 'no'] as const
 export type When = (typeof whens)[number]
 
-/** Kinds among which a member of a team chooses. */
+/** Kinds that a member of a team can choose. */
 const teamKinds = ['approvals', 'payments', 'refunds', 'recalls', 'webhooks', 'keys', 'team', 'rules'] as const
 export type TeamKind = (typeof teamKinds)[number]
 
-/** Kinds among which a person of staff chooses. */
+/** Kinds that a person of staff can choose. */
 export const staffKinds = ['cases', 'alerts', 'hits', 'changes'] as const
 export type StaffKind = (typeof staffKinds)[number]
 
@@ -17,11 +17,11 @@ type Facts = Readonly<Record<string, string | null>>
 type Definition = {
   readonly kind: TeamKind
   readonly permission: Permission
-  /** True if it is told only while the thing waits. */
+  /** True if the fact is told only while the thing waits. */
   readonly waits?: true
   /** Path of the page below the root of the console. */
   readonly path: (subject: string, facts: Facts) => string
-  /** Path of the list. With it, facts of an hour after the first ones are one entry that counts them. */
+  /** Path of the list. With a list, further facts of an hour become one entry that counts them. */
   readonly list?: string
 }
 
@@ -130,14 +130,14 @@ const definitions: Readonly<Record<FactType, Pick<Definition, 'kind' | 'list' | 
   ...staffTypes,
 }
 type Listed<Types> = { [T in keyof Types]: Types[T] extends { readonly list: string } ? T : never }[keyof Types]
-/** Types of which there may be thousands in an hour. */
+/** Types that may occur thousands of times in an hour. */
 export type GatheredType = Listed<typeof teamTypes> | Listed<typeof staffTypes>
 export const isGathered = (type: FactType): type is GatheredType => definitions[type].list !== undefined
 
-/** Reports whether it is told only while the thing waits. An entry that counts things says that they were there. */
+/** Reports whether a fact is told only while the thing waits. Entries that count things always stay. */
 export const waits = (type: FactType, facts: Facts): boolean => definitions[type].waits === true && !('more' in facts)
 
-/** Path of the page of an entry below the root of the console or of the desk. */
+/** Builds the path of an entry's page, below the root of the console or the desk. */
 export function pathOf({ type, subject, facts }: { type: FactType; subject: string; facts: Facts }): string {
   const { list } = definitions[type]
   if (list !== undefined && 'more' in facts) return list
@@ -151,7 +151,7 @@ export const isStaffType = (type: string): type is StaffType => type in staffTyp
 
 export const mayKnow = (role: wire.Role, type: TeamType): boolean => roleAllows(role, teamTypes[type].permission)
 
-/** The kinds of which a role can be told. */
+/** Lists the kinds that a role can be told of. */
 export const kindsOfRole = (role: wire.Role): readonly TeamKind[] =>
   teamKinds.filter((kind) =>
     Object.values<Definition>(teamTypes).some((each) => each.kind === kind && roleAllows(role, each.permission)),
@@ -165,8 +165,8 @@ const teamDefaults: Readonly<Record<wire.Role, Partial<Readonly<Record<TeamKind,
 export const teamDefault = (role: wire.Role, kind: TeamKind): When => teamDefaults[role][kind] ?? 'no'
 
 /**
- * Changes of the team, of keys and of the single sign-on are mailed to each Admin when they are made, and cannot be switched off: a stranger
- * who has taken over an account would. The inbox mails them to other roles only.
+ * Changes of the team, keys and single sign-on are mailed to each Admin at once. These mails cannot be switched off, because a stranger who has
+ * taken over an account would do so. The inbox mails such changes to other roles only.
  */
 const toldToAdmins: ReadonlySet<string> = new Set([
   'member.joined',
@@ -181,7 +181,7 @@ const toldToAdmins: ReadonlySet<string> = new Set([
 ])
 export const isToldOtherwise = (role: wire.Role, type: TeamType): boolean => role === 'Admin' && toldToAdmins.has(type)
 
-/** The kinds whose every type an Admin is told of otherwise. */
+/** Kinds with all types mailed to Admins at once. */
 export const fixedKinds = (role: wire.Role): ReadonlySet<TeamKind> => new Set(role === 'Admin' ? ['team'] : [])
 
 const staffDefaults: Readonly<Record<string, Partial<Readonly<Record<StaffKind, When>>>>> = {

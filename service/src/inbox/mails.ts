@@ -1,6 +1,6 @@
 /**
- * Mails of the inbox: what came within some minutes, or the sum of a day, in one mail to each person. The entries are taken and the mail is
- * queued in one transaction. Rights and choices are those of that moment.
+ * Mails of the inbox: one mail to each person with the entries of some minutes, or of a day. One transaction takes the entries and queues the
+ * mail, by the rights and choices of that moment.
  */
 import { ownJson } from '@partner-payments/wire'
 import { hourMs, minuteMs, dayMs, secondMs } from '../kernel/index.ts'
@@ -14,19 +14,19 @@ import { type Details, worded } from './words.ts'
 
 export type InboxMailDeps = InboxDeps & {
   readonly mail: Pick<MailQueue, 'enqueue' | 'endPending'>
-  /** Reports whether a person may not sign in: the partner is being moved, or staff have confirmed the person as listed. */
+  /** Reports whether a person is barred from signing in: the partner is being moved, or the person is on a sanctions list. */
   readonly isBarred: (tx: Tx, partnerId: string, personId: string) => Promise<boolean>
-  /** Addresses without a slash at their end. */
+  /** Base URLs without a trailing slash. */
   readonly consoleUrl: string
   readonly deskUrl: string
 }
 
 const partnersPerStepMax = 20
 const readersPerStepMax = 20
-/** Entries that one mail shows. It says how many more there are. */
+/** Entries in a mail, which also gives the number of further ones. */
 const shownMax = 20
 
-/** Returns how many persons it has looked at. */
+/** Creates the step that queues due mails. It returns the number of persons checked. */
 export function createMailStep(deps: InboxMailDeps): () => Promise<number> {
   const { db, clock } = deps
   return async () => {
@@ -51,7 +51,7 @@ async function mailPartner(deps: InboxMailDeps, tx: Tx, partnerId: string): Prom
   return readers.length
 }
 
-/** Deletes what came while the person was being removed. */
+/** Deletes entries that were added while the person was being removed. */
 export async function forgetReader(tx: Tx, key: store.PersonKey): Promise<void> {
   await store.deleteEntriesOf(tx, key)
   await store.deleteReader(tx, key)
@@ -74,16 +74,16 @@ async function mailReader(deps: InboxMailDeps, tx: Tx, reader: store.ReaderRow, 
 
 type Entry = Omit<store.EntryRow, 'type'> & { readonly type: FactType }
 
-/** An entry as the mail shows it. */
+/** An entry in a mail. */
 type Item = {
   readonly title: string
   readonly lines: readonly (readonly [label: string, value: string])[]
   readonly url: string
-  /** Things that it tells of. Absent: one; a version before wrote it. */
+  /** The number of things. Absent in entries of an earlier version, which have one. */
   readonly count?: number
 }
 
-/** The entries in words. Things that no longer wait are left out. */
+/** Formats entries, without things that no longer wait. */
 async function itemsOf(
   deps: InboxMailDeps,
   tx: Tx,
@@ -98,7 +98,7 @@ async function itemsOf(
   })
 }
 
-/** The facts of staff are about several partners. */
+/** Reads the details of entries. Entries of staff are about several partners. */
 export async function detailsOfEntries(
   { detailsOf, operatorId }: Pick<InboxDeps, 'detailsOf' | 'operatorId'>,
   tx: Tx,
@@ -139,7 +139,7 @@ function itemOf(deps: InboxMailDeps, reader: store.ReaderRow, entry: Entry, deta
   }
 }
 
-/** The address of a page in a mail: it leads to the page, by the sign-in if the person has to. */
+/** Builds the link to a page. It leads through the sign-in if needed. */
 const openOf =
   (
     { consoleUrl, deskUrl, operatorId }: Pick<InboxMailDeps, 'consoleUrl' | 'deskUrl' | 'operatorId'>,
@@ -164,7 +164,7 @@ type Queued = {
   readonly reader: store.ReaderRow
   readonly person: Person
   readonly items: readonly Item[]
-  /** Entries that the mail does not show. */
+  /** The number of entries that the mail does not show. */
   readonly more: number
 }
 
@@ -184,7 +184,7 @@ async function queueMail(deps: InboxMailDeps, tx: Tx, { reader, person, items, m
         all: open(isStaff ? 'queue' : 'inbox'),
         settings: open('notifications'),
       },
-      // Sealed, and erased when the mail has gone: it names payees.
+      // Sealed, and erased after sending, because it names payees.
       secret: JSON.stringify(items),
       expiresAt: null,
     },
@@ -221,7 +221,7 @@ const filled = (text: string, values: Readonly<Record<string, string>>): string 
 
 type MailValues = Readonly<Record<'more' | 'all' | 'settings', string>> & { readonly language: store.Language }
 
-/** The template. A mail whose items are erased was sent. */
+/** Renders the mail. A mail with erased items was already sent. */
 export function renderInboxMail(mail: MailToRender): MailContent {
   const { language, more, all, settings } = mail.data as MailValues
   const t = texts[language]

@@ -1,4 +1,4 @@
-/** The verbs of a person's own inbox: its entries, and the choices of what comes by mail. */
+/** The verbs of a person's inbox: entries, and choices of mails. */
 import type { users as wire } from '@partner-payments/wire'
 import type { Audit } from '../audit/index.ts'
 import { notFound, refuseField } from '../kernel/api/index.ts'
@@ -26,14 +26,14 @@ import { newReader } from './spread.ts'
 import * as store from './store.ts'
 import { worded, type Worded } from './words.ts'
 
-/** The person who reads, with the role that it has now. */
+/** The person who reads the inbox, with the current role. */
 export type Reader = store.PersonKey & Pick<Person, 'fullName'> & { readonly role: string }
 
 export type InboxEntry = Worded & {
   readonly id: string
   readonly occurredAt: Date
   readonly isRead: boolean
-  /** True if it waited when it came and waits no longer. */
+  /** True if the thing waited when the entry came, and no longer waits. */
   readonly isOver: boolean
 }
 
@@ -41,7 +41,7 @@ export type ChoicesShown = {
   readonly language: store.Language | null
   readonly zone: string
   readonly dailyHour: number
-  /** Each kind of which the role can be told. `fixed`: it is always told at once, by other mails. */
+  /** The kinds that the role can be told of. `isFixed`: always mailed at once, by other mails. */
   readonly kinds: readonly { readonly kind: TeamKind | StaffKind; readonly when: When; readonly isFixed: boolean }[]
 }
 
@@ -53,9 +53,9 @@ type GivenChoices = {
 }
 
 export type Inbox = {
-  /** Counts unread entries up to 100, and keeps the language in which the person reads the console. */
+  /** Counts unread entries up to 100, and stores the person's language of the console. */
   readonly unread: (reader: store.PersonKey, language: store.Language) => Promise<number>
-  /** Newest first, before an entry. Entries whose thing the person may no longer see are left out. */
+  /** Lists entries, newest first, older than the cursor, without those that the person may no longer see. */
   readonly page: (
     reader: Reader,
     language: store.Language,
@@ -69,9 +69,9 @@ export type Inbox = {
   readonly choices: (reader: Reader) => Promise<ChoicesShown>
   /** Refuses: validation_failed (/language, /zone, /dailyHour, /choices). */
   readonly choose: (reader: Reader, given: GivenChoices, ip: string) => Promise<void>
-  /** Ends the mails of a person who may no longer read them: it was removed or has another role. */
+  /** Stops the mails of a person who was removed or has another role. */
   readonly endMails: (tx: Tx, key: store.PersonKey) => Promise<void>
-  /** Deletes everything of a person who was removed. */
+  /** Deletes the inbox of a removed person. */
   readonly forget: (tx: Tx, key: store.PersonKey) => Promise<void>
 }
 
@@ -184,7 +184,7 @@ function createChoose(deps: ReadersDeps): Inbox['choose'] {
       if (isStaff) await addOperator(tx, operatorId)
       const now = clock.now()
       const before = (await store.lockReader(tx, reader)) ?? newReader(partnerId, personId, now)
-      // Choices of kinds that the role does not have now stay, in case that it has them again.
+      // Choices of kinds that the role does not have stay, in case the role gets them again.
       const choices = { ...before.choices, ...Object.fromEntries(chosen) }
       await store.putReader(tx, { ...before, language, zone: given.zone, dailyHour, choices, updatedAt: now })
       await store.moveDaily(tx, reader, nextDaily(now, given.zone, dailyHour))

@@ -1,6 +1,6 @@
 /**
- * Makes the entries of facts: one for each person who may know it. The facts are taken, the entries are added and the next mail of each person is
- * set in one transaction, so that a worker that dies leaves neither a loss nor a second entry.
+ * Adds an entry of each fact for every person who may know it. One transaction takes the facts, adds the entries and schedules the mails, so that
+ * a worker that dies neither loses nor repeats an entry.
  */
 import { after, type Clock, hourMs, newId, secondMs } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
@@ -18,10 +18,10 @@ export type InboxDeps = {
   readonly clock: Clock
   readonly teamOf: PeopleOf
   readonly staffOf: (tx: Tx) => Promise<readonly Person[]>
-  /** The operator's own partner, whose rows are those of staff. */
+  /** The operator's partner, whose persons are staff. */
   readonly operatorId: string
   readonly addOperator: (tx: Tx, id: string) => Promise<void>
-  /** Reads what the modules know of things now. Undefined: they know none. */
+  /** Reads the current details of things from the modules. Undefined for unknown things. */
   readonly detailsOf: (tx: Tx, partnerId: string, asked: readonly Asked[]) => Promise<readonly (Details | undefined)[]>
   /** INBOX_GATHER_SECONDS. */
   readonly gatherSeconds: number
@@ -29,12 +29,12 @@ export type InboxDeps = {
 
 const partnersPerStepMax = 20
 const factsPerStepMax = 100
-/** Facts of a type that have an entry each in an hour. A bank that refuses a file of 10,000 payouts makes as many. */
+/** Facts of a type with their own entries in an hour. A bank that refuses a file of 10,000 payouts causes 10,000 facts. */
 const singleMax = 10
 const hourDefault = 8
 const zoneDefault = 'UTC'
 
-/** Returns how many facts it has taken. */
+/** Creates the step that adds entries of due facts. It returns the number of facts taken. */
 export function createSpreadStep(deps: InboxDeps): () => Promise<number> {
   const { db, clock } = deps
   return async () => {
@@ -48,7 +48,7 @@ export function createSpreadStep(deps: InboxDeps): () => Promise<number> {
 type Told = {
   readonly fact: store.FactRow & { readonly type: FactType }
   readonly details: Details | undefined
-  /** True if an entry counts it with others of its type. */
+  /** True if one entry counts the fact with others of its type. */
   readonly isCounted: boolean
 }
 
@@ -56,7 +56,7 @@ async function spread(deps: InboxDeps, tx: Tx, partnerId: string): Promise<numbe
   const { clock, operatorId } = deps
   const rows = await store.lockFacts(tx, partnerId, clock.now(), factsPerStepMax)
   if (rows.length === 0) return 0
-  // A type of another version is not told by this one.
+  // Types of another version are skipped.
   const facts = rows.flatMap(({ type, ...row }) => (isTeamType(type) || isStaffType(type) ? [{ ...row, type }] : []))
   const details = await deps.detailsOf(tx, partnerId, facts)
   const current = facts
@@ -85,7 +85,7 @@ async function spread(deps: InboxDeps, tx: Tx, partnerId: string): Promise<numbe
 const hourOf = ({ clock }: Pick<InboxDeps, 'clock'>): Date =>
   new Date(Math.floor(clock.now().getTime() / hourMs) * hourMs)
 
-/** Marks those that come after the first ones of their type and hour. Types in one order: concurrent workers lock their counts alike. */
+/** Marks facts after the first ones of their type and hour. Types are counted in one order, so that concurrent workers do not deadlock. */
 async function gathered(deps: InboxDeps, tx: Tx, partnerId: string, told: readonly Told[]): Promise<readonly Told[]> {
   const counted = new Set<Told>()
   const groups = Map.groupBy(told, ({ fact }) => fact.type)
@@ -98,7 +98,7 @@ async function gathered(deps: InboxDeps, tx: Tx, partnerId: string, told: readon
 }
 
 const lapses = { 'payout.waits': 'payout.lapses', 'bulk.waits': 'bulk.lapses' } as const
-/** An approval lapses soon when the last quarter of its time begins, and at most a day before its end. */
+/** Persons are warned of a lapsing approval in the last quarter of its time, at most a day before its end. */
 const leadMsMax = 24 * hourMs
 
 function lapseOf({ fact, details }: Told) {
@@ -152,7 +152,7 @@ async function addEntries(
             ...{ occurredAt, mailBy: when === 'no' ? null : when, mailDueAt, readAt: isStaff ? now : null },
           }
         })
-        // Staff have the queue at the desk: only what is mailed has a row.
+        // Staff read the queue of the desk, so that only mailed facts have entries.
         .filter(({ mailBy }) => !isStaff || mailBy !== null)
     const [own, ownCounting] = [entriesOf(single.map(({ fact }) => fact)), entriesOf(countsOf(deps, counted))]
     entries.push(...own)
@@ -160,13 +160,13 @@ async function addEntries(
     const dueTimes = [...own, ...ownCounting].flatMap(({ mailDueAt }) => mailDueAt?.getTime() ?? [])
     if (dueTimes.length > 0) schedules.push({ ...reader, mailDueAt: new Date(Math.min(...dueTimes)) })
   }
-  // The rows of readers first: the job of mails holds them while it reads the entries.
+  // The rows of readers come first, because the job of mails locks them while it reads the entries.
   if (schedules.length > 0) await store.scheduleMails(tx, schedules)
   if (entries.length > 0) await store.insertEntries(tx, entries)
   if (counting.length > 0) await store.addToGathered(tx, counting)
 }
 
-/** One fact for each type of some, which counts them. */
+/** Builds a counting fact for each type. */
 const countsOf = (deps: InboxDeps, told: readonly Told[]): readonly Told['fact'][] =>
   [...Map.groupBy(told, ({ fact }) => fact.type).values()].flatMap((group) => {
     const last = group.at(-1)

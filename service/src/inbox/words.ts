@@ -1,12 +1,12 @@
-/** The sentences of facts in each language, for mails and for the pages, which render them when a person reads them. */
+/** Texts of facts in each language, for mails and pages. */
 import { type FactType, type GatheredType, isGathered } from './kinds.ts'
 import type { Facts, Language } from './store.ts'
 
 type Money = { readonly amount: string; readonly currency: string }
 
-/** The facts that the modules know of the thing when a person reads of it. */
+/** Details of a thing, which the modules read when a person opens the entry. */
 export type Details = {
-  /** False if it waits no longer, or was never more than a report. */
+  /** False if the thing no longer waits. */
   readonly isCurrent: boolean
   readonly amounts?: readonly Money[] | undefined
   readonly payee?: string | undefined
@@ -16,15 +16,15 @@ export type Details = {
   readonly payouts?: number | undefined
   readonly reason?: string | undefined
   readonly name?: string | undefined
-  /** The kind of a case in words. */
+  /** The name of the kind of a case. */
   readonly kind?: Readonly<Record<Language, string>> | undefined
-  /** Persons who cannot act on it, such as its maker. */
+  /** Persons who cannot act on the thing, such as its maker. */
   readonly notFor?: readonly string[] | undefined
-  /** Names of such persons: a second account of one person has a similar name. */
+  /** Names of such persons, because a second account of a person has a similar name. */
   readonly notForNames?: readonly string[] | undefined
 }
 
-/** Text of a label and its value. A time is shown in the zone of the reader. */
+/** A label and its value. A time is shown in the reader's zone. */
 export type Line = readonly [label: string, value: string | Date]
 export type Worded = { readonly title: string; readonly lines: readonly Line[] }
 
@@ -220,14 +220,14 @@ const sumText = (language: Language, { amount, currency }: Money): string => {
 const sumsText = (language: Language, amounts: readonly Money[]): string =>
   new Intl.ListFormat(language).format(amounts.map((each) => sumText(language, each)))
 
-/** Amounts of a fact are in major units. */
+/** Reads the amounts of a fact, in major units. */
 function amountsOf(facts: Facts, details: Details | undefined): readonly Money[] {
   const { amount, currency } = facts
   if (details?.amounts !== undefined) return details.amounts
   return amount && currency ? [{ amount, currency }] : []
 }
 
-/** The word for the time until which a thing waits. */
+/** The label of the time until which a thing waits. */
 const untils: Readonly<Partial<Record<FactType, 'chooseBy' | 'expiresAt' | 'lapsesAt'>>> = {
   'key.expires': 'expiresAt',
   'payout.lapses': 'lapsesAt',
@@ -235,7 +235,7 @@ const untils: Readonly<Partial<Record<FactType, 'chooseBy' | 'expiresAt' | 'laps
   'late.waits': 'chooseBy',
 }
 
-/** The sentence of a fact, and what a person wants to know before opening its page. */
+/** Describes a fact by a sentence and the details that a person needs before opening its page. */
 export function worded(
   language: Language,
   { type, facts }: { readonly type: FactType; readonly facts: Facts },

@@ -39,25 +39,25 @@ export function reportJobs({ config, reports, ...deps }: JobsDeps): readonly Job
   ]
 }
 
-// The workers of reports: they write them, create those of schedules, and delete expired ones.
+// Workers that write reports, create scheduled reports, and delete expired ones.
 
 type ReportWorkDeps = WriteDeps & {
   readonly log: Log
   readonly mail: Pick<MailQueue, 'enqueue'>
   readonly membersByAddress: MembersByAddress
   readonly keptDays: number
-  /** Largest clock difference between the processes, which make the ids, and the database. */
+  /** The largest clock difference between the database and the processes, which create the ids. */
   readonly clockDifferenceMsMax: number
   /** Base URL of the links in mails. */
   readonly publicUrl: string
 }
 
 type ReportWork = {
-  /** Writes one report to its end. Returns how many it claimed: 0 or 1. */
+  /** Writes one report. Returns the number claimed: 0 or 1. */
   readonly writeStep: () => Promise<number>
-  /** Creates the reports of schedules whose period has ended. Returns how many. */
+  /** Creates the reports of schedules whose period has ended. Returns their number. */
   readonly scheduleStep: () => Promise<number>
-  /** Deletes expired reports, a part of their files at a time. Returns how many it worked on. */
+  /** Deletes expired reports in parts. Returns the number of reports it worked on. */
   readonly sweepStep: () => Promise<number>
 }
 
@@ -77,7 +77,7 @@ export function createReportWork(deps: ReportWorkDeps): ReportWork {
       if (claimed === undefined) return 0
       const { partnerId, id } = claimed
       try {
-        // The report ended its process at each attempt.
+        // Each attempt ended its process.
         if (claimed.attempts > attemptsMax) await fail(deps, claimed, triedInVain)
         else await finish(deps, claimed, await writeReport(deps, claimed))
       } catch (error) {
@@ -100,8 +100,8 @@ export function createReportWork(deps: ReportWorkDeps): ReportWork {
 type Key = { readonly partnerId: string; readonly id: string }
 
 /**
- * Runs a step for each item. A failure is logged and does not stop the others. Returns how many succeeded, so that only
- * failures lead to back-off.
+ * Runs a step for each item. A failure is logged and does not stop the others. Returns the number of successes, so that
+ * a run with failures only backs off.
  */
 async function eachOrLog(
   deps: ReportWorkDeps,
@@ -168,7 +168,7 @@ async function recordFailure(deps: ReportWorkDeps, claimed: store.ReportRow, err
   log.error({ err: error, partnerId, reportId: id, attempts }, 'report not written')
   if (attempts >= attemptsMax) return fail(deps, claimed, triedInVain)
   await store.markQueued(db, claimed, after(clock.now(), retryMs * 2 ** (attempts - 1)))
-  // The parts that this attempt has written are useless: the next one has parts of its own.
+  // The parts of this attempt are useless, because the next attempt writes its own.
   await deleteChunks(deps, partnerId, id, null)
 }
 
@@ -179,7 +179,7 @@ async function deleteChunks({ db }: ReportWorkDeps, partnerId: string, id: strin
 
 async function sweep(deps: ReportWorkDeps, partnerId: string, id: string): Promise<void> {
   const { db, clock } = deps
-  // From now on no worker adds a part and no request reads one.
+  // From now on, workers cannot add parts, and requests cannot read them.
   await store.markDeleted(db, partnerId, id, clock.now())
   await deleteChunks(deps, partnerId, id, null)
   await db.transaction(async (tx) => {
@@ -188,7 +188,7 @@ async function sweep(deps: ReportWorkDeps, partnerId: string, id: string): Promi
   })
 }
 
-/** Creates the report of the period that has ended. After a long stop it creates one for each period. */
+/** Creates the report of the latest ended period. After a long stop, each step creates the report of one missed period. */
 async function runSchedule({ db, clock, keptDays }: ReportWorkDeps, partnerId: string, id: string): Promise<void> {
   const now = clock.now()
   await db.transaction(async (tx) => {

@@ -27,7 +27,7 @@ export type ReportRow = ReportSpec & {
 const columns = sql`partner_id, id, kind, format, period_from, period_to, currency, customer_id, schedule_id, status, progress,
   attempts, lease_id, rows, bytes, sha256, content_attempt, failure, created_at, expires_at`
 
-/** Serialises the requests and claims of a partner. */
+/** Locks the turn of a partner, which serialises its requests and claims. */
 export async function lockTurn(tx: Tx, partnerId: string): Promise<void> {
   await tx.run(sql`/* reports.lockTurn */
     insert into reports.turns (partner_id, served_at) values (${partnerId}, ${new Date(0)})
@@ -45,7 +45,7 @@ export type NewReport = ReportSpec &
     readonly period: Period
   }
 
-/** Returns 0 if the schedule has made the report of this period already. */
+/** Adds a report. Returns 0 if the schedule has already created the report of this period. */
 export function insertReport(tx: Tx, row: NewReport): Promise<number> {
   return tx.run(sql`/* reports.insertReport */
     insert into reports.reports (partner_id, id, kind, format, period_from, period_to, currency, customer_id, schedule_id,
@@ -73,14 +73,14 @@ export function listReports(
     order by id desc limit ${limit + 1}`)
 }
 
-/** Hides the report from every request. A worker that writes it loses its lease. Returns 1 or 0. */
+/** Hides a report from requests, and ends the lease of a worker that writes it. Returns 1 or 0. */
 export function markDeleted(tx: Tx, partnerId: string, id: string, now: Date): Promise<number> {
   return tx.run(sql`/* reports.markDeleted */
     update reports.reports set status = 'Deleted', lease_id = null, expires_at = ${now}
     where partner_id = ${partnerId} and id = ${id} and status <> 'Deleted'`)
 }
 
-/** The partners with reports that a worker may write, the longest waiting first. */
+/** Lists partners with due reports, longest waiting first. */
 export function partnersWithDueReports(
   tx: Tx,
   now: Date,
@@ -103,7 +103,7 @@ export async function takeTurn(tx: Tx, partnerId: string, now: Date): Promise<vo
     update reports.turns set served_at = greatest(served_at, ${now}::timestamptz) where partner_id = ${partnerId}`)
 }
 
-/** Counts the attempt at the claim, so that an attempt that ends its process is counted too. */
+/** Claims a report. The claim counts the attempt, also if it ends its process. */
 export function claimReport(
   tx: Tx,
   partnerId: string,
@@ -123,7 +123,7 @@ export function claimReport(
 
 type Leased = Pick<ReportRow, 'partnerId' | 'id' | 'leaseId'>
 
-/** The verbs of a worker return 0 if its lease is gone: the report was deleted, or another worker has claimed it. */
+/** Renews a lease. Like other statements of a worker it returns 0 if the lease was lost. */
 export function renewLease(tx: Tx, { partnerId, id, leaseId }: Leased, until: Date, progress: number): Promise<number> {
   return tx.run(sql`/* reports.renewLease */
     update reports.reports set due_at = ${until}, progress = ${progress}
@@ -169,7 +169,7 @@ export function markFailed(tx: Tx, { partnerId, id, leaseId }: Leased, failure: 
     where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId}`)
 }
 
-/** One part of the content. Undefined: the report was deleted. */
+/** Reads a part of the content. Undefined if the report was deleted. */
 export async function chunkOf(
   tx: Tx,
   { partnerId, id, contentAttempt }: Pick<ReportRow, 'partnerId' | 'id' | 'contentAttempt'>,
@@ -182,7 +182,7 @@ export async function chunkOf(
   return row?.bytes
 }
 
-/** Deletes parts of attempts that did not end, or of all attempts. Returns how many. */
+/** Deletes the parts of failed attempts, or of all attempts. Returns their number. */
 export function deleteChunks(
   tx: Tx,
   partnerId: string,
@@ -196,7 +196,7 @@ export function deleteChunks(
         and attempt is distinct from ${keptAttempt}::integer limit ${chunksMax})`)
 }
 
-/** Expired reports of all partners. */
+/** Lists expired reports of all partners. */
 export function expiredReports(
   tx: Tx,
   now: Date,
@@ -216,7 +216,7 @@ export async function deleteReport(tx: Tx, partnerId: string, id: string): Promi
     delete from reports.reports where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** When the next report may be written. */
+/** Selects when the next report may be written. */
 export const reportsDue = (after: Date): Sql =>
   dueWork(
     'reads when the next report is due',
@@ -224,7 +224,7 @@ export const reportsDue = (after: Date): Sql =>
       select min(due_at) as due_at from reports.reports where status in ('Queued', 'Running') and due_at > ${after} and ${whose()}`,
   )
 
-/** When the next report expires. */
+/** Selects when the next report expires. */
 export const reportsToExpire = (after: Date): Sql =>
   dueWork(
     'reads when the time of the next report is over',
@@ -233,7 +233,7 @@ export const reportsToExpire = (after: Date): Sql =>
       order by expires_at limit 1`,
   )
 
-/** Makes the leases of a partner's reports end at once. */
+/** Ends the leases of a partner's reports. */
 export async function endLeases(tx: Tx, partnerId: string, now: Date): Promise<void> {
   await tx.run(sql`/* reports.endLeases */
     update reports.reports set due_at = ${now} where partner_id = ${partnerId} and status = 'Running'`)
@@ -308,7 +308,7 @@ export function dueSchedules(
   )
 }
 
-/** When the next period of a schedule ends. */
+/** Selects when the next period of a schedule ends. */
 export const schedulesDue = (after: Date): Sql =>
   dueWork(
     'reads when the next period of a schedule ends',
@@ -316,7 +316,7 @@ export const schedulesDue = (after: Date): Sql =>
       select next_at as due_at from reports.schedules where next_at > ${after} and ${whose()} order by next_at limit 1`,
   )
 
-/** Undefined: it is no longer due, or another worker has it. */
+/** Locks a due schedule. Undefined if it is no longer due, or another worker has it. */
 export function lockDueSchedule(tx: Tx, partnerId: string, id: string, now: Date): Promise<ScheduleRow | undefined> {
   return tx.row<ScheduleRow>(sql`/* reports.lockDueSchedule */
     select ${scheduleColumns} from reports.schedules where partner_id = ${partnerId} and id = ${id} and next_at <= ${now}

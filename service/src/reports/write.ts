@@ -1,4 +1,4 @@
-/** Writes the file of one claimed report: reads the content, formats it, and keeps the lease meanwhile. */
+/** Writes the file of a claimed report, and renews the lease meanwhile. */
 import { after, amountText, type Clock, csvCell, present, secondMs } from '../kernel/index.ts'
 import type { Cases } from '../cases/index.ts'
 import type { Ledger } from '../ledger/index.ts'
@@ -70,7 +70,7 @@ async function* written(
   const names = [accountId, currency, customer?.id ?? '', period.from.toISOString(), period.to.toISOString()]
   const statement: BankStatement = {
     version,
-    // The same statement has the same id.
+    // Derived from the content, so that each attempt gives the same id.
     id: createHash('sha256').update(names.join('\n')).digest('hex').slice(0, 32),
     createdAt: period.to,
     period,
@@ -97,7 +97,7 @@ const camt053 =
 
 const columnsOf = (columns: Columns) => Object.entries(columns).filter(([, type]) => type !== 'json')
 
-/** Writes rows. The parts of a line are joined one by one: a list of cells for each line takes twice the time. */
+/** Formats rows as lines. It joins cells one by one, because a list of cells for each line takes twice the time. */
 function csvLines(columns: Columns): (rows: readonly Row[]) => string {
   const cells = columnsOf(columns).map(([name, type]) => ({ name, isText: type === 'text' }))
   return (rows) => {
@@ -144,14 +144,14 @@ export type WriteDeps = {
   readonly brandOf: (partnerId: string) => Promise<DocumentBrand | undefined>
 }
 
-/** Far above the longest statement (16 s): only a worker that ended or hangs loses its lease. */
+/** Far above the longest statement (16 s), so that only a worker that has ended or hangs loses its lease. */
 export const leaseMs = 60 * secondMs
 /** Interval of lease renewals, and of recording `progress`. */
 const renewalMs = 2 * secondMs
 
 const formats = { csv, jsonl, pdf, 'camt.053': camt053('08'), 'camt.053.001.02': camt053('02') } as const
 
-/** Throws LeaseLost, and ReportImpossible if no attempt can succeed. */
+/** Writes a report. Throws LeaseLost, and ReportImpossible if no attempt can succeed. */
 export async function writeReport(deps: WriteDeps, claimed: store.ReportRow): Promise<store.Finished> {
   const { db, clock } = deps
   const { periodFrom, periodTo } = claimed
@@ -362,11 +362,11 @@ const transactionColumns: Columns = {
   partnerUserName: 'text',
   partnerUserIpAddress: 'text',
   timeline: 'text',
-  // After the columns of earlier versions: readers by position continue.
+  // Later columns come last, because clients may read by position.
   partnerUserEmail: 'text',
   partnerUserAddress: 'text',
   partnerUserCountryCode: 'plain',
-  /** The whole transaction, for formats with structure. */
+  /** The whole transaction, for structured formats. */
   transaction: 'json',
 }
 

@@ -1,4 +1,4 @@
-/** Reads the request log, and drops what is older than its retention. */
+/** Reads the request log, and drops rows after their retention. */
 import { type ProblemCode, problemPath, problems } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, readTime, refuseField } from '../kernel/api/index.ts'
 import { after, type Clock, dayMs, firstIdOf, type Log, momentOfId } from '../kernel/index.ts'
@@ -13,7 +13,7 @@ const sumDays = 396
 const periodDaysMax = 31
 const weeksAhead = 8
 const rowsPerStepMax = 1000
-/** Rows that a page with filters reads: some milliseconds. */
+/** Rows that a page with filters reads, in some milliseconds. */
 export const rowsPerPageMax = 5000
 
 export type LoggedRequest = store.RequestRow & { readonly at: Date }
@@ -35,7 +35,7 @@ export type RequestProblem = store.ProblemSum & {
 }
 
 export type Requests = {
-  /** Newest first, of the last 30 days. With filters a page may be short or empty before the last one. Refuses: validation_failed (cursor). */
+  /** Lists the requests of the last 30 days, newest first. With filters any page may be short or empty. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: Query) => Promise<Page<LoggedRequest>>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<LoggedRequest>
@@ -43,7 +43,7 @@ export type Requests = {
   readonly problems: (partnerId: string, period: Period) => Promise<readonly RequestProblem[]>
   /** Refuses: validation_failed (a period of more than 31 days). */
   readonly sums: (partnerId: string, period: Period) => Promise<readonly store.OperationSum[]>
-  /** One step of retention. Returns how much it has dropped. */
+  /** Runs one step of retention. Returns the number of dropped weeks and rows. */
   readonly retain: () => Promise<number>
 }
 
@@ -91,7 +91,7 @@ export function createRequests(deps: RequestsDeps): Requests {
 
 const timed = (row: store.RequestRow): LoggedRequest => ({ ...row, at: momentOfId(row.id) })
 
-/** A problem of an earlier version may be unknown. */
+/** Finds the cure of a problem. Problems of an earlier version may be unknown. */
 function cureOf(code: string) {
   const known = problems[code as ProblemCode] as (typeof problems)[ProblemCode] | undefined
   const { status = 400, title = code, detail = '' } = known ?? {}
@@ -99,8 +99,8 @@ function cureOf(code: string) {
 }
 
 /**
- * Whole days, the last one exclusive, within what is kept. A period with one end only is as long as a period may be from there
- * (or the default, if its end is given).
+ * Reads a period of whole days, the last one exclusive, within the retention. A period with one end only has the largest length,
+ * or the default length if only its end is given.
  */
 function daysOf({ createdFrom, createdTo }: Period, now: Date) {
   const [begin, before] = [createdFrom, createdTo].map((text) => (text === undefined ? undefined : readTime(text)))
@@ -117,10 +117,10 @@ function daysOf({ createdFrom, createdTo }: Period, now: Date) {
   return { from: dayOf(start), to: dayOf(end) }
 }
 
-/** The days (UTC) that a period touches. */
+/** Counts the days (UTC) that a period touches. */
 const daysBetween = (begin: Date, end: Date): number => Math.ceil(+end / dayMs) - Math.floor(+begin / dayMs)
 
-/** Rows are dropped by whole weeks, so that a row is kept for 30 to 37 days. Reads return 30 days. */
+/** Drops whole weeks, so that rows are kept for 30 to 37 days. Reads return 30 days. */
 async function retain({ db, clock, log, partnerIds }: RequestsDeps, end: string): Promise<number> {
   await ensureWeeks(db, table, clock.now(), weeksAhead)
   let dropped = 0

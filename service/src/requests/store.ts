@@ -43,7 +43,7 @@ const newRows = insertBy<RequestRow>(
   ],
 )
 
-/** Unprepared: its text depends on which columns have one value. */
+/** Adds rows. The statement is unprepared, because its text depends on which columns have a single value. */
 export async function insertRows(tx: Tx, rows: readonly RequestRow[]): Promise<void> {
   await tx.run(
     unprepared(sql`/* requests.insertRows */
@@ -67,7 +67,7 @@ export type SumRow = RowOf<typeof sumTypes>
 
 const newSums = insertBy<SumRow>(sumTypes, [['partnerId']], ['partnerId', 'day', 'operation', 'status', 'code'])
 
-/** Adds to the sums of the day. The order by key prevents a deadlock between two processes. */
+/** Adds to the sums of the day, in the order of keys, so that two processes do not deadlock. */
 export async function addSums(tx: Tx, rows: readonly SumRow[]): Promise<void> {
   await tx.run(sql`/* requests.addSums */
     insert into requests.sums as known (partner_id, day, operation, status, code, count, duration_ms_sum, duration_ms_max)
@@ -94,7 +94,7 @@ const columns: Sql = sql`partner_id, id, request_id, method, operation, params, 
 const matching = (column: Sql, value: string | number | undefined, operator: Sql = sql`=`): Sql =>
   value === undefined ? noSql : sql`and ${column} ${operator} ${value}`
 
-/** The filter that selects by an index: each read uses one. Without it the newest rows are read by their key. */
+/** Chooses the filter that selects by an index. Without one the newest rows are read by their key. */
 const leadingOf = ({ requestId, code, statuses }: RowFilter): Sql => {
   if (requestId !== undefined) return matching(sql`request_id`, requestId)
   if (code !== undefined) return matching(sql`code`, code)
@@ -107,7 +107,7 @@ const newestOf = (partnerId: string, filter: RowFilter): Sql => sql`requests.log
 
 type Most = { readonly rowsMax: number; readonly readMax: number }
 
-/** Rows that match, newest first: at most `rowsMax` of the newest `readMax` that the leading filter selects. */
+/** Lists matching rows, newest first: at most `rowsMax` of the newest `readMax` rows of the leading filter. */
 export function listRows(
   tx: Tx,
   partnerId: string,
@@ -126,7 +126,7 @@ export function listRows(
   )
 }
 
-/** The last row that `listRows` reads. Undefined: it reads fewer than `readMax`. */
+/** Finds the last row that `listRows` reads. Undefined if it reads fewer than `readMax`. */
 export async function lastRead(
   tx: Tx,
   partnerId: string,
@@ -154,7 +154,7 @@ export type ProblemSum = {
   readonly lastDay: string
 }
 
-/** The problems of some days, the most frequent first. */
+/** Sums the problems of some days, most frequent first. */
 export function problemSums(tx: Tx, partnerId: string, { from, to }: Days): Promise<readonly ProblemSum[]> {
   return tx.rows(
     unprepared(sql`/* requests.problemSums */
@@ -175,7 +175,7 @@ export type OperationSum = {
   readonly durationMsMax: number
 }
 
-/** The newest day first. */
+/** Sums the operations of some days, newest day first. */
 export function operationSums(tx: Tx, partnerId: string, { from, to }: Days): Promise<readonly OperationSum[]> {
   return tx.rows(
     unprepared(sql`/* requests.operationSums */
@@ -188,7 +188,7 @@ export function operationSums(tx: Tx, partnerId: string, { from, to }: Days): Pr
   )
 }
 
-/** Returns how many it has deleted. */
+/** Deletes old sums. Returns their number. */
 export function deleteSums(tx: Tx, partnerId: string, before: string, rowsMax: number): Promise<number> {
   return tx.run(
     unprepared(sql`/* requests.deleteSums */
@@ -217,7 +217,7 @@ export type AnsweredRequest = {
   readonly userAgent: string | undefined
 }
 
-/** The caller, or the owner of the key whose signature was refused. */
+/** The caller, or the owner of the API key whose signature was refused. */
 export type Sender = {
   readonly partnerId: string
   readonly serviceAccountId: string

@@ -14,7 +14,7 @@ export type CandidateSources = {
    * amount at the partner of the case.
    */
   readonly incoming: (tx: Tx, money: Money, credited: string, partnerId: string) => Promise<readonly Candidate[]>
-  /** Payouts of the partner of the case with this amount. */
+  /** Finds payouts of the case's partner with this amount. */
   readonly outgoing: (tx: Tx, money: Money, partnerId: string) => Promise<readonly Candidate[]>
 }
 
@@ -69,14 +69,14 @@ const toCandidate = (row: BankInstruction): Candidate => ({
   on: row.settledAt ?? row.createdAt,
 })
 
-// Pure: how well a payment fits the money of a case, as explained points.
+// Pure: scores how well a payment fits the money of a case, with the reasons.
 
 /** Known facts about the money of a case. Empty texts are unknown. */
 export type Money = {
   readonly currency: Currency
   /** Above zero, in either direction. */
   readonly amount: Minor
-  /** The account, and the name, of the other side. */
+  /** The account and the name of the other side. */
   readonly account: string
   readonly name: string
   /** All texts that may contain a reference: end-to-end ids, remittance, the bank's information. */
@@ -94,7 +94,7 @@ export type Candidate = {
   readonly amount: Minor | null
   readonly account: string
   readonly name: string
-  /** References that name it. */
+  /** References of the payment. */
   readonly references: readonly string[]
   readonly on: Date | null
 }
@@ -116,11 +116,11 @@ const points = {
 } as const
 
 const scoreMax = 100
-/** A lower score is chance. */
+/** A lower score may be chance. */
 const scoreMin = 40
 const dayMs = 86_400_000
 
-/** The best first, without poor matches. */
+/** Scores candidates, best first, without poor matches. */
 export function scored(money: Money, candidates: readonly Candidate[]): readonly Scored[] {
   return candidates
     .filter(({ currency }) => currency === money.currency)
@@ -158,14 +158,14 @@ const absolute = (amount: Minor): Minor => (amount < 0n ? -amount : amount)
 const compact = (text: string): string => text.toUpperCase().replaceAll(/[^A-Z0-9]/g, '')
 const isSameText = (a: string, b: string): boolean => a !== '' && a === b
 
-/** Shorter references occur in texts by chance. */
+/** Shorter references occur by chance in texts. */
 const referenceCharsMin = 6
 function namesOne(texts: readonly string[], references: readonly string[]): boolean {
   const whole = texts.map(compact).join(' ')
   return references.map(compact).some((reference) => reference.length >= referenceCharsMin && whole.includes(reference))
 }
 
-/** One character is wrong, or two neighbours are exchanged: a typing error. */
+/** Reports whether texts differ by one wrong character, or by two exchanged neighbours. */
 function isTypingError(a: string, b: string): boolean {
   if (a.length !== b.length || a === b || a.length < referenceCharsMin) return false
   const wrong = Array.from({ length: a.length }, (_none, at) => at).filter((at) => a[at] !== b[at])
@@ -183,7 +183,7 @@ const wordsOf = (name: string): readonly string[] =>
     .filter((word) => word !== '')
     .toSorted()
 
-/** Similarity from 0 to 1, by the pairs of letters that both have, in any order of the words. */
+/** Computes the similarity of names from 0 to 1, by common pairs of letters in any word order. */
 function nameSimilarity(a: string, b: string): number {
   const [one, other] = [pairsOf(wordsOf(a)), pairsOf(wordsOf(b))]
   if (one.length === 0 || other.length === 0) return 0

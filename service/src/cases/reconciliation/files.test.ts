@@ -517,7 +517,7 @@ suite('corrected statements', () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('of two cancellations at once, one takes the money back', async () => {
+  test('one of two concurrent cancellations takes the money back', async () => {
     await list(credit(3_00n, 'E2', 'R2'))
     await list()
     await look()

@@ -30,13 +30,13 @@ export type LookDeps = {
   readonly books: BankBooks
   readonly ledger: Pick<Ledger, 'connectorTotals'>
   readonly cases: Pick<Cases, 'openSums' | 'reversedSums'>
-  /** State of reports in the ledger, by the id of the report. */
+  /** Reads the state of reports in the ledger, by report id. */
   readonly inLedger: (tx: Tx, connector: string, reports: readonly PendingReport[]) => Promise<InLedger>
-  /** The sums of statements that no longer change. */
+  /** Reads the sums of statements that no longer change. */
   readonly counted: (tx: Tx, account: BooksAccount) => Promise<ReadonlyMap<string, Minor>>
 }
 
-/** Data of all accounts, read once per check. */
+/** Data of all accounts, read once for each check. */
 export type Shared = {
   readonly totals: Awaited<ReturnType<Ledger['connectorTotals']>>
   readonly open: Awaited<ReturnType<Cases['openSums']>>
@@ -51,12 +51,12 @@ export async function readShared({ ledger, cases }: LookDeps, tx: Tx): Promise<S
   }
 }
 
-/** Statements all of whose entries are in the ledger: their sums are final. */
+/** A statement with all entries in the ledger, so that its sum is final. */
 export type Final = { readonly id: string; readonly entries: bigint; readonly written: Minor }
 export type Look = {
   readonly looked: Looked
   readonly chain: Chain
-  /** Statements of the chain whose entries are not all stored. */
+  /** Statements of the chain with entries that are not stored yet. */
   readonly incomplete: ReadonlySet<string>
   readonly final: readonly Final[]
 }
@@ -116,7 +116,7 @@ export async function lookAt(deps: LookDeps, tx: Tx, account: BooksAccount, shar
   }
 }
 
-/** Compares the accounts `suspense` of all partners with the open cases: nothing else may be booked there. */
+/** Compares the suspense accounts of all partners with the open cases, which alone may be booked there. */
 export function suspenseLook({ totals, open }: Shared, currency: Currency): Looked {
   const ledger = totals.find((one) => one.name === 'suspense' && one.currency === currency)?.posted ?? 0n
   const ours = open.filter((one) => one.currency === currency)
@@ -157,7 +157,7 @@ const memo = (kind: string, { amount, count, oldest }: Sums): Item => ({
   oldestAt: oldest,
 })
 
-/** The difference of the ledger to the connector's rows, for entries and for payments that are not booked. */
+/** Differences between the ledger and the connector's rows: entries, and payments that are not booked. */
 type Effects = { readonly off: Sums; readonly on: Sums; readonly settled: Sums; readonly returned: Sums }
 
 async function effects(
@@ -226,11 +226,11 @@ function notInLedger(reports: readonly PendingReport[], states: InLedger) {
   return { missing, unbooked }
 }
 
-/** Statements that came again: a correction takes entries off the earlier version, so that its sum is not final. */
+/** Finds statements that came again. A correction removes entries of the earlier version, so that its sum is not final. */
 const repeatedIn = (versions: Chain['versions']): ReadonlySet<string> =>
   new Set([...versions.values()].flatMap((all) => (all.length === 1 ? [] : all.map(({ id }) => id))))
 
-/** Sums of the written entries, by statement. */
+/** Sums the written entries by statement. */
 function writtenOf(
   statements: readonly BankStatement[],
   counted: ReadonlyMap<string, Minor>,
@@ -242,14 +242,14 @@ function writtenOf(
   )
 }
 
-/** The entries of a statement may be written for an earlier version of it. */
+/** Sums entries that are not stored. Entries of a statement may be stored for an earlier version of it. */
 const notTaken = ({ versions }: Chain, written: ReadonlyMap<string, Minor>) =>
   [...versions].flatMap(([statement, all]) => {
     const amount = statement.credits - statement.debits - sum(all.map(({ id }) => written.get(id) ?? 0n))
     return amount === 0n ? [] : [{ statement, amount }]
   })
 
-/** Banks' balances may count entries by value date: the value dates of later statements reverse the difference. */
+/** Sums entries that the bank counts by a later value date. Later statements reverse this difference. */
 function valuedLater({ statements }: Chain) {
   let open: { readonly amount: Minor; readonly at: Date }[] = []
   for (const { byValueDate, createdAt: at } of statements) {
@@ -265,13 +265,13 @@ const sumsDiffer = (chain: Chain) =>
     return amount === 0n ? [] : [{ amount, at }]
   })
 
-/** The money of a case that was reversed left suspense for the settlement account. */
+/** Sums cases that were reversed: their money left suspense for the settlement account. */
 function reversedOf({ reversed }: Shared, connector: string, currency: Currency): Sums {
   const found = reversed.find((one) => one.connector === connector && one.currency === currency)
   return found === undefined ? nothing : { count: found.count, amount: found.booked, oldest: found.oldest }
 }
 
-/** Open suspense items of the account, and open cases without money that may concern it. */
+/** Lists the open cases of the account in suspense, and open cases without money that may concern it. */
 function suspenseItems({ open }: Shared, connector: string, currency: Currency): readonly Item[] {
   const ours = open.filter((one) => one.connector === connector && (one.currency === currency || one.currency === null))
   return [...Map.groupBy(ours, ({ kind }) => kind)].map(([kind, rows]) => {

@@ -1,4 +1,4 @@
-/** Reads for operators: every account with every item, now or as stored at a time; and candidates for a case. */
+/** Reads reconciliation for operators: accounts with their items, now or as stored at a time, and candidates for a case. */
 import type { CaseRow, Cases } from '../index.ts'
 import { amountText, type Clock, csvCellOrAmount, type Currency, type Minor, secondMs } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -8,25 +8,25 @@ import { type Look, lookAt, type LookDeps, readShared, suspenseLook } from './lo
 import { differenceKinds, type Item, type Looked, memoKinds } from './rules.ts'
 import * as store from './store.ts'
 
-/** One line: its fields by name. Amounts are decimal numbers of the account's currency. */
+/** A line of the report: fields by name, amounts as decimal numbers of the account's currency. */
 export type Line = Readonly<Record<string, string>>
 export type Wanted = {
   readonly connector?: string | undefined
   readonly account?: string | undefined
   readonly currency?: string | undefined
   readonly at?: Date | undefined
-  /** Bounds a page: at most this many statements (the last ones), and single entries, payments and cases of each kind (the oldest). */
+  /** Bounds a page: the latest statements, and the oldest entries, payments and cases of each kind. */
   readonly rowsMax?: number | undefined
 }
 
 export type Reader = {
-  /** Reads the report in the caller's snapshot. With `at`: as stored then, without single entries. */
+  /** Reads the report in the caller's snapshot. `at`: reads the results stored then, without single entries. */
   readonly report: (tx: Tx, wanted: Wanted) => AsyncGenerator<readonly Line[]>
-  /** The accounts that were looked at, or will be. */
+  /** Lists the accounts of reconciliation. */
   readonly accounts: (tx: Tx) => Promise<readonly BooksAccount[]>
-  /** Results as stored when each statement was first seen, the last one first: a line `account` each, without its items. */
+  /** Lists the results stored when each statement was first seen, latest first: a line `account` each, without items. */
   readonly days: (tx: Tx, account: BooksAccount, before: Date | undefined, rowsMax: number) => Promise<readonly Line[]>
-  /** The best first. */
+  /** Finds candidates for the money of a case, best first. */
   readonly candidates: (tx: Tx, found: CaseRow) => Promise<readonly Scored[]>
 }
 
@@ -154,7 +154,7 @@ function accountLines(
   ]
 }
 
-/** Number of latest statements whose entries are summed by kind. */
+/** Latest statements whose entries are summed by kind. */
 const detailedMax = 31
 
 async function statementLines(
@@ -205,7 +205,7 @@ const statementFacts = (statement: BankStatement, text: (amount: Minor | null) =
 
 type Of = { readonly looked: Looked; readonly now: Date; readonly rowsMax: number | undefined }
 
-/** Single entries, oldest first, in pages. */
+/** Reads single entries, oldest first, in pages. */
 async function* entryLines(
   { books }: ReaderDeps,
   tx: Tx,
@@ -242,7 +242,7 @@ const entryLine = (record: string, looked: Looked, entry: BankEntry, now: Date):
   remittance: entry.remittance ?? '',
 })
 
-/** More than an operator reads; the sums above include all. */
+/** More than an operator reads. The sums include all. */
 const paymentsMax = 10_000
 
 async function paymentLines(
@@ -274,7 +274,7 @@ async function paymentLines(
   ]
 }
 
-/** The open cases of the connector, and those that were moved outside this service. */
+/** Reads the open cases of the connector, and cases whose money was moved outside this service. */
 async function* caseLines(
   { cases }: ReaderDeps,
   tx: Tx,
@@ -299,7 +299,7 @@ async function* caseLines(
     page = await cases.list(page.at(-1), rowsPerPage, tx)
     const ours = page.filter(isOfAccount).map((row) => line('case', row, row.openedAt))
     yield ours.slice(0, rowsMax)
-    // A page of staff finds the others in the queue.
+    // Staff find the other cases in the queue.
     if (page.length < rowsPerPage || rowsMax !== undefined) break
   }
   const reversed = await cases.reversed(tx, connector, currency, rowsMax ?? paymentsMax)
@@ -313,7 +313,7 @@ const columns = [
   ...['matched_by', 'reference', 'other_party', 'remittance', 'explained'],
 ] as const
 
-/** The head of the report as CSV, and a line of it. Lines of all records share the columns. */
+/** The header of the report as CSV. Lines of all records share the columns. */
 export const reportHead: string = columns.join(',')
 export const reportLine = (line: Line): string =>
   columns.map((name) => csvCellOrAmount((line as Readonly<Record<string, string>>)[name] ?? '')).join(',')

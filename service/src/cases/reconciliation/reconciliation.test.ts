@@ -102,7 +102,7 @@ suite('differences', () => {
     return instruction
   }
 
-  test('without entries both agree', async () => {
+  test('bank and ledger agree without entries', async () => {
     assert.deepEqual(await found(), { left: '0.00' })
     await bank.statement({ on: '2026-01-01', opening: 500n, closing: 500n })
     assert.deepEqual(await found(), { left: '0.00' })
@@ -147,7 +147,7 @@ suite('differences', () => {
     assert.deepEqual(await found(), { left: '0.00' })
   })
 
-  test('a word and a booking that are both under way count once', async () => {
+  test('a payment report and its booking that are both under way count once', async () => {
     const instruction = await sent()
     await bank.paid(instruction)
     await bank.booked([instruction])
@@ -291,7 +291,7 @@ suite('differences', () => {
     assert.deepEqual(await found(), { not_on_statement: '2.00', left: '0.00' })
   })
 
-  test('what no item names has a case from the second look on, which resolves itself when it is gone', async () => {
+  test('an unexplained difference has a case from the second look on, which ends with the difference', async () => {
     const money = { debit: `settlement.${isoConnector}` as const, ...euros, amount: 77n }
     await service.db.transaction((tx) => service.deposits.creditPartner(tx, partner.partnerId, money))
     assert.deepEqual(await found(), { left: '0.77' })
@@ -324,7 +324,7 @@ suite('differences', () => {
     assert.equal((await openCases()).length, 1)
   })
 
-  test('a case about a payment that the bank kept silent about is gone with its word', async () => {
+  test('a case about a payment without an answer ends when the bank reports', async () => {
     const instruction = await sent()
     await bank.file(instruction, true)
     await bank.report(instruction.id, { kind: 'oddity', what: 'payment_missing', details: 'No word.' })

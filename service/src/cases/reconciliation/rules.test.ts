@@ -110,7 +110,7 @@ test('balances that differ from the entries are named by their statement', () =>
   assert.deepEqual(facts([statement(0n, 10n, { credits: 7n })]).differ, [3n])
 })
 
-test('only parts of the difference are taken off', () => {
+test('only items of the difference reduce it', () => {
   const item = (side: 'difference' | 'suspense' | 'memo', amount: bigint) =>
     ({ side, kind: 'x', amount, count: 1n, oldestAt: null }) as const
   assert.equal(unexplainedOf(10n, 3n, [item('difference', 5n), item('suspense', 100n), item('memo', 100n)]), 2n)
@@ -139,12 +139,12 @@ const candidate: Candidate = {
 const scoreOf = (more: Partial<Candidate>) => scored(money, [{ ...candidate, ...more }])[0]
 const agreedOf = (more: Partial<Candidate>) => scoreOf(more)?.agreed.map(({ what }) => what)
 
-test('all that agrees is 100 at most, each with its points', () => {
+test('the score is at most 100, with points for each agreement', () => {
   assert.equal(scoreOf({})?.score, 100)
   assert.deepEqual(agreedOf({}), ['amount', 'reference', 'account', 'name', 'same day'])
 })
 
-test('what nearly agrees has fewer points, and is said', () => {
+test('a near agreement has fewer points and its own reason', () => {
   const nearly = {
     amount: 9_900n,
     account: 'FR7630006000011234567890198',
@@ -161,7 +161,7 @@ test('what nearly agrees has fewer points, and is said', () => {
   assert.equal(scoreOf(nearly)?.score, 78)
 })
 
-test('what hardly fits is left out, and so is another currency', () => {
+test('poor matches and other currencies are left out', () => {
   const little = { amount: 5n, references: [], account: '', name: '', on: null }
   assert.equal(scoreOf(little), undefined)
   assert.equal(scoreOf({ currency: 'USD' }), undefined)
@@ -169,7 +169,7 @@ test('what hardly fits is left out, and so is another currency', () => {
   assert.deepEqual(agreedOf({ references: ['E2E'] }), ['amount', 'account', 'name', 'same day'])
 })
 
-test('the best is first', () => {
+test('the best candidate comes first', () => {
   const found = scored(money, [{ ...candidate, id: 'b', references: [], account: '' }, candidate])
   assert.deepEqual(
     found.map(({ candidate: { id } }) => id),

@@ -30,7 +30,7 @@ export const memoKinds = {
 
 export type Item = {
   readonly side: 'difference' | 'suspense' | 'memo'
-  /** Kind of the item: one of `differenceKinds`, of cases, or of `memoKinds`. */
+  /** One of `differenceKinds`, of the kinds of cases, or of `memoKinds`. */
   readonly kind: string
   readonly amount: Minor
   readonly count: bigint
@@ -41,16 +41,16 @@ export type Item = {
 export type Gap = {
   readonly before: BankStatement
   readonly after: BankStatement
-  /** Sum of the movements between them. Zero if only a number is missing. */
+  /** The sum of the movements between the statements. Zero if only a number is missing. */
   readonly amount: Minor
 }
 
 export type Chain = {
   readonly statements: readonly BankStatement[]
-  /** All messages that contained a statement, by the statement that counts, itself included. */
+  /** All versions of each statement, by the version that counts. */
   readonly versions: Versions<BankStatement>
   readonly last: BankStatement | undefined
-  /** The opening balance of the first statement, and the closing balance of the last; null: the bank states none. */
+  /** The opening balance of the first statement and the closing balance of the last. Null if the bank does not state them. */
   readonly opening: Minor | null
   readonly closing: Minor | null
   /** Movement that the bank reports on the account since the opening of the first statement. */
@@ -61,7 +61,7 @@ export type Chain = {
 
 const listed = ({ credits, debits }: BankStatement): Minor => credits - debits
 
-/** Complete statements only: entries of the others are still being written. */
+/** Builds the chain of complete statements. Entries of the others are still being written. */
 export function chainOf(all: readonly BankStatement[]): Chain {
   const versions = inOrder(all.filter(({ taken }) => taken))
   const statements = [...versions.keys()]
@@ -85,7 +85,7 @@ export function chainOf(all: readonly BankStatement[]): Chain {
   return { statements, versions, last, opening, closing, moved, gaps, sumsDiffer }
 }
 
-/** Undefined: the two join. Balances prove it; a number that is left out is a gap only as far as the bank's numbers count. */
+/** Finds the gap between two statements. Undefined if their balances join, or if the bank does not number its statements. */
 function gapBetween(before: BankStatement, after: BankStatement): Minor | undefined {
   const amount = before.closing === null || after.opening === null ? 0n : after.opening - before.closing
   return amount !== 0n || missingByNumber(before, after, after.numbering) > 0n ? amount : undefined
@@ -103,10 +103,10 @@ export type Looked = {
   readonly bank: Minor
   readonly ledger: Minor
   readonly items: readonly Item[]
-  /** Part of the difference that no item explains. */
+  /** The part of the difference that no item explains. */
   readonly unexplained: Minor
 }
 
-/** `ledger - bank`, without the named parts. */
+/** Computes `ledger - bank` without the named parts. */
 export const unexplainedOf = (ledger: Minor, bank: Minor, items: readonly Item[]): Minor =>
   ledger - bank - sum(items.flatMap(({ side, amount }) => (side === 'difference' ? [amount] : [])))

@@ -1,6 +1,6 @@
 /**
- * Reconciliation of bank accounts with the ledger: stored looks, cases about unexplained differences, and cases that
- * resolve themselves when their reason is gone.
+ * Reconciliation of bank accounts with the ledger: stores looks, opens cases about unexplained differences, and resolves
+ * cases whose reason has ended.
  */
 import { type Cases, type Decisions, operatorPartnerId } from '../index.ts'
 import {
@@ -46,7 +46,7 @@ type Observed = BooksAccount & {
     readonly count: bigint
     readonly ageMs: number
   }[]
-  /** Time since the last statement was received; undefined: there is none. */
+  /** The age of the last statement. Undefined without a statement. */
   readonly statementAgeMs: number | undefined
 }
 type CaseCount = { readonly connector: string; readonly kind: string; readonly count: number }
@@ -69,8 +69,8 @@ export type Reconciliation = Reader & {
   /** Looks up to the statements of a day, for safeguarding. */
   readonly day: DayReader
   /**
-   * Looks at every account, stores the findings, and returns 0 so that its loop pauses. Of two processes only one
-   * looks.
+   * Looks at every account and stores the findings. Only one of several processes looks. Returns 0, so that its loop
+   * pauses.
    */
   readonly step: (observe?: ReconciliationObserver) => Promise<number>
 }
@@ -111,7 +111,7 @@ export function createReconciliation(deps: ReconciliationDeps): Reconciliation {
 
 const isSuspense = ({ account }: Pick<BooksAccount, 'account'>): boolean => account === 'suspense'
 
-/** The configured accounts, those that were configured before, and suspense in each currency of the ledger. */
+/** Lists the accounts that are or were configured, and suspense in each currency of the ledger. */
 async function knownAccounts({ db, ledger, accounts }: ReconciliationDeps): Promise<readonly store.AccountRow[]> {
   const totals = await ledger.connectorTotals(db)
   const suspense = totals.filter(({ name }) => name === 'suspense').map(({ currency }) => suspenseOf(currency))
@@ -138,7 +138,7 @@ const lookAtAll = ({ db }: ReconciliationDeps, parts: LookDeps, due: readonly Bo
     return { looks, suspense: due.filter(isSuspense).map(({ currency }) => suspenseLook(shared, currency)) }
   })
 
-/** Runs under the lock of the account: a look that is older than the stored one is dropped. */
+/** Stores a look under the lock of the account. A look that is older than the stored one is dropped. */
 async function keep(
   deps: ReconciliationDeps,
   { looked, final }: Pick<Look, 'looked' | 'final'>,
@@ -169,7 +169,7 @@ const textOf = (items: readonly Looked['items'][number][]): string =>
     .toSorted()
     .join('\n')
 
-/** A look with the same findings as the one before extends its run. */
+/** Stores the run of a look. A look with the same findings extends the previous run. */
 async function keepRun(tx: Tx, row: store.AccountRow, looked: Looked, now: Date): Promise<string> {
   const last = row.runId === null ? undefined : await store.runById(tx, row.runId)
   const before = last === undefined ? [] : await store.itemsOf(tx, last.id)
@@ -200,7 +200,7 @@ async function keepRun(tx: Tx, row: store.AccountRow, looked: Looked, now: Date)
 const caseIdOf = ({ account, currency }: Pick<Looked, 'account' | 'currency'>, since: Date) =>
   `unexplained ${account} ${currency} ${since.toISOString()}`
 
-/** Connector of a bank; suspense has none. */
+/** Names the connector of an account. Suspense has none. */
 const connectorOf = ({ connector }: Pick<Looked, 'connector'>): string => connector || 'ledger'
 
 async function openCase({ cases }: ReconciliationDeps, tx: Tx, looked: Looked, since: Date): Promise<void> {
@@ -242,10 +242,10 @@ async function resolveUnexplained({ db, cases, decisions }: ReconciliationDeps, 
     )
 }
 
-/** End of a day of the bank. */
+/** Returns the end of a bank's day. */
 const endOf = (day: string | null): Date | undefined => (day === null ? undefined : new Date(`${day}T23:59:59Z`))
 
-/** Reports the stored results, from any process that has checked. */
+/** Reports the stored results, which any process may have stored, for metrics. */
 async function tell({ db, cases }: ReconciliationDeps, observe: ReconciliationObserver, now: Date): Promise<void> {
   const age = (moment: Date | null) => (moment === null ? 0 : Math.max(0, now.getTime() - moment.getTime()))
   for (const row of await store.accounts(db)) {
@@ -297,7 +297,7 @@ const createGone =
     const missing = await cases.openOfKind(db, connector, 'statement_gap', goneCasesPerLookMax)
     const known = new Set(statements.map(({ id }) => id))
     const behindGap = new Set(gaps.map(({ after }) => after.id))
-    // A case names the statement after the gap; or the account, in its text.
+    // A case names the statement after the gap, or has the account in its report.
     const filled = missing.filter(({ subject, report }) =>
       known.has(subject) ? !behindGap.has(subject) : gaps.length === 0 && report.includes(account),
     )
@@ -336,11 +336,11 @@ const createGone =
 // they have count as not on a statement.
 
 export type DayLook = BooksAccount & {
-  /** The last statement up to the day; undefined: there is none. */
+  /** The last statement up to the day. Undefined without one. */
   readonly statement: Pick<BankStatement, 'id' | 'statementId' | 'sequence' | 'closing' | 'closingOn'> | undefined
-  /** Balance before the first statement: money that this service never booked. */
+  /** The balance before the first statement, which this service never booked. */
   readonly opening: Minor
-  /** Money that the ledger has on the settlement account of the connector, of all partners. */
+  /** The sum of all partners' settlement accounts of the connector in the ledger. */
   readonly ledger: Minor
   /** Parts of `ledger - bank`, with the sign of that difference. */
   readonly items: readonly Item[]
@@ -351,19 +351,19 @@ export type DayLook = BooksAccount & {
 }
 
 export type DayReader = {
-  /** Looks at the accounts in the caller's snapshot. */
+  /** Looks at accounts in the caller's snapshot. */
   readonly lookUpTo: (tx: Tx, accounts: readonly BooksAccount[], day: string) => Promise<readonly DayLook[]>
-  /** The last complete statement up to a day, among those that name their day. */
+  /** Finds the last complete statement up to a day, among statements that name their day. */
   readonly lastStatement: (tx: Tx, account: BooksAccount, day: string) => Promise<BankStatement | undefined>
   readonly sumInScope: (tx: Tx, account: BooksAccount, scope: EntryScope) => Promise<Sums>
-  /** Oldest first. */
+  /** Lists entries of a scope, oldest first. */
   readonly entriesInScope: (
     tx: Tx,
     account: BooksAccount,
     scope: EntryScope,
     rowsMax: number,
   ) => Promise<readonly BankEntry[]>
-  /** Entries on statements, or on none, that the ledger does not have yet. Oldest first. */
+  /** Lists entries that the ledger does not have yet, oldest first. */
   readonly entriesNew: (tx: Tx, account: BooksAccount, rowsMax: number) => Promise<readonly BankEntry[]>
 }
 

@@ -74,7 +74,7 @@ export function runById(tx: Tx, id: string): Promise<RunRow | undefined> {
     select ${runColumns}, statement_on from reconciliation.runs where id = ${id}`)
 }
 
-/** The run at a time, or the last one before it. */
+/** Finds the run at a time, or the last one before it. */
 export function runAt(
   tx: Tx,
   { connector, account, currency }: BooksAccount,
@@ -86,7 +86,7 @@ export function runAt(
     order by first_at desc limit 1`)
 }
 
-/** Runs that saw a statement first, the last one first. A partial index holds only these: one for each statement, of a run for each change. */
+/** Lists the runs that first saw each statement, latest first. A partial index holds only these runs. */
 export function runsOfStatements(
   tx: Tx,
   { connector, account, currency }: BooksAccount,
@@ -127,7 +127,7 @@ export function itemsOf(tx: Tx, runId: string): Promise<readonly ItemRow[]> {
     order by side, first_seen, kind`)
 }
 
-/** Runs that no statement needs, with their items. */
+/** Deletes old runs that first saw no statement, with their items. */
 export function deleteRuns(tx: Tx, before: Date): Promise<number> {
   return tx.run(sql`/* reconciliation.deleteRuns */
     delete from reconciliation.runs where not is_of_statement and last_at < ${before}`)
@@ -135,7 +135,7 @@ export function deleteRuns(tx: Tx, before: Date): Promise<number> {
 
 export type CountedRow = BooksAccount & { readonly id: string; readonly entries: bigint; readonly written: Minor }
 
-/** The sums of statements whose entries no longer change. */
+/** Reads the sums of statements whose entries no longer change. */
 export function countedOf(
   tx: Tx,
   { connector, account, currency }: BooksAccount,

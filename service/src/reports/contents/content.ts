@@ -1,4 +1,4 @@
-/** Content of a report before it has a format: a head, and records that can be read several times. */
+/** The content of a report before it is formatted: a head, and records that can be read several times. */
 import type { ReportKind } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
 import type { DocumentBrand } from '../../typesetting/index.ts'
@@ -9,7 +9,7 @@ import type { Period } from '../rules.ts'
  */
 export type ColumnType = 'plain' | 'text' | 'number' | 'json'
 export type Columns = Readonly<Record<string, ColumnType>>
-/** The values of a record by column. A column without a value is absent. */
+/** The values of a record by column. Columns without a value are absent. */
 export type Row = Readonly<Record<string, string>>
 
 export type Head = {
@@ -17,13 +17,13 @@ export type Head = {
   readonly partnerName: string
   /** Absent in formats without a layout. */
   readonly brand: DocumentBrand | undefined
-  /** Customer, if the report is about one. */
+  /** The customer, if the report is about one. */
   readonly customer: { readonly id: string; readonly name: string } | undefined
   readonly period: Period
   readonly currency: Currency | null
 }
 
-/** The transaction of a line. The other side of a fee is the operator, which is not named. */
+/** The payment of a line. A fee does not name the operator. */
 export type LinePayment = Readonly<Record<'endToEndId' | 'userReference' | 'name' | 'account', string | null>>
 
 /** A line of an account: of the balance for statements, of `fees` for fees. */
@@ -32,16 +32,16 @@ export type Line = {
   readonly time: string
   readonly text: string
   readonly reference: string
-  /** Empty: the partner itself. */
+  /** Empty for the partner itself. */
   readonly customerId: string
   readonly amount: Minor
   /** The balance after the line. */
   readonly balance: Minor
-  /** Payment of a statement line. Absent: no transaction has the reference. */
+  /** The payment of a statement line. Absent if no transaction has the reference. */
   readonly payment?: LinePayment | undefined
 }
 
-/** The lines of one account. They can be read more than once; `summary` is read without them. */
+/** The lines of an account, which can be read several times. `summary` does not read them. */
 export type Section = {
   readonly currency: Currency
   readonly accountId: string | undefined

@@ -1,7 +1,7 @@
 /**
- * A reconciliation by currency: the movements on every account, the amount in suspense with the open cases that explain
- * it, the transactions created in the period by status, and the payments at banks at its end. Each check that fails is
- * a named difference.
+ * A reconciliation by currency: the movements on every account, suspense with the open cases that explain it, the
+ * transactions of the period by status, and the payments at banks at its end. Each failed check is a named
+ * difference.
  */
 import type { Cases } from '../../cases/index.ts'
 import { amountText, type Currency, dayMs, type Minor } from '../../kernel/index.ts'
@@ -51,7 +51,7 @@ type OpenCase = {
   readonly count: bigint
   readonly booked: Minor
 }
-/** Payments that were sent and had not ended. */
+/** Payments that were sent and had not ended by the end of the period. */
 type InFlight = { readonly count: number; readonly amount: Minor; readonly since: Date }
 /**
  * Longer than a payment stays at a bank: a SEPA credit transfer takes a bank day, and a long weekend has four days
@@ -102,7 +102,7 @@ async function accountsOf(
       reserved,
     }),
   )
-  // An account that was opened after the period gives the same report as none.
+  // Accounts opened after the period do not change the report.
   return accounts.filter(
     ({ opening, credits, debits, closing, reserved }) => opening || credits || debits || closing || reserved,
   )
@@ -114,8 +114,8 @@ type Found = {
 }
 
 /**
- * Counts the transactions of the period by currency, category and status at its end, and payments of the days before
- * that were at banks.
+ * Counts the transactions of the period by currency, category and status at its end, and earlier payments that were
+ * still at banks.
  */
 async function transactionsOf(
   { transactions, reached }: ReconciliationDeps,
@@ -200,7 +200,7 @@ function currencyRows(
   ]
 }
 
-/** `since`: when the oldest of them was created. */
+/** Builds the row of payments at banks. `since`: the creation of the oldest one. */
 const inFlightRow = (currency: Currency, { count, amount, since }: InFlight): Row => ({
   record: 'in_flight',
   currency,

@@ -30,7 +30,7 @@ const columns: Columns = {
   counterpartyAccount: 'text',
 }
 
-/** Text of a movement by its other account. A new kind of account is a correction until it has a text. */
+/** Texts of movements by their other account. Accounts without a text are corrections. */
 const texts: Readonly<Record<string, readonly [credit: string, debit: string]>> = {
   settlement: ['Payment received', 'Payment sent'],
   parts: ['Payments received', 'Correction'],
@@ -62,7 +62,7 @@ export async function statement(deps: StatementDeps, partnerId: string, head: He
 
 const noSide = { name: null, account: null }
 
-/** The section with the payments of its lines, which are read for a part of the lines at once. */
+/** Adds the payments of a section's lines, which are read in batches. */
 const withPayments = ({ transactions }: StatementDeps, partnerId: string, section: Section): Section => ({
   ...section,
   lines: async function* lines() {
@@ -113,12 +113,12 @@ async function* statementRows({ period }: Head, sections: readonly Section[]): A
         ...paymentRow(line.payment),
       }))
     }
-    // The last movement shows how far the ledger was read, instead of the time of the run.
+    // The last movement shows how far the ledger was read. The time of the run would differ between attempts.
     yield [{ record: 'closing', currency, time: period.to.toISOString(), id: last, balance: text(balance) }]
   }
 }
 
-/** The same rows as CSV. A statement may have ten million lines, and an object for each costs as much as its text. */
+/** Writes the rows as CSV. A statement may have ten million lines, and an object for each would cost as much as its text. */
 async function* statementCsv({ period }: Head, sections: readonly Section[]): AsyncGenerator<CsvPart> {
   for (const { currency, opening, lines } of sections) {
     const text = (minor: bigint) => amountText(minor, currency)
@@ -140,22 +140,22 @@ async function* statementCsv({ period }: Head, sections: readonly Section[]): As
 export type SectionDeps = {
   readonly db: Database
   readonly ledger: Pick<Ledger, 'balancesAt' | 'linesOfPeriod' | 'sumOfPeriod'>
-  /** Called with the moment up to which the lines of a section are read. */
+  /** Reports the time up to which the lines of a section are read. */
   readonly reached: (moment: Date) => void
 }
 type SectionRequest = {
   readonly partnerId: string
   readonly customerId: string | null
   readonly account: AccountName
-  /** Only movements between the two accounts. */
+  /** Limits the section to movements with this account. */
   readonly counterAccount?: AccountName
-  /** Null: every currency that had a balance or a line. */
+  /** Null for every currency with a balance or a line. */
   readonly currency: Currency | null
   readonly period: Period
   readonly textOf: (counterAccount: AccountName, amount: Minor) => string
 }
 
-/** The earliest moment of an id: a sum from here on is a balance. */
+/** The earliest time of an id. A sum from here on is a balance. */
 const beginning = new Date(0)
 
 export async function sectionsOf(deps: SectionDeps, request: SectionRequest): Promise<readonly Section[]> {
@@ -170,7 +170,7 @@ export async function sectionsOf(deps: SectionDeps, request: SectionRequest): Pr
     const counter = accounts.find((one) => one.name === counterAccount && one.currency === row.currency)
     if (counterAccount !== undefined && counter === undefined) continue
     const section = await sectionOf(deps, { ...request, counterAccountId: counter?.id }, row, names)
-    // An account that was opened later gives the same report as none.
+    // Accounts opened later do not change the report.
     if (currency !== null || section.opening !== 0n || (await hasLines(section))) sections.push(section)
   }
   return currency !== null && sections.length === 0 ? [emptySection(currency)] : sections
@@ -202,7 +202,7 @@ async function sectionOf(
   names: ReadonlyMap<string, AccountName>,
 ): Promise<Section> {
   const filter: LineFilter = { partnerId, accountId: account.id, counterAccountId, partyId: customerId ?? undefined }
-  // A customer has no account of its own: its opening balance is the sum of its earlier lines.
+  // A customer has no ledger account, so that its opening balance is the sum of its earlier lines.
   const before = customerId === null ? undefined : { from: beginning, to: period.from }
   const past = before && (await ledger.sumOfPeriod(db, filter, before))
   const posted = counterAccountId === undefined ? account.posted : 0n
@@ -266,8 +266,8 @@ const digits = (length: number) => Array.from({ length: 10 ** length }, (_, at) 
 const [twoDigits, threeDigits] = [digits(2), digits(3)]
 
 /**
- * The time of an id as text. Lines of one day share its date, because `toISOString` takes longer than the rest of a
- * line.
+ * Formats the time of an id. Lines of a day share the text of the date, because `toISOString` takes longer than the
+ * rest of a line.
  */
 function createTimes(): (id: string) => string {
   let day = Number.NaN

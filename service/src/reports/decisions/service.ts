@@ -1,4 +1,4 @@
-/** Counts the decisions of the operator: one statement for each month and kind of row, all at one moment. */
+/** Counts the operator's decisions, with one statement for each month and kind of row in one snapshot. */
 import type { Cases, Disposition } from '../../cases/index.ts'
 import { type Clock, secondMs, csvCell, hourMs } from '../../kernel/index.ts'
 import type { Monitoring } from '../../monitoring/index.ts'
@@ -13,7 +13,7 @@ export const monthsMax = 24
 
 export type Numbers = {
   readonly at: Date
-  /** `YYYY-MM` in UTC, the latest first. The latest one is not over. */
+  /** `YYYY-MM` in UTC, latest first. The latest month is not over. */
   readonly months: readonly string[]
   /** Cases and hits that wait now. */
   readonly open: readonly {
@@ -27,7 +27,7 @@ export type Numbers = {
     readonly outcome: string
     readonly count: number
   }[]
-  /** Milliseconds from the opening to the decision of persons. `month`: null for the whole period. */
+  /** Milliseconds from opening to decision by persons. `month`: null for the whole period. */
   readonly times: readonly {
     readonly month: string | null
     readonly kind: CountedKind
@@ -37,11 +37,11 @@ export type Numbers = {
     /** Nine tenths of the decisions took at most this long. */
     readonly ninetyMs: number
   }[]
-  /** Decided hits of each list, and those that were another one. */
+  /** Decided hits of each list, and false ones among them. */
   readonly lists: readonly FalseCount[]
-  /** Decided alerts of each rule, and the false ones of them. `name`: of the last version. */
+  /** Decided alerts of each rule, and false ones among them. `name`: of the latest version. */
   readonly rules: readonly (FalseCount & { readonly id: string })[]
-  /** Findings of persons about alerts and hits. */
+  /** Findings about alerts and hits. */
   readonly findings: readonly {
     readonly month: string
     readonly kind: FoundKind
@@ -94,7 +94,7 @@ export const createDecisionNumbers = (deps: Deps): DecisionNumbers => ({
     }),
 })
 
-/** Only rows of these kinds, for a person who works on no other. */
+/** Limits the figures to the kinds that a person works on. */
 export const onlyKinds = (numbers: Numbers, isShown: (kind: CountedKind) => boolean): Numbers => ({
   ...numbers,
   open: numbers.open.filter(({ kind }) => isShown(kind)),
@@ -153,18 +153,18 @@ async function timesOf({ cases, screening }: Deps, tx: Tx, periods: readonly Per
 
 const alertsPerPage = 1000
 
-/** Findings that the pattern was harmless. Without a finding an alert was false if nothing was refused after it. */
+/** Reports whether an alert was false: its finding says so, or it has none and no payout was refused. */
 const isFalse = ({ outcome, disposition }: Pick<DecidedAlert, 'outcome' | 'disposition'>): boolean =>
   disposition === null ? outcome !== 'refused' : disposition === 'false_positive' || disposition === 'explained'
 
-/** The rule of an alert is in another module than its decision: alerts are read in pages, and their rules partner by partner. */
+/** Counts decided alerts by rule. Alerts are read in pages, and their rules from monitoring, partner by partner. */
 async function alertsIn(
   { cases, monitoring }: Deps,
   tx: Tx,
   months: readonly Month[],
 ): Promise<Pick<Numbers, 'findings' | 'rules'>> {
   const names = new Map<string, string>()
-  // The last version of each rule is the first of the list.
+  // The list begins with the latest version of each rule.
   for (const { id, name } of await monitoring.rules(tx)) if (!names.has(id)) names.set(id, name)
   const rules: Numbers['rules'][number][] = []
   const findings: Finding[] = []
@@ -186,7 +186,7 @@ async function alertsIn(
 
 type DecidedAlert = Awaited<ReturnType<Cases['numbers']['decidedAlerts']>>[number]
 
-/** Pages through the decided alerts of a period, each with its rule. */
+/** Reads the decided alerts of a period in pages, each with its rule. */
 async function* decidedAlerts(
   { cases, monitoring }: Pick<Deps, 'cases' | 'monitoring'>,
   tx: Tx,
@@ -205,7 +205,7 @@ async function* decidedAlerts(
   }
 }
 
-// The numbers as one table: a row for each count, so that a spreadsheet groups them as it likes.
+// The figures as one table with a row for each count, which a spreadsheet can group.
 
 const head = ['section', 'month', 'kind', 'name', 'outcome', 'age_days', 'count', 'false', 'median_hours', 'p90_hours']
 const ageTexts = { upTo1: '0-1', upTo3: '2-3', upTo7: '4-7', upTo30: '8-30', older: '>30' } as const

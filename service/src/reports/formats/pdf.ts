@@ -6,14 +6,14 @@ import { pdfLinesMax, ReportImpossible } from '../rules.ts'
 
 const titles = { statement: 'Account statement', fees: 'Statement of fees' } as const
 
-/** Groups of three digits, and a minus sign as wide as a figure. */
+/** Formats an amount in groups of three digits, with a minus sign as wide as a digit. */
 function money(minor: Minor, currency: Currency): string {
   const [whole = '', fraction = ''] = amountText(minor < 0n ? -minor : minor, currency).split('.')
   return `${minor < 0n ? '−' : ''}${whole.replace(/\B(?=(\d{3})+$)/g, ',')}.${fraction}`
 }
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
-/** `3 Feb 2026`, from the text of a time in UTC. */
+/** Formats a day such as `3 Feb 2026`, from the text of a time in UTC. */
 const day = (time: string): string =>
   `${Number(time.slice(8, 10))} ${months[Number(time.slice(5, 7)) - 1] ?? ''} ${time.slice(0, 4)}`
 const moment = (time: Date): string => `${day(time.toISOString())} ${time.toISOString().slice(11, 16)} UTC`
@@ -30,7 +30,7 @@ export async function* pdf(content: Content, count: (lines: number) => void): As
   yield* accountPdf(documentOf(head, sections, summaries))
 }
 
-/** A statement of 80 pages. For longer ones a screen reader reads the CSV. */
+/** Lines of a tagged PDF, about 80 pages. For longer ones people with a screen reader use the CSV. */
 const taggedLinesMax = 2_000
 
 function documentOf(head: Head, sections: readonly Section[], summaries: readonly Summary[]): AccountDocument {
@@ -107,7 +107,7 @@ const rowOf = ({ time, text, reference, amount, payment }: Line, write: (minor: 
   amount: write(amount),
 })
 
-/** The other side comes first; our own reference and ids follow it once each. */
+/** Joins the other side, our reference and the ids, each once. */
 function detailOf(reference: string, payment: LinePayment | undefined): string {
   const { name, account, endToEndId, userReference } = payment ?? {}
   return [...new Set([name, account, userReference, reference, endToEndId])].filter((part) => part).join(' · ')
@@ -115,7 +115,7 @@ function detailOf(reference: string, payment: LinePayment | undefined): string {
 
 const rowsOf = ({ lines }: Section, toRow: (line: Line) => DocumentRow) =>
   async function* rows(): AsyncGenerator<readonly DocumentRow[]> {
-    // A page has about 25 rows: the process pauses between parts of it.
+    // A page has about 25 rows, so that the process yields between its parts.
     for await (const part of lines())
       for (let at = 0; at < part.length; at += 25) yield part.slice(at, at + 25).map(toRow)
   }

@@ -1,4 +1,4 @@
-/** Pure: the signed text of a day, and its verification by an auditor who has nothing but the text. */
+/** Pure: the signed text of a day, and the checks that an auditor can make with the text alone. */
 import { hash } from 'node:crypto'
 import { amountText, type Currency, currencies, isCurrency, type Minor } from '../../kernel/index.ts'
 import { type Group, kindsOf, type Part, type Status, sumOf } from './rules.ts'
@@ -9,12 +9,12 @@ export type Content = {
   readonly day: string
   readonly currency: Currency
   readonly version: number
-  /** Digest of the version that this one corrects. */
+  /** The digest of the corrected version. */
   readonly previous: string | null
   readonly status: Status
-  /** False: the day was not over. */
+  /** False if the day was not over. */
   readonly isOver: boolean
-  /** The end of the day: the ledger is that of this time. */
+  /** The end of the day, at which the ledger is read. */
   readonly cutAt: string
   readonly computedAt: string
   readonly requirement: {
@@ -23,7 +23,7 @@ export type Content = {
     readonly reserved: string
     readonly suspense: string
   }
-  /** Null, as the next four: a statement is missing. */
+  /** Null, like the next four fields, if a statement is missing. */
   readonly resource: string | null
   readonly difference: string | null
   readonly own: string | null
@@ -32,7 +32,7 @@ export type Content = {
   readonly accounts: readonly {
     readonly connector: string
     readonly account: string
-    /** The statement of this day or a later one up to the day is required. */
+    /** The earliest day of the required statement. */
     readonly dueOn: string
     readonly statement: {
       readonly id: string
@@ -50,7 +50,7 @@ export type Content = {
     readonly count: number
     readonly why: string
   }[]
-  /** Single entries of parts, the oldest of each. */
+  /** The oldest entries of each part. */
   readonly entries: readonly {
     readonly kind: string
     readonly account: string
@@ -83,7 +83,7 @@ export const partsText = (parts: readonly Part[], currency: Currency): Content['
     why: whyOf(group, kind),
   }))
 
-/** Amounts of a finding whose statements are all there. */
+/** Computes the amounts of a finding. They need all statements. */
 export function amountsOf(total: Minor, resource: Minor | null, parts: readonly Part[], currency: Currency) {
   const text = (amount: Minor) => (resource === null ? null : amountText(amount, currency))
   return {
@@ -95,7 +95,7 @@ export function amountsOf(total: Minor, resource: Minor | null, parts: readonly 
   }
 }
 
-/** The part of a record that a correction would change: everything except the times, the version, and how the timing is made up. */
+/** Builds the text that decides whether a record needs a correction: all except times, version, and the parts of timing. */
 export function findingOf(content: Content): string {
   const { status, isOver, requirement, resource, own, timing, discrepancy, accounts, parts, changedRows } = content
   const lasting = parts.filter(({ group }) => group !== 'timing')
@@ -121,7 +121,7 @@ function minorOf(text: string | null, currency: Currency): Minor {
   return sign === '' ? minor : -minor
 }
 
-/** Lists what contradicts itself in a record, in sentences; empty: nothing. */
+/** Lists the contradictions of a record in sentences. */
 export function faultsOfContent(content: Content): readonly string[] {
   const { currency, requirement, resource, difference, parts, accounts, status } = content
   if (!isCurrency(currency)) return ['The currency is not known.']

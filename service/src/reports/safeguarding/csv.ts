@@ -1,4 +1,4 @@
-/** Pure: records as CSV, for the auditor. The last lines of each hold the signed text, from which the other lines are made. */
+/** Pure: records as CSV, for the auditor. The last lines of each record hold the signed text, from which the other lines derive. */
 import { ownJson } from '@partner-payments/wire'
 import { csvCell } from '../../kernel/index.ts'
 import type { Content, Signed } from './content.ts'
@@ -19,7 +19,7 @@ const columns = [
 ] as const
 type Line = Partial<Record<(typeof columns)[number], string>> & { readonly line: string }
 
-/** The text that is signed is written in base64, so that no spreadsheet changes it. */
+/** The signed text is in base64, so that spreadsheets do not change it. */
 const signedLines = { content: 'signed_content', signature: 'signature', publicKey: 'public_key' } as const
 
 function linesOf({ content: text, signature, publicKey }: Signed): readonly Line[] {
@@ -60,7 +60,7 @@ function linesOf({ content: text, signature, publicKey }: Signed): readonly Line
   ].map((line) => ({ ...line, day: content.day, currency: content.currency, version: String(content.version) }))
 }
 
-/** Amounts are numbers and stay as they are. */
+/** Formats a cell. Amounts are numbers and stay unchanged. */
 const cell = (name: (typeof columns)[number], value: string): string => (name === 'amount' ? value : csvCell(value))
 
 export const safeguardingCsv = (records: readonly Signed[]): string =>
@@ -71,9 +71,9 @@ export const safeguardingCsv = (records: readonly Signed[]): string =>
     .map((line) => `${line}\r\n`)
     .join('')
 
-/** The signed texts in a CSV. Undefined: it has none, or not all of its lines are made from them. */
+/** Reads the signed texts of a CSV. Undefined if it has none, or if other lines do not derive from them. */
 export function signedOfCsv(text: string): readonly Signed[] | undefined {
-  // One signature in 64 begins with a plus sign, before which the cell has an apostrophe: it is no formula.
+  // One signature in 64 begins with a plus sign, which the cell escapes with an apostrophe.
   const valuesOf = (name: string) =>
     text
       .split('\r\n')

@@ -1,9 +1,9 @@
-/** A day in all its currencies as PDF, for the auditor. The same records give the same bytes. */
+/** A day in all currencies as PDF, for the auditor. The same records give the same bytes. */
 import { ownJson } from '@partner-payments/wire'
 import { accountPdf, type DocumentRow, type DocumentSection } from '../../typesetting/index.ts'
 import { type Content, digestOf, type Signed } from './content.ts'
 
-/** Groups of three digits, and a minus sign as wide as a figure. */
+/** Formats an amount in groups of three digits, with a minus sign as wide as a digit. */
 function money(amount: string): string {
   const [whole = '', fraction = ''] = amount.replace('-', '').split('.')
   return `${amount.startsWith('-') ? '−' : ''}${whole.replace(/\B(?=(\d{3})+$)/g, ',')}.${fraction}`
@@ -12,7 +12,7 @@ const orMissing = (amount: string | null): string => (amount === null ? 'not kno
 
 const groupNames = { own: 'Own money', timing: 'In transit', discrepancy: 'Discrepancy' } as const
 
-/** One PDF of one day. The records are of that day. */
+/** Formats the records of a day as PDF. */
 export function safeguardingPdf(records: readonly Signed[]): AsyncGenerator<Uint8Array> {
   const contents = records.map(({ content }) => ownJson<Content>(content))
   const [first] = contents

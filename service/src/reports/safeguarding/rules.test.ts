@@ -88,7 +88,7 @@ test('a day balances, has an excess or a shortfall by the money of the operator'
   assert.equal(judged(elsewhere, lookOf({ bank: 4n })).status, 'shortfall')
 })
 
-test('what is only in transit leaves a day in balance', () => {
+test('amounts in transit leave a day balanced', () => {
   const found = judged(ten, lookOf({ bank: 3n, ledger: 10n, offStatement: 7n }))
   assert.equal(found.status, 'balanced')
   assert.deepEqual(

@@ -6,7 +6,7 @@
 import type { Minor } from '../../kernel/index.ts'
 import type { DayLook } from '../../cases/reconciliation/index.ts'
 
-/** Money of the operator in the accounts; below zero: money of the clients that is missing there. */
+/** The operator's own money in the accounts. Below zero if client money is missing. */
 const ownKinds = {
   fees: 'Fees that the operator has earned and not taken out of the accounts.',
   fx: 'The open position of the operator from exchanges.',
@@ -29,7 +29,7 @@ const timingKinds = {
   valued_later: 'The closing balance of a statement counts these entries from a later value date on.',
 } as const
 
-/** Contradictions: a person has to find out. */
+/** Contradictions, which a person must investigate. */
 const discrepancyKinds = {
   statement_gap: 'Two statements do not join: the bank moved this between them.',
   sum_differs: 'The balances of a statement differ by this from the entries that it lists.',
@@ -43,7 +43,7 @@ export type Group = keyof typeof kindsOf
 export type Part = {
   readonly group: Group
   readonly kind: string
-  /** Empty: of no account. */
+  /** Empty if the part concerns no single account. */
   readonly account: string
   readonly connector: string
   /** Adds to `resource - requirement`. */
@@ -54,17 +54,17 @@ export type Part = {
 const statuses = ['balanced', 'excess', 'shortfall', 'unexplained', 'incomplete'] as const
 export type Status = (typeof statuses)[number]
 
-/** The statuses that need a person. An excess is the operator's own money, which is taken out in the course of business. */
+/** Reports whether a status needs a person. An excess is the operator's own money, which the operator takes out later. */
 export const opensCase = (status: Status): boolean => status !== 'balanced' && status !== 'excess'
 
-/** Sums of the ledger in one currency at the end of the day, over all partners, by the name of the account. */
+/** Sums of the ledger in a currency at the end of the day, over all partners, by account name. */
 export type LedgerSums = ReadonlyMap<string, { readonly posted: Minor; readonly reserved: Minor }>
 
 /** Sums of entries around the end of the day. */
 export type EntriesAroundDayEnd = {
-  /** Entries on no statement up to the day, and reported after its end. */
+  /** Entries reported after the end of the day that are not on its statements. */
   readonly offAfter: { readonly amount: Minor; readonly count: bigint }
-  /** Entries on a statement up to the day, and reported after its end. */
+  /** Entries reported after the end of the day that are on its statements. */
   readonly onAfter: { readonly amount: Minor; readonly count: bigint }
 }
 
@@ -77,15 +77,15 @@ export type AccountFacts = {
 export type Requirement = {
   readonly total: Minor
   readonly balances: Minor
-  /** The part of the balances that is reserved for payouts under way. */
+  /** The part of the balances that payouts under way reserve. */
   readonly reserved: Minor
-  /** Money that arrived and is not assigned yet, and parts of payments. */
+  /** Money that is not assigned yet, and parts of payments. */
   readonly suspense: Minor
 }
 
 export type Finding = {
   readonly requirement: Requirement
-  /** Null: a statement is missing. */
+  /** Null if a statement is missing. */
   readonly resource: Minor | null
   readonly parts: readonly Part[]
   readonly status: Status
@@ -93,7 +93,7 @@ export type Finding = {
 
 type Given = {
   readonly sums: LedgerSums
-  /** Below zero: money that left and about which no case was decided. */
+  /** Money that left and whose case is not decided, below zero. */
   readonly debits: { readonly amount: Minor; readonly count: bigint }
   readonly accounts: readonly AccountFacts[]
   /** Account rows of this currency that differ from their transfers. */
@@ -124,7 +124,7 @@ export function judge({ sums, debits, accounts, changedRows, internalConnector }
 
 const posted = (sums: LedgerSums, name: string): Minor => sums.get(name)?.posted ?? 0n
 
-/** A debit of one case is no claim of the operator on the money of another: only what arrived counts. */
+/** Computes the requirement. Debits in suspense do not reduce it, because they are no claim on other clients' money. */
 function requirementOf(sums: LedgerSums, debits: Minor): Requirement {
   const balances = posted(sums, 'balance')
   const suspense = posted(sums, 'suspense') + posted(sums, 'parts') - debits
@@ -148,7 +148,7 @@ const ownParts = (sums: LedgerSums, debits: Given['debits']): readonly Part[] =>
 
 const isTiming = (kind: string): boolean => Object.hasOwn(timingKinds, kind)
 
-/** `closing - ledger at the end of the day`, in parts. */
+/** Explains `closing - ledger at the end of the day` in parts. */
 function accountParts({ look, around }: AccountFacts, sums: LedgerSums): readonly Part[] {
   const { account, connector, opening, items, unexplained, ledger } = look
   const { offAfter, onAfter } = around
@@ -166,7 +166,7 @@ function accountParts({ look, around }: AccountFacts, sums: LedgerSums): readonl
   ].map(of)
 }
 
-/** Money at connectors without a designated account. The connector of transfers inside holds only those under way. */
+/** Lists money at connectors without a designated account. The internal connector holds only transfers under way. */
 function elsewhere(sums: LedgerSums, accounts: readonly AccountFacts[], internal: string): readonly Part[] {
   const designated = new Set(accounts.map(({ look }) => `settlement.${look.connector}`))
   return [...sums.keys()]

@@ -155,7 +155,7 @@ test('money that was on the account before, and fees, are an excess without a ca
   assert.deepEqual(await safeguardingCases(), [])
 })
 
-test('a missing statement is no zero, and the record is corrected when it comes', async () => {
+test('a missing statement does not count as zero, and the record is corrected when the statement arrives', async () => {
   await service.designate(service.today)
   const entry = await credited(100_00n)
   const first = await computed()
@@ -213,7 +213,7 @@ test('a transfer that was made smaller is found', async () => {
 
 const yesterday = () => new Date(service.clock.now().getTime() - dayMs).toISOString().slice(0, 10)
 
-test('a cent that is missing on a statement is found, whichever way it is missing', async () => {
+test('a missing cent on a statement is found in either direction', async () => {
   await service.designate(service.today)
   const entry = await credited(100_00n)
   await statement([entry], { closing: 99_99n })

@@ -1,4 +1,4 @@
-/** The verbs of safeguarding: designated accounts, the computation of a day, its records, and the job that makes them. */
+/** The verbs of safeguarding: designated accounts, the computation and the records of days, and their job. */
 import { ownJson } from '@partner-payments/wire'
 import { Refusal } from '../../kernel/api/index.ts'
 import type { Audit } from '../../audit/index.ts'
@@ -42,7 +42,7 @@ export type SafeguardingRecord = Omit<store.RecordRow, 'content'> & {
   /** The signed text. */
   readonly text: string
 }
-/** The record with its signature, as an auditor verifies it. */
+/** Returns a record with its signature, for an auditor. */
 export const signedOf = ({
   text: content,
   signature,
@@ -64,28 +64,28 @@ type Designation = {
 
 export type Safeguarding = {
   /**
-   * Designates a configured bank account from a day on, or ends its designation before a day. Refuses: validation_failed (account, from,
+   * Designates a configured bank account from a day on, or ends its designation. Refuses: validation_failed (account, from,
    * until).
    */
   readonly designate: (tx: Tx, designation: Designation) => Promise<store.DesignatedAccount>
   readonly accounts: typeof store.accounts
   /**
-   * Computes a day, in all currencies, and keeps what differs from the last version. `at`: the end of the day, by default
-   * midnight UTC; of a day that is not over, now. Refuses: validation_failed (day, at, no account, an open transaction).
+   * Computes a day in all currencies, and stores records that differ from the latest version. `at`: the end of the day, by
+   * default midnight UTC, or now for today. Refuses: validation_failed (day, at, no account, an open transaction).
    */
   readonly compute: (day: string, at?: Date) => Promise<readonly Computed[]>
-  /** The last version of each day in a range, newest day first. */
+  /** Lists the latest version of each day in a range, newest day first. */
   readonly list: (
     tx: Tx,
     range: { readonly from: string; readonly before: string; readonly rowsMax: number },
   ) => Promise<readonly SafeguardingRecord[]>
-  /** All versions of a day in one currency, the last first. */
+  /** Lists the versions of a day in a currency, latest first. */
   readonly versions: (tx: Tx, day: string, currency: Currency) => Promise<readonly SafeguardingRecord[]>
-  /** Computes the days whose statements are in, or that have waited long enough. Returns 0, so that its job rests. */
+  /** Computes the days with all statements, and days that have waited long enough. Returns 0, so that its job pauses. */
   readonly step: () => Promise<number>
 }
 
-/** Days that the job makes up for, for example after a stop. */
+/** Days that the job computes later, for example after a stop. */
 const daysBackMax = 31
 
 export function createSafeguarding(deps: SafeguardingDeps): Safeguarding {
@@ -111,7 +111,7 @@ export function createSafeguarding(deps: SafeguardingDeps): Safeguarding {
     },
   }
 
-  /** The days to compute, oldest first: without a record, or with one that lacks a statement which is in now. */
+  /** Lists the days to compute, oldest first: days without a record, and days whose missing statement has arrived. */
   async function openDays({ clock, waitMs, dueOn, reconciliation }: SafeguardingDeps, read: Safeguarding['list']) {
     const designated = await store.accounts(db)
     const now = clock.now()
@@ -169,7 +169,7 @@ const dayAfter = (day: string): string => dayOfMoment(endOf(day))
 const onDay = (accounts: readonly store.DesignatedAccount[], day: string): readonly store.DesignatedAccount[] =>
   accounts.filter(({ fromDay, untilDay }) => fromDay <= day && (untilDay === null || day < untilDay))
 
-/** Reports whether every transaction that may hold a transfer from before a moment has ended (the rule of checkpoints). */
+/** Reports whether all transactions that may add a transfer before a moment have ended (the rule of checkpoints). */
 async function isReady({ db, clockDifferenceMsMax }: SafeguardingDeps, cutAt: Date): Promise<boolean> {
   return after(await oldestTransactionStart(db), -clockDifferenceMsMax) >= cutAt
 }
@@ -196,7 +196,7 @@ const recordOf = ({ content: text, ...row }: store.RecordRow): SafeguardingRecor
   content: ownJson<Content>(text),
 })
 
-/** Signs and keeps a record, if it finds something else than the last version. The lock makes it once, with two workers as well. */
+/** Signs and stores a record that differs from the latest version. The lock prevents two workers from storing it twice. */
 function keep(deps: SafeguardingDeps, facts: Facts): Promise<Computed> {
   const { db, clock, audit, cases, addOperator } = deps
   const { day, currency, status } = facts
@@ -228,7 +228,7 @@ function keep(deps: SafeguardingDeps, facts: Facts): Promise<Computed> {
   })
 }
 
-/** One case for each version that does not balance. Two persons close it; it never closes itself. */
+/** Builds the case of a version that does not balance. Two persons close it. */
 function caseOf(content: Content, digest: string) {
   const { day, currency, version, status, requirement, resource, difference, own, timing, discrepancy, parts } = content
   const missing = content.accounts.filter(({ statement }) => statement === null).map(({ account }) => account)
@@ -259,7 +259,7 @@ type ComputeDeps = {
   readonly cases: Pick<Cases, 'debitsOpenAt'>
   readonly reconciliation: { readonly day: DayReader }
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
-  /** The last day whose statement covers a day, by the calendar of a connector's bank. */
+  /** Finds the last day whose statement covers a day, by the bank's calendar. */
   readonly dueOn: (account: Pick<BooksAccount, 'connector' | 'currency'>, day: string) => string
   readonly internalConnector: string
 }
@@ -267,22 +267,22 @@ type ComputeDeps = {
 type Asked = {
   readonly day: string
   readonly cutAt: Date
-  /** The cut has passed, and no transaction from before it is open. False: the cut is now. */
+  /** True if the cut has passed and earlier transactions have ended. False if the cut is now. */
   readonly isPast: boolean
-  /** The cut is the end of the day. */
+  /** True if the cut is the end of the day. */
   readonly isOver: boolean
   readonly accounts: readonly DesignatedAccount[]
 }
 
-/** The content of a record, without what its version adds. */
+/** The content of a record without the fields of its version. */
 type Facts = Omit<Content, 'version' | 'previous' | 'computedAt'>
 
-/** Partners whose positions are read at a time. */
+/** Partners whose positions are read at the same time. */
 const partnersAtOnce = 8
 const entriesPerKindMax = 1_000
-/** A report between two transactions of a connector is on both sides at the next look. */
+/** Looks until a report between two transactions of a connector is on both sides. */
 const looksMax = 3
-/** A statement may have begun to be read before the end of the day. */
+/** How long the service may read a statement that it began before the end of the day. */
 const readingMsMax = 3_600_000
 
 type Changed = Content['changedRows'][number] & { readonly currency: Currency }
@@ -335,7 +335,7 @@ const lookOnce = (deps: ComputeDeps, asked: Asked, past: Positions | undefined):
     for (const currency of [...currencies].toSorted()) {
       const own = looks.filter((look) => look.currency === currency)
       const ofCurrency = sums.get(currency) ?? new Map<string, never>()
-      // A currency in which nothing ever moved needs no record.
+      // A currency without movements needs no record.
       if (own.length === 0 && [...ofCurrency.values()].every(({ posted }) => posted === 0n)) continue
       const debit = debits.find((each) => each.currency === currency)
       found.push(

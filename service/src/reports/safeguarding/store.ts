@@ -7,7 +7,7 @@ export type DesignatedAccount = {
   readonly account: string
   readonly currency: Currency
   readonly connector: string
-  /** First day, and the day after the last one; null: it is designated still. */
+  /** The first day, and the day after the last one. Null if the designation continues. */
   readonly fromDay: string
   readonly untilDay: string | null
   readonly setBy: string
@@ -57,14 +57,14 @@ export async function insertRecord(tx: Tx, row: RecordRow): Promise<void> {
       ${row.signature}, ${row.publicKey}, ${row.computedAt})`)
 }
 
-/** All versions of a day in one currency, the last first. */
+/** Lists the versions of a day in a currency, latest first. */
 export function versionsOf(tx: Tx, day: string, currency: Currency): Promise<readonly RecordRow[]> {
   return tx.rows<RecordRow>(sql`/* safeguarding.versionsOf */
     select ${recordColumns} from safeguarding.records where day = ${day}::date and currency = ${currency}
     order by version desc`)
 }
 
-/** The last version of each day and currency in a range of days, newest day first. */
+/** Lists the latest version of each day and currency in a range, newest day first. */
 export function lastVersions(
   tx: Tx,
   { from, before, rowsMax }: { readonly from: string; readonly before: string; readonly rowsMax: number },
