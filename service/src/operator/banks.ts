@@ -18,6 +18,7 @@ import {
   type CommandCall,
   type CommandsOf,
   type CommandContext,
+  failFile,
   recordCommand,
   refusalAsLine,
   type Write,
@@ -26,7 +27,7 @@ import {
 type Subject = 'bank' | 'ibans' | 'bic' | 'sort-codes' | 'wallet-key' | 'travel-rule'
 
 export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = {
-  /** The newest files of each bank, newest first. */
+  /** Lists the newest files of each bank, newest first. */
   'bank files': async ({ service: { isoBanks } }, { connector }) => {
     const ids = connector === undefined ? isoBanks.connectors.map(({ id }) => id) : [connector]
     const files = (await Promise.all(ids.map(isoBanks.files))).flat()
@@ -46,7 +47,7 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
     return refusalAsLine(() => context.service.isoBanks.requestRecall({ ...key, reason, staff }, recorded))
   },
 
-  /** Writes the letter by which people recall a payment at a bank that takes no files of recalls. */
+  /** Writes the letter that recalls a payment at a bank that does not accept recall files. */
   'bank recall letter': async (context, options) => {
     const file = options.to
     const key = await readInstruction(context, options)
@@ -58,7 +59,7 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
     return { file }
   },
 
-  /** Records that the letter is sent, and closes its case. */
+  /** Records that the letter was sent, and closes its case. */
   'bank recall sent': async (context, options, call) => {
     const { service } = context
     const key = await readInstruction(context, options)
@@ -96,7 +97,7 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
     })
   },
 
-  /** Cancels an entry that the bank does not have, such as one that a correction of a statement omits. Closes its case. */
+  /** Cancels an entry that the bank does not have, for example because a corrected statement omits it. Closes its case. */
   'bank entry cancel': async (context, { id, note, staff }, call) => {
     const { service } = context
     return runChange(context, call, async (tx) => {
@@ -110,7 +111,7 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
     })
   },
 
-  /** Ends a payment by the bank's written word, whose hash is recorded. That of a file-based bank has a file, which the word is about. */
+  /** Ends a payment by a written statement of the bank, whose hash is recorded. */
   'payment end': async (context, options, call) => {
     const { outcome: end, payout } = options
     const evidence = await readEvidence(options.evidence)
@@ -124,8 +125,8 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
   },
 
   /**
-   * Imports all lines, or none; with `--skip-bad` the good ones. Prints every bad line by its number, even if nothing
-   * is imported.
+   * Imports all lines or none. With `--skip-bad` it imports the good lines. Prints the number of every bad line, even
+   * if nothing is imported.
    */
   'ibans import': (context, options, call) => {
     const { file: path, currency, partner: partnerId, staff, 'skip-bad': skipsBad } = options
@@ -189,7 +190,7 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
     return table
   },
 
-  /** May be repeated: keys that exist stay. */
+  /** Creates the missing keys. Existing keys stay. */
   'wallet-key create': ({ service }, _options, call) =>
     service.chainKeys.create((tx) => recordCommand(service, tx, call)),
   'travel-rule show': async ({ service, db }, { hash }) => {
@@ -199,10 +200,10 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
   },
 }
 
-/** Kinds of cases about files that people may take. Of a file that cannot be read only its entries may be what is wrong. */
+/** Kinds of cases whose file may be taken. A file that cannot be read may have wrong entries only. */
 const releasableKinds: ReadonlySet<string> = new Set(['message_differs', 'sum_differs', 'file_unreadable'])
 
-/** The bank knows a payout by the id of its instruction. */
+/** Reads the id by which the bank knows a payout: that of its instruction. */
 async function readInstruction(
   { service: { payouts } }: CommandContext,
   { partner: partnerId, payout: id }: { readonly partner: string; readonly payout: string },
@@ -214,12 +215,10 @@ async function readInstruction(
 const evidenceForm = / sha256:[0-9a-f]{64}$/
 const evidenceBytesMax = 50_000_000
 
-/** Reads a document of a bank: the name of its file, and its hash. A change that waited has both. */
+/** Reads the name and the hash of a bank's document. A change that waited already has both. */
 export async function readEvidence(file: string): Promise<string> {
   if (evidenceForm.test(file)) return file
-  const bytes = await readFile(file).catch((error: Error) => {
-    throw new ConfigError(`operator: --evidence ${file}: ${error.message}`)
-  })
+  const bytes = await readFile(file).catch(failFile(`--evidence ${file}`))
   if (bytes.length === 0 || bytes.length > evidenceBytesMax)
     throw new ConfigError(`operator: --evidence ${file}: must have 1 to ${evidenceBytesMax} bytes`)
   return `${basename(file)} sha256:${hash('sha256', bytes)}`
@@ -246,7 +245,7 @@ type IbanFile = {
   readonly pool: string
   readonly currency: string
   readonly connector: string | null
-  /** Undefined: all partners share the pool. */
+  /** Undefined if all partners share the pool. */
   readonly partnerId: string | undefined
   readonly staff: string
   readonly skipsBad: boolean
@@ -289,30 +288,28 @@ async function importFile(
   }
 }
 
-/** False: accounts take from the pool when IBAN_POOLS names its country. */
+/** Reports whether accounts take IBANs from the pool: IBAN_POOLS must name its country. */
 const isInUse = ({ config }: CommandContext, { country }: ImportedFile): boolean =>
   country !== null && config.IBAN_POOLS.includes(country)
 
-/** A line with an IBAN and a BIC has 48. The rest of a longer line is dropped: the line is bad anyway. */
+/** A line with an IBAN and a BIC has 48 characters. The end of a longer line is dropped, because the line is bad anyway. */
 const lineCharsMax = 256
 const lineFeed = 0x0a
 
-const readFailed = (path: string, error: unknown) => new ConfigError(`operator: ${path}: ${(error as Error).message}`)
-
-/** SHA-256 of a file. Throws a ConfigError. */
+/** Computes the SHA-256 of a file. Throws a ConfigError. */
 async function hashFile(path: string): Promise<string> {
   const hash = createHash('sha256')
   try {
     for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
   } catch (error) {
-    throw readFailed(path, error)
+    failFile(path)(error)
   }
   return hash.digest('hex')
 }
 
 /**
- * The lines without their ends and without a byte order mark. IBANs are ASCII: other characters make a line bad,
- * whatever their encoding. Throws a ConfigError if the hash of the file differs.
+ * Reads lines without line ends and byte order mark. IBANs are ASCII: other characters make a line bad in any
+ * encoding. Throws a ConfigError if the hash of the file differs.
  */
 async function* readLines(path: string, fileHash: string): AsyncGenerator<string> {
   const hash = createHash('sha256')
@@ -386,7 +383,7 @@ function createBadLines(file: FileHandle): BadLines {
   }
 }
 
-/** A directory of all banks of the SEPA has about 10 MB. */
+/** Larger than the directory of all SEPA banks, which has about 10 MB. */
 const fileBytesMax = 64 * 1024 * 1024
 
 /** Reads a file of UTF-8 as a whole. Throws a ConfigError of one line. */
@@ -396,6 +393,6 @@ async function readText(file: string): Promise<string> {
     if (size > fileBytesMax) throw new Error(`is larger than ${fileBytesMax} bytes`)
     return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file))
   } catch (error) {
-    throw new ConfigError(`operator: ${file}: ${(error as Error).message}`)
+    return failFile(file)(error)
   }
 }

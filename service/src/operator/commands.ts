@@ -1,4 +1,4 @@
-/** All commands of the operator by their names, who may run them, and changes that wait for a second person: here and at the desk. */
+/** Runs the operator's commands by name, from the command line and at the desk, and keeps changes that wait for a second person. */
 import { ownJson } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
 import { type Config, ConfigError } from '../app/config.ts'
@@ -41,11 +41,11 @@ import { bashCompletion, commandsPage, fishCompletion, zshCompletion } from './p
 import { ruleCommands } from './rules.ts'
 import { screeningCommands } from './screening.ts'
 
-/** Runs a command with its options as its declaration reads them. Throws a ConfigError. */
+/** Reads the options of a command and runs it. Throws a ConfigError. */
 async function run(context: CommandContext, call: CommandCall): Promise<Result> {
   const { command, typed, staff } = call
   assert(!isOffline(command) && !isPrinted(command), 'the command needs a database')
-  // Each function takes the options of its own name, which the compiler cannot follow for a name that is a variable.
+  // The compiler cannot match the options with a command whose name is a variable.
   const own = commands[command] as (
     context: CommandContext,
     options: unknown,
@@ -78,12 +78,12 @@ export function checkCommand(args: readonly string[]): string | undefined {
   const { command, typed } = parseCommand(args)
   if (command === 'commands') return readOptions(command, typed).markdown ? commandsPage() : `${commandList()}\n`
   if (isPrinted(command)) return completions[command]()
-  // Who has signed in is not known yet.
+  // The person is not known yet.
   readOptions(command, rolesOf(command) === undefined ? typed : { staff: '-', ...typed })
   return undefined
 }
 
-/** The result of a command that needs no database. Undefined: `runOperator` runs the command. */
+/** Runs a command that needs no database. Undefined if `runOperator` must run it. */
 export async function runOffline(args: readonly string[], config: Config): Promise<object | undefined> {
   const { command, typed } = parseCommand(args)
   if (!isOffline(command)) return undefined
@@ -92,7 +92,7 @@ export async function runOffline(args: readonly string[], config: Config): Promi
     : offlineCommands[command](config, readOptions(command, typed))
 }
 
-/** Decides changes at the desk, by the commands that carry them out. */
+/** Runs commands and decides changes for the desk. */
 export const deskChanges = (context: CommandContext): DeskChanges => ({
   mayDecide: mayRun,
   form: (command) => {
@@ -116,7 +116,7 @@ export const deskChanges = (context: CommandContext): DeskChanges => ({
   run: (by, command, form) =>
     refusalAtDesk(async () => {
       assert(isCommand(command), 'a form of the desk runs a command')
-      // A field that is left empty is an option that is not given.
+      // An empty field is an option that was not given.
       const typed: TypedOptions = Object.fromEntries(Object.entries(form).filter(([, value]) => value.trim() !== ''))
       const call = await createCall(context, { command, typed }, by)
       try {
@@ -128,7 +128,7 @@ export const deskChanges = (context: CommandContext): DeskChanges => ({
     }),
 })
 
-/** Turns the line that a command prints into a refusal. */
+/** Turns a ConfigError of a command into a refusal. */
 async function refusalAtDesk<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -154,7 +154,7 @@ export async function runOperator(args: readonly string[], context: CommandConte
   }
 }
 
-/** Asks the person, who reads whose access the command takes away. Throws a ConfigError without a yes. */
+/** Asks for confirmation if the command takes access away. Throws a ConfigError without a yes. */
 async function confirmEffect(
   context: CommandContext,
   { command, typed }: CommandCall,
@@ -168,7 +168,7 @@ async function confirmEffect(
     throw new ConfigError('operator: nothing was done, because the answer was not yes')
 }
 
-/** The names of whom the options identify. An unknown one keeps its id: the command refuses it. */
+/** Reads the names of the partner, person or service account that the options identify. The command refuses unknown ids. */
 async function readAffected({ service, db }: CommandContext, command: CommandName, { partner, id }: TypedOptions) {
   const partnerId = String(partner).toLowerCase()
   const partnerName = partner === undefined ? '' : await service.access.partnerName(db, partnerId)
@@ -188,7 +188,7 @@ const changesMax = 1000
 
 type Person = { readonly id: string; readonly fullName: string; readonly role: StaffRole }
 
-/** Keeps a change whose checks have passed. What a file said is kept, not its path. */
+/** Stores a checked change for approval. It stores the content of files instead of their paths. */
 async function proposeChange(context: CommandContext, { command, typed, ...person }: CommandCall) {
   const by = {
     id: present(person.staffId, `no signed-in person for the change by ${command}`),
@@ -223,7 +223,7 @@ function refuseRole(role: StaffRole, { command }: StaffChange): void {
 }
 
 /**
- * Approves a change and carries it out in one transaction. One whose result is a secret waits for its author, who runs it. Refuses: not_found,
+ * Approves a change and carries it out in one transaction. If its result is a secret, its author runs it later. Refuses: not_found,
  * validation_failed (also as the command does), permission_denied.
  */
 async function approveChange(context: CommandContext, by: Person, id: string): Promise<Result> {
@@ -269,7 +269,7 @@ const toCall = (
   ...{ command, typed, staff, staffId },
 })
 
-/** Reads the options again. Throws a ConfigError if this version of the command no longer takes one: the change is proposed again. */
+/** Carries out a change with its stored options. Throws a ConfigError if this version of the command no longer takes an option. */
 function carryOut(context: CommandContext, row: StaffChange, by: Omit<Person, 'role'>): Promise<Result> {
   if (!isCommand(row.command)) throw new ConfigError(`operator: there is no command ${row.command} any more`)
   const second = { changeId: row.id, id: by.id, fullName: by.fullName }
@@ -279,12 +279,12 @@ function carryOut(context: CommandContext, row: StaffChange, by: Omit<Person, 'r
 
 const readPerson = async ({ service, db }: CommandContext, { staffId }: CommandCall): Promise<Person> => {
   const account = (await service.staff.list(db)).find(({ id }) => id === staffId)
-  if (account === undefined) throw new ConfigError('operator: a change needs a person who has signed in')
+  if (account === undefined) throw new ConfigError('operator: a change needs a signed-in person: sign in first')
   return account
 }
 
 const changeCommands: CommandsOf<`change ${string}`> = {
-  /** The changes that wait, oldest first. */
+  /** Lists the changes that wait, oldest first. */
   'change list': async ({ service, db }) => (await service.staff.changes.waiting(db, changesMax)).map(changeView),
 
   'change show': ({ service, db }, { id }) =>
@@ -293,7 +293,7 @@ const changeCommands: CommandsOf<`change ${string}`> = {
   'change approve': (context, { id }, call) =>
     refusalAsLine(async () => approveChange(context, await readPerson(context, call), id)),
 
-  /** Rejects a change. Its author withdraws it. */
+  /** Rejects a change. Its author withdraws it in this way. */
   'change reject': async (context, { id, note }, call) => {
     await refusalAsLine(async () => rejectChange(context, await readPerson(context, call), id, note))
     return { rejected: id }

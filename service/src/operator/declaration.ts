@@ -1,12 +1,12 @@
 /**
- * The form of a command's declaration. Its parsing, its help, who may run it and the page of commands derive from it. Pure, and loads nothing:
- * `--help` reads declarations, and a command loads its function when it runs.
+ * The type of a command's declaration, from which its parsing, help, roles and the page of commands derive. Pure, and loads no module, so that
+ * `--help` is fast: a command loads its function when it runs.
  */
 import type { Capability, Permission } from '@partner-payments/wire'
 import type { Currency, Minor } from '../kernel/index.ts'
 import type { StaffRole } from '../people/staff/index.ts'
 
-/** The value of an option of each kind when it has been read (parse.ts). */
+/** The value of each kind of option after parsing (parse.ts). */
 export type OptionValues = {
   readonly text: string
   readonly name: string
@@ -16,11 +16,11 @@ export type OptionValues = {
   readonly time: Date
   /** A time, or the end of a day in UTC. */
   readonly moment: Date
-  /** A day in UTC, as it is typed. */
+  /** A day in UTC, as typed. */
   readonly day: string
   readonly integer: number
   readonly currency: Currency
-  /** Zero or more, in minor units of `--currency`. */
+  /** At least zero, in minor units of `--currency`. */
   readonly amount: Minor
   readonly positive: Minor
   readonly iban: string
@@ -39,21 +39,21 @@ export type OptionValues = {
 
 export type CommandOption = {
   readonly kind: keyof OptionValues
-  /** Stands for a value in the help. */
+  /** The placeholder of the value in the help. */
   readonly value: string
   readonly text: string
-  /** Left out by a caller that does not need it. An option without this and without a default is required. */
+  /** True if the option may be left out. An option without this and without a default is required. */
   readonly optional?: true
-  /** The value of an option that is left out. */
+  /** The default. */
   readonly otherwise?: string | number | false
   readonly choices?: readonly string[]
   readonly min?: number
   readonly max?: number
-  /** Absent from the audit log: the path of a key does not concern the partner, and a signed chain could not erase the name of a person. */
+  /** Left out of the audit log: paths of keys do not concern the partner, and the signed log could never erase a person's name. */
   readonly unrecorded?: true
 }
 export type DeclaredOptions = Readonly<Record<string, CommandOption>>
-/** Options as they were typed, and as a change that waits keeps them. */
+/** Options as typed, which a waiting change stores. */
 export type TypedOptions = Readonly<Record<string, string | true>>
 
 const option =
@@ -96,12 +96,12 @@ type ReadValue<O> = O extends { readonly kind: 'choice'; readonly choices: reado
     : O extends { readonly kind: infer K extends keyof OptionValues }
       ? OptionValues[K]
       : never
-/** The options of a declaration when they have been read: no other name compiles. */
+/** The options of a declaration after parsing. Other names do not compile. */
 export type ReadOptions<Os extends DeclaredOptions> = {
   readonly [N in keyof Os as Os[N] extends { readonly optional: true } ? never : N]: ReadValue<Os[N]>
 } & { readonly [N in keyof Os as Os[N] extends { readonly optional: true } ? N : never]?: ReadValue<Os[N]> }
 
-/** Roles that run the commands of a group. */
+/** The roles of each group of commands. */
 export const roleGroups = {
   finance: ['finance', 'admin'],
   compliance: ['compliance', 'admin'],
@@ -113,37 +113,38 @@ export const roleGroups = {
 
 type CommandTraits<Os extends DeclaredOptions> = {
   /**
-   * Another person approves it: `always` if it moves money or lets a person into a partner's team by the decision of people, `on` where TWO_PERSONS
-   * is on. A block is not among them: while it waits, the money leaves. Nor are the ends of credentials. Cases, hits and rules of monitoring have
    * proposals of their own.
+   * A second person must approve the command: `always` if it moves money or admits a person to a partner's team, `on` if TWO_PERSONS is on.
+   * Blocks and ends of credentials take effect at once, because money could leave while they wait. Cases, hits and rules of monitoring have their
+   * own proposals.
    */
   readonly second?: 'always' | 'on'
-  /** Only those of its roles run it that decide the kind of the case or hit, as `decider list` shows. The verb refuses others. */
+  /** Only roles that decide the kind of the case or hit may run it, as `decider list` shows. The verb refuses others. */
   readonly byKind?: true
-  /** Only its author sees the result: approved by another person, and then run by the author. */
+  /** Only the author sees the result: another person approves the command, and then the author runs it. */
   readonly secret?: true
-  /** A schedule may run it with a token: it loads or computes, and decides nothing. */
+  /** A schedule may run it with a token, because it loads or computes and does not decide. */
   readonly scheduled?: true
   /**
-   * The partner must not read its record: a suspicion against its customer (tipping off; AMLD, Article 39), the class of risk of one, or why an
-   * account is blocked. Decisions about cases depend on the case (cases.ts).
+   * The partner must not read the record: it is about a suspicion against a customer (tipping off; AMLD, Article 39), a customer's class of risk,
+   * or the reason of a block. For decisions about cases, the kind of the case decides this.
    */
   readonly hidden?: true
-  /** Names whose access it takes away, when, and how: the command then asks for `--yes`. Undefined: it takes none away, with these options. */
+  /** Says whose access the command takes away, when and how. It then asks for `--yes`. Undefined if these options take no access away. */
   readonly cuts?: (given: { readonly [N in keyof Os]?: string }) => string | undefined
-  /** Options of calls that are not obvious from the list. */
+  /** Options of calls that the list does not explain. */
   readonly examples?: readonly string[]
 }
 
 export type Declaration<Os extends DeclaredOptions = DeclaredOptions> = CommandTraits<Os> & {
-  /** A verb phrase: what it does, or changes. */
+  /** A verb phrase that says what the command does. */
   readonly summary: string
   readonly options: Os
-  /** The group that may run it. Undefined: it only reads, and needs no person. */
+  /** The group whose roles may run it. Undefined if it only reads and needs no sign-in. */
   readonly by?: keyof typeof roleGroups
 }
 
-/** A command that changes nothing. */
+/** Declares a command that only reads. */
 export const readCommand = <const Os extends DeclaredOptions>(
   summary: string,
   options: Os,
@@ -153,7 +154,7 @@ export const readCommand = <const Os extends DeclaredOptions>(
   summary,
   options,
 })
-/** A command that changes something, for a person of these roles. The audit log records it. */
+/** Declares a command that changes something, for the roles of a group. The audit log records it. */
 export const changeCommand = <const Os extends DeclaredOptions>(
   by: keyof typeof roleGroups,
   summary: string,

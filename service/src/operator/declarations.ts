@@ -1,4 +1,4 @@
-/** Pure: every command by its name, and what derives from the declarations: the options of each, who may run it, and its help. */
+/** Pure: the declarations by command, and what derives from them: options, roles and help. */
 import type { StaffRole } from '../people/staff/index.ts'
 import {
   type Declaration,
@@ -27,14 +27,14 @@ export const isCommand = (text: string): text is CommandName => Object.hasOwn(al
 const personOptions = { staff: optional(staff), note: optional(note), 'token-file': optional(tokenFile) }
 const confirmationOption = { yes: flag('Do it without asking. A script needs it.') }
 
-/** The options that a command takes: its own first, then those of every command that a person runs. */
+/** Lists the options of a command: its own first, then those that every command of a person takes. */
 export function optionsOf(command: CommandName): DeclaredOptions {
   const { options, by, cuts } = declarationOf(command)
   const others = { ...(cuts && confirmationOption), ...(by && personOptions) }
   return { ...options, ...Object.fromEntries(Object.entries(others).filter(([name]) => !Object.hasOwn(options, name))) }
 }
 
-/** The roles that run a command which changes something. Undefined: it reads, and needs no person; or there is no such command. */
+/** The roles that may run a command. Undefined if it only reads, or does not exist. */
 export function rolesOf(command: string): readonly StaffRole[] | undefined {
   const by = isCommand(command) ? declarationOf(command).by : undefined
   return by && roleGroups[by]
@@ -45,11 +45,11 @@ export const mayRun = (command: string, role: StaffRole): boolean => rolesOf(com
 
 const optionSynopsis = (name: string, { kind, value }: CommandOption): string =>
   kind === 'flag' ? `--${name}` : `--${name} ${value}`
-/** A person who has signed in leaves `--staff` out. */
+/** A signed-in person leaves `--staff` out. */
 const isOptional = (name: string, { optional, otherwise }: CommandOption): boolean =>
   optional === true || otherwise !== undefined || name === 'staff'
 
-/** One line: the command with all its options. */
+/** Formats a command with all its options in one line. */
 export const commandSynopsis = (command: CommandName): string =>
   [
     `operator ${command}`,
@@ -65,7 +65,7 @@ const boundsText = ({ min, max, otherwise }: CommandOption): string =>
   ].join('')
 export const optionText = (option: CommandOption): string => `${option.text}${boundsText(option)}`
 
-/** The roles of a command, and what it asks for. */
+/** Explains the roles of a command, its approval, confirmation and audit record. */
 export function commandRules(command: CommandName): readonly string[] {
   const { by, byKind, second, cuts, hidden, scheduled, secret, options } = declarationOf(command)
   if (by === undefined) return ['It changes nothing for partners, and needs no sign-in.']
@@ -103,7 +103,7 @@ function commandHelp(command: CommandName): string {
 const title =
   'operator commands (operator COMMAND --help has the options of one; those that change something act for the person who has signed in, or in a sandbox without staff for --staff NAME):'
 
-/** The list of commands: all, or those of a group. */
+/** Formats the list of all commands, or of one group. */
 export function commandList(group = ''): string {
   const own = commandNames.filter((command) => `${command} `.startsWith(`${group} `))
   const listed = own.length > 0 ? own : commandNames
@@ -114,7 +114,7 @@ export function commandList(group = ''): string {
   ].join('\n')
 }
 
-/** The answer to `--help` or `-h`: one command, a group, or all commands. Undefined: not asked for. */
+/** The help for `--help` or `-h`: about one command, a group or all. Undefined without these arguments. */
 export function helpOf(args: readonly string[]): string | undefined {
   if (!args.includes('--help') && !args.includes('-h')) return undefined
   const words = args.filter((arg) => !arg.startsWith('-')).join(' ')

@@ -56,7 +56,7 @@ export const moneyDeclarations = {
   'case history': readCommand('List every decision about a case.', caseOptions),
   'case propose': changeCommand(
     'all',
-    'Propose how a case ends.',
+    'Propose the resolution of a case.',
     {
       ...caseOptions,
       action: choice(
@@ -121,7 +121,7 @@ export const moneyDeclarations = {
   'payment retry': changeCommand('finance', 'Make the next attempt of a payout due now.', payoutOptions),
   'payment end': changeCommand(
     'finance',
-    "End a payment by the bank's written word.",
+    'End a payment by a written statement of the bank.',
     {
       ...payoutOptions,
       outcome: choice('What the bank says.', 'paid', 'not-paid'),
@@ -139,7 +139,7 @@ export const moneyDeclarations = {
     { ...payoutOptions, note },
     { second: 'always' },
   ),
-  'payment recall': changeCommand('finance', 'Ask the bank to have a paid payout back.', {
+  'payment recall': changeCommand('finance', 'Recall a paid payout from the bank.', {
     ...{ ...payoutOptions, reason: recallReason, note },
   }),
   'deposit undo': changeCommand(
@@ -154,7 +154,7 @@ export const moneyDeclarations = {
     { second: 'always' },
   ),
   'bank files': readCommand('List the newest files of each bank.', { connector: optional(connector) }),
-  'bank payment': readCommand('Show where a payment stands at a file-based bank.', payoutOptions),
+  'bank payment': readCommand('Show the state of a payment at a file-based bank.', payoutOptions),
   'bank recall': changeCommand('finance', 'Send a recall to a file-based bank.', {
     ...{ ...payoutOptions, reason: recallReason, staff },
   }),

@@ -37,7 +37,7 @@ const ends = optional(time('When they end. Default: at once.'))
 const at = (moment: string | undefined) => (moment === undefined ? 'at once' : `at ${moment}`)
 const overlapping = (hours = '24') => (hours === '0' ? 'at once' : `after ${hours} hours`)
 
-/** Named here, because the help of commands does not load the modules. */
+/** Listed here because the help of commands does not load the modules. */
 const everyKind: Readonly<Record<DecidedKind, true>> = {
   unknown_payment: true,
   contradiction: true,
@@ -238,7 +238,7 @@ export const peopleDeclarations = {
     {
       partner,
       email: email('The address of the Admin.'),
-      'identified-by': text('How you made sure who asks.'),
+      'identified-by': text('How you verified the identity of the Admin.'),
       note,
       staff,
     },
@@ -259,5 +259,5 @@ export const peopleDeclarations = {
   ),
   'review list': readCommand('List the reviews of the customers of a partner.', { partner }),
   'review overdue': readCommand('List the customers whose review is overdue.', { partner: optional(partner) }),
-  'review missing': readCommand('List the customers that were never reviewed.', { partner }),
+  'review missing': readCommand('List customers without a review.', { partner }),
 }

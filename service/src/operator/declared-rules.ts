@@ -53,7 +53,7 @@ const payerRuleOptions = {
 }
 const hit = { partner, id: id('The hit.') }
 
-/** Named here, because the help of commands does not load the contract. */
+/** Listed here because the help of commands does not load the contract. */
 const everyCapability: Readonly<Record<Capability, true>> = {
   OpenAccount: true,
   Receive: true,
@@ -109,7 +109,7 @@ export const ruleDeclarations = {
       'above-day': optional(money('What leaves above this sum in a day.', '50000.00')),
       'above-bulk': optional(money('Bulk payouts above this sum.', '50000.00')),
       'beneficiary-hours': optional(integer('Payouts to a beneficiary that is younger than these hours.', 1, 24 * 365)),
-      'per-person': optional(positive('The most that a person approves in a day.', '50000.00')),
+      'per-person': optional(positive('The largest sum that a person may approve in a day.', '50000.00')),
       'expires-hours': withDefault(integer('Hours until a payout without an approval is cancelled.', 1, 24 * 30), 72),
       passkey: flag('A person approves with a passkey.'),
       'payee-mismatch': flag('Payouts to a payee whose name does not match.'),
@@ -147,7 +147,7 @@ export const ruleDeclarations = {
   'gate list': readCommand('List the gates of a partner.', { partner }),
   'gate remove': changeCommand(
     'compliance',
-    'Give a state the default of the installation again.',
+    'Restore the default of the installation for a state.',
     { partner, state },
     {
       second: 'on',
@@ -156,7 +156,7 @@ export const ruleDeclarations = {
     },
   ),
   'segregation list': readCommand('List whose money pays, by currency.', { partner }),
-  'segregation plan': readCommand('Say what prevents a balance from being segregated.', balanceOptions),
+  'segregation plan': readCommand('Show what prevents a balance from being segregated.', balanceOptions),
   'segregation cover': changeCommand(
     'finance',
     'Move own money of a partner to the customers that paid out more than they paid in.',
@@ -194,7 +194,7 @@ export const ruleDeclarations = {
   'screening country list': readCommand('List the rules of countries.', {}),
   'screening country remove': changeCommand('compliance', 'Remove rules of countries.', countryRules, { second: 'on' }),
   'screening status': readCommand('Show the lists, and what is not screened yet.', {}),
-  'screening rescreen': readCommand('Screen everything that is due, and print what has changed.', {}),
+  'screening rescreen': readCommand('Screen all names that are due, and print the changes.', {}),
   'screening hits': readCommand('List the open hits, oldest first.', {}),
   'screening show': readCommand('Show a hit, with its words and decisions.', hit),
   'screening excluded': readCommand('List the matches of common names that a second datum excludes.', { partner }),
@@ -239,7 +239,12 @@ export const ruleDeclarations = {
     },
   ),
   'payer-data list': readCommand('List the rules for payments that lack data of their payer.', {}),
-  'payer-data remove': changeCommand('compliance', 'Remove such a rule.', payerRuleOptions, { second: 'on' }),
+  'payer-data remove': changeCommand(
+    'compliance',
+    'Remove a rule for payments that lack data of their payer.',
+    payerRuleOptions,
+    { second: 'on' },
+  ),
   'payer-data waiting': readCommand('List payments that wait for data of their payer.', {}),
   'payer-data decide': changeCommand(
     'compliance',
@@ -256,12 +261,12 @@ export const ruleDeclarations = {
     { second: 'always', hidden: true },
   ),
   'payer-data banks': readCommand('Count the payments that lacked data of their payer, by bank.', {
-    since: time('From when on.'),
+    since: time('The start of the period.'),
   }),
-  'monitoring rule set': changeCommand('compliance', 'Keep a new rule of monitoring, or the next version of one.', {
+  'monitoring rule set': changeCommand('compliance', 'Save a new rule of monitoring, or the next version of a rule.', {
     from: optional(file('A file with the rule. Or --rule.', 'FILE.json')),
     rule: optional(text('The rule. Or --from.', 'JSON')),
-    ...{ id: optional(id('The rule of which it is a version.')), version, staff },
+    ...{ id: optional(id('The rule whose next version it is.')), version, staff },
   }),
   'monitoring rule list': readCommand('List the rules of monitoring, with their backtests.', {}),
   'monitoring rule backtest': changeCommand(
@@ -270,7 +275,7 @@ export const ruleDeclarations = {
     { ...rule, ...days, staff },
     { scheduled: true },
   ),
-  'monitoring backtest start': changeCommand('compliance', 'Ask a worker for a backtest.', {
+  'monitoring backtest start': changeCommand('compliance', 'Queue a backtest of a rule for a worker.', {
     ...{ ...rule, ...days, version, staff },
   }),
   'monitoring rule on': changeCommand('compliance', 'Propose to turn a rule on, or approve that.', {

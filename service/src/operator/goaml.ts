@@ -1,6 +1,6 @@
 /**
- * Pure: an alert of monitoring as a report of goAML (schemas 4 and 5 of the UNODC), with its elements in the order of the schema. What the
- * data lacks is left out and listed: each authority requires other fields, and a person completes them.
+ * Pure: formats an alert of monitoring as a goAML report (UNODC schemas 4 and 5), with elements in the order of the schema. Missing data is
+ * left out and listed, because each authority requires other fields, which a person completes.
  */
 import { amountText, type Currency, type Minor } from '../kernel/index.ts'
 import { shortened, xmlDeclaration, xmlElement as element, xmlText } from '../iso20022/index.ts'
@@ -8,7 +8,7 @@ import type { Customer } from '../parties/customers/index.ts'
 import { countryOf, type FiuCodes } from '../monitoring/index.ts'
 import type { Payment } from '../transactions/index.ts'
 
-/** The reporting entity, by the settings. */
+/** The reporting entity, from the settings. */
 export type ReportingEntity = {
   readonly entityId: string
   readonly person: readonly string[] | null
@@ -19,7 +19,7 @@ export type ReportingEntity = {
   readonly rates: ReadonlyMap<Currency, string>
 }
 export type ReportedPayment = Payment & {
-  /** The amount in the currency of the report. Null: there is no rate. */
+  /** The amount in the currency of the report. Null without a rate. */
   readonly local: Minor | null
 }
 export type ReportedAlert = {
@@ -34,7 +34,7 @@ export type ReportedAlert = {
   readonly customers: ReadonlyMap<string, Customer>
 }
 
-/** Collects what a report lacks, each once. */
+/** The missing data of a report, each named once. */
 type MissingFields = Set<string>
 type Report = { readonly missing: MissingFields; readonly reporting: ReportingEntity; readonly alert: ReportedAlert }
 
@@ -42,7 +42,7 @@ const commentsCharsMax = 8000
 const timeText = (at: Date): string => at.toISOString().slice(0, 19)
 const dateText = (day: string): string => `${day.slice(0, 10)}T00:00:00`
 
-/** An element with text. Without one it is left out, and `lacking` names it in the list. */
+/** Formats an element with text. Without text it is left out, and `lacking` names it in the list of missing data. */
 function optionalElement(
   missing: MissingFields,
   name: string,
@@ -120,7 +120,7 @@ function transactionXml(report: Report, payment: ReportedPayment): string {
   const { reference, transactionId, description, type, status, createdAt, local } = payment
   const about = [type, status, description].filter((text) => text !== null && text !== '').join(': ')
   const paid = toMoney(payment.amount, payment.currency)
-  // What leaves and what arrives differ for an exchange.
+  // In an exchange the amounts sold and bought differ.
   const { userAmount, userCurrency } = payment
   const bought = userAmount === null || userCurrency === null ? paid : toMoney(userAmount, userCurrency)
   const own = clientSide(report, payment.customerId)
@@ -170,7 +170,7 @@ function sideXml({ codes, currency, rates }: ReportingEntity, way: 'from' | 'to'
   return element(side.isClient ? `t_${way}_my_client` : `t_${way}`, inner.join(''))
 }
 
-/** A customer, or the partner itself for its own money. Both are clients of the entity that reports. */
+/** Formats the client's side: a customer, or the partner for its own money. */
 function clientSide({ missing, reporting, alert }: Report, customerId: string | null): Side {
   const { codes, location } = reporting
   const place = { country: location?.[2] ?? '-', isClient: true } as const
@@ -183,7 +183,7 @@ function clientSide({ missing, reporting, alert }: Report, customerId: string | 
     : { ...place, tag: 'person', content: personContent(missing, codes, customer) }
 }
 
-/** The other side of a transfer is a customer or the partner, that of a conversion the same party. */
+/** Formats the other side: a customer or the partner for a transfer, the same party for a conversion, else an outside account. */
 function otherSide(report: Report, payment: ReportedPayment): Side {
   const { missing } = report
   const { reference, account, bic, otherName, otherCountry, currency, userCurrency } = payment
@@ -202,11 +202,11 @@ function otherSide(report: Report, payment: ReportedPayment): Side {
   return { tag: 'account', content, country: countryOf(account, bic) ?? otherCountry ?? '-', isClient: false }
 }
 
-/** The customer on the other side of a transfer. */
+/** Reads the customer on the other side of a transfer. */
 export const counterpartyCustomer = (account: string | null): string | undefined =>
   /^customer (?<id>.+)$/.exec(account ?? '')?.groups?.['id']
 
-/** The partner's own money: the service has no legal data of a partner but its name. */
+/** Formats the partner as an entity. The service knows only its name. */
 function partnerContent(missing: MissingFields, name: string): string {
   missing.add(`legal data of the partner ${name}, whose own money it is`)
   return optionalElement(missing, 'name', name, 255)
@@ -231,7 +231,7 @@ function addressesXml(missing: MissingFields, codes: FiuCodes, { kyc }: Customer
 
 const emailXml = (missing: MissingFields, { email }: Customer): string => optionalElement(missing, 'email', email, 255)
 
-/** The last word is the family name, as most documents have it: the list asks a person to check it. */
+/** Formats a person. The last word counts as the family name, which the list asks a person to check. */
 function personContent(missing: MissingFields, codes: FiuCodes, customer: Customer): string {
   const { kyc, serviceId } = customer
   const words = (kyc.fullName ?? '').split(/\s+/).filter((word) => word !== '')

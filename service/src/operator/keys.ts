@@ -30,9 +30,9 @@ export const keyCommands: CommandsOf<`${'key' | 'audit'} ${string}` | 'backup cr
     }))
   },
 
-  /** May be interrupted and repeated: values that are sealed under the first key are left. */
+  /** Seals all values under the first key. It may be interrupted and repeated. */
   'key reseal': async ({ service, db, config }, _options, call) => {
-    // It has many statements: the record says that it began.
+    // The command runs many transactions, so that its record says that it began.
     await db.transaction((tx) => recordCommand(service, tx, call))
     const keyId = masterKeyId(config.MASTER_KEY[0])
     const { sealedColumns } = service
@@ -60,7 +60,7 @@ export const keyCommands: CommandsOf<`${'key' | 'audit'} ${string}` | 'backup cr
     return createBackup({ url: databaseUrl, dataDir: config.DATA_DIR, backupDir: config.BACKUP_DIR })
   },
 
-  /** A fault is an error, so that the exit status reports it as well. */
+  /** Verifies audit logs. A fault is an error, so that the exit status shows it. */
   'audit verify': async ({ service, db }, { partner }) => {
     const partnerIds = partner === undefined ? await service.access.partnerIds(db) : [partner]
     const verified = []
@@ -72,10 +72,10 @@ export const keyCommands: CommandsOf<`${'key' | 'audit'} ${string}` | 'backup cr
 }
 
 const rowsPerStep = 500
-/** A running service may seal values between the walk and the count. */
+/** Passes over all values. A running service may seal values between a pass and the count. */
 const walksMax = 3
 
-/** Seals the values of one partner in steps of one statement each. Returns how many. */
+/** Seals the values of one partner in steps of one statement each. Returns their number. */
 async function resealPartner(
   { sealer }: CommandContext['service'],
   db: CommandContext['db'],
@@ -96,7 +96,7 @@ async function resealPartner(
   }
 }
 
-/** The number of values of each column, by key. */
+/** Counts the values of each column by key. */
 async function countsByKey(
   columns: readonly SealedColumn[],
   db: CommandContext['db'],
@@ -118,7 +118,7 @@ const refuseExternal = ({ DATABASE_URL }: Config) => {
     )
 }
 
-/** Runs before a database is opened. */
+/** Restores the embedded database. Runs before a database is opened. */
 export async function restoreDatabase(config: Config, { from, until }: OptionsOf<'backup restore'>): Promise<object> {
   refuseExternal(config)
   makeDataDir(config.DATA_DIR)

@@ -1,4 +1,4 @@
-/** Commands for the ledger: balances, statements, checks, reconciliation with the banks, safeguarding, positions of exchanges, and states of accounts. */
+/** Commands for the ledger: balances, statements, checks, reconciliation, safeguarding, exchange positions, and states of accounts. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { isSigned, ownJson, readForeign, Type } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
@@ -46,6 +46,7 @@ import {
   runAndRecord,
   type CommandsOf,
   type CommandContext,
+  failFile,
   recordCommand,
   refusalAsLine,
   type Write,
@@ -94,28 +95,23 @@ export const ledgerCommands: CommandsOf<Exclude<Name, 'safeguarding verify'>> = 
 
   'safeguarding accounts list': ({ service: { safeguarding }, db }) => safeguarding.accounts(db),
 
-  /** Computes a day, and prints the record of each currency, new or not. */
+  /** Computes a day, and prints the record of each currency. `isNew`: whether it is a new version. */
   'safeguarding run': async ({ service, db }, { day, at }, call) => {
     const computed = await refusalAsLine(() => service.safeguarding.compute(day, at))
     await db.transaction((tx) => recordCommand(service, tx, call))
     return computed.map(({ record: found, isNew }) => ({ isNew, ...recordView(found) }))
   },
 
-  /** The versions of a day, the last of each currency first. */
+  /** Lists the versions of a day, the latest of each currency first. */
   'safeguarding show': async (context, options) => (await readRecords(context, options, 'all')).map(recordView),
 
-  /** Writes the last version of a day in each currency to a file. */
+  /** Writes the latest version of a day in each currency to a file. */
   'safeguarding export': async (context, options) => {
     const { format, to: file } = options
     const records = await readRecords(context, options, 'last')
     const signed = records.map(signedOf)
-    try {
-      if (format === 'pdf') await writeFile(file, safeguardingPdf(signed))
-      else
-        await writeFile(file, format === 'csv' ? safeguardingCsv(signed) : `${JSON.stringify(signed, undefined, 2)}\n`)
-    } catch (error) {
-      throw new ConfigError(`operator: ${file}: ${(error as Error).message}`)
-    }
+    const text = () => (format === 'csv' ? safeguardingCsv(signed) : `${JSON.stringify(signed, undefined, 2)}\n`)
+    await writeFile(file, format === 'pdf' ? safeguardingPdf(signed) : text()).catch(failFile(file))
     return {
       file,
       format,
@@ -123,7 +119,7 @@ export const ledgerCommands: CommandsOf<Exclude<Name, 'safeguarding verify'>> = 
     }
   },
 
-  /** The open position in each currency over all partners, valued in euros at the newest mid rates, however old they are. */
+  /** Shows the open position in each currency over all partners, valued in euros at the newest mid rates. */
   'fx position': async ({ service: { ledger, rates }, db }) => {
     const [rows, sheet] = await Promise.all([ledger.positions(db), rates.newest(db)])
     const positions = rows.map(({ currency, posted, reserved }) => {
@@ -147,15 +143,15 @@ export const ledgerCommands: CommandsOf<Exclude<Name, 'safeguarding verify'>> = 
     }
   },
 
-  /** Replaces an earlier block. A worker cancels the payouts that an interrupted command has left. */
+  /** Blocks an account, and replaces an earlier block. If the command is interrupted, a worker cancels the remaining payouts. */
   'account block': (context, options, call) => changeState(context, options, call, blockStates[options.direction]),
 
   'account unblock': (context, options, call) => changeState(context, options, call, 'Active'),
 
-  /** Closes an empty account without payouts under way. Final. */
+  /** Closes an empty account without payouts under way, for ever. */
   'account close': (context, options, call) => changeState(context, options, call, 'Closed'),
 
-  /** The accounts that are not active, each with its last change. */
+  /** Lists the accounts that are not active, each with its last change. */
   'account list': async ({ service: { accounts }, db }, { partner }) =>
     (await accounts.notActive(db, partner)).map(stateView),
 }
@@ -164,8 +160,8 @@ const linesPerPage = 500
 type StatementFormat = OptionsOf<'ledger statement'>['format']
 
 /**
- * Prints a line for each finding. A position says where an interrupted command continues: at a comparison of a partner.
- * A finding is an error at the end.
+ * Prints a line for each finding, and positions from which an interrupted check continues. The command fails if there
+ * are findings.
  */
 async function checkLedger(
   context: CommandContext,
@@ -192,10 +188,10 @@ async function checkLedger(
 }
 
 const auditLog = 'auditLog'
-/** The steps of a check of one partner. */
+/** The steps of the check of a partner. */
 const steps: readonly string[] = [...Object.keys(comparisons), auditLog]
 
-/** A position that the command has printed, or the id of a partner. */
+/** Reads a position that the command has printed, or the id of a partner. */
 function readPosition(text: string): { readonly partnerId: string; readonly step: number } {
   const [partnerId = '', step, ...rest] = text.split('/')
   const at = step === undefined ? 0 : steps.indexOf(step)
@@ -214,7 +210,7 @@ async function findDifferences(db: Database, partnerId: string, step: string): P
 const findingLine = ({ table, key, column, expected, found }: Finding): string =>
   `${table} ${key} (${column}): expected ${expected}, found ${found}`
 
-/** A connection of its own, whose statements may take as long as they need. */
+/** Runs work on its own connection, whose statements may take up to a day. */
 export async function withOwnConnection<T>(
   { config, databaseUrl }: CommandContext,
   work: (db: Database) => Promise<T>,
@@ -238,8 +234,8 @@ function accountName(name: string) {
 }
 
 /**
- * All pages are read in one snapshot, on a connection of its own: opening, lines and closing add up while the service books
- * further transfers, and the reader of the output may pause for longer than a transaction of the service may.
+ * Writes a statement from one snapshot on its own connection, so that opening, lines and closing agree while the service
+ * books further transfers. The reader of the output may pause for longer than a transaction of the service may last.
  */
 async function writeStatement(
   context: CommandContext,
@@ -322,7 +318,7 @@ const transferRow = ({
   entryId ?? '',
 ]
 
-/** Fixed widths, because the following rows are not known yet. Amounts are right-aligned. */
+/** Column widths, fixed because rows are written one by one. Negative widths are left-aligned. */
 const widths = [24, -7, 20, 20, -24, -36, -36, -36]
 
 function createRowFormat(format: StatementFormat, currency: Currency): (row: StatementRow) => string {
@@ -337,10 +333,10 @@ function createRowFormat(format: StatementFormat, currency: Currency): (row: Sta
   }
 }
 
-/** Columns of the CSV, in this order. A line of JSON has those that it fills. */
+/** The query of a reconciliation report. */
 type ReportQuery = Parameters<CommandContext['service']['reconciliation']['report']>[1]
 
-/** Prints all of it in one snapshot, on a connection of its own, like a statement of the ledger. */
+/** Prints a reconciliation report from one snapshot on its own connection. */
 async function printReport(
   context: CommandContext,
   wanted: ReportQuery,
@@ -370,9 +366,7 @@ async function printReport(
 
 /** Verifies an exported file without a database: its signatures, its sums, and its key. */
 export async function verifySafeguarding({ from: file, key }: OptionsOf<'safeguarding verify'>): Promise<object> {
-  const text = await readFile(file, 'utf8').catch((error: Error) => {
-    throw new ConfigError(`operator: ${file}: ${error.message}`)
-  })
+  const text = await readFile(file, 'utf8').catch(failFile(file))
   const signed = text.startsWith('[') ? readSignedJson(text) : signedOfCsv(text)
   if (signed === undefined)
     throw new ConfigError(`operator: ${file}: is not an unchanged JSON or CSV export of "safeguarding export"`)
@@ -394,7 +388,7 @@ const SignedFile = Type.Array(
   Type.Object({ content: Type.String(), signature: Type.String(), publicKey: Type.String() }),
   { minItems: 1 },
 )
-/** Records of some years, each of a few kilobytes. */
+/** The records of some years, each of a few kilobytes. */
 const signedCharsMax = 256 * 2 ** 20
 
 const readSignedJson = (text: string): readonly Signed[] | undefined => readForeign(text, SignedFile, signedCharsMax)
@@ -415,7 +409,7 @@ async function readRecords(
   return (await Promise.all(last.map(({ currency }) => service.safeguarding.versions(db, day, currency)))).flat()
 }
 
-/** Value in cents, rounded towards zero. Undefined: the sheet has no rate of the currency. */
+/** Values an amount in cents, rounded towards zero. Undefined if the sheet has no rate of the currency. */
 function valueInEuros(
   { quotes }: Sheet,
   currency: Currency,
@@ -431,9 +425,9 @@ function valueInEuros(
 const blockStates = { both: 'Blocked', inbound: 'BlockedInbound', outbound: 'BlockedOutbound' } as const
 
 /**
- * Waiting payouts are cancelled after the block: no further ones are accepted, and those that a worker has begun
- * continue. Before an unblock the command ends the rest of these cancellations, because it would also find payouts
- * accepted afterwards.
+ * Changes the state of an account. After a block it cancels the waiting payouts, while payouts that a worker has begun
+ * continue. Before an unblock it completes these cancellations, because later it would also cancel newly accepted
+ * payouts.
  */
 async function changeState(
   context: CommandContext,

@@ -12,6 +12,7 @@ import {
   runAndRecord,
   type CommandsOf,
   type CommandContext,
+  failFile,
   recordCommand,
   refusalAsLine,
 } from './context.ts'
@@ -21,7 +22,7 @@ const alertsPerPage = 200
 const hitsPerPage = 1000
 
 export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
-  /** Keeps a new rule, or the next version of one. */
+  /** Saves a new rule, or the next version of a rule. */
   'monitoring rule set': async (context, options, call) => {
     const { rule, from, id, staff } = options
     if ((rule === undefined) === (from === undefined)) throw new ConfigError('operator: give --from or --rule')
@@ -33,7 +34,7 @@ export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
     })
   },
 
-  /** The versions of each rule, the last first, with their backtests, and the runs that are under way or have failed. */
+  /** Lists the versions of each rule, latest first, with their backtests and the runs that are under way or have failed. */
   'monitoring rule list': async ({ service: { monitoring }, db }) => {
     const rows = await monitoring.rules(db)
     return Promise.all(
@@ -61,13 +62,13 @@ export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
     )
   },
 
-  /** Counts of cases, hits and alerts for the head of compliance. */
+  /** Prints the figures of decisions for the head of compliance. */
   'monitoring numbers': async ({ service: { numbers } }, { months, format }) => {
     const read = await numbers.read(months)
     return format === 'csv' ? (write) => write(decisionsCsv(read)) : read
   },
 
-  /** Runs the last version over some days, and keeps the numbers. It opens no alert. */
+  /** Runs the latest version of a rule over some days, and stores the counts. It does not open alerts. */
   'monitoring rule backtest': async ({ service, db }, { id, from, until, staff }, call) => {
     const found = await refusalAsLine(() => service.monitoring.backtest({ id, from, until, staff }))
     await db.transaction((tx) => recordCommand(service, tx, call))
@@ -75,7 +76,7 @@ export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
     return { version, transactions: Number(transactions), hits: Number(hits), subjects: Number(subjects), examples }
   },
 
-  /** Asks for a backtest of the last version, which a worker runs: `monitoring rule list` has its result. It opens no alert. */
+  /** Queues a backtest of the latest version for a worker. `monitoring rule list` shows its result. It does not open alerts. */
   'monitoring backtest start': (context, options, call) =>
     refusalAsLine(() => {
       const { from, until } = options
@@ -84,15 +85,15 @@ export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
       )
     }),
 
-  /** The first person proposes, another one turns it on. */
+  /** Proposes to turn a rule on. A second person who runs the command turns it on. */
   'monitoring rule on': (context, options, call) =>
     refusalAsLine(() => changeRule(context, call, (tx) => context.service.monitoring.turnOn(tx, ruleKey(options)))),
 
-  /** The first person proposes, another one turns it off. */
+  /** Proposes to turn a rule off. A second person who runs the command turns it off. */
   'monitoring rule off': (context, options, call) =>
     refusalAsLine(() => changeRule(context, call, (tx) => context.service.monitoring.turnOff(tx, ruleKey(options)))),
 
-  /** The alerts of a partner with their decisions. */
+  /** Lists the alerts of a partner with their decisions. */
   'monitoring alert list': async (context, { partner: partnerId }) => {
     const { service, db } = context
     const found = []
@@ -103,17 +104,15 @@ export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
     return found
   },
 
-  /** Writes the transactions of each alert of a partner to a file, with the decision: for the authority or the auditor. */
+  /** Writes the transactions of a partner's alerts, with the decisions, to a file for the authority or the auditor. */
   'monitoring alert export': async (context, { partner: partnerId, to: file, format, alert: alertId }, call) => {
     const { service, db } = context
     if (format === 'goaml' && alertId === undefined)
-      throw new ConfigError('operator: a report by goAML is about one alert: give --alert')
-    // Before the file: what was read is on record, also if the command ends half way.
+      throw new ConfigError('operator: a goAML report is about one alert: give --alert')
+    // Recorded first, so that the log has the read even if the command is interrupted.
     await db.transaction((tx) => recordCommand(service, tx, call))
     if (format === 'goaml') return exportReport(context, partnerId, alertId ?? '', file)
-    const handle = await open(file, 'w').catch((error: Error) => {
-      throw new ConfigError(`operator: ${file}: ${error.message}`)
-    })
+    const handle = await open(file, 'w').catch(failFile(file))
     let [alerts, transactions] = [0, 0]
     try {
       await handle.write(`${alertColumns.join(',')}\r\n`)
@@ -132,10 +131,10 @@ export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
   },
 }
 
-/** A report names what a person has read: more transactions are no pattern that one could describe. */
+/** Transactions of a report. A person must be able to read and describe them. */
 const reportedMax = 10_000
 
-/** Writes one alert as a report by goAML, with the personal data of its customers. Returns what the report lacks. */
+/** Writes an alert as a goAML report with the personal data of its customers. Returns the missing data. */
 async function exportReport(context: CommandContext, partnerId: string, alertId: string, file: string) {
   const { service, db, config } = context
   const { FIU_ENTITY_ID: entityId, FIU_REPORTING_PERSON: person, FIU_LOCATION: location, FIU_CODES: codes } = config
@@ -147,7 +146,7 @@ async function exportReport(context: CommandContext, partnerId: string, alertId:
     for (const { reference, evidence } of hits)
       for (const each of [reference, ...(ownJson<HitEvidence>(evidence).references ?? [])])
         if (each !== '') references.add(each)
-  if (references.size === 0) throw new ConfigError('operator: what the rule has found was erased')
+  if (references.size === 0) throw new ConfigError('operator: the transactions of the alert were erased')
   if (references.size > reportedMax)
     throw new ConfigError(
       `operator: the alert has ${references.size} transactions, and a report at most ${reportedMax}`,
@@ -172,9 +171,7 @@ async function exportReport(context: CommandContext, partnerId: string, alertId:
       customers: await readCustomers(context, partnerId, rows),
     },
   )
-  await writeFile(file, text, { mode: 0o600 }).catch((error: Error) => {
-    throw new ConfigError(`operator: ${file}: ${error.message}`)
-  })
+  await writeFile(file, text, { mode: 0o600 }).catch(failFile(file))
   return { file, alerts: 1, transactions: rows.length, missing }
 }
 
@@ -187,7 +184,7 @@ const actionTexts: Readonly<Record<string, string>> = {
 const reasonText = ({ name, kind, note }: Alert): string =>
   `The rule "${name}" (${kind}) has found a pattern of payments.${note === null ? '' : ` ${note}`}`
 
-/** The customers of both sides, with their data opened. An erased one has none. */
+/** Reads the customers of both sides. Erased customers are absent. */
 async function readCustomers({ service, db }: CommandContext, partnerId: string, rows: readonly Payment[]) {
   const others = rows.map(({ account }) => counterpartyCustomer(account) ?? null)
   const ids = new Set([...rows.map(({ customerId }) => customerId), ...others].filter((id) => id !== null))
@@ -198,11 +195,11 @@ async function readCustomers({ service, db }: CommandContext, partnerId: string,
   return found
 }
 
-/** The version that the person has read, if it is given. */
+/** The version that the person has read, if given. */
 const seenVersion = ({ version }: { readonly version?: number }): { readonly seen?: number } =>
   version === undefined ? {} : { seen: version }
 
-/** The day as it was typed: the column has the day after it. */
+/** The last day of a backtest. The column has the day after it. */
 const lastDay = (untilDay: string): string => Temporal.PlainDate.from(untilDay).subtract({ days: 1 }).toString()
 
 const ruleKey = ({
@@ -217,12 +214,9 @@ const ruleKey = ({
   ...{ id, staff, ...seenVersion(options) },
 })
 
-const readRuleFile = (file: string): Promise<string> =>
-  readFile(file, 'utf8').catch((error: Error) => {
-    throw new ConfigError(`operator: ${file}: ${error.message}`)
-  })
+const readRuleFile = (file: string): Promise<string> => readFile(file, 'utf8').catch(failFile(file))
 
-/** Empty: erased after the retention. */
+/** What a rule has found. Empty after the retention period. */
 type HitEvidence = Partial<{
   readonly count: number
   readonly sum: string
@@ -246,7 +240,7 @@ function alertLine(alert: Alert, { reference, evidence }: Hit): string {
   return `${alertColumns.map((column) => csvCellOrAmount(cellText(cells[column]))).join(',')}\r\n`
 }
 
-/** The transactions of an alert, in pages. */
+/** Reads the transactions of an alert in pages. */
 async function* readHits({ service: { monitoring }, db }: CommandContext, partnerId: string, alertId: string) {
   for (let position = nilId; ;) {
     const page = await monitoring.hits(db, partnerId, alertId, position, hitsPerPage)
@@ -261,7 +255,7 @@ async function findAlert(context: CommandContext, partnerId: string, alertId: st
   return undefined
 }
 
-/** The alerts of a partner, oldest first, each with its rule and its decision. */
+/** Reads the alerts of a partner, oldest first, each with its rule and its decision. */
 async function* readAlerts({ service: { monitoring, cases }, db }: CommandContext, partnerId: string) {
   const rules = new Map((await monitoring.rules(db)).map((rule) => [`${rule.id} ${rule.version}`, rule]))
   for (let position = nilId; ;) {
@@ -270,26 +264,23 @@ async function* readAlerts({ service: { monitoring, cases }, db }: CommandContex
       const rule = rules.get(`${ruleId} ${version}`)
       const { severity = 'medium', when = 'after' } = ownJson<Partial<RuleSettings>>(rule?.settings ?? '{}')
       const decision = await cases.byId(db, partnerId, id)
-      const {
-        resolution = null,
-        resolvedBy = null,
-        approvedBy = null,
-        resolvedAt = null,
-        note = null,
-        disposition = null,
-      } = decision ?? {}
       yield {
-        ...{ id, openedAt, rule: ruleId, name: rule?.name ?? '', version, kind: rule?.kind ?? '', severity, when },
+        id,
+        openedAt,
+        rule: ruleId,
+        name: rule?.name ?? '',
+        version,
+        kind: rule?.kind ?? '',
+        severity,
+        when,
         subject: subjectId === partnerId ? 'partner' : subjectId,
-        ...{
-          transactions: Number(transactions),
-          state: resolution ?? 'open',
-          resolvedBy,
-          approvedBy,
-          resolvedAt,
-          note,
-          disposition,
-        },
+        transactions: Number(transactions),
+        state: decision?.resolution ?? 'open',
+        resolvedBy: decision?.resolvedBy ?? null,
+        approvedBy: decision?.approvedBy ?? null,
+        resolvedAt: decision?.resolvedAt ?? null,
+        note: decision?.note ?? null,
+        disposition: decision?.disposition ?? null,
       }
     }
     if (page.length < alertsPerPage) return

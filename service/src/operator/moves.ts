@@ -39,11 +39,11 @@ import {
   type TextRow,
   type Tx,
 } from '../postgres/index.ts'
-import { type CommandsOf, type CommandContext, recordCommand } from './context.ts'
+import { type CommandContext, type CommandsOf, failFile, recordCommand } from './context.ts'
 
-/** Longer than the transactions of the service, which a move waits for. */
+/** Longer than the transactions of the service, for which a move waits. */
 const lockTimeoutMs = 30 * secondMs
-/** A process reads a credential again after `credentialTtlMs`, and then answers the requests that it has accepted. */
+/** Until every process has read the closed credentials again and has answered its accepted requests. */
 const closeMs = credentialTtlMs + secondMs
 const rowsPerInsertMax = 200
 
@@ -114,9 +114,7 @@ type PartnerMove = {
 const summary = ({ partnerId, name, path, removes }: PartnerMove) => ({ partnerId, name, file: path, removed: removes })
 
 async function readKey(file: string): Promise<Buffer> {
-  const text = await readFile(file, 'utf8').catch((error: Error) => {
-    throw new ConfigError(`operator: --key-file ${file}: ${error.message}`)
-  })
+  const text = await readFile(file, 'utf8').catch(failFile(`--key-file ${file}`))
   const key = Buffer.from(text.trim(), 'base64')
   if (key.length === masterKeyBytes) return key
   throw new ConfigError(
@@ -124,12 +122,13 @@ async function readKey(file: string): Promise<Buffer> {
   )
 }
 
-/** A partner may have so many rows that a statement takes longer than a request may. */
+/** Runs work on a connection with long limits, because a statement over all rows of a partner takes longer than a request may. */
 async function withLongStatements<T>(
   { config, databaseUrl }: CommandContext,
   work: (db: Database) => Promise<T>,
 ): Promise<T> {
-  if (config.DATABASE_SHARDED) throw new ConfigError('operator: a sharded database exports and imports no partners')
+  if (config.DATABASE_SHARDED)
+    throw new ConfigError('operator: partners of a sharded database cannot be exported or imported')
   const limits = { queryTimeoutMs: dayMs, idleInTransactionMsMax: dayMs, lockTimeoutMs }
   const db = createDatabase({ url: databaseUrl, connectionsMax: 2, log: createLog('silent'), ...limits })
   try {
@@ -139,7 +138,7 @@ async function withLongStatements<T>(
   }
 }
 
-/** Returns how many rows of each table it wrote. */
+/** Writes the file of a partner. Returns the number of rows by table. */
 async function writeFile(
   { service, config }: CommandContext,
   tx: Tx,
@@ -175,7 +174,7 @@ function requireEqualCounts(one: Readonly<Record<string, number>>, other: Readon
     throw new ConfigError(`operator: the rows of ${table} changed during the command, which had no effect: repeat it`)
 }
 
-/** The removal failed. If its outcome is unknown, the file must stay: it may hold the only rows of the partner. */
+/** Undoes a failed removal. If its outcome is unknown, the file stays, because it may hold the only rows of the partner. */
 async function undoRemoval(
   { service }: CommandContext,
   db: Database,
@@ -191,7 +190,7 @@ async function undoRemoval(
   return error
 }
 
-/** Throws a ConfigError if the partner is there, or if the tables may differ from those of the file. */
+/** Throws a ConfigError if the partner exists in this cell, or if the file has another schema. */
 async function requireNoPartner(
   { service }: CommandContext,
   db: Database,
@@ -278,7 +277,7 @@ function createReseal(
 
 type FileHeader = {
   readonly format: typeof format
-  /** The number of the last migration. */
+  /** The number of the latest migration. */
   readonly schema: number
   readonly partnerId: string
   readonly name: string
@@ -301,7 +300,7 @@ const createFileCode = (key: Buffer): Hmac => createHmac('sha256', deriveKey(key
 
 type PartnerFileWriter = {
   readonly add: (line: FileHeader | TableLine | TextRow) => Promise<void>
-  /** Renames the complete file, flushed to the disk. */
+  /** Flushes the file to the disk and gives it its final name. */
   readonly complete: (rows: FileTrailer['rows']) => Promise<void>
 }
 
@@ -365,8 +364,8 @@ type PartnerFileReader = {
 const fileError = (path: string, reason: string) => new ConfigError(`operator: --from ${path} ${reason}`)
 
 /**
- * Reads the whole file. Throws a ConfigError if it is incomplete, changed or of another key: the reader must not commit
- * what it has done by then.
+ * Reads the whole file. Throws a ConfigError if it is incomplete or changed, or has another key. The caller must then
+ * roll back what the reader has done.
  */
 async function readPartnerFile(
   path: string,
@@ -408,7 +407,7 @@ function requireHeader(path: string, line: FileLine, key: Buffer): FileHeader {
   return line
 }
 
-/** The lines with their line feeds. The rest after the last one is incomplete and left out. */
+/** Reads lines with their line feeds. An incomplete last line is left out. */
 async function* readLines(path: string): AsyncGenerator<Buffer> {
   let parts: Buffer[] = []
   try {

@@ -19,7 +19,7 @@ export type ParsedCommand = { readonly command: CommandName; readonly typed: Typ
 
 const refuse = (text: string) => new ConfigError(`operator: ${text}`)
 
-/** Throws for an unknown command, and for whatever it does not take. */
+/** Reads a command and its typed options. Throws for an unknown command or option. */
 export function parseCommand(args: readonly string[]): ParsedCommand {
   const [command, rest] = findCommand(args)
   const taken = optionsOf(command)
@@ -45,7 +45,7 @@ export function parseCommand(args: readonly string[]): ParsedCommand {
   return { command, typed }
 }
 
-/** The longest command that the words begin with, and what follows it. */
+/** Finds the longest command that the words begin with, and the arguments after it. */
 function findCommand(args: readonly string[]): readonly [CommandName, readonly string[]] {
   const first = args.findIndex((arg) => arg.startsWith('-'))
   const words = first === -1 ? args : args.slice(0, first)
@@ -66,12 +66,12 @@ function optionList(command: CommandName): string {
   return names.length === 0 ? 'it takes no options' : `it takes ${names.map((name) => `--${name}`).join(', ')}`
 }
 
-/** Kinds of which a person takes one for another. */
+/** Kinds that people confuse with each other, by their common sense. */
 const kindSenses: Partial<Record<keyof OptionValues, string>> = {
   ...{ time: 'time', moment: 'time', day: 'time', amount: 'money', positive: 'money', file: 'file', id: 'id' },
 }
 
-/** The sense of an option by its name, in any command that has it. */
+/** The sense of each option name over all commands. */
 const optionSenses: ReadonlyMap<string, string> = new Map(
   commandNames.flatMap((command) =>
     Object.entries(declarationOf(command).options).flatMap(([name, { kind }]) => {
@@ -81,7 +81,7 @@ const optionSenses: ReadonlyMap<string, string> = new Map(
   ),
 )
 
-/** Names the option that was meant: the one that is spelled alike, or one of the same sense that is not given. */
+/** The error for an unknown option. It suggests an option with a similar name, or one with the same sense that was not given. */
 function unknownOption(command: CommandName, name: string, typed: TypedOptions): ConfigError {
   const sense = optionSenses.get(name)
   const alike = Object.entries(declarationOf(command).options).find(
@@ -103,7 +103,7 @@ type OptionReader<T> = (
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const timeForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/
 const dayForm = /^\d{4}-\d\d-\d\d$/
-/** Larger than every sum of a currency. */
+/** More digits than any sum of a currency has. */
 const wholeDigitsMax = 12
 
 const readTime: OptionReader<Date> = (text, mistake) => {
@@ -124,7 +124,7 @@ const readCurrency: OptionReader<Currency> = (text, mistake) => {
   return text
 }
 
-/** An amount in major units, exactly, of the currency that is given with it. */
+/** Reads an exact amount in major units of `--currency`. */
 const readAmount: OptionReader<Minor> = (text, mistake, _option, { currency: code }) => {
   if (code === undefined) throw refuse('--currency is required')
   const given = readCurrency(
@@ -147,7 +147,7 @@ function readMinor(text: string, currency: Currency, mistake: (cure: string) => 
 
 const splitList = (text: string): readonly string[] => text.split(',').map((part) => part.trim())
 
-/** A list of some of these words. */
+/** Reads a list of known words. */
 const readList = <T extends string>(
   text: string,
   known: readonly T[],
@@ -162,7 +162,7 @@ const readList = <T extends string>(
 
 const scheduled: readonly CommandName[] = commandNames.filter((command) => declarationOf(command).scheduled)
 
-/** The values that an option may have, for a shell and for a form. Undefined: they are not listed. */
+/** Lists the values of an option, for shells and forms. Undefined for free text. */
 export function knownValues({ kind, choices }: CommandOption): readonly string[] | undefined {
   if (kind === 'currency') return Object.keys(currencies)
   if (kind === 'permissions') return ['all', ...permissions]
@@ -176,7 +176,7 @@ export const listKinds: ReadonlySet<keyof OptionValues> = new Set([
   'commands',
   'choices',
 ])
-/** The most characters that a field of a form takes. */
+/** Length limits of form fields. */
 const fieldCharsMax: Readonly<Partial<Record<keyof OptionValues, number>>> = {
   id: 36,
   iban: 42,
@@ -185,10 +185,10 @@ const fieldCharsMax: Readonly<Partial<Record<keyof OptionValues, number>>> = {
   positive: 20,
 }
 const textCharsMax = 1000
-/** Options that a form has in its own way: the person has signed in, and the server reads no path that a browser names. */
+/** Options without a generated field: the person has signed in, and forms have their own field for the note. */
 const notInForms: ReadonlySet<string> = new Set(['staff', 'note'])
 
-/** The options of a command as a form of the desk asks for them. */
+/** Lists the options of a command for a form of the desk. Files are left out, because the server does not read paths from a browser. */
 export const formOptions = (command: CommandName): readonly FormOption[] =>
   Object.entries(declarationOf(command).options)
     .filter(([name, { kind }]) => kind !== 'file' && !notInForms.has(name))
@@ -263,11 +263,11 @@ const readers: { readonly [K in keyof OptionValues]: OptionReader<OptionValues[K
   choices: (text, mistake, { choices = [] }) => readList(text, choices, mistake),
 }
 
-/** Long values, such as a rule, are not repeated. */
+/** Errors shorten longer values, such as a rule. */
 const shortCharsMax = 60
 const shortened = (text: string): string => (text.length > shortCharsMax ? `${text.slice(0, shortCharsMax)}...` : text)
 
-/** Reads what was typed for a command, here, at the desk or for a change that waits. */
+/** Parses the typed options of a command, for the command line, the desk and waiting changes. */
 export function readOptions<N extends CommandName>(command: N, typed: TypedOptions): OptionsOf<N> {
   const taken = optionsOf(command)
   for (const name of Object.keys(typed)) if (!Object.hasOwn(taken, name)) throw unknownOption(command, name, typed)
@@ -284,6 +284,6 @@ export function readOptions<N extends CommandName>(command: N, typed: TypedOptio
       return [[name, readers[option.kind](text, mistake, option, typed)]]
     },
   )
-  // The declaration of the command says the kinds, by which the readers are chosen.
+  // The readers are chosen by the kinds in the declaration, which the compiler cannot follow.
   return Object.fromEntries(read) as OptionsOf<N>
 }

@@ -108,7 +108,7 @@ const nameCharsMax = 140
 
 const hourMs = 60 * minuteMs
 
-/** The time at which credentials end. A year typed wrongly would end them at once, which is said by leaving the time out. */
+/** The time at which credentials end, by default now. A past time is refused, because a mistyped year would end them at once. */
 function expiryTime(at: Date | undefined): Date {
   const now = systemClock.now()
   if (at !== undefined && at < now)
@@ -118,12 +118,12 @@ function expiryTime(at: Date | undefined): Date {
   return at ?? now
 }
 
-/** When the old credential of a rotation ends. */
+/** The time at which the old credential of a rotation ends. */
 const overlapEnd = (hours: number): Date => after(systemClock.now(), hours * hourMs)
 
 const pemStart = '-----BEGIN PUBLIC KEY-----'
 
-/** The text of a key. Refuses a key of another kind, which would fail at every request. */
+/** Reads a public key. Throws a ConfigError for other kinds of keys, which would fail at every request. */
 export async function readPublicKey(file: string): Promise<string> {
   const refuse = (reason: string) => new ConfigError(`operator: --public-key ${file}: ${reason}`)
   // A change that waited has the text of the file.

@@ -1,4 +1,4 @@
-/** Commands for payments, and for cases: bank reports that match nothing known. One person proposes how a case ends, another one approves. */
+/** Commands for payments and for cases. One person proposes the resolution of a case, and another one approves it. */
 import { ownJson } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
 import { keptFromPartners, operatorPartnerId } from '../cases/index.ts'
@@ -13,6 +13,7 @@ import {
   runAndRecord,
   type CommandsOf,
   type CommandContext,
+  readAllPages,
   refusalAsLine,
 } from './context.ts'
 import type { CommandName, OptionsOf } from './declarations.ts'
@@ -20,21 +21,21 @@ import type { CommandName, OptionsOf } from './declarations.ts'
 type Name = CommandName & `${'payment' | 'deposit' | 'case'} ${string}`
 
 export const paymentCommands: CommandsOf<Exclude<Name, 'payment end'>> = {
-  /** Takes a credit, or a part of a session, from what it was matched with by mistake. A case in suspense waits for its owner. */
+  /** Undoes a wrong match of a credit or of a part of a session. Its money goes to suspense with a case. */
   'deposit undo': (context, { partner: partnerId, reference, part: partId }, call) =>
     runChange(context, call, async (tx) => {
       const undone = await context.service.deposits.undoCredit(tx, { partnerId, reference, partId })
       return { id: undone.caseId, partnerId, reference, correction: undone.reference }
     }),
 
-  /** Takes the debit of a bank from a payment that it was matched with by mistake. A case in suspense waits for what it paid. */
+  /** Undoes a wrong match of a bank debit with a payment. The debit goes to suspense with a case. */
   'payment undo': (context, { partner: partnerId, payout: payoutId }, call) =>
     runChange(context, call, async (tx) => {
       const { caseId, ...money } = await context.service.undoPayment(tx, { partnerId, payoutId })
       return { id: caseId, partnerId, payoutId, ...money }
     }),
 
-  /** Asks the bank to have a paid payout back, such as the refund of a payment that its bank has taken back. */
+  /** Recalls a paid payout, such as the refund of a payment that its bank has taken back. */
   'payment recall': (context, { partner: partnerId, payout: payoutId, reason }, call) =>
     runChange(context, call, async (tx) => {
       const { id, status } = await context.service.recalls.create(operatorOf(partnerId), payoutId, { reason }, tx)
@@ -48,7 +49,7 @@ export const paymentCommands: CommandsOf<Exclude<Name, 'payment end'>> = {
       return { partnerId, payoutId }
     }),
 
-  /** Payouts that match a search, of one partner or partner by partner, newest first within a partner. */
+  /** Finds payouts of one or all partners, newest first within a partner. */
   'payment find': async (context, { partner, ...wanted }) => {
     const { access, payouts } = context.service
     const search = readSearch(wanted)
@@ -63,17 +64,13 @@ export const paymentCommands: CommandsOf<Exclude<Name, 'payment end'>> = {
     return { payments, hasMore: found.length > paymentsMax }
   },
 
-  /** The open cases, oldest first. */
+  /** Lists the open cases, oldest first. */
   'case list': async ({ service: { cases } }) => {
-    const open: Case[] = []
-    for (let page: readonly Case[] = []; ;) {
-      page = await cases.list(page.at(-1), pageMax)
-      open.push(...page)
-      if (page.length < pageMax) return open.map(caseView)
-    }
+    const open = await readAllPages<Case>(pageMax, (last) => cases.list(last, pageMax))
+    return open.map(caseView)
   },
 
-  /** One case, and candidates for its money: the best first, with what agreed. */
+  /** Shows a case with candidates for its money, the best first, and why each fits. */
   'case show': async ({ service: { cases, reconciliation }, db }, { partner: partnerId, id }) => {
     const found = await cases.byId(db, partnerId, id)
     if (found === undefined) throw new ConfigError('operator: No such case.')
@@ -117,7 +114,7 @@ export const paymentCommands: CommandsOf<Exclude<Name, 'payment end'>> = {
     return decideCase(context, options, call, (tx) => context.service.decisions.reject(tx, rejecting))
   },
 
-  /** Every decision about a case, in their order. */
+  /** Lists the decisions about a case in their order. */
   'case history': async ({ service: { decisions }, db }, { partner, id }) => {
     const rows = await decisions.history(db, partner, id)
     return rows.map(({ before, after, ...row }) => ({
@@ -128,7 +125,7 @@ export const paymentCommands: CommandsOf<Exclude<Name, 'payment end'>> = {
   },
 }
 
-/** More than a person reads: the search is too wide. */
+/** Rows of a search. A search with more matches is too wide. */
 const paymentsMax = 50
 
 const runbook = 'docs/runbooks/stuck-payout.md'
@@ -209,7 +206,7 @@ async function payoutView(
   }
 }
 
-/** Tells apart what the partner's own read does not: a name, a text or a rule. */
+/** Finds the exact hold, which partners do not see: a name, a text or a rule. */
 function exactHoldKind(
   { kind }: Hold,
   hits: readonly { readonly subjectKind: string }[],
@@ -220,10 +217,10 @@ function exactHoldKind(
   return hits.every(({ subjectKind }) => subjectKind === 'payout') ? 'texts' : 'names'
 }
 
-/** The first letter of each word: enough to recognise a name that the caller knows. */
+/** Masks a name except the first letter of each word, so that a caller can recognise it. */
 const maskName = (name: string): string => name.replaceAll(/(?<=\p{L})[\p{L}\p{M}]+/gu, '***')
 
-/** The first thing to do about a payout that waits for nothing. */
+/** Advice about a payout that does not wait. */
 const endedAdvice: Readonly<Partial<Record<ShownStatus, string>>> = {
   Completed: 'The bank has paid it. To have it back: bank recall.',
   Failed: 'It has ended, and its money is available again. The partner pays again with a new payout.',
@@ -233,7 +230,7 @@ const endedAdvice: Readonly<Partial<Record<ShownStatus, string>>> = {
 
 const pageMax = 1000
 
-/** The account of the person, if one has signed in. */
+/** The id of the signed-in person, if any. */
 const signedInPerson = ({ staffId }: CommandCall) => (staffId === undefined ? {} : { staffId })
 
 type CaseOptions = { readonly partner: string; readonly id: string }
@@ -254,7 +251,7 @@ async function decideCase(
 
 type Case = Awaited<ReturnType<CommandContext['service']['cases']['list']>>[number]
 
-/** Formats a case for the operator: money as a decimal number, the report as the bank sent it. */
+/** Formats a case for the operator, with money as a decimal number and the report as the bank sent it. */
 function caseView({ booked, currency, report, proposal, ...row }: Case): object {
   const money =
     booked === null

@@ -1,4 +1,4 @@
-/** Commands for people: the person for whom a command acts, sign-in, tokens for schedules, accounts of staff, and recoveries of Admins of partners. */
+/** Commands for people: sign-in, tokens of schedules, accounts of staff, and recoveries of partners' Admins. */
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { homedir, hostname, userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -41,7 +41,7 @@ export const peopleCommands: CommandsOf<
     throw new ConfigError('operator: the code was not confirmed in time')
   },
 
-  /** Ends the token, and removes its file. */
+  /** Ends the token and removes its file. */
   'sign-out': async (context, { 'token-file': file }, call) => {
     const bearer = await readBearer(context, file)
     if (bearer !== undefined) {
@@ -62,9 +62,9 @@ export const peopleCommands: CommandsOf<
     return { signedIn: account.fullName, role: account.role, commands, until: expiresAt }
   },
 
-  /** Writes a token for commands of a schedule to a file. It works for an account until it ends, and decides nothing. */
+  /** Writes a token for scheduled commands to a file. It acts for an account until it expires, and cannot decide anything. */
   'staff token create': async (context, { commands, days, to }, call) => {
-    if (call.staffId === undefined) throw new ConfigError('operator: a token is of a person who has signed in')
+    if (call.staffId === undefined) throw new ConfigError('operator: a token acts for a person: sign in first')
     const by = call.staffId
     return runChange(context, call, async (tx) => {
       const { token, ...issued } = await context.service.staff.commands.issue(tx, by, {
@@ -72,13 +72,13 @@ export const peopleCommands: CommandsOf<
         days,
         origin: callerOrigin(),
       })
-      // Before the commit: a token that is kept nowhere does not work.
+      // Written before the commit, because a token without a file would be lost.
       const file = await writeToken(context.config, to, token)
       return { ...issued, commands, file }
     })
   },
 
-  /** The tokens that work now, of all persons. */
+  /** Lists the valid tokens of all persons. */
   'staff token list': async ({ service, db }) => service.staff.commands.list(db),
 
   'staff token end': (context, { id }, call) =>
@@ -138,7 +138,7 @@ export const peopleCommands: CommandsOf<
   'member recovery list': ({ service, db }, { partner }) => service.members.recoveries.list(db, partner),
 }
 
-/** The folder of the user. A user without one, as in some containers, has the data folder. */
+/** The home folder of the user. In containers without one it is the data folder. */
 function homeFolder({ DATA_DIR }: Config): string {
   try {
     return homedir()
@@ -156,7 +156,7 @@ function callerOrigin(): string {
   }
 }
 
-/** One file for each installation, which its key names. */
+/** The path of the token. Each installation has its own file, named after its master key. */
 const tokenFile = (config: Config, named: string | undefined): string =>
   named ?? join(homeFolder(config), '.partner-payments', `${masterKeyId(config.MASTER_KEY[0])}.token`)
 
@@ -165,7 +165,7 @@ async function writeToken(config: Config, named: string | undefined, token: stri
   const path = tokenFile(config, named)
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-    // A file that exists keeps its mode: a new one is made.
+    // An existing file would keep its mode, so that it is replaced.
     await rm(path, { force: true })
     await writeFile(path, `${token}\n`, { mode: 0o600, flag: 'wx' })
   } catch (error) {
@@ -177,7 +177,7 @@ async function writeToken(config: Config, named: string | undefined, token: stri
 const removeToken = (config: Config, named: string | undefined): Promise<void> =>
   rm(tokenFile(config, named), { force: true })
 
-/** Undefined: there is no file, or its token works no longer. */
+/** Reads the signed-in person. Undefined if there is no file, or its token has ended. */
 async function readBearer({ service, config }: CommandContext, named: string | undefined): Promise<Bearer | undefined> {
   const path = tokenFile(config, named)
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
@@ -194,8 +194,8 @@ async function readBearer({ service, config }: CommandContext, named: string | u
 const howToSignIn = 'sign in first: npm run -s operator -- sign-in'
 
 /**
- * Finds the person for whom a command acts. A sandbox without an account of staff takes the typed `--staff`. Throws a ConfigError if a person must sign in, or
- * may not run the command.
+ * Finds the person for whom a command acts. A sandbox without accounts of staff takes the typed `--staff`. Throws a ConfigError if a person
+ * must sign in, or may not run the command.
  */
 export async function identifyCaller(context: CommandContext, { command, typed }: ParsedCommand): Promise<CommandCall> {
   if (rolesOf(command) === undefined) return { command, typed }
@@ -219,7 +219,7 @@ export async function identifyCaller(context: CommandContext, { command, typed }
   return createCall(context, { command, typed: own }, account)
 }
 
-/** The call of a command for an account. Throws a ConfigError if its role may not run the command. */
+/** Creates the call of a command for an account. Throws a ConfigError if its role may not run the command. */
 export async function createCall(
   context: CommandContext,
   { command, typed }: ParsedCommand,
@@ -234,7 +234,7 @@ export async function createCall(
   return (await needsSecondPerson(context, command)) ? { ...call, second: 'needed' } : call
 }
 
-/** Reports whether the command waits for a second person. One admin alone invites the next one. */
+/** Reports whether a second person must approve the command. A single admin invites the next one alone. */
 async function needsSecondPerson({ config, db, service }: CommandContext, command: CommandName): Promise<boolean> {
   const { second } = declarationOf(command)
   if (second === 'always') return true
@@ -242,5 +242,5 @@ async function needsSecondPerson({ config, db, service }: CommandContext, comman
   return !command.startsWith('staff ') || (await service.staff.changes.admins(db)) > 1
 }
 
-/** RFC 8628 has five seconds between the questions of a client over a network. This one asks its database. */
+/** Shorter than the five seconds of RFC 8628, because the command asks its own database. */
 const askEveryMs = 500

@@ -14,7 +14,7 @@ import {
 } from './declarations.ts'
 import { knownValues, listKinds } from './parse.ts'
 
-/** Every command with its roles and options, in Markdown. */
+/** Formats every command with its roles and options as a page in Markdown. */
 export function commandsPage(): string {
   const roles = commandNames.flatMap((command) => {
     const may = rolesOf(command)
@@ -48,7 +48,7 @@ ${sections.join('\n\n')}
 `
 }
 
-/** The words that may follow each beginning of a command. */
+/** Lists the words that may follow each beginning of a command. */
 function nextWords(): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, Set<string>>()
   for (const command of commandNames) {
@@ -64,7 +64,7 @@ function nextWords(): ReadonlyMap<string, readonly string[]> {
 const isFile = ({ kind }: CommandOption): boolean => kind === 'file'
 const optionNames = (command: CommandName) => Object.keys(optionsOf(command)).map((name) => `--${name}`)
 
-/** One branch of a `case` for each text, with all words that lead to it. */
+/** Formats a shell function with a `case` branch for each text, which lists all words that lead to it. */
 function shellCase(name: string, entries: Iterable<readonly [typed: string, text: string]>): string {
   const branches = Map.groupBy(entries, ([, text]) => text)
   const lines = [...branches].map(
@@ -73,7 +73,7 @@ function shellCase(name: string, entries: Iterable<readonly [typed: string, text
   return `${name}() {\n  case "$1" in\n${lines.join('\n')}\n  esac\n}`
 }
 
-/** The values of each option: `@file`, `@list` with values, values, or `@any`. A flag has no line. */
+/** Lists the values of each option: `@file`, `@list` with values, values, or `@any`. Flags have no line. */
 const valueLines = () =>
   commandNames.flatMap((command) =>
     Object.entries(optionsOf(command)).flatMap(([name, option]): readonly (readonly [string, string])[] => {
@@ -86,7 +86,7 @@ const valueLines = () =>
     }),
   )
 
-/** Tables as functions of a POSIX shell, for bash and zsh. */
+/** Formats the tables as functions of a POSIX shell, for bash and zsh. */
 const shellTables = () =>
   [
     shellCase(

@@ -12,7 +12,7 @@ import { withOwnConnection } from './ledger.ts'
 type Subject = 'limit' | 'fee' | 'approval' | 'cooling-off' | 'gate' | 'segregation' | 'review'
 
 export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
-  /** Sets a limit, or the amount of the one with the same partner, scope, period and currency. */
+  /** Sets a limit. Replaces the amount of a limit with the same scope, period and currency. */
   'limit set': (context, options, call) => {
     const { partner: partnerId, scope, period, currency, amount, 'all-currencies': allCurrencies } = options
     const [scopeRef, verificationState] = [readScopeRef(options), readVerificationState(options)]
@@ -25,7 +25,7 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
 
   'limit remove': (context, rule, call) => removeRule(context, 'limits', rule, call),
 
-  /** Sets a fee of payouts from a time on, by default from now. */
+  /** Sets a fee of payouts, valid from now or a later time. */
   'fee set': (context, options, call) => {
     const { partner: partnerId, currency, rail, fixed = 0n, min = 0n, max = null } = options
     if (max !== null && max < min) throw new ConfigError('operator: --max must not be below --min')
@@ -41,7 +41,7 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
 
   'fee remove': (context, rule, call) => removeRule(context, 'fees', rule, call),
 
-  /** Sets the rule of a currency, or replaces it. */
+  /** Sets or replaces the approval rule of a currency. */
   'approval set': (context, options, call) => {
     const rule = {
       partnerId: options.partner,
@@ -74,7 +74,7 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
 
   'approval remove': (context, rule, call) => removeRule(context, 'approvalRules', rule, call),
 
-  /** Sets the hours of a currency, or replaces them. */
+  /** Sets or replaces the cooling-off of a currency. */
   'cooling-off set': (context, { partner: partnerId, currency, hours }, call) =>
     runChange(context, call, (tx) =>
       context.service.payoutControls.coolingOffs.set(tx, { partnerId, currency, hours }),
@@ -85,7 +85,7 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
 
   'cooling-off remove': (context, rule, call) => removeRule(context, 'coolingOffs', rule, call),
 
-  /** Sets what the state allows, or replaces it. */
+  /** Sets or replaces the capabilities of a verification state. */
   'gate set': (context, { partner: partnerId, state, allow: allowed, ...options }, call) => {
     const { 'hold-up-to': balancesMax = {}, 'hold-up-to-in-all': totalMax = {} } = options
     const { customers, rates } = context.service
@@ -98,7 +98,7 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
 
   'gate list': ({ service: { customers }, db }, { partner }) => customers.gates.list(db, partner),
 
-  /** Gives the state the default of the installation again. */
+  /** Restores the installation's default for a verification state. */
   'gate remove': (context, { partner, state }, call) =>
     runChange(context, call, (tx) => context.service.customers.gates.remove(tx, partner, state)),
 
@@ -111,10 +111,10 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
         : { own: amountText(own.posted, currency), ownReserved: amountText(own.reserved, currency) }),
     })),
 
-  /** Says what prevents a pooled balance from being segregated. Writes nothing. */
+  /** Shows what prevents a pooled balance from being segregated. */
   'segregation plan': (context, options) => withOwnConnection(context, (db) => segregationPlan(context, db, options)),
 
-  /** Moves own money of the partner to the customers that have paid out more than they paid in. */
+  /** Moves the partner's own money to customers who have paid out more than they paid in. */
   'segregation cover': (context, { partner: partnerId, currency }, call) =>
     withOwnConnection(context, (db) =>
       runChange({ ...context, db }, call, async (tx) => {
@@ -146,7 +146,7 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
       }),
     ),
 
-  /** Changes the mode of a balance. Payments continue; those that were judged by the other mode are judged again. */
+  /** Changes the mode of a balance. Payments continue, and are checked again under the new mode. */
   'segregation set': (context, { partner: partnerId, currency, mode }, call) =>
     withOwnConnection(context, async (db) => {
       const { ledger } = context.service
@@ -158,12 +158,12 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
         }
         return { currency, mode }
       })
-      // Without use from here on. A command that is killed before leaves them to the next one.
+      // The rows of parties are unused from here on. If the command is killed, the next one deletes them.
       if (mode === 'pooled') await db.transaction((tx) => ledger.clearParties(tx, partnerId, currency))
       return changed
     }),
 
-  /** Records a review of today, instead of the last one. */
+  /** Records a review of today. It replaces the previous one. */
   'review set': (context, { partner: partnerId, customer: customerRef, risk, staff, months }, call) =>
     runChange(context, call, (tx) =>
       context.service.customers.reviews.set(tx, { partnerId, customerRef, risk, staff, months }),
@@ -171,7 +171,7 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
 
   'review list': ({ service: { customers }, db }, { partner }) => customers.reviews.list(db, partner),
 
-  /** Lists those of all partners, or of one. */
+  /** Lists overdue reviews of one or all partners. */
   'review overdue': ({ service: { customers }, db }, { partner }) => customers.reviews.overdue(db, partner),
 
   'review missing': ({ service: { customers }, db }, { partner }) => customers.reviews.missing(db, partner),
@@ -187,7 +187,7 @@ const removeRule = (
     removed: (await context.service.payoutControls[kind].remove(tx, partner, id)).id,
   }))
 
-/** Undefined: the limit is that of the partner, or of each customer or beneficiary. */
+/** Reads the customer or beneficiary of a limit. Undefined if the limit holds for the partner, or for each of them. */
 function readScopeRef({ customer, beneficiary, scope }: OptionsOf<'limit set'>): string | undefined {
   if (customer !== undefined && scope !== 'customer')
     throw new ConfigError('operator: --customer needs --scope customer')
@@ -196,7 +196,7 @@ function readScopeRef({ customer, beneficiary, scope }: OptionsOf<'limit set'>):
   return customer ?? beneficiary
 }
 
-/** Null: the limit holds in every state. */
+/** Reads the verification state of a limit. Null if the limit holds in every state. */
 function readVerificationState({ state, scope, customer }: OptionsOf<'limit set'>): Limit['verificationState'] {
   if (state !== undefined && (scope !== 'customer' || customer !== undefined))
     throw new ConfigError('operator: --state needs --scope customer, without --customer')
@@ -230,13 +230,13 @@ function approvalView({ aboveAmount, aboveDayAmount, aboveBulkAmount, perPersonA
   }
 }
 
-/** Short parties that an answer names; the counts are of all. */
+/** Customers that an answer lists. The counts include all. */
 const namedMax = 100
 
 const totalMissing = (short: readonly ShortParty[]) => short.reduce((sum, { missing }) => sum + missing, 0n)
 
 const shortMessage = (short: readonly ShortParty[], currency: Currency) =>
-  `operator: ${short.length} parties have less than nothing, ${amountText(totalMissing(short), currency)} ${currency} in all: ` +
+  `operator: ${short.length} parties have a negative balance, ${amountText(totalMissing(short), currency)} ${currency} in all: ` +
   '`operator segregation plan` names them'
 
 async function segregationPlan(

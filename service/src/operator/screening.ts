@@ -1,4 +1,4 @@
-/** Commands for screening: lists, hits, rules of countries, and incoming payments that lack data of their payers. Rules hold for all partners: the log of the operator has their records. */
+/** Commands for screening: lists, hits, country rules, and payments without payer data. Rules hold for all partners, so that the operator's log records them. */
 import { createReadStream, type ReadStream } from 'node:fs'
 import { ConfigError } from '../app/config.ts'
 import { MessageProblem } from '../iso20022/index.ts'
@@ -25,12 +25,13 @@ import {
   type CommandsOf,
   type CommandContext,
   recordCommand,
+  readAllPages,
   refusalAsLine,
 } from './context.ts'
 import type { OptionsOf } from './declarations.ts'
 
 export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${string}`> = {
-  /** Loads the whole list or nothing. The worker then screens the names of all partners again. */
+  /** Loads the whole list or nothing. The worker then screens all names again. */
   'screening load': async ({ service }, { from: file, name, staff }, call) => {
     const list = await chooseReader(
       file,
@@ -45,13 +46,13 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
     return refusalAsLine(() => screening.lists.load(list, staff, recorded))
   },
 
-  /** Empties a list of politically exposed persons. Its open hits stay until persons have decided. */
+  /** Empties a list of politically exposed persons. Its open hits stay until persons decide. */
   'screening remove': (context, { name, staff }, call) => {
     const source = readSource(name)
     return runChange(context, call, (tx) => context.service.screening.lists.remove(tx, source, staff))
   },
 
-  /** The list of each source, the share of all names that was screened against the newest, and what is not screened. */
+  /** Shows the loaded lists, how many names are still due for screening, and warnings. */
   'screening status': async ({ service: { screening, access }, db }) => {
     const lists = await screening.lists.current(db)
     const generation = await screening.lists.generation(db)
@@ -73,20 +74,17 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
   },
 
   /**
-   * Screens everything that is due, beside the workers of the service, and prints the changes by the newest list: `new`
-   * hits, those that are `gone` with their entry, and those whose entry has `changed`.
+   * Screens all names that are due, beside the workers of the service, and prints the changes by the newest list: `new`
+   * hits, hits that are `gone` with their entry, and hits whose entry has `changed`.
    */
   'screening rescreen': async ({ service: { screening, screener }, db }) => {
     while ((await screener.sweepStep()) > 0);
     let screened = 0
     for (let count = await screener.screenStep(); count > 0; count = await screener.screenStep()) screened += count
     const generation = await screening.lists.generation(db)
-    const found: Hit[] = []
-    for (let page: readonly Hit[] = []; ;) {
-      page = await screening.differences(generation, page.at(-1)?.id ?? null, pageMax)
-      found.push(...page)
-      if (page.length < pageMax) break
-    }
+    const found = await readAllPages<Hit>(pageMax, (last) =>
+      screening.differences(generation, last?.id ?? null, pageMax),
+    )
     const opened = found.filter(({ generation: from }) => from === generation)
     const replaced = new Set(opened.map(({ replaces }) => replaces))
     return {
@@ -98,7 +96,7 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
     }
   },
 
-  /** The open hits, oldest first, each with every present and earlier name of its subject. */
+  /** Lists the open hits, oldest first, each with all present and earlier names of its subject. */
   'screening hits': async ({ service: { screening, screener }, db }) =>
     Promise.all(
       (await readOpenHits(screening)).map(async (hit) => ({
@@ -108,8 +106,8 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
     ),
 
   /**
-   * One hit with all compared words, every present and earlier name of its subject, and its decisions. `view`: the listed entry beside the
-   * party, the payments that wait because of it, and what was decided about the same pair before.
+   * Shows a hit with its compared words, the names of its subject, and its decisions. `view`: the listed entry, the payments that the hit
+   * holds, and earlier decisions about the same pair.
    */
   'screening show': async ({ service: { screening, screener }, db }, { partner: partnerId, id }) => {
     const hit = await screening.hit(partnerId, id)
@@ -123,17 +121,11 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
     return { ...hit, names, decisions: await screening.decisionsOf(db, partnerId, id), view: { ...view, ...held } }
   },
 
-  /** Every match of a common name of this partner that a second datum excludes, with the reason. */
-  'screening excluded': async ({ db }, { partner: partnerId }) => {
-    const found: ExclusionRow[] = []
-    for (let page: readonly ExclusionRow[] = []; ;) {
-      page = await exclusionsOf(db, partnerId, page.at(-1), pageMax)
-      found.push(...page)
-      if (page.length < pageMax) return found
-    }
-  },
+  /** Lists matches of common names that a second datum excludes, with the reason. */
+  'screening excluded': ({ db }, { partner: partnerId }) =>
+    readAllPages<ExclusionRow>(pageMax, (last) => exclusionsOf(db, partnerId, last, pageMax)),
 
-  /** Measures the loaded lists, some minutes of one core. Says on the standard error how far it has come. */
+  /** Measures what the loaded lists find, in some minutes. Prints its progress on standard error. */
   'screening report': async ({ service: { screening }, db, config }, { seed, names: namesMax, format }) => {
     const { lists, countries } = screening
     const settings = { pepHits: config.PEP_HITS, secondDatum: config.SECOND_DATUM }
@@ -153,15 +145,15 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
     return refusalAsLine(async () => hitView(await runAndRecord(context, call, (tx) => screening.decide(tx, deciding))))
   },
 
-  /** Sets the rules of these countries. The worker then screens all names again. */
+  /** Sets rules of countries. The worker then screens all names again. */
   'screening country set': (context, options, call) => changeCountryRules(context, options, call, options.action),
 
   'screening country list': async ({ service: { screening }, db }) => ({ rules: await screening.countries.list(db) }),
 
-  /** Removes rules. Open hits stay until persons have decided. */
+  /** Removes rules of countries. Open hits stay until persons decide. */
   'screening country remove': (context, options, call) => changeCountryRules(context, options, call, null),
 
-  /** Sets a rule, or the measure of the one with the same banks, currency and amount. */
+  /** Sets a rule. Replaces the measure of a rule with the same banks, currency and amount. */
   'payer-data set': (context, { banks: region, currency, above = 0n, measure, days: answerDays }, call) =>
     runChange(context, call, async (tx) => ({
       rules: (await context.service.deposits.payers.setRule(tx, { region, currency, above, measure, answerDays })).map(
@@ -178,7 +170,7 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
       rules: (await context.service.deposits.payers.removeRule(tx, { region, currency, above })).map(payerRuleView),
     })),
 
-  /** The payments that wait for an answer, the next deadline first. */
+  /** Lists the payments that wait for an answer, next deadline first. */
   'payer-data waiting': async ({ service: { deposits }, db }) =>
     (await deposits.payers.waiting(db, payersShownMax)).map(
       ({ decision: _none, measure: _asked, lacks, ...check }) => ({
@@ -206,7 +198,7 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
     ),
 }
 
-/** `name`: that of a list of politically exposed persons. A list of sanctions says itself what it is. */
+/** Chooses the reader of a list. `name`: set for a list of politically exposed persons; sanctions lists name themselves. */
 function chooseReader(file: string, name: string | undefined): (source: ReadStream) => Promise<SanctionsList> {
   if (name === undefined && file.toLowerCase().endsWith('.csv'))
     throw new ConfigError('operator: --name is required for a list of politically exposed persons (CSV)')
@@ -225,23 +217,17 @@ function readSource(name: string) {
 const pageMax = 1000
 const sanctionsSources = ['un', 'eu', 'ofac'] as const
 
-/** The present names first. */
+/** Reads the names of a hit's subject, present names first. */
 const readNames = (
   screener: CommandContext['service']['screener'],
   tx: Tx,
   { partnerId, subjectKind: kind, subjectId: id }: Hit,
 ) => screener.namesOf(tx, { partnerId, kind, id })
 
-async function readOpenHits(screening: CommandContext['service']['screening']): Promise<readonly Hit[]> {
-  const open: Hit[] = []
-  for (let page: readonly Hit[] = []; ;) {
-    page = await screening.openHits(page.at(-1), pageMax)
-    open.push(...page)
-    if (page.length < pageMax) return open
-  }
-}
+const readOpenHits = (screening: CommandContext['service']['screening']): Promise<readonly Hit[]> =>
+  readAllPages<Hit>(pageMax, (last) => screening.openHits(last, pageMax))
 
-/** Summary of a hit for choosing one; `show` has the rest. */
+/** Summarises a hit for a list. `screening show` prints all of it. */
 function hitView({ words, entryDigest: _digest, endedGeneration: _ended, cause: _cause, ...hit }: Hit): object {
   return { ...hit, matched: words.map(({ word, listed, how }) => `${word ?? '-'} ~ ${listed ?? '-'}: ${how}`) }
 }
