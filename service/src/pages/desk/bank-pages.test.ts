@@ -154,7 +154,7 @@ test('the pages escape hostile texts, label fields and have their structure, in 
     }
 })
 
-test('a result is a word: unexplained if any cent is, explained if bank and ledger differ, and agrees otherwise', () => {
+test('a result is unexplained if one cent is, explained if bank and ledger differ, and agrees otherwise', () => {
   const view = viewOf('en', { places: [], current: 'reconciliation' })
   const name = { connector: 'a', account: 'b', currency: 'EUR' }
   for (const [difference, unexplained, result] of [

@@ -21,7 +21,7 @@ import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { noteField, optionField, valueLabel } from './forms.ts'
-import { customerHref, paymentHref } from './parties.ts'
+import { customerHref, paymentHref, titledTable } from './parties.ts'
 import { actorText, precedingDecision, decidersText, kindName, noteText, reportFacts, caseRunbook } from './kinds.ts'
 import type { FormOption } from './request.ts'
 import { deskTexts } from './texts.ts'
@@ -168,8 +168,7 @@ export function casePage(view: ConsoleView, shown: CaseDetails): string {
       ${facts([...known, ...subjectLinks(view, shown)])}
       ${row.resolution === null ? decisionPart(view, shown) : endedPart(view, row)}
       ${row.booked !== null && row.resolution === null && candidateTable(view, row, candidates)}
-      ${shown.refunds.length > 0 && refundTable(view, row.partnerId, shown.refunds, shown.mayRecall ? `${view.root}cases/${row.partnerId}/${row.id}/recall` : undefined)}
-      ${related.length > 0 && relatedTable(view, related)}
+      ${refundTable(view, shown)} ${relatedTable(view, related)}
       ${
         row.resolution === null &&
         ownerParts(view, {
@@ -178,7 +177,7 @@ export function casePage(view: ConsoleView, shown: CaseDetails): string {
           action: (step) => `${view.root}cases/${row.partnerId}/${row.id}/${step}`,
         })
       }
-      ${decisions.length > 0 && historyTable(view, decisions)}
+      ${historyTable(view, decisions)}
       <details class="raw">
         <summary>${c.raw}</summary>
         <pre tabindex="0"><code>${JSON.stringify(report, null, 2)}</code></pre>
@@ -432,7 +431,7 @@ type ListedCandidate = {
   readonly agreed: readonly string[]
 }
 
-function candidateTable(view: ConsoleView, row: CaseRow, candidates: readonly ListedCandidate[]): Html {
+function candidateTable(view: ConsoleView, row: CaseRow, candidates: readonly ListedCandidate[]): Html | undefined {
   const { queue: d, cases: c } = deskTexts[view.language]
   if (candidates.length === 0)
     return html`<h2>${d.candidates}</h2>
@@ -442,36 +441,35 @@ function candidateTable(view: ConsoleView, row: CaseRow, candidates: readonly Li
     const elsewhere = partnerId === row.partnerId ? {} : { 'to-partner': partnerId }
     return `${row.id}?${new URLSearchParams({ do: 'match', ...named, ...elsewhere }).toString()}#form`
   }
-  return html`<h2>${d.candidates}</h2>
-    <p>${d.candidatesText}</p>
-    ${table({
-      caption: d.candidates,
-      columns: [
-        ...([
-          [d.candidate, 'head'],
-          'ID',
-          [d.points, 'number'],
-          d.agreed,
-          [d.money, 'number'],
-          d.when,
-          d.partner,
-        ] as const),
-        [c.match, 'actions'],
-      ],
-      rows: candidates.map((each) => [
-        html`${valueLabel(view, 'candidate', each.kind)}
-        ${each.status !== '' && (each.kind === 'payout' ? payoutBadge(view, each.status) : badge('neutral', each.status))}`,
-        each.kind === 'payout'
-          ? html`<a href="${view.root}payouts/${each.partnerId}/${each.id}">${each.id}</a>`
-          : identifier(view, each.id, d.candidate),
-        String(each.score),
-        each.agreed.map((what) => valueLabel(view, 'agreed', what)).join(', '),
-        each.money ?? '–',
-        each.on === null ? '–' : time(view, each.on),
-        identifier(view, each.partnerId, d.partner),
-        each.kind === 'deposit' ? '' : html`<a class="button small" href="${matchHref(each)}">${c.useIt}</a>`,
-      ]),
-    })}`
+  return titledTable({
+    caption: d.candidates,
+    text: d.candidatesText,
+    columns: [
+      ...([
+        [d.candidate, 'head'],
+        'ID',
+        [d.points, 'number'],
+        d.agreed,
+        [d.money, 'number'],
+        d.when,
+        d.partner,
+      ] as const),
+      [c.match, 'actions'],
+    ],
+    rows: candidates.map((each) => [
+      html`${valueLabel(view, 'candidate', each.kind)}
+      ${each.status !== '' && (each.kind === 'payout' ? payoutBadge(view, each.status) : badge('neutral', each.status))}`,
+      each.kind === 'payout'
+        ? html`<a href="${view.root}payouts/${each.partnerId}/${each.id}">${each.id}</a>`
+        : identifier(view, each.id, d.candidate),
+      String(each.score),
+      each.agreed.map((what) => valueLabel(view, 'agreed', what)).join(', '),
+      each.money ?? '–',
+      each.on === null ? '–' : time(view, each.on),
+      identifier(view, each.partnerId, d.partner),
+      each.kind === 'deposit' ? '' : html`<a class="button small" href="${matchHref(each)}">${c.useIt}</a>`,
+    ]),
+  })
 }
 
 type ListedRefund = {
@@ -482,58 +480,53 @@ type ListedRefund = {
   readonly isPaid: boolean
 }
 
-/** Lists the refunds of a payment that its bank has taken back. `recall`: the address of the form, if the reader may use it. */
-function refundTable(
-  view: ConsoleView,
-  partnerId: string,
-  refunds: readonly ListedRefund[],
-  recall: string | undefined,
-): Html {
+/** Lists the refunds of a payment that its bank has taken back, with buttons to recall them if the reader may do so. */
+function refundTable(view: ConsoleView, { row, refunds, mayRecall }: CaseDetails): Html | undefined {
+  const { partnerId, id } = row
   const d = deskTexts[view.language].queue
-  return html`<h2>${d.refunds}</h2>
-    <p>${d.refundsText}</p>
-    ${table({
-      caption: d.refunds,
-      columns: [[d.refund, 'head'], d.status, [d.money, 'number'], ''],
-      rows: refunds.map(({ payoutId, status, money: amount, isPaid }) => [
-        html`<a href="${view.root}payouts/${partnerId}/${payoutId}">${payoutId}</a>`,
-        payoutBadge(view, status),
-        amount,
-        isPaid && recall !== undefined ? postButton(recall, d.recallRefund, { hidden: { payout: payoutId } }) : '',
-      ]),
-    })}`
+  return titledTable({
+    caption: d.refunds,
+    text: d.refundsText,
+    columns: [[d.refund, 'head'], d.status, [d.money, 'number'], ''],
+    rows: refunds.map(({ payoutId, status, money: amount, isPaid }) => [
+      html`<a href="${view.root}payouts/${partnerId}/${payoutId}">${payoutId}</a>`,
+      payoutBadge(view, status),
+      amount,
+      isPaid && mayRecall
+        ? postButton(`${view.root}cases/${partnerId}/${id}/recall`, d.recallRefund, { hidden: { payout: payoutId } })
+        : '',
+    ]),
+  })
 }
 
 type RelatedCase = Pick<CaseRow, 'partnerId' | 'id' | 'kind' | 'openedAt' | 'resolution'>
 
-function relatedTable(view: ConsoleView, related: readonly RelatedCase[]): Html {
+function relatedTable(view: ConsoleView, related: readonly RelatedCase[]): Html | undefined {
   const { queue: d, resolutions } = deskTexts[view.language]
-  return html`<h2>${d.related}</h2>
-    ${table({
-      caption: d.related,
-      columns: [[d.kind, 'head'], d.opened, d.what],
-      rows: related.map(({ partnerId, id, kind, openedAt, resolution }) => [
-        html`<a href="${view.root}cases/${partnerId}/${id}">${kindName(view, kind)}</a>`,
-        time(view, openedAt),
-        resolution === null ? d.open : resolutions[resolution],
-      ]),
-    })}`
+  return titledTable({
+    caption: d.related,
+    columns: [[d.kind, 'head'], d.opened, d.what],
+    rows: related.map(({ partnerId, id, kind, openedAt, resolution }) => [
+      html`<a href="${view.root}cases/${partnerId}/${id}">${kindName(view, kind)}</a>`,
+      time(view, openedAt),
+      resolution === null ? d.open : resolutions[resolution],
+    ]),
+  })
 }
 
-function historyTable(view: ConsoleView, decisions: CaseDetails['decisions']): Html {
+function historyTable(view: ConsoleView, decisions: CaseDetails['decisions']): Html | undefined {
   const { queue: d, steps, effects: e } = deskTexts[view.language]
   const words: Readonly<Record<string, string>> = steps
-  return html`<h2>${d.history}</h2>
-    ${table({
-      caption: d.history,
-      columns: [[d.when, 'head'], d.who, d.what, d.note],
-      rows: decisions.map(({ at, actor, kind, note, stopped, alreadySent }) => [
-        time(view, at),
-        freeText(actorText(view, actor)),
-        html`${words[kind] ?? kind}
-        ${stopped !== null && html`<span class="soft">${fill(e.stopped, { count: String(stopped) })}</span>`}
-        ${alreadySent !== null && alreadySent > 0 && html`<span class="soft">${fill(e.notReached, { left: String(alreadySent) })}</span>`}`,
-        freeText(noteText(view, note)),
-      ]),
-    })}`
+  return titledTable({
+    caption: d.history,
+    columns: [[d.when, 'head'], d.who, d.what, d.note],
+    rows: decisions.map(({ at, actor, kind, note, stopped, alreadySent }) => [
+      time(view, at),
+      freeText(actorText(view, actor)),
+      html`${words[kind] ?? kind}
+      ${stopped !== null && html`<span class="soft">${fill(e.stopped, { count: String(stopped) })}</span>`}
+      ${alreadySent !== null && alreadySent > 0 && html`<span class="soft">${fill(e.notReached, { left: String(alreadySent) })}</span>`}`,
+      freeText(noteText(view, note)),
+    ]),
+  })
 }

@@ -26,16 +26,7 @@ import {
   type WaitingResult,
   type WaitingItems,
 } from './queue.ts'
-import {
-  readCursor,
-  type DeskFrame,
-  readKey,
-  readNote,
-  type Person,
-  readPersonId,
-  staffRoute,
-  withStaff,
-} from './request.ts'
+import { readCursor, type DeskFrame, readKey, readNote, type Person, readPersonId, staffRoute } from './request.ts'
 import { refusalText, withOwners } from './things.ts'
 
 type Proposal = {
@@ -134,32 +125,24 @@ export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const form = (
     name: string,
     act: (signed: SignedStaff, key: ReturnType<typeof readKey>, form: Form) => Promise<CaseStep | undefined>,
-  ): PublicRoute => ({
-    method: 'POST',
-    path: `/desk/cases/{partnerId}/{id}/${name}`,
-    handle: (request) =>
-      withStaff(frame, request, 'queue', async (person) => {
-        const key = readKey(request)
-        const given = readForm(request)
-        try {
-          const said = await act(person.signed, key, given)
-          return seeOther(linkOf(`../${key.id}`, { said }))
-        } catch (error) {
-          if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
-          return showCase(frame, request, person, {
-            error: refusalText(person.view, error),
-            ...(name === 'propose' ? { action: given('action') } : {}),
-          })
-        }
-      }),
-  })
+  ): PublicRoute =>
+    staffRoute(frame, 'queue', 'POST', `/cases/{partnerId}/{id}/${name}`, async (request, person) => {
+      const key = readKey(request)
+      const given = readForm(request)
+      try {
+        const said = await act(person.signed, key, given)
+        return seeOther(linkOf(`../${key.id}`, { said }))
+      } catch (error) {
+        if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
+        return showCase(frame, request, person, {
+          error: refusalText(person.view, error),
+          ...(name === 'propose' ? { action: given('action') } : {}),
+        })
+      }
+    })
   return [
     queueRoute(frame),
-    {
-      method: 'GET',
-      path: '/desk/cases/{partnerId}/{id}',
-      handle: (request) => withStaff(frame, request, 'queue', (person) => showCase(frame, request, person)),
-    },
+    staffRoute(frame, 'queue', 'GET', '/cases/{partnerId}/{id}', (request, person) => showCase(frame, request, person)),
     form('assign', async (signed, key, given) => {
       await staff.assignCase(signed, {
         ...key,

@@ -13,7 +13,7 @@ import { fill } from '../language.ts'
 import { actTitle, actResultHref, isAct, actMessage, secretPage } from './acts.ts'
 import { optionLabel, noteField, valueLabel } from './forms.ts'
 import { partnerPart } from './parties.ts'
-import { type DeskFrame, readNote, staffRoute } from './request.ts'
+import { type DeskFrame, ifFound, readNote, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
 type CommandSignIn = {
@@ -278,16 +278,6 @@ function deviceRoutes(frame: DeskFrame): readonly PublicRoute[] {
       return seeOther('../../device')
     }),
   ]
-}
-
-/** Resolves to undefined if the work is refused with not_found. */
-async function ifFound<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'not_found') return undefined
-    throw error
-  }
 }
 
 function changeRoutes(frame: DeskFrame): readonly PublicRoute[] {

@@ -16,6 +16,7 @@ import {
   identifier,
   linkButton,
   message,
+  section,
   strip,
   table,
   time,
@@ -30,14 +31,16 @@ import { fill } from '../language.ts'
 import { actButtons, type ActName, actMessage } from './acts.ts'
 import {
   alertsTable,
-  boundedSection,
+  boundedPart,
   casesTable,
   pageContents,
   customerHref,
   customersTable,
   hitsTable,
+  levelTones,
   minorMoney,
   notesPart,
+  type PagePart,
   partnerPart,
   payeesTable,
   paymentsTable,
@@ -108,9 +111,8 @@ export function customerPage(view: ConsoleView, shown: CustomerDetails): string 
   })
 }
 
-const riskTones = { low: 'neutral', medium: 'warning', high: 'bad' } as const
 const riskBadge = (view: ConsoleView, review: Review | undefined): Html | string =>
-  review === undefined ? '–' : badge(riskTones[review.risk], deskTexts[view.language].reviews[review.risk])
+  review === undefined ? '–' : badge(levelTones[review.risk], deskTexts[view.language].reviews[review.risk])
 
 const stateBadge = ({ language }: ConsoleView, state: CustomerDetails['accountState']): Html =>
   badge(state === 'Active' ? 'good' : 'bad', deskTexts[language].accountStates[state])
@@ -149,13 +151,11 @@ function identityPart(view: ConsoleView, { customer, mayIdentify }: CustomerDeta
     ${!mayIdentify && html`<p class="soft">${c.forCompliance}</p>`}`
 }
 
-type Part = { readonly id: string; readonly title: string; readonly body: Html }
-
-function customerParts(view: ConsoleView, shown: CustomerDetails): readonly Part[] {
+function customerParts(view: ConsoleView, shown: CustomerDetails): readonly PagePart[] {
   const texts = deskTexts[view.language]
   const [d, c] = [texts.parties, texts.customerPage]
   const { partnerId, customer, payments, payees, cases, hits, alerts, limits } = shown
-  const part = (given: Parameters<typeof boundedSection>[1]): Part => ({ ...given, body: boundedSection(view, given) })
+  const part = (given: Parameters<typeof boundedPart>[1]) => boundedPart(view, given)
   return [
     capabilitiesPart(view, shown),
     part({
@@ -199,44 +199,38 @@ function customerParts(view: ConsoleView, shown: CustomerDetails): readonly Part
   ]
 }
 
-function capabilitiesPart(view: ConsoleView, { capabilities }: CustomerDetails): Part {
+function capabilitiesPart(view: ConsoleView, { capabilities }: CustomerDetails): PagePart {
   const texts = deskTexts[view.language]
   const [c, k] = [texts.customerPage, consoleTexts[view.language].customers]
   const { fields, holdUpTo } = capabilities
-  const title = c.capabilities
-  const body = html`<section aria-labelledby="capabilities-title">
-    <h2 id="capabilities-title">${title}</h2>
-    ${facts(
-      capabilities.capabilities.map(({ name, reasons }) => [
-        texts.capabilities[name],
-        reasons.length === 0
-          ? badge('good', c.allowed)
-          : badge('bad', fill(c.refused, { reasons: reasons.map((each) => texts.capabilityReasons[each]).join(', ') })),
+  const body = html`${facts(
+    capabilities.capabilities.map(({ name, reasons }) => [
+      texts.capabilities[name],
+      reasons.length === 0
+        ? badge('good', c.allowed)
+        : badge('bad', fill(c.refused, { reasons: reasons.map((each) => texts.capabilityReasons[each]).join(', ') })),
+    ]),
+  )}
+  ${
+    holdUpTo.length > 0 &&
+    facts(
+      holdUpTo.map(({ currency, max, held }) => [
+        `${c.balances} ${currency}`,
+        html`${minorMoney(view, held, currency)} / ${minorMoney(view, max, currency)}`,
       ]),
-    )}
-    ${
-      holdUpTo.length > 0 &&
-      facts(
-        holdUpTo.map(({ currency, max, held }) => [
-          `${c.balances} ${currency}`,
-          html`${minorMoney(view, held, currency)} / ${minorMoney(view, max, currency)}`,
-        ]),
-      )
-    }
-    ${
-      fields.length > 0 &&
-      html`<h3>${c.missing}</h3>
-        <ul class="effects">
-          ${fields.map(
-            ({ field: name, code }) =>
-              html`<li>
-                <strong>${wordOf(k.kyc, name)}</strong>: ${code === undefined ? '' : wordOf(k.cures, code)}
-              </li>`,
-          )}
-        </ul>`
-    }
-  </section>`
-  return { id: 'capabilities', title, body }
+    )
+  }
+  ${
+    fields.length > 0 &&
+    html`<h3>${c.missing}</h3>
+      <ul class="effects">
+        ${fields.map(
+          ({ field: name, code }) =>
+            html`<li><strong>${wordOf(k.kyc, name)}</strong>: ${code === undefined ? '' : wordOf(k.cures, code)}</li>`,
+        )}
+      </ul>`
+  }`
+  return { id: 'capabilities', title: c.capabilities, body: section('capabilities', c.capabilities, body) }
 }
 
 function sumsTable(view: ConsoleView, { sums }: CustomerDetails): Html {
@@ -259,25 +253,21 @@ function sumsTable(view: ConsoleView, { sums }: CustomerDetails): Html {
   })
 }
 
-function reviewPart(view: ConsoleView, { review, isOverdue }: CustomerDetails): Part {
+function reviewPart(view: ConsoleView, { review, isOverdue }: CustomerDetails): PagePart {
   const c = deskTexts[view.language].customerPage
-  const body = html`<section aria-labelledby="review-title">
-    <h2 id="review-title">${c.review}</h2>
-    ${
-      review === undefined
-        ? message('warning', c.neverReviewed)
-        : facts([
-            [c.risk, riskBadge(view, review)],
-            [c.reviewed, time(view, review.reviewedAt, 'date')],
-            [c.reviewedBy, freeText(review.reviewedBy)],
-            [c.nextReview, html`${calendarDay(view, review.dueOn)} ${isOverdue && badge('bad', c.overdue)}`],
-          ])
-    }
-  </section>`
-  return { id: 'review', title: c.review, body }
+  const body =
+    review === undefined
+      ? message('warning', c.neverReviewed)
+      : facts([
+          [c.risk, riskBadge(view, review)],
+          [c.reviewed, time(view, review.reviewedAt, 'date')],
+          [c.reviewedBy, freeText(review.reviewedBy)],
+          [c.nextReview, html`${calendarDay(view, review.dueOn)} ${isOverdue && badge('bad', c.overdue)}`],
+        ])
+  return { id: 'review', title: c.review, body: section('review', c.review, body) }
 }
 
-function blocksPart(view: ConsoleView, { blocks }: CustomerDetails): Part {
+function blocksPart(view: ConsoleView, { blocks }: CustomerDetails): PagePart {
   const texts = deskTexts[view.language]
   const [d, c] = [texts.parties, texts.customerPage]
   const body = table({
@@ -291,11 +281,10 @@ function blocksPart(view: ConsoleView, { blocks }: CustomerDetails): Part {
       freeText(note),
     ]),
   })
-  const given = { id: 'blocks', title: c.blocks, rows: blocks.length, none: c.blocksNone, body }
-  return { ...given, body: boundedSection(view, given) }
+  return boundedPart(view, { id: 'blocks', title: c.blocks, rows: blocks.length, none: c.blocksNone, body })
 }
 
-function proofsPart(view: ConsoleView, { proofs }: CustomerDetails): Part {
+function proofsPart(view: ConsoleView, { proofs }: CustomerDetails): PagePart {
   const texts = deskTexts[view.language]
   const [d, c, i] = [texts.parties, texts.customerPage, consoleTexts[view.language].identity]
   const body = table({
@@ -309,8 +298,7 @@ function proofsPart(view: ConsoleView, { proofs }: CustomerDetails): Part {
       yesNo(view, inForce),
     ]),
   })
-  const given = { id: 'proofs', title: c.proofs, rows: proofs.length, none: c.proofsNone, body }
-  return { ...given, body: boundedSection(view, given) }
+  return boundedPart(view, { id: 'proofs', title: c.proofs, rows: proofs.length, none: c.proofsNone, body })
 }
 
 type CustomerList = {

@@ -34,6 +34,7 @@ import { fill } from '../language.ts'
 import { kindName } from './kinds.ts'
 import { findButton } from './things.ts'
 import { commandRoute, noteField } from './forms.ts'
+import { titledTable } from './parties.ts'
 import { deskTexts } from './texts.ts'
 import { type DeskFrame, type Person, staffRoute } from './request.ts'
 
@@ -285,53 +286,49 @@ function entriesTable(view: ConsoleView, { entries, cases }: FileDetails, statem
     }`
 }
 
-function paymentsTable(view: ConsoleView, { payments, cases }: FileDetails): Html {
+function paymentsTable(view: ConsoleView, { payments, cases }: FileDetails): Html | undefined {
   const d = deskTexts[view.language].files
-  if (payments.length === 0)
-    return html`<h2>${d.paymentsOf}</h2>
-      <p>${d.noPayments}</p>`
-  return html`<h2>${d.paymentsOf}</h2>
-    ${table({
-      caption: d.paymentsOf,
-      columns: [
-        [d.endToEndId, 'head'],
-        [d.amount, 'number'],
-        d.status,
-        d.code,
-        d.payout,
-        d.partner,
-        d.case,
-        d.instruction,
-      ],
-      rows: payments.map((each) => [
-        identifier(view, each.endToEndId, d.endToEndId),
-        amountIn(view, each.amount, each.currency),
-        badge(statusTone(each.status), each.status),
-        freeText(each.reasonCode ?? ''),
-        findPayout(view, each.id),
-        partnerLink(view, each.partnerId),
-        caseLink(view, cases, [each.id]),
-        identifier(view, each.id, d.instruction),
-      ]),
-    })}`
+  return titledTable({
+    caption: d.paymentsOf,
+    none: d.noPayments,
+    columns: [
+      [d.endToEndId, 'head'],
+      [d.amount, 'number'],
+      d.status,
+      d.code,
+      d.payout,
+      d.partner,
+      d.case,
+      d.instruction,
+    ],
+    rows: payments.map((each) => [
+      identifier(view, each.endToEndId, d.endToEndId),
+      amountIn(view, each.amount, each.currency),
+      badge(statusTone(each.status), each.status),
+      freeText(each.reasonCode ?? ''),
+      findPayout(view, each.id),
+      partnerLink(view, each.partnerId),
+      caseLink(view, cases, [each.id]),
+      identifier(view, each.id, d.instruction),
+    ]),
+  })
 }
 
-function recallsTable(view: ConsoleView, { recalls, cases }: FileDetails): Html {
+function recallsTable(view: ConsoleView, { recalls, cases }: FileDetails): Html | undefined {
   const d = deskTexts[view.language].files
-  return html`<h2>${d.recalls}</h2>
-    ${table({
-      caption: d.recalls,
-      columns: [[d.recall, 'head'], d.status, d.reason, d.answer, d.payout, d.partner, d.case],
-      rows: recalls.map((each) => [
-        identifier(view, each.id, d.recall),
-        badge(statusTone(each.status), each.status),
-        freeText(each.reason),
-        freeText(each.answerCode ?? ''),
-        findPayout(view, each.instructionId),
-        partnerLink(view, each.partnerId),
-        caseLink(view, cases, [each.id, each.instructionId]),
-      ]),
-    })}`
+  return titledTable({
+    caption: d.recalls,
+    columns: [[d.recall, 'head'], d.status, d.reason, d.answer, d.payout, d.partner, d.case],
+    rows: recalls.map((each) => [
+      identifier(view, each.id, d.recall),
+      badge(statusTone(each.status), each.status),
+      freeText(each.reason),
+      freeText(each.answerCode ?? ''),
+      findPayout(view, each.instructionId),
+      partnerLink(view, each.partnerId),
+      caseLink(view, cases, [each.id, each.instructionId]),
+    ]),
+  })
 }
 
 const statusTone = (status: string): 'good' | 'bad' | 'neutral' =>

@@ -8,14 +8,14 @@ import { instructionIdOf, type Payouts } from '../../payouts/index.ts'
 import { isDay } from '../../reports/safeguarding/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { type BankFile, isIban } from '../../rails/index.ts'
-import { account, empty, freeText, identifier, message, money, payoutBadge, table, time, wordOf } from '../kit/parts.ts'
+import { account, empty, freeText, identifier, message, money, payoutBadge, time, wordOf } from '../kit/parts.ts'
 import { field, hiddenField } from '../kit/forms.ts'
 import { page, readForm } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { kindName } from './kinds.ts'
-import { customerHref, partnerPart, payeeHref, paymentHref } from './parties.ts'
+import { customerHref, partnerPart, payeeHref, paymentHref, titledTable } from './parties.ts'
 import { deskTexts } from './texts.ts'
 import { type DeskDeps, type DeskFrame, staffRoute } from './request.ts'
 
@@ -380,140 +380,130 @@ function results(view: ConsoleView, found: SearchResult): Html {
   const partly = searched !== null && message('warning', fill(d.partly, { count: String(searched) }))
   if ([payouts, customers, payees, partners, deposits, cases, files].every(({ length }) => length === 0))
     return html`${partly} ${empty({ title: d.none, text: d.noneText })}`
-  return html`${partly} ${hasMore && message('warning', d.more)} ${payouts.length > 0 && payoutsTable(view, payouts)}
-  ${deposits.length > 0 && depositsTable(view, deposits)} ${files.length > 0 && filesTable(view, files)}
-  ${cases.length > 0 && casesTable(view, cases)} ${customers.length > 0 && customersTable(view, customers)}
-  ${payees.length > 0 && payeesTable(view, payees)} ${partners.length > 0 && partnersTable(view, partners)}`
+  return html`${partly} ${hasMore && message('warning', d.more)} ${payoutsTable(view, payouts)}
+  ${depositsTable(view, deposits)} ${filesTable(view, files)} ${casesTable(view, cases)}
+  ${customersTable(view, customers)} ${payeesTable(view, payees)} ${partnersTable(view, partners)}`
 }
 
 const customerLink = (view: ConsoleView, partnerId: string, id: string): Html =>
   html`<a href="${view.root}${customerHref(partnerId, id)}">${deskTexts[view.language].parties.customer}</a>`
 
-function payoutsTable(view: ConsoleView, payouts: SearchResult['payouts']): Html {
+function payoutsTable(view: ConsoleView, payouts: SearchResult['payouts']): Html | undefined {
   const d = deskTexts[view.language].find
-  return html`<h2>${d.payouts}</h2>
-    ${table({
-      caption: d.payouts,
-      columns: [
-        [d.reference, 'head'],
-        d.partner,
-        d.status,
-        [d.amount, 'number'],
-        d.created,
-        d.endToEndId,
-        d.payout,
-        d.case,
-      ],
-      rows: payouts.map((each) => [
-        html`<a href="${view.root}payouts/${each.partnerId}/${each.id}">${freeText(each.reference)}</a>`,
-        partnerPart(view, each.partnerId, each.partnerName),
-        payoutBadge(view, each.status),
-        money(view, amountText(each.money.amount, each.money.currency), each.money.currency),
-        time(view, each.createdAt),
-        identifier(view, each.endToEndId, d.endToEndId),
-        identifier(view, each.id, d.payout),
-        each.caseId === null
-          ? ''
-          : html`<a href="${view.root}cases/${each.partnerId}/${each.caseId}">${d.openCase}</a>`,
-      ]),
-    })}`
+  return titledTable({
+    caption: d.payouts,
+    columns: [
+      [d.reference, 'head'],
+      d.partner,
+      d.status,
+      [d.amount, 'number'],
+      d.created,
+      d.endToEndId,
+      d.payout,
+      d.case,
+    ],
+    rows: payouts.map((each) => [
+      html`<a href="${view.root}payouts/${each.partnerId}/${each.id}">${freeText(each.reference)}</a>`,
+      partnerPart(view, each.partnerId, each.partnerName),
+      payoutBadge(view, each.status),
+      money(view, amountText(each.money.amount, each.money.currency), each.money.currency),
+      time(view, each.createdAt),
+      identifier(view, each.endToEndId, d.endToEndId),
+      identifier(view, each.id, d.payout),
+      each.caseId === null ? '' : html`<a href="${view.root}cases/${each.partnerId}/${each.caseId}">${d.openCase}</a>`,
+    ]),
+  })
 }
 
-function depositsTable(view: ConsoleView, deposits: SearchResult['deposits']): Html {
+function depositsTable(view: ConsoleView, deposits: SearchResult['deposits']): Html | undefined {
   const d = deskTexts[view.language].find
-  return html`<h2>${d.deposits}</h2>
-    ${table({
-      caption: d.deposits,
-      columns: [[d.reference, 'head'], d.partner, d.status, [d.amount, 'number'], d.created, d.customer, d.deposit],
-      rows: deposits.map(({ id, partnerId, partnerName, reference, status, money: sum, createdAt, customerId }) => [
-        html`<a href="${view.root}${paymentHref(partnerId, reference)}">${freeText(reference)}</a>`,
-        partnerPart(view, partnerId, partnerName),
-        wordOf(deskTexts[view.language].depositStatuses, status),
-        money(view, amountText(sum.amount, sum.currency), sum.currency),
-        time(view, createdAt),
-        customerId === null ? '–' : customerLink(view, partnerId, customerId),
-        identifier(view, id, d.deposit),
-      ]),
-    })}`
+  return titledTable({
+    caption: d.deposits,
+    columns: [[d.reference, 'head'], d.partner, d.status, [d.amount, 'number'], d.created, d.customer, d.deposit],
+    rows: deposits.map(({ id, partnerId, partnerName, reference, status, money: sum, createdAt, customerId }) => [
+      html`<a href="${view.root}${paymentHref(partnerId, reference)}">${freeText(reference)}</a>`,
+      partnerPart(view, partnerId, partnerName),
+      wordOf(deskTexts[view.language].depositStatuses, status),
+      money(view, amountText(sum.amount, sum.currency), sum.currency),
+      time(view, createdAt),
+      customerId === null ? '–' : customerLink(view, partnerId, customerId),
+      identifier(view, id, d.deposit),
+    ]),
+  })
 }
 
-function filesTable(view: ConsoleView, files: SearchResult['files']): Html {
+function filesTable(view: ConsoleView, files: SearchResult['files']): Html | undefined {
   const d = deskTexts[view.language].find
-  return html`<h2>${d.files}</h2>
-    ${table({
-      caption: d.files,
-      columns: [[d.file, 'head'], d.messageId, d.connector, d.status, d.created],
-      rows: files.map(({ id, name, messageId, connector, state, at }) => [
-        html`<a href="${view.root}files/${id}">${freeText(name)}</a>`,
-        messageId === null ? '–' : freeText(messageId),
-        freeText(connector),
-        wordOf(deskTexts[view.language].files, state),
-        time(view, at),
-      ]),
-    })}`
+  return titledTable({
+    caption: d.files,
+    columns: [[d.file, 'head'], d.messageId, d.connector, d.status, d.created],
+    rows: files.map(({ id, name, messageId, connector, state, at }) => [
+      html`<a href="${view.root}files/${id}">${freeText(name)}</a>`,
+      messageId === null ? '–' : freeText(messageId),
+      freeText(connector),
+      wordOf(deskTexts[view.language].files, state),
+      time(view, at),
+    ]),
+  })
 }
 
-function casesTable(view: ConsoleView, cases: SearchResult['cases']): Html {
+function casesTable(view: ConsoleView, cases: SearchResult['cases']): Html | undefined {
   const d = deskTexts[view.language].find
-  return html`<h2>${d.cases}</h2>
-    ${table({
-      caption: d.cases,
-      columns: [[d.case, 'head'], d.partner, d.created],
-      rows: cases.map(({ id, partnerId, partnerName, kind, openedAt }) => [
-        html`<a href="${view.root}cases/${partnerId}/${id}">${kindName(view, kind)}</a>`,
-        partnerPart(view, partnerId, partnerName),
-        time(view, openedAt),
-      ]),
-    })}`
+  return titledTable({
+    caption: d.cases,
+    columns: [[d.case, 'head'], d.partner, d.created],
+    rows: cases.map(({ id, partnerId, partnerName, kind, openedAt }) => [
+      html`<a href="${view.root}cases/${partnerId}/${id}">${kindName(view, kind)}</a>`,
+      partnerPart(view, partnerId, partnerName),
+      time(view, openedAt),
+    ]),
+  })
 }
 
-function customersTable(view: ConsoleView, customers: SearchResult['customers']): Html {
+function customersTable(view: ConsoleView, customers: SearchResult['customers']): Html | undefined {
   const d = deskTexts[view.language].find
-  return html`<h2>${d.customers}</h2>
-    ${table({
-      caption: d.customers,
-      columns: [[d.customer, 'head'], d.partner, d.partnerId, d.iban],
-      rows: customers.map(({ id, partnerId, partnerName, iban, closedAt }) => [
-        html`${customerLink(view, partnerId, id)} ${identifier(view, id, d.customer)}`,
-        partnerPart(view, partnerId, partnerName),
-        identifier(view, partnerId, d.partnerId),
-        iban === null
-          ? ''
-          : html`${account(view, iban)} ${closedAt !== null && html`${d.closed} ${time(view, closedAt)}`}`,
-      ]),
-    })}`
+  return titledTable({
+    caption: d.customers,
+    columns: [[d.customer, 'head'], d.partner, d.partnerId, d.iban],
+    rows: customers.map(({ id, partnerId, partnerName, iban, closedAt }) => [
+      html`${customerLink(view, partnerId, id)} ${identifier(view, id, d.customer)}`,
+      partnerPart(view, partnerId, partnerName),
+      identifier(view, partnerId, d.partnerId),
+      iban === null
+        ? ''
+        : html`${account(view, iban)} ${closedAt !== null && html`${d.closed} ${time(view, closedAt)}`}`,
+    ]),
+  })
 }
 
-function payeesTable(view: ConsoleView, payees: SearchResult['payees']): Html {
+function payeesTable(view: ConsoleView, payees: SearchResult['payees']): Html | undefined {
   const d = deskTexts[view.language].find
-  return html`<h2>${d.payees}</h2>
-    ${table({
-      caption: d.payees,
-      columns: [[d.payee, 'head'], d.partner, d.customer, d.created, [d.payouts, 'actions']],
-      rows: payees.map(({ id, partnerId, partnerName, customerId, createdAt, removedAt }) => [
-        html`<a href="${view.root}${payeeHref(partnerId, id)}">${deskTexts[view.language].parties.payee}</a>
-          ${identifier(view, id, d.payee)} ${removedAt !== null && html`${d.removed} ${time(view, removedAt)}`}`,
-        partnerPart(view, partnerId, partnerName),
-        customerId === null ? '–' : customerLink(view, partnerId, customerId),
-        time(view, createdAt),
-        html`<form method="post" action="${view.root}find" class="actions">
-          ${hiddenField('q', id)}<button type="submit" class="small">${d.payeePayouts}</button>
-        </form>`,
-      ]),
-    })}`
+  return titledTable({
+    caption: d.payees,
+    columns: [[d.payee, 'head'], d.partner, d.customer, d.created, [d.payouts, 'actions']],
+    rows: payees.map(({ id, partnerId, partnerName, customerId, createdAt, removedAt }) => [
+      html`<a href="${view.root}${payeeHref(partnerId, id)}">${deskTexts[view.language].parties.payee}</a>
+        ${identifier(view, id, d.payee)} ${removedAt !== null && html`${d.removed} ${time(view, removedAt)}`}`,
+      partnerPart(view, partnerId, partnerName),
+      customerId === null ? '–' : customerLink(view, partnerId, customerId),
+      time(view, createdAt),
+      html`<form method="post" action="${view.root}find" class="actions">
+        ${hiddenField('q', id)}<button type="submit" class="small">${d.payeePayouts}</button>
+      </form>`,
+    ]),
+  })
 }
 
-function partnersTable(view: ConsoleView, partners: SearchResult['partners']): Html {
+function partnersTable(view: ConsoleView, partners: SearchResult['partners']): Html | undefined {
   const d = deskTexts[view.language].find
-  return html`<h2>${d.partners}</h2>
-    ${table({
-      caption: d.partners,
-      columns: [[d.partner, 'head'], d.partnerId],
-      rows: partners.map(({ partnerId, partnerName }) => [
-        partnerPart(view, partnerId, partnerName),
-        identifier(view, partnerId, d.partnerId),
-      ]),
-    })}`
+  return titledTable({
+    caption: d.partners,
+    columns: [[d.partner, 'head'], d.partnerId],
+    rows: partners.map(({ partnerId, partnerName }) => [
+      partnerPart(view, partnerId, partnerName),
+      identifier(view, partnerId, d.partnerId),
+    ]),
+  })
 }
 
 export function findRoutes(frame: DeskFrame): readonly PublicRoute[] {

@@ -31,17 +31,10 @@ import {
   type WaitingItemDetails,
 } from './things.ts'
 
-type DeskHit = {
-  readonly partnerId: string
-  readonly id: string
-  readonly name: string
-  readonly listedName: string
-  readonly source: Hit['source']
-  readonly score: number
-  readonly openedAt: Date
-  readonly proposal: Outcome | null
-  readonly proposedBy: string | null
-}
+type DeskHit = Pick<
+  Hit,
+  'partnerId' | 'id' | 'name' | 'listedName' | 'source' | 'score' | 'openedAt' | 'proposal' | 'proposedBy'
+>
 
 /** The oldest of equal hits. `owner`: the person who looks into it, or null. */
 type ListedHit = DeskHit & { readonly owner: string | null; readonly equal: number }
@@ -92,38 +85,32 @@ function proposalBadge(
   return badge('warning', fill(f.proposes, { name: proposedBy, verb: d[proposal] }))
 }
 
-type HitDetails = DeskHit & {
-  readonly compared: HitView
-  readonly subjectKind: string
-  readonly subjectId: string
-  readonly role: string
-  readonly status: string
-  readonly decidedBy: string | null
-  readonly approvedBy: string | null
-  readonly disposition: string | null
-  /** True if the hit was replaced or is over, so that no decision is left. */
-  readonly hasEnded: boolean
-  /** Open hits about the same pair, without this one. */
-  readonly equal: readonly Pick<DeskHit, 'partnerId' | 'id' | 'openedAt'>[]
-  readonly partnerName: string
-  readonly decisions: readonly {
-    readonly at: Date
-    readonly actor: string
-    readonly what: string
-    readonly found: string | null
-    readonly note: string
-  }[]
-  readonly thing: WaitingItemDetails
-  readonly mayDecide: boolean
-  /** The roles that decide hits. */
-  readonly roles: readonly StaffRole[]
-  readonly said?: HitStep | undefined
-  readonly refused?: HitRefusal | undefined
-  /** The options of the command that decides. */
-  readonly options: readonly FormOption[]
-  /** Values of a refused form, so that nothing typed is lost. */
-  readonly typed: Form
-}
+type HitDetails = DeskHit &
+  Pick<Hit, 'subjectKind' | 'subjectId' | 'role' | 'status' | 'decidedBy' | 'approvedBy' | 'disposition'> & {
+    readonly compared: HitView
+    /** True if the hit was replaced or is over, so that no decision is left. */
+    readonly hasEnded: boolean
+    /** Open hits about the same pair, without this one. */
+    readonly equal: readonly Pick<DeskHit, 'partnerId' | 'id' | 'openedAt'>[]
+    readonly partnerName: string
+    readonly decisions: readonly {
+      readonly at: Date
+      readonly actor: string
+      readonly what: string
+      readonly found: string | null
+      readonly note: string
+    }[]
+    readonly thing: WaitingItemDetails
+    readonly mayDecide: boolean
+    /** The roles that decide hits. */
+    readonly roles: readonly StaffRole[]
+    readonly said?: HitStep | undefined
+    readonly refused?: HitRefusal | undefined
+    /** The options of the command that decides. */
+    readonly options: readonly FormOption[]
+    /** Values of a refused form, so that nothing typed is lost. */
+    readonly typed: Form
+  }
 
 /** `field`: the wrong field. Absent if the whole decision is refused. */
 type HitRefusal = { readonly error: string; readonly field?: 'outcome' | 'disposition' | 'note' }
@@ -359,10 +346,6 @@ export function hitResultsPage(view: ConsoleView, { results }: { readonly result
 /** Hits read for a page, before equal hits are merged into one row. */
 const hitsShown = 200
 
-const toHit = ({ partnerId, id, name, listedName, source, score, openedAt, proposal, proposedBy }: Hit): DeskHit => ({
-  ...{ partnerId, id, name, listedName, source, score, openedAt, proposal, proposedBy },
-})
-
 export function hitRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { db, screening, staff } = frame
   return [
@@ -377,7 +360,8 @@ export function hitRoutes(frame: DeskFrame): readonly PublicRoute[] {
       const keys = groups.map(({ first: { partnerId, id: subject } }) => ({ partnerId, kind: 'hit', subject }) as const)
       const owners = new Map((await staff.assignments.of(db, keys)).map((each) => [each.subject, each]))
       const hits = groups.map(({ first, equal }) => ({
-        ...{ ...toHit(first), equal },
+        ...first,
+        equal,
         owner: assignedOwner(owners.get(first.id))?.fullName ?? null,
       }))
       return page(request, 200, hitsPage(view, { hits, next }))
@@ -399,17 +383,17 @@ async function showHit(
   const { partnerId, id } = readKey(request)
   const hit = await screening.hit(partnerId, id)
   if (hit === undefined) throw notFound('hit')
-  const { subjectKind, subjectId, role, status, decidedBy, approvedBy, disposition } = hit
   const compared = await screener.viewOf(db, hit)
   const decisions = await screening.decisionsOf(db, partnerId, id)
   const deciders = await staff.deciders(db)
-  const equal = status === 'open' ? await screening.equalHits(hit) : []
+  const equal = hit.status === 'open' ? await screening.equalHits(hit) : []
   const said = new URLSearchParams(request.query).get('said')
   const body = hitPage(view, {
-    ...toHit(hit),
-    ...{ compared, subjectKind, subjectId, role, status, decidedBy, approvedBy, disposition, refused },
+    ...hit,
+    compared,
+    refused,
     options: frame.changes.form('screening decide'),
-    equal: equal.filter((each) => each.id !== id).map(toHit),
+    equal: equal.filter((each) => each.id !== id),
     partnerName: (await access.namesOf(db, [partnerId])).get(partnerId) ?? '',
     hasEnded: hit.endedAt !== null,
     decisions: decisions.map(({ decidedAt: at, actor, kind, outcome, disposition: found, note }) => ({

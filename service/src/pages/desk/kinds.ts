@@ -183,7 +183,7 @@ function lackName(d: (typeof deskTexts)['en']['cases'], each: string): string {
 }
 
 /** Names the kind of a rule, without its explanation. */
-function ruleKindText({ language }: ConsoleView, kind: string): string {
+export function ruleKindText({ language }: ConsoleView, kind: string): string {
   const words: Readonly<Record<string, string>> = deskTexts[language].rules
   return (words[kind] ?? kind).split(':', 1)[0] ?? kind
 }

@@ -16,6 +16,7 @@ import {
   referenceText,
   section,
   table,
+  type Table,
   time,
   transactionBadge,
   wordOf,
@@ -66,6 +67,27 @@ export function boundedSection(view: ConsoleView, { id, title, text, rows, none,
     }`,
   )
 }
+
+/** A table under its caption as a heading. Without rows it shows `none`, or nothing. */
+export function titledTable({ text, none, ...shown }: TitledTable): Html | undefined {
+  if (shown.rows.length === 0 && none === undefined) return undefined
+  return html`<h2>${shown.caption}</h2>
+    ${text !== undefined && html`<p>${text}</p>`} ${shown.rows.length === 0 ? html`<p>${none}</p>` : table(shown)}`
+}
+type TitledTable = Table & { readonly text?: string; readonly none?: string }
+
+/** Tones of a class of risk, or of a severity. */
+export const levelTones = { low: 'neutral', medium: 'warning', high: 'bad' } as const
+
+/** A part of a long page. */
+export type PagePart = { readonly id: string; readonly title: string; readonly body: Html }
+
+/** A section with a few rows, as a part of a long page. */
+export const boundedPart = (view: ConsoleView, given: BoundedPart): PagePart => ({
+  id: given.id,
+  title: given.title,
+  body: boundedSection(view, given),
+})
 
 /** Links to the parts of a long page. */
 export const pageContents = (view: ConsoleView, parts: readonly (readonly [id: string, title: string])[]): Html =>

@@ -25,12 +25,13 @@ import { readAlerts, searchCustomers, customersPage, noteMessage, searchForm, wi
 import { commandRoute, type RefusedForm } from './forms.ts'
 import {
   alertsTable,
-  boundedSection,
+  boundedPart,
   casesTable,
   pageContents,
   customersTable,
   hitsTable,
   notesPart,
+  type PagePart,
   payeesTable,
   paymentsTable,
 } from './parties.ts'
@@ -161,15 +162,8 @@ export function partnerPage(view: ConsoleView, shown: PartnerDetails): string {
 /** Sections of rules, in page order. */
 const ruleSections = ['limits', 'fees', 'approvals', 'coolingOffs', 'gates'] as const
 
-type Part = { readonly id: string; readonly title: string; readonly body: Html }
-
-const boundedPart = (view: ConsoleView, given: Parameters<typeof boundedSection>[1]): Part => ({
-  ...given,
-  body: boundedSection(view, given),
-})
-
 /** Lists the changes, cases, hits and alerts that wait for a person. */
-function waitingParts(view: ConsoleView, { partner, concerns }: PartnerDetails): readonly Part[] {
+function waitingParts(view: ConsoleView, { partner, concerns }: PartnerDetails): readonly PagePart[] {
   const d = deskTexts[view.language].parties
   const { cases, hits, alerts, changes } = concerns
   const path = `partners/${partner.id}`
@@ -191,7 +185,7 @@ function waitingParts(view: ConsoleView, { partner, concerns }: PartnerDetails):
 }
 
 /** Lists the newest customers with a search, payees and payments. */
-function peopleParts(view: ConsoleView, { partner, concerns }: PartnerDetails): readonly Part[] {
+function peopleParts(view: ConsoleView, { partner, concerns }: PartnerDetails): readonly PagePart[] {
   const texts = deskTexts[view.language]
   const [d, g] = [texts.parties, texts.partnerPage]
   const { customers, payees, payments } = concerns
@@ -224,7 +218,7 @@ function peopleParts(view: ConsoleView, { partner, concerns }: PartnerDetails): 
 const endpointReasons = { Gone: 'reasonGone', Failing: 'reasonFailing', Partner: 'reasonPartner' } as const
 
 /** Lists the team and the webhook endpoints of the partner. */
-function accessParts(view: ConsoleView, { concerns }: PartnerDetails): readonly Part[] {
+function accessParts(view: ConsoleView, { concerns }: PartnerDetails): readonly PagePart[] {
   const texts = deskTexts[view.language]
   const [d, g] = [texts.parties, texts.partnerPage]
   const { team, webhooks } = concerns

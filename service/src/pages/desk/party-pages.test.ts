@@ -386,7 +386,7 @@ test('pages escape hostile texts, label fields, have their structure and stay sm
       }
 })
 
-test('no page shows a raw value, JSON, a line to type or an amount without groups', () => {
+test('pages do not show raw values, JSON, command lines or ungrouped amounts', () => {
   for (const language of consoleLanguages)
     for (const [name, page] of pagesOf(language, 'Ada Lovelace', true)) {
       // A label or its help names the form of what is typed.
@@ -401,7 +401,7 @@ test('no page shows a raw value, JSON, a line to type or an amount without group
     }
 })
 
-test('every command that changes something has a name and a sentence in every language, and no other does', () => {
+test('exactly the commands that change something have a name and a sentence in every language', () => {
   for (const language of consoleLanguages) {
     const acts: Readonly<Record<string, readonly string[]>> = deskTexts[language].acts
     assert.deepEqual(Object.keys(acts).toSorted(), [...actNames].toSorted())
@@ -413,7 +413,7 @@ test('every command that changes something has a name and a sentence in every la
   }
 })
 
-test('every act of the audit log that is no operation has words in every language', () => {
+test('every act of the audit log besides operations has words in every language', () => {
   const acts = [...Object.keys(consoleTexts.en.serviceActs), ...[...actNames].map((command) => `operator ${command}`)]
   for (const language of consoleLanguages)
     for (const act of acts) assert.match(actText(viewOf(language), act) ?? '', /^\p{Lu}.*[^.]$/u, `${language}: ${act}`)
@@ -453,7 +453,7 @@ const changes = {
   },
 }
 
-test('a page says what an act has done, that it waits, and nothing for a text that is no act', () => {
+test('a page says what an act has done or that it waits, and ignores unknown acts', () => {
   const view = viewOf('en')
   const said = (query: string) => actMessage(view, { query } as Parameters<typeof actMessage>[1])?.html ?? ''
   assert.match(said('said=limit%20set'), /The limit is set/)
@@ -463,7 +463,7 @@ test('a page says what an act has done, that it waits, and nothing for a text th
   assert.equal(actResultHref('partners/1?x=1', 'limit set', undefined), 'partners/1?x=1&said=limit%20set')
 })
 
-test('a runbook leads to the acts that it names and that the role does', () => {
+test('a runbook links to the acts that it names, if the role may use them', () => {
   const view = viewOf('en')
   const given = { act: changes.act, mayDecide: (command: string) => command !== 'fee set' }
   const person = { signed: { account: { role: 'finance' } } } as unknown as Parameters<typeof runbookActs>[1]['person']
@@ -479,7 +479,7 @@ test('a runbook leads to the acts that it names and that the role does', () => {
   assert.equal(runbookActs(view, { changes: given, person }, ['ledger check']), undefined)
 })
 
-test('nothing is green that was not compared with a statement of these days', () => {
+test('only a comparison with a recent statement is green', () => {
   const name = { connector: 'bank', account: 'DE1', currency: 'EUR' }
   const line = (fields: Readonly<Record<string, string>>) => ({ difference: '0.00', unexplained: '0.00', ...fields })
   const found = (fields: Readonly<Record<string, string>>, account = name) =>
@@ -493,7 +493,7 @@ test('nothing is green that was not compared with a statement of these days', ()
   assert.equal(found({}, { ...name, account: 'suspense' }), 'agrees')
 })
 
-test('a printed row is read as a person reads it', () => {
+test('a printed row shows amounts, times and links for people', () => {
   const view = viewOf('de')
   const row = {
     currency: 'EUR',
@@ -515,13 +515,13 @@ test('a printed row is read as a person reads it', () => {
   assert.equal(text('missing'), '–')
 })
 
-test('a duration is told in a unit of which there are at least two', () => {
+test('a duration is shown in the largest unit with a value of at least two', () => {
   const view = viewOf('en')
   const texts = [30_000, 3_600_000, 7_200_000, 169_200_000, 172_800_000].map((ms) => durationText(view, ms))
   assert.deepEqual(texts, ['1 min', '60 min', '2 h', '47 h', '2 d'])
 })
 
-test('compliance and admins read all numbers, each other role those of the kinds that it decides', () => {
+test('compliance and admins read all figures, and other roles those of the kinds that they decide', () => {
   const kinds = ['screening_hit', 'monitoring_alert', 'bank_fee'] as const
   const roles = {
     screening_hit: ['compliance', 'admin'],

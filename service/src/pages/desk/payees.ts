@@ -35,7 +35,7 @@ import {
   paymentsTable,
 } from './parties.ts'
 import { limitsTable, type PrintedLimit } from './printed.ts'
-import { type DeskFrame, readKey, type Person, staffRoute } from './request.ts'
+import { type DeskFrame, ifFound, readKey, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
 const rowsShown = 10
@@ -209,7 +209,7 @@ async function showPayee(frame: DeskFrame, request: PublicRequest, person: Perso
   const body = payeePage(view, {
     ...{ partnerId, payee, partnerName: names.get(partnerId) },
     customerName: await readCustomerName(frame, partnerId, payee.customerId),
-    check: await readNameCheck(beneficiaries, partnerId, id),
+    check: await ifFound(beneficiaries.verificationOf(partnerId, id)),
     coolingUntil: await coolingUntil(frame, partnerId, payee),
     payments: await transactions.withUsers(payments.data),
     hits: await screening.about(db, partnerId, [id], rowsShown),
@@ -224,25 +224,12 @@ async function showPayee(frame: DeskFrame, request: PublicRequest, person: Perso
   return page(request, 200, body)
 }
 
-/** Reads the name of a customer. Undefined after the erasure. */
-async function readCustomerName({ db, customers }: DeskFrame, partnerId: string, id: string | null) {
+/** Reads the name or the email address of a customer. Undefined for the partner itself, and after an erasure. */
+export async function readCustomerName({ db, customers }: DeskFrame, partnerId: string, id: string | null) {
   if (id === null) return undefined
   const users = await customers.usersByIds(db, [{ partnerId, id }])
   const user = users.get(partnerKey(partnerId, id))
   return user?.name ?? user?.email
-}
-
-async function readNameCheck(
-  beneficiaries: Pick<Beneficiaries, 'verificationOf'>,
-  partnerId: string,
-  id: string,
-): Promise<NameCheck | undefined> {
-  try {
-    return await beneficiaries.verificationOf(partnerId, id)
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'not_found') return undefined
-    throw error
-  }
 }
 
 /** Reads the end of the cooling-off, which begins with the payee's last change. */

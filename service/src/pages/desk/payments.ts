@@ -1,7 +1,6 @@
 /** The page of a payment: parties, timeline and the reason why it waits. A payout has its own page. */
 import { ownJson } from '@partner-payments/wire'
-import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
-import { partnerKey } from '../../kernel/index.ts'
+import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { explain, type Party, type TransactionView } from '../../transactions/index.ts'
 import {
   heading,
@@ -38,14 +37,15 @@ import {
   paymentHref,
   paymentsTable,
 } from './parties.ts'
-import { type DeskFrame, type Person, staffRoute } from './request.ts'
+import { readCustomerName } from './payees.ts'
+import { type DeskFrame, ifFound, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
 type PaymentDetails = {
   readonly payment: TransactionView
   readonly partnerName: string | undefined
-  /** Undefined if the partner itself pays or is paid. Null if the customer's name was erased. */
-  readonly customerName: string | null | undefined
+  /** Undefined if the partner itself pays or is paid, or if the name was erased. */
+  readonly customerName: string | undefined
   readonly related: Parameters<typeof paymentsTable>[1]
   readonly cases: Parameters<typeof casesTable>[1]
   /** The reason that the partner reads while the payment waits. */
@@ -168,8 +168,9 @@ async function showPayment(frame: DeskFrame, request: PublicRequest, person: Per
   const { transaction, related } = await transactions.related(partnerId, reference)
   const { row } = transaction
   if (row.category === 'Withdrawal') {
-    const payout = await findPayoutId(payouts, partnerId, reference)
-    if (payout !== undefined) return seeOther(`${view.root}payouts/${partnerId}/${payout}`)
+    // A return by an early version is a withdrawal without a payout.
+    const payout = await ifFound(payouts.get(partnerId, reference))
+    if (payout !== undefined) return seeOther(`${view.root}payouts/${partnerId}/${payout.id}`)
   }
   await staff.recordOpened(signed, 'payments', [`${partnerId}/${row.id}`])
   const hold = await holdOf(transaction)
@@ -194,22 +195,6 @@ async function showPayment(frame: DeskFrame, request: PublicRequest, person: Per
     said: actMessage(view, request),
   })
   return page(request, 200, body)
-}
-
-/** Undefined for a withdrawal without a payout, such as a return by an early version. */
-async function findPayoutId(payouts: DeskFrame['payouts'], partnerId: string, reference: string) {
-  try {
-    return (await payouts.get(partnerId, reference)).id
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'not_found') return undefined
-    throw error
-  }
-}
-
-async function readCustomerName({ db, customers }: DeskFrame, partnerId: string, id: string | null) {
-  if (id === null) return undefined
-  const user = (await customers.usersByIds(db, [{ partnerId, id }])).get(partnerKey(partnerId, id))
-  return user?.name ?? user?.email ?? null
 }
 
 const perPage = 50

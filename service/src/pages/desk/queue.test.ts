@@ -11,7 +11,7 @@ before(async () => {
 })
 after(() => service.close())
 
-test('a look has what waits, and nothing where nothing waits', async () => {
+test('a read returns the items that wait, or none', async () => {
   const partner = await addPartner(service, 100_00n)
   const { payout } = await pay(service, partner, '1.00')
   assert.deepEqual(await createWaitingCache(looking(async () => {}).deps)(), [])
@@ -48,7 +48,7 @@ function looking(before: () => Promise<void>) {
   return { looks, errors, deps: { ...service, log, waiting: { look } } }
 }
 
-test('a look is shared for 20 seconds', async () => {
+test('a read is shared for 20 seconds', async () => {
   const { looks, deps } = looking(async () => {})
   const waiting = createWaitingCache(deps)
   await Promise.all([waiting(), waiting()])
@@ -59,7 +59,7 @@ test('a look is shared for 20 seconds', async () => {
   assert.equal(looks.length, 2)
 })
 
-test('a look that fails is said and logged, and not kept', async () => {
+test('a failed read is reported and logged, and not cached', async () => {
   let isDown = true
   const { looks, errors, deps } = looking(async () => {
     if (isDown) throw new Error('the database is away')
@@ -72,7 +72,7 @@ test('a look that fails is said and logged, and not kept', async () => {
   assert.equal(looks.length, 2)
 })
 
-test('nobody waits for a slow look, no second one starts, and what it finds is shown once it has ended', async () => {
+test('a slow read does not delay the page and is not repeated, and its result is shown once it has ended', async () => {
   const gate = Promise.withResolvers<void>()
   const { looks, deps } = looking(() => gate.promise)
   const waiting = createWaitingCache(deps, 10)

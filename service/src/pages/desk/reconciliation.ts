@@ -26,9 +26,10 @@ import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { findPayout, partnerLink } from './files.ts'
+import { titledTable } from './parties.ts'
 import { deskTexts } from './texts.ts'
 import { csvFile } from './numbers.ts'
-import { type DeskFrame, staffRoute, withStaff } from './request.ts'
+import { type DeskFrame, staffRoute } from './request.ts'
 
 type AccountName = { readonly connector: string; readonly account: string; readonly currency: string }
 
@@ -175,7 +176,7 @@ export function accountPage(view: ConsoleView, shown: AccountDetails): string {
 
 const orNone = (value: Html | string, none: string): Html | string => (value === '' ? none : value)
 
-function partsTable(view: ConsoleView, items: readonly Line[], line: Line | undefined): Html {
+function partsTable(view: ConsoleView, items: readonly Line[], line: Line | undefined): Html | undefined {
   const d = deskTexts[view.language].reconciliation
   const words = d as Readonly<Record<string, string>>
   const isLeft = line !== undefined && !isZero(line['unexplained'])
@@ -192,34 +193,29 @@ function partsTable(view: ConsoleView, items: readonly Line[], line: Line | unde
   if (rows.length + left.length === 0)
     return html`<h2>${d.parts}</h2>
       <p>${d.noParts}</p>`
-  return html`<h2>${d.parts}</h2>
-    ${table({
-      caption: d.parts,
-      columns: [[d.part, 'head'], [d.amount, 'number'], [d.count, 'number'], d.since, d.todo],
-      rows: [...left, ...rows],
-    })}`
+  return titledTable({
+    caption: d.parts,
+    columns: [[d.part, 'head'], [d.amount, 'number'], [d.count, 'number'], d.since, d.todo],
+    rows: [...left, ...rows],
+  })
 }
 
-function casesTable(view: ConsoleView, cases: readonly Line[]): Html | false {
+function casesTable(view: ConsoleView, cases: readonly Line[]): Html | undefined {
   const d = deskTexts[view.language].reconciliation
   const words = d as Readonly<Record<string, string>>
-  return (
-    cases.length > 0 &&
-    html`<h2>${d.cases}</h2>
-      ${table({
-        caption: d.cases,
-        columns: [[d.case, 'head'], [d.amount, 'number'], d.opened, d.status, d.partner],
-        rows: cases.map((each) => [
-          html`<a href="${view.root}cases/${each['partner']}/${each['id']}"
-            >${freeText(each['kind'])}<span class="away"> ${each['id']}</span></a
-          >`,
-          amountCell(view, each, 'amount'),
-          timeCell(view, each['since']),
-          each['record'] === 'case_reversed' ? d.case_reversed : (words[each['status'] ?? ''] ?? each['status'] ?? ''),
-          partnerLink(view, each['partner'] ?? null),
-        ]),
-      })}`
-  )
+  return titledTable({
+    caption: d.cases,
+    columns: [[d.case, 'head'], [d.amount, 'number'], d.opened, d.status, d.partner],
+    rows: cases.map((each) => [
+      html`<a href="${view.root}cases/${each['partner']}/${each['id']}"
+        >${freeText(each['kind'])}<span class="away"> ${each['id']}</span></a
+      >`,
+      amountCell(view, each, 'amount'),
+      timeCell(view, each['since']),
+      each['record'] === 'case_reversed' ? d.case_reversed : (words[each['status'] ?? ''] ?? each['status'] ?? ''),
+      partnerLink(view, each['partner'] ?? null),
+    ]),
+  })
 }
 
 const rowRecords = ['entry_not_on_statement', 'entry_new', 'payment_not_booked', 'payment_missing'] as const
@@ -332,26 +328,21 @@ export function reconciliationRoutes(frame: DeskFrame): readonly PublicRoute[] {
     return lines
   }
   return [
-    {
-      method: 'GET',
-      path: '/desk/reconciliation',
-      handle: (request) =>
-        withStaff(frame, request, 'reconciliation', async ({ view }) => {
-          // Reads the stored results without a new look. Another process may have stored them with a clock that is ahead.
-          const stored = await linesOf(db, { at: new Date(clock.now().getTime() + dayMs) })
-          const accounts = (await reconciliation.accounts(db)).map((name) => ({
-            name,
-            line: stored.find(
-              (line) =>
-                line['record'] === 'account' &&
-                line['connector'] === name.connector &&
-                line['account'] === name.account &&
-                line['currency'] === name.currency,
-            ),
-          }))
-          return page(request, 200, accountsPage(view, { accounts, now: clock.now() }))
-        }),
-    },
+    staffRoute(frame, 'reconciliation', 'GET', '/reconciliation', async (request, { view }) => {
+      // Reads the stored results without a new look. Another process may have stored them with a clock that is ahead.
+      const stored = await linesOf(db, { at: new Date(clock.now().getTime() + dayMs) })
+      const accounts = (await reconciliation.accounts(db)).map((name) => ({
+        name,
+        line: stored.find(
+          (line) =>
+            line['record'] === 'account' &&
+            line['connector'] === name.connector &&
+            line['account'] === name.account &&
+            line['currency'] === name.currency,
+        ),
+      }))
+      return page(request, 200, accountsPage(view, { accounts, now: clock.now() }))
+    }),
     staffRoute(frame, 'reconciliation', 'GET', '/reconciliation/file', async (request) => {
       const { connector, account, currency, at } = readReportQuery(request)
       const wanted =
@@ -363,37 +354,32 @@ export function reconciliationRoutes(frame: DeskFrame): readonly PublicRoute[] {
       const body = [reportHead, ...lines.map(reportLine)].map((line) => `${line}\n`).join('')
       return csvFile(`reconciliation-${clock.now().toISOString().slice(0, 10)}.csv`, body)
     }),
-    {
-      method: 'GET',
-      path: '/desk/reconciliation/account',
-      handle: (request) =>
-        withStaff(frame, request, 'reconciliation', async ({ view }) => {
-          const { connector, account, currency, at, before } = readReportQuery(request)
-          const shown = await db.transaction(async (tx) => {
-            await readAtOneMoment(tx)
-            const known = await reconciliation.accounts(tx)
-            const name = known.find(
-              (one) => one.connector === connector && one.account === account && one.currency === currency,
-            )
-            if (name === undefined) throw notFound('page')
-            const lines = await linesOf(tx, { connector, account, currency, at, rowsMax })
-            return { name, lines, days: await reconciliation.days(tx, name, before, daysShown + 1) }
-          })
-          const days = shown.days.slice(0, daysShown)
-          const last = shown.days.length > daysShown ? days.at(-1) : undefined
-          const query = (more: Readonly<Record<string, string>>) =>
-            `account?${new URLSearchParams({ connector, account, currency, ...more }).toString()}`
-          return page(
-            request,
-            200,
-            accountPage(view, {
-              ...{ ...shown, days, at, rowsMax, now: clock.now() },
-              next: last && query({ before: last['at'] ?? '' }),
-              first: before && query({}),
-            }),
-          )
+    staffRoute(frame, 'reconciliation', 'GET', '/reconciliation/account', async (request, { view }) => {
+      const { connector, account, currency, at, before } = readReportQuery(request)
+      const shown = await db.transaction(async (tx) => {
+        await readAtOneMoment(tx)
+        const known = await reconciliation.accounts(tx)
+        const name = known.find(
+          (one) => one.connector === connector && one.account === account && one.currency === currency,
+        )
+        if (name === undefined) throw notFound('page')
+        const lines = await linesOf(tx, { connector, account, currency, at, rowsMax })
+        return { name, lines, days: await reconciliation.days(tx, name, before, daysShown + 1) }
+      })
+      const days = shown.days.slice(0, daysShown)
+      const last = shown.days.length > daysShown ? days.at(-1) : undefined
+      const query = (more: Readonly<Record<string, string>>) =>
+        `account?${new URLSearchParams({ connector, account, currency, ...more }).toString()}`
+      return page(
+        request,
+        200,
+        accountPage(view, {
+          ...{ ...shown, days, at, rowsMax, now: clock.now() },
+          next: last && query({ before: last['at'] ?? '' }),
+          first: before && query({}),
         }),
-    },
+      )
+    }),
   ]
 }
 

@@ -9,11 +9,9 @@ import { page, uuid } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { actHref, actTitle } from './acts.ts'
-import { customerHref, partnerPart } from './parties.ts'
+import { customerHref, levelTones, partnerPart } from './parties.ts'
 import { type DeskFrame, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
-
-const tones = { low: 'neutral', medium: 'warning', high: 'bad' } as const
 
 type ReviewList = {
   readonly reviews: readonly (Review & {
@@ -43,7 +41,7 @@ export function reviewsPage(view: ConsoleView, { reviews, mayRecord, next, first
                   ${mayRecord && recordLink(view, partnerId, customerId)}`,
                 partnerPart(view, partnerId, partnerName),
                 calendarDay(view, dueOn),
-                badge(tones[risk], d[risk]),
+                badge(levelTones[risk], d[risk]),
                 time(view, reviewedAt),
                 freeText(reviewedBy),
               ]),

@@ -28,6 +28,8 @@ import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { commandFields, commandRoute, noteField, type RefusedForm } from './forms.ts'
+import { ruleKindText } from './kinds.ts'
+import { levelTones, titledTable } from './parties.ts'
 import { type DeskFrame, type FormOption, type Person, staffRoute } from './request.ts'
 import { deskTexts, type DeskTexts } from './texts.ts'
 
@@ -68,8 +70,7 @@ type RuleVersion = {
 }
 
 const tones = { Draft: 'neutral', Proposed: 'warning', On: 'good', OffProposed: 'warning', Off: 'neutral' } as const
-const severityTones = { low: 'neutral', medium: 'warning', high: 'bad' } as const
-type Severity = keyof typeof severityTones
+type Severity = keyof typeof levelTones
 
 const isOn = ({ state }: RuleVersion): boolean => state === 'On' || state === 'OffProposed'
 const severityOf = ({ settings }: RuleVersion) => (settings['severity'] ?? 'medium') as Severity
@@ -130,19 +131,17 @@ function ruleRow(view: ConsoleView, versions: readonly [RuleVersion, ...RuleVers
   const severity = severityOf(last)
   return [
     html`<a href="${view.root}rules/${last.id}">${last.name}</a>`,
-    kindText(d, last.kind),
+    ruleKindText(view, last.kind),
     html`${badge(tones[last.state], d[last.state])}
     ${on !== undefined && on !== last && fill(d.otherOn, { version: String(on.version) })}`,
     d[momentOf(last)],
-    badge(severityTones[severity], d[severity]),
+    badge(levelTones[severity], d[severity]),
     backtest === undefined
       ? d.notRun
       : fill(d.found, { hits: String(backtest.hits), transactions: String(backtest.transactions) }),
   ]
 }
 
-const kindText = (d: DeskTexts['rules'], kind: string): string =>
-  ((d as Readonly<Record<string, string>>)[kind] ?? kind).split(':', 1)[0] ?? kind
 const readKind = (text: string): RuleKind | undefined => ruleKinds.find((kind) => kind === text)
 
 type RuleDetails = {
@@ -175,13 +174,13 @@ function rulePage(view: ConsoleView, { versions, mayWrite, options, refused }: R
         [d.version, String(last.version)],
         [d.state, badge(tones[last.state], d[last.state])],
         [d.when, d[momentOf(last)]],
-        [d.severity, badge(severityTones[severity], d[severity])],
+        [d.severity, badge(levelTones[severity], d[severity])],
       ])}
       ${last.state === 'Proposed' && message('warning', fill(d.proposedOn, { name: last.proposedBy ?? '' }))}
       ${on?.state === 'OffProposed' && message('warning', fill(d.proposedOff, { name: on.offProposedBy ?? '' }))}
       ${mayWrite && switches(view, last, on)}
       <h2>${d.settings}</h2>
-      ${facts([[d.kind, kindText(d, last.kind)], ...settingRows(view, last), [d.rule, identifier(view, last.id, d.rule)]])}
+      ${facts([[d.kind, ruleKindText(view, last.kind)], ...settingRows(view, last), [d.rule, identifier(view, last.id, d.rule)]])}
       ${backtests(view, last, mayWrite && options, command === commands.backtest ? form : () => '')}
       ${versionsTable(view, versions)}
       ${
@@ -315,22 +314,21 @@ function backtestForm(
   </form>`
 }
 
-function versionsTable(view: ConsoleView, versions: readonly RuleVersion[]): Html {
+function versionsTable(view: ConsoleView, versions: readonly RuleVersion[]): Html | undefined {
   const d = deskTexts[view.language].rules
   const step = (by: string | null, at: Date | null) =>
     at === null ? '–' : html`<span>${freeText(by ?? '')}, ${time(view, at)}</span>`
-  return html`<h2>${d.versions}</h2>
-    ${table({
-      caption: d.versions,
-      columns: [[d.version, 'head'], d.state, d.madeBy, d.turnedOn, d.turnedOff],
-      rows: versions.map((each) => [
-        String(each.version),
-        badge(tones[each.state], d[each.state]),
-        step(each.madeBy, each.madeAt),
-        step(each.onBy, each.onSince),
-        step(each.offBy, each.offSince),
-      ]),
-    })}`
+  return titledTable({
+    caption: d.versions,
+    columns: [[d.version, 'head'], d.state, d.madeBy, d.turnedOn, d.turnedOff],
+    rows: versions.map((each) => [
+      String(each.version),
+      badge(tones[each.state], d[each.state]),
+      step(each.madeBy, each.madeAt),
+      step(each.onBy, each.onSince),
+      step(each.offBy, each.offSince),
+    ]),
+  })
 }
 
 const directions = ['Inward', 'Outward'] as const
@@ -433,7 +431,7 @@ function ruleForm(view: ConsoleView, { action, kind, version, typed, error, titl
     return own.includes(`[${name}]`) ? [field({ ...common(name), label, optional: true })] : []
   })
   return html`<section aria-labelledby="write">
-    <h2 id="write">${title}: ${kindText(d, kind)}</h2>
+    <h2 id="write">${title}: ${ruleKindText(view, kind)}</h2>
     ${text !== undefined && html`<p>${text}</p>`}
     <form method="post" action="${action}">
       ${version !== undefined && hiddenField('version', String(version))} ${hiddenField('kind', kind)}

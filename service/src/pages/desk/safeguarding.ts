@@ -32,6 +32,7 @@ import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { actButtons, actMessage } from './acts.ts'
 import { type DeskFrame, staffRoute } from './request.ts'
+import { titledTable } from './parties.ts'
 import { deskTexts, type DeskTexts } from './texts.ts'
 
 const tones = {
@@ -164,42 +165,37 @@ export function dayPage(view: ConsoleView, { content, digest, versions }: DayDet
   })
 }
 
-function accountsTable(view: ConsoleView, content: Content): Html {
+function accountsTable(view: ConsoleView, content: Content): Html | undefined {
   const d = deskTexts[view.language].safeguarding
-  return html`<h2>${d.accounts}</h2>
-    ${table({
-      caption: d.accounts,
-      columns: [[d.account, 'head'], d.statement, [d.closing, 'number']],
-      rows: content.accounts.map(({ account: iban, statement, dueOn }) => [
-        account(view, iban),
-        statement === null
-          ? fill(d.missing, { day: dayText(view, dueOn) })
-          : html`${freeText(statement.name)} ${calendarDay(view, statement.on)}`,
-        amountCell(view, content, statement?.closing ?? null),
-      ]),
-    })}`
+  return titledTable({
+    caption: d.accounts,
+    columns: [[d.account, 'head'], d.statement, [d.closing, 'number']],
+    rows: content.accounts.map(({ account: iban, statement, dueOn }) => [
+      account(view, iban),
+      statement === null
+        ? fill(d.missing, { day: dayText(view, dueOn) })
+        : html`${freeText(statement.name)} ${calendarDay(view, statement.on)}`,
+      amountCell(view, content, statement?.closing ?? null),
+    ]),
+  })
 }
 
 const kindText = (d: DeskTexts['safeguarding'], kind: string): string =>
   kind === 'unexplained' ? d.unexplainedPart : ((d as Readonly<Record<string, string>>)[kind] ?? kind)
 
-function partsTable(view: ConsoleView, { parts, currency }: Content): Html {
+function partsTable(view: ConsoleView, { parts, currency }: Content): Html | undefined {
   const d = deskTexts[view.language].safeguarding
-  return html`<h2>${d.parts}</h2>
-    ${
-      parts.length === 0
-        ? html`<p>${d.noParts}</p>`
-        : table({
-            caption: d.parts,
-            columns: [[d.part, 'head'], d.account, [d.count, 'number'], [d.amount, 'number']],
-            rows: parts.map(({ kind, account: iban, connector, count, amount }) => [
-              kindText(d, kind),
-              freeText(iban || connector),
-              count === 0 ? '' : String(count),
-              money(view, amount, currency),
-            ]),
-          })
-    }`
+  return titledTable({
+    caption: d.parts,
+    none: d.noParts,
+    columns: [[d.part, 'head'], d.account, [d.count, 'number'], [d.amount, 'number']],
+    rows: parts.map(({ kind, account: iban, connector, count, amount }) => [
+      kindText(d, kind),
+      freeText(iban || connector),
+      count === 0 ? '' : String(count),
+      money(view, amount, currency),
+    ]),
+  })
 }
 
 function entriesTable(view: ConsoleView, { entries, currency }: Content): Html | false {
@@ -226,21 +222,17 @@ function entriesTable(view: ConsoleView, { entries, currency }: Content): Html |
 /** Entries on the page. The exports have all entries. */
 const entriesShown = 100
 
-function rowsTable(view: ConsoleView, { changedRows, currency }: Content): Html | false {
+function rowsTable(view: ConsoleView, { changedRows, currency }: Content): Html | undefined {
   const d = deskTexts[view.language].safeguarding
-  return (
-    changedRows.length > 0 &&
-    html`<h2>${d.rows}</h2>
-      ${table({
-        caption: d.rows,
-        columns: [[d.partner, 'head'], d.account, [d.difference, 'number']],
-        rows: changedRows.map(({ partnerId, account: name, difference }) => [
-          html`<a href="${view.root}partners/${partnerId}">${d.partner}</a> ${identifier(view, partnerId, d.partner)}`,
-          name,
-          money(view, difference, currency),
-        ]),
-      })}`
-  )
+  return titledTable({
+    caption: d.rows,
+    columns: [[d.partner, 'head'], d.account, [d.difference, 'number']],
+    rows: changedRows.map(({ partnerId, account: name, difference }) => [
+      html`<a href="${view.root}partners/${partnerId}">${d.partner}</a> ${identifier(view, partnerId, d.partner)}`,
+      name,
+      money(view, difference, currency),
+    ]),
+  })
 }
 
 /** File formats for an auditor, who can verify the signature. */

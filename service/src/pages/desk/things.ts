@@ -18,8 +18,8 @@ import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { actTitle, isAct } from './acts.ts'
-import { customerHref, listName, minorMoney, partnerPart } from './parties.ts'
-import { type DeskFrame, readNote, type Person, readPersonId, withStaff } from './request.ts'
+import { customerHref, listName, minorMoney, partnerPart, titledTable } from './parties.ts'
+import { type DeskFrame, readNote, type Person, readPersonId, staffRoute } from './request.ts'
 import { deskTexts, type Runbook } from './texts.ts'
 
 type WaitingReason = WaitingThing['why']
@@ -249,8 +249,7 @@ export function waitingParts(
   const fields = [['kind', key.kind] as const, ['partner', key.partnerId] as const, ['id', key.subject] as const]
   const action = (name: string) => `${view.root}waiting/${name}`
   return html`${waits.length === 0 ? message('neutral', `${w.gone} ${w.goneText}`) : key.kind !== 'hit' && waitList(view, waits)}
-  ${waits.length > 0 && ownerParts(view, { ...shown, typed, action, fields, words: w })}
-  ${steps.length > 0 && stepTable(view, steps)}`
+  ${waits.length > 0 && ownerParts(view, { ...shown, typed, action, fields, words: w })} ${stepTable(view, steps)}`
 }
 
 function waitList(view: ConsoleView, waits: readonly WaitingThing[]): Html {
@@ -264,19 +263,18 @@ function waitList(view: ConsoleView, waits: readonly WaitingThing[]): Html {
     )}`
 }
 
-function stepTable(view: ConsoleView, steps: readonly Step[]): Html {
+function stepTable(view: ConsoleView, steps: readonly Step[]): Html | undefined {
   const [d, w] = [deskTexts[view.language].queue, deskTexts[view.language].waiting]
-  return html`<h2>${w.history}</h2>
-    ${table({
-      caption: w.history,
-      columns: [[d.when, 'head'], d.who, d.what, d.note],
-      rows: steps.map(({ at, actor, kind, note }) => [
-        time(view, at),
-        freeText(actor),
-        deskTexts[view.language].thingSteps[kind],
-        freeText(note),
-      ]),
-    })}`
+  return titledTable({
+    caption: w.history,
+    columns: [[d.when, 'head'], d.who, d.what, d.note],
+    rows: steps.map(({ at, actor, kind, note }) => [
+      time(view, at),
+      freeText(actor),
+      deskTexts[view.language].thingSteps[kind],
+      freeText(note),
+    ]),
+  })
 }
 
 export function waitingItemPage(
@@ -349,37 +347,24 @@ export function waitingItemRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const form = (
     name: string,
     act: (signed: SignedStaff, key: ThingKey, given: Form) => Promise<unknown>,
-  ): PublicRoute => ({
-    method: 'POST',
-    path: `/desk/waiting/${name}`,
-    handle: (request) =>
-      withStaff(frame, request, 'queue', async (person) => {
-        const given = readForm(request)
-        const key = readItemKey(given)
-        try {
-          await act(person.signed, key, given)
-          return seeOther(`${person.view.root}${waitingItemHref(key)}`)
-        } catch (error) {
-          if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
-          return show(request, person, key, refusalText(person.view, error))
-        }
-      }),
-  })
+  ): PublicRoute =>
+    staffRoute(frame, 'queue', 'POST', `/waiting/${name}`, async (request, person) => {
+      const given = readForm(request)
+      const key = readItemKey(given)
+      try {
+        await act(person.signed, key, given)
+        return seeOther(`${person.view.root}${waitingItemHref(key)}`)
+      } catch (error) {
+        if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
+        return show(request, person, key, refusalText(person.view, error))
+      }
+    })
   return [
-    {
-      method: 'GET',
-      path: '/desk/waiting',
-      handle: (request) => {
-        const fields = new URLSearchParams(request.query)
-        return withStaff(frame, request, 'queue', (person) =>
-          show(
-            request,
-            person,
-            readItemKey((name) => fields.get(name) ?? ''),
-          ),
-        )
-      },
-    },
+    staffRoute(frame, 'queue', 'GET', '/waiting', (request, person) => {
+      const fields = new URLSearchParams(request.query)
+      const key = readItemKey((name) => fields.get(name) ?? '')
+      return show(request, person, key)
+    }),
     form('assign', (signed, key, given) =>
       staff.assignThing(signed, { ...key, ownerId: readPersonId(given('owner')), seen: readPersonId(given('seen')) }),
     ),
