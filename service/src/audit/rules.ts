@@ -39,7 +39,7 @@ export type RecordedAction =
   | 'safeguarding.computed'
 
 /** The index entries of a record. */
-type Act = {
+type NewAct = {
   readonly kind: RecordKind
   readonly action: string
   readonly actorId: string | null
@@ -48,7 +48,7 @@ type Act = {
 }
 
 /** The part of a record that is indexed. */
-type Recorded = {
+type ActSource = {
   readonly action: string
   readonly actor: { readonly id?: string }
   readonly subject: Readonly<Record<string, string>>
@@ -58,21 +58,21 @@ type Recorded = {
 const stepsAction = 'transaction.steps'
 
 /** Normalises an id for the index. */
-export const thingOf = (id: string): string => id.toLowerCase()
+export const normalizeId = (id: string): string => id.toLowerCase()
 
 /**
  * Builds the index entries of a record. Undefined for steps of a payment that no person has made: these are by far the most records, and the
  * payment shows them.
  */
-export function actOf({ action, actor, subject, details }: Recorded, byPerson = false): Act | undefined {
+export function toAct({ action, actor, subject, details }: ActSource, byPerson = false): NewAct | undefined {
   if (action === stepsAction && !byPerson) return undefined
-  const kind = kindOf(action, details?.['made'] === true)
-  const things = kind === 'Read' ? [] : [...new Set(Object.values(subject).map(thingOf))]
+  const kind = recordKind(action, details?.['made'] === true)
+  const things = kind === 'Read' ? [] : [...new Set(Object.values(subject).map(normalizeId))]
   return { kind, action, actorId: actor.id ?? null, things }
 }
 
 /** Finds the kind of a record. A request that creates something counts as an act only with the record of what it created. */
-function kindOf(action: string, isMade: boolean): RecordKind {
+function recordKind(action: string, isMade: boolean): RecordKind {
   const operation: Operation | undefined = Object.hasOwn(operations, action)
     ? operations[action as keyof typeof operations]
     : undefined

@@ -22,7 +22,7 @@ import {
   type Call,
 } from '../kernel/api/index.ts'
 import { type Clock, firstIdOf, newId, nilId, type Sealer } from '../kernel/index.ts'
-import { actOf, type RecordedAction, thingOf } from './rules.ts'
+import { toAct, type RecordedAction, normalizeId } from './rules.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { signAsPartner, signBy, subtreeRecords } from './chain.ts'
 import * as store from './store.ts'
@@ -61,8 +61,8 @@ export type HeadView = {
 }
 
 type PageQuery = { readonly limit?: string; readonly cursor?: string }
-type Range = { readonly createdFrom?: string; readonly createdTo?: string }
-type Filters = {
+type PeriodQuery = { readonly createdFrom?: string; readonly createdTo?: string }
+type RecordQuery = {
   readonly kind?: RecordKind
   readonly actorId?: string
   readonly action?: string
@@ -70,7 +70,7 @@ type Filters = {
 }
 
 /** The ids that a request has created, and its caller. */
-type Making = {
+type CreationRecord = {
   readonly caller: Pick<Caller, 'partnerId' | 'serviceAccountId' | 'name' | 'requestId'>
   readonly operation: OperationId
   readonly ids: readonly string[]
@@ -85,7 +85,7 @@ export type Audit = {
   /** Adds records in the caller's transaction. Sent with the commit. */
   readonly append: (tx: Tx, records: readonly NewRecord[]) => void
   /** Adds a record for each thing that a request creates, in the same transaction. */
-  readonly made: (tx: Tx, making: Making) => void
+  readonly made: (tx: Tx, making: CreationRecord) => void
   /** Finds who created a thing. Undefined if no request did, or if an earlier version recorded only the request. */
   readonly makerOfThing: (partnerId: string, thingId: string) => Promise<Maker | undefined>
   /** Finds who sent the newest request of an operation about a thing. Undefined if there is none. */
@@ -105,7 +105,7 @@ export type Audit = {
     recordId: string,
   ) => Promise<Pick<AuditRecord, 'actor' | 'requestId'> | undefined>
   /** Lists newest first. Refuses: validation_failed (cursor). */
-  readonly list: (partnerId: string, query: PageQuery & Range & Filters) => Promise<Page<AuditRecord>>
+  readonly list: (partnerId: string, query: PageQuery & PeriodQuery & RecordQuery) => Promise<Page<AuditRecord>>
   /** Lists newest first. Refuses: validation_failed (cursor). */
   readonly heads: (partnerId: string, query: PageQuery) => Promise<Page<HeadView>>
   /**
@@ -143,7 +143,7 @@ export function createAudit(deps: AuditDeps): Audit {
     const rows = records.map(({ id = newId(), byPerson, ...record }) => {
       const { partnerId, ...said } = record
       const content = JSON.stringify({ id, partnerId, at, ...said })
-      return { partnerId, id, content, act: actOf(record, byPerson) }
+      return { partnerId, id, content, act: toAct(record, byPerson) }
     })
     store.insertRecords(
       tx,
@@ -179,13 +179,13 @@ export function createAudit(deps: AuditDeps): Audit {
       )
     },
     makerOfThing: async (partnerId, thingId) => {
-      const row = await store.makingOf(db, partnerId, thingOf(thingId))
+      const row = await store.findCreation(db, partnerId, normalizeId(thingId))
       if (row === undefined) return undefined
       const { actor, at } = toRecord(row)
       return { name: actor.name ?? '', at: new Date(at) }
     },
     lastOnThing: async (partnerId, thingId, action) => {
-      const filter = { kind: 'Act', actorId: null, action, thing: thingOf(thingId) } as const
+      const filter = { kind: 'Act', actorId: null, action, thing: normalizeId(thingId) } as const
       const [row] = await store.listRecords(db, partnerId, { from: nilId, before: null }, filter, 1)
       if (row === undefined) return undefined
       const { actor, at } = toRecord(row)
@@ -194,7 +194,7 @@ export function createAudit(deps: AuditDeps): Audit {
     about: async (tx, partnerId, customerRefs, { beforeId, rowsMax }) =>
       (await store.recordsAbout(tx, partnerId, customerRefs, beforeId, rowsMax)).map(toRecord),
     makerOf: async (partnerId, recordId) => {
-      const content = (await store.contentsOf(db, partnerId, [recordId])).get(recordId)
+      const content = (await store.readContents(db, partnerId, [recordId])).get(recordId)
       return content === undefined ? undefined : ownJson<AuditRecord>(content)
     },
     list: async (partnerId, { createdFrom, createdTo, kind, actorId, action, subject, ...query }) => {
@@ -205,7 +205,7 @@ export function createAudit(deps: AuditDeps): Audit {
       const from = createdFrom === undefined ? nilId : firstIdOf(readTime(createdFrom))
       const filter = {
         ...{ kind: kind ?? null, actorId: actorId ?? null, action: action ?? null },
-        thing: subject === undefined ? null : thingOf(subject),
+        thing: subject === undefined ? null : normalizeId(subject),
       }
       const rows = await store.listRecords(db, partnerId, { from, before }, filter, request.limit + 1)
       return cursors.page(list, request, rows.map(toRecord))
@@ -239,30 +239,30 @@ const toHead = ({ content, signature, publicKey }: Pick<store.SignedHead, 'conte
 
 async function prove(deps: AuditDeps, partnerId: string, reference: string, recordIds: readonly string[]) {
   const { db } = deps
-  const rows = recordIds.length === 0 ? [] : await store.placesOfRecords(db, partnerId, recordIds)
+  const rows = recordIds.length === 0 ? [] : await store.readPlaces(db, partnerId, recordIds)
   const heads: store.SignedHead[] = []
   const records: AuditProof['records'][number][] = []
   for (const { content, sequence } of rows) {
     if (sequence === null) continue
     let at = heads.findIndex((head) => head.firstSequence <= sequence && sequence <= head.lastSequence)
     if (at < 0) {
-      const head = await store.headOver(db, partnerId, sequence)
+      const head = await store.findHead(db, partnerId, sequence)
       if (head === undefined) continue
       at = heads.push(head) - 1
     }
     const head = heads[at]
     if (head === undefined) continue
-    const path = await pathUnder(db, partnerId, head, sequence)
+    const path = await merklePath(db, partnerId, head, sequence)
     records.push({ content, sequence: Number(sequence), path, head: at })
   }
   const proved = records.map(({ content }) => ownJson<AuditRecord>(content).id)
   const pending = recordIds.filter((id) => !proved.includes(id))
-  const statement = await state(deps, { version: 1, partnerId, reference, records: proved, pending })
+  const statement = await signStatement(deps, { version: 1, partnerId, reference, records: proved, pending })
   return { partnerId, reference, records, heads: heads.map(toHead), statement, pending: pending.length }
 }
 
 /** Signs the list of records, so that the proof cannot leave one out. Null if the partner has no key yet. */
-async function state(
+async function signStatement(
   { db, clock, sealer }: AuditDeps,
   stated: Omit<AuditStatementContent, 'at'>,
 ): Promise<AuditProof['statement']> {
@@ -274,7 +274,7 @@ async function state(
 }
 
 /** Builds the Merkle path of a record from the leaves of its subtree and the roots of all subtrees of the day. */
-async function pathUnder(db: Database, partnerId: string, head: store.SignedHead, sequence: bigint) {
+async function merklePath(db: Database, partnerId: string, head: store.SignedHead, sequence: bigint) {
   const { firstSequence, lastSequence } = head
   const position = Number(sequence - firstSequence)
   const subtree = Math.floor(position / subtreeRecords)
@@ -295,11 +295,11 @@ async function pathUnder(db: Database, partnerId: string, head: store.SignedHead
 // outcome.
 
 /** Finds the path parameter that names a customer. Records about customers are part of their personal data. */
-const customerParameterOf = ({ params = {} }: Operation): string | undefined =>
+const customerParameter = ({ params = {} }: Operation): string | undefined =>
   Object.keys(params).find((name) => params[name] === CustomerRef)
 
 /** Reads the ids in the path. An update without ids in its path has `id` in the body. */
-function subjectOf({ params, body }: Call<OperationId>): Readonly<Record<string, string>> {
+function requestSubject({ params, body }: Call<OperationId>): Readonly<Record<string, string>> {
   const named = params as Record<string, string>
   const id = typeof body === 'object' && 'id' in body ? body.id : undefined
   return Object.keys(named).length === 0 && typeof id === 'string' ? { id } : named
@@ -313,7 +313,7 @@ export function auditedHandlers(handlers: AllHandlers, { record }: Pick<Audit, '
     const handler = handlers[id] as unknown as AnyHandler
     const audit = requestAuditOf(operation)
     if (audit === 'none' || audit === 'handler') return [id, handler]
-    const customerParameter = customerParameterOf(operation)
+    const parameter = customerParameter(operation)
     return [
       id,
       async (call) => {
@@ -321,8 +321,8 @@ export function auditedHandlers(handlers: AllHandlers, { record }: Pick<Audit, '
         const { partnerId, serviceAccountId, name, impersonatedBy } = caller
         const impersonation = impersonatedBy === undefined ? {} : { impersonatedBy }
         const actor = { kind: 'partner', id: serviceAccountId, name, ...impersonation, ip } as const
-        const subject = subjectOf(call)
-        const customerRef = customerParameter === undefined ? undefined : subject[customerParameter]
+        const subject = requestSubject(call)
+        const customerRef = parameter === undefined ? undefined : subject[parameter]
         const recorded = record({ partnerId, actor, action: id, subject, requestId }, customerRef)
         if (audit === 'meanwhile') return (await Promise.all([handler(call), recorded]))[0]
         await recorded

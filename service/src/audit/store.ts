@@ -74,17 +74,17 @@ export type RecordFilter = {
   readonly thing: string | null
 }
 
-type Between = { readonly from: string; readonly before: string | null }
+type IdRange = { readonly from: string; readonly before: string | null }
 
 /** Lists records of a range of ids, newest first. */
 export function listRecords(
   tx: Tx,
   partnerId: string,
-  between: Between,
+  between: IdRange,
   filter: RecordFilter,
   rowsMax: number,
 ): Promise<readonly RecordRow[]> {
-  const found = foundBy(partnerId, between, filter, rowsMax)
+  const found = selectIds(partnerId, between, filter, rowsMax)
   return tx.rows(
     unprepared(sql`/* audit.listRecords */
       select record.partner_id, record.id, record.content
@@ -94,13 +94,13 @@ export function listRecords(
   )
 }
 
-const within = (id: Sql, { from, before }: Between): Sql =>
+const within = (id: Sql, { from, before }: IdRange): Sql =>
   sql`and ${id} >= ${from} ${before === null ? noSql : sql`and ${id} < ${before}`}`
 
 const isSame = (name: Sql, value: string | null): Sql => (value === null ? noSql : sql`and ${name} = ${value}`)
 
 /** Selects the ids of matching records, newest first by an index. It is the text after `select`. */
-function foundBy(partnerId: string, between: Between, filter: RecordFilter, rowsMax: number): Sql {
+function selectIds(partnerId: string, between: IdRange, filter: RecordFilter, rowsMax: number): Sql {
   const { kind, actorId, action, thing } = filter
   const isAct = sql`${isSame(sql`act.actor_id`, actorId)} ${isSame(sql`act.action`, action)}`
   // One lookup for each record, because of the limit. A merge of both indexes would read every newer act of the partner.
@@ -129,7 +129,7 @@ function foundBy(partnerId: string, between: Between, filter: RecordFilter, rows
 }
 
 /** Finds the record of the request that created a thing: the oldest act about it, if it is a creation. */
-export function makingOf(tx: Tx, partnerId: string, thing: string): Promise<RecordRow | undefined> {
+export function findCreation(tx: Tx, partnerId: string, thing: string): Promise<RecordRow | undefined> {
   return tx.row(
     unprepared(sql`/* audit.makingOf */
       select record.partner_id, record.id, record.content from (
@@ -145,7 +145,11 @@ export function makingOf(tx: Tx, partnerId: string, thing: string): Promise<Reco
  * The partners among these that have a record before an id. There is at least one partner; on a sharded database
  * exactly one.
  */
-export async function withRecords(tx: Tx, partnerIds: readonly string[], before: string): Promise<readonly string[]> {
+export async function partnersWithRecords(
+  tx: Tx,
+  partnerIds: readonly string[],
+  before: string,
+): Promise<readonly string[]> {
   const rows = await tx.rows<{ partnerId: string }>(
     unprepared(sql`/* audit.withRecords */
       select given.owner_id as partner_id from unnest(${[...partnerIds]}::uuid[]) as given (owner_id)
@@ -196,7 +200,7 @@ export function unlinkedRecords(
 }
 
 /** Reads the contents of records by id. */
-export async function contentsOf(
+export async function readContents(
   tx: Tx,
   partnerId: string,
   ids: readonly string[],
@@ -340,7 +344,7 @@ export async function leavesBetween(
  * Reads records with their places in the chain, if chained. The link of a record ends with it, or is the next link with more than one
  * record, because late records are chained alone.
  */
-export function placesOfRecords(
+export function readPlaces(
   tx: Tx,
   partnerId: string,
   ids: readonly string[],
@@ -392,7 +396,7 @@ export function listHeads(
 }
 
 /** Finds the head that covers a record. */
-export function headOver(tx: Tx, partnerId: string, sequence: bigint): Promise<SignedHead | undefined> {
+export function findHead(tx: Tx, partnerId: string, sequence: bigint): Promise<SignedHead | undefined> {
   return tx.row(sql`/* audit.headOver */
     select head.partner_id, first_sequence, last_sequence, content, signature, key_id, public_key
     from audit.heads as head join audit.keys as signing

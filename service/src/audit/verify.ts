@@ -14,7 +14,7 @@ import type { Database } from '../postgres/index.ts'
 import { subtreeRecords } from './chain.ts'
 import * as store from './store.ts'
 
-export type Verified = {
+export type VerificationResult = {
   readonly partnerId: string
   readonly records: number
   readonly heads: number
@@ -28,7 +28,7 @@ const rowsPerPageMax = 1_000n
 const headsPerPageMax = 100
 const faultsMax = 100
 
-export async function verifyLog(db: Database, partnerId: string): Promise<Verified> {
+export async function verifyLog(db: Database, partnerId: string): Promise<VerificationResult> {
   const faults: string[] = []
   const report = (fault: string) => void (faults.length < faultsMax && faults.push(fault))
   const chain = await store.readChain(db, partnerId)
@@ -86,7 +86,7 @@ async function verifyLink(
   before: Uint8Array,
   report: (fault: string) => void,
 ): Promise<Uint8Array> {
-  const contents = await store.contentsOf(db, partnerId, ids)
+  const contents = await store.readContents(db, partnerId, ids)
   let hash = before
   let sequence = last - BigInt(ids.length)
   for (const [index, id] of ids.entries()) {
@@ -132,7 +132,7 @@ async function verifyHeads(
     )
       report(`${name} leaves out records, or covers some twice.`)
     if (head.chain !== (await hashAt(lastSequence))) report(`${name} belongs to another chain.`)
-    if (head.root !== (await rootOfRange(db, partnerId, firstSequence, lastSequence)))
+    if (head.root !== (await computeRoot(db, partnerId, firstSequence, lastSequence)))
       report(`${name} is not the root of its records.`)
     previous = headHash(content)
     covered = lastSequence
@@ -144,7 +144,7 @@ async function verifyHeads(
   return heads
 }
 
-async function rootOfRange(db: Database, partnerId: string, first: bigint, last: bigint): Promise<string | undefined> {
+async function computeRoot(db: Database, partnerId: string, first: bigint, last: bigint): Promise<string | undefined> {
   const roots: Uint8Array[] = []
   for (let from = first; from <= last; from += BigInt(subtreeRecords)) {
     const until = from + BigInt(subtreeRecords) - 1n

@@ -10,7 +10,7 @@ import { useModules } from '../../../test/support/fixture.ts'
 import { checkLedger } from '../../../test/model/ledger-audit.ts'
 import { processBankNotifications, sendDueReturns, submitDuePayouts } from '../banks/settlement/index.ts'
 import { caseActions, type CaseAction, keptCases, operatorPartnerId } from './index.ts'
-import type { Proposing } from './decisions.ts'
+import type { ProposalRequest } from './decisions.ts'
 const service = await useModules()
 
 const euros = (amount: bigint) => ({ currency: 'EUR', amount }) as const
@@ -70,7 +70,7 @@ async function unknownDebit(amount: bigint) {
 
 type Key = { readonly partnerId: string; readonly id: string }
 const keyOf = ({ partnerId, id }: Key): Key => ({ partnerId, id })
-const propose = (found: Key, action: CaseAction, more: Partial<Proposing> = {}) =>
+const propose = (found: Key, action: CaseAction, more: Partial<ProposalRequest> = {}) =>
   service.db.transaction((tx) =>
     service.decisions.propose(tx, { ...keyOf(found), action, staff: 'Ada', note: 'As agreed.', ...more }),
   )

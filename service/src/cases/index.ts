@@ -24,8 +24,8 @@ export {
   type CaseEffects,
   createDecisions,
   type Decisions,
-  Overtaken,
-  type Overtaking,
+  ConflictingStep,
+  type ConflictReason,
   type CaseOwners,
   createCaseOwners,
   ownedMeanwhile,
@@ -34,5 +34,5 @@ export { type CaseReport, type ReportedMoney, reportOf } from './report.ts'
 
 export { createReturns, type ReturnClaim, type Returns } from './returns.ts'
 export { type Cases, createCases, type NewCase } from './service.ts'
-export { type CaseRow, type OpenCounts, type OwnedBy, keptCases, returnsDue } from './store.ts'
+export { type CaseRow, type OpenCounts, type OwnerFilter, keptCases, returnsDue } from './store.ts'
 export type { AgeTimes, CountedPeriod, DecidingTime, OpenCount } from './store-numbers.ts'

@@ -7,7 +7,7 @@ import { after, type Clock, newId, present, secondMs } from '../kernel/index.ts'
 import type { Entry, Ledger } from '../ledger/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { decide } from './decisions.ts'
-import { type Booked, entryOfCase, resolutions, reversingTransfer } from './rules.ts'
+import { type BookedMoney, entryOfCase, resolutions, reversingTransfer } from './rules.ts'
 import { toReturn } from './report.ts'
 import type { NewCase } from './service.ts'
 import * as store from './store.ts'
@@ -21,13 +21,13 @@ export type ReturnReport = {
   readonly id: string
   readonly subjectId: string
   readonly connector: string
-  readonly money?: Booked
+  readonly money?: BookedMoney
   readonly details?: string
 }
 
 export type Returns = {
   /** Starts a return, as a step of the approval. */
-  readonly start: (tx: Tx, row: store.CaseRow, money: Booked, id: string) => Promise<void>
+  readonly start: (tx: Tx, row: store.CaseRow, money: BookedMoney, id: string) => Promise<void>
   /** Claims due returns of a connector for one attempt each, which is counted before the bank is called. */
   readonly claim: (connector: string, returnsMax: number) => Promise<readonly ReturnClaim[]>
   /** Records that the bank has accepted the instruction. */
@@ -115,7 +115,7 @@ export function createReturns(deps: ReturnsDeps): Returns {
   }
 }
 
-const bank = (connector: string) => `bank ${connector}`
+const bankActor = (connector: string) => `bank ${connector}`
 
 async function reopen(
   deps: ReturnsDeps,
@@ -132,12 +132,12 @@ async function reopen(
     approvedBy: null,
     returningSince: null,
   }
-  await decide(deps, tx, row, { ...row, ...open }, { kind, actor: bank(row.connector), note })
+  await decide(deps, tx, row, { ...row, ...open }, { kind, actor: bankActor(row.connector), note })
   await deps.ended(tx, row, 'WithOperator')
 }
 
 /** Reports whether a report repeats what is known. Money that comes back after the booking is new, because the first case has ended. */
-const repeats = (status: store.ReturnStatus, kind: ReturnReport['kind']): boolean =>
+const isRepeated = (status: store.ReturnStatus, kind: ReturnReport['kind']): boolean =>
   status === 'Returned' || (status === 'Rejected' && kind === 'payout.rejected')
 
 /**
@@ -171,7 +171,7 @@ async function apply(
     await recordDifference(deps, tx, locked, report, amount - money.amount)
     return true
   }
-  if (!isUnderWay) return repeats(status, kind) ? false : 'contradiction'
+  if (!isUnderWay) return isRepeated(status, kind) ? false : 'contradiction'
   const ended = kind === 'payout.rejected' ? 'Rejected' : 'Returned'
   await store.updateReturn(tx, locked, { status: ended, dueAt: null, endedBy: report.id }, now)
   await reopen(deps, tx, row, 'return_rejected', report.details ?? 'The bank did not carry out the return.')
@@ -195,7 +195,7 @@ async function settle(
     resolvedAt: deps.clock.now(),
     returningSince: null,
   }
-  const decided = { kind: 'return_booked', actor: bank(connector), note } as const
+  const decided = { kind: 'return_booked', actor: bankActor(connector), note } as const
   const ended = { ...row, ...end, proposalId: null, proposal: null, proposedBy: null, proposedAt: null }
   await decide(deps, tx, row, ended, decided)
   await deps.ended(tx, row, 'Returned')

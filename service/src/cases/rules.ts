@@ -93,7 +93,7 @@ export const dispositionsOf = (action: CaseAction): readonly Disposition[] =>
 /** A proposal without a second decision expires, because the facts may have changed. */
 export const proposalMsMax = 7 * dayMs
 
-export type Booked = { readonly currency: Currency; readonly amount: Minor }
+export type BookedMoney = { readonly currency: Currency; readonly amount: Minor }
 
 /** Moves `amount` from one account to another; an amount below zero moves the other way. */
 function between(debit: AccountName, credit: AccountName, amount: Minor) {
@@ -109,25 +109,25 @@ export const reversingTransfer = (connector: string, amount: Minor) => openingTr
 export const feesTransfer = (amount: Minor) => between('suspense', 'fees', amount)
 
 /** Arguments of an action. */
-export type Named = {
+export type ActionArguments = {
   readonly toPartnerId?: string
   readonly customerId?: string
   readonly payoutId?: string
   readonly disposition?: Disposition
 }
 
-type Misfitting = { readonly kind: CaseKind; readonly booked: Minor | null }
+type CaseMoneyAndKind = { readonly kind: CaseKind; readonly booked: Minor | null }
 
 /** Kinds whose payouts wait for the decision, and fail after a refusal. */
 const holdsPayouts: ReadonlySet<CaseKind> = new Set(['monitoring_alert', 'sanctions_hold'])
 
 /** Lists the actions that may resolve a case. */
-export const actionsFor = (row: Misfitting, debtorAccount: string | undefined): readonly CaseAction[] =>
-  caseActions.filter((action) => misfitOfAction(action, row, debtorAccount) === undefined)
+export const actionsFor = (row: CaseMoneyAndKind, debtorAccount: string | undefined): readonly CaseAction[] =>
+  caseActions.filter((action) => actionMisfit(action, row, debtorAccount) === undefined)
 
-function misfitOfAction(
+function actionMisfit(
   action: CaseAction,
-  { kind, booked }: Misfitting,
+  { kind, booked }: CaseMoneyAndKind,
   debtorAccount: string | undefined,
 ): string | undefined {
   if (action === 'release' && kind !== 'monitoring_alert') return 'Only an alert of monitoring is released.'
@@ -152,13 +152,13 @@ function misfitOfAction(
 }
 
 /** Explains why an action does not fit a case. Undefined if it fits. `booked`: null without money. */
-export function misfitOf(
+export function explainMisfit(
   action: CaseAction,
-  row: Misfitting,
+  row: CaseMoneyAndKind,
   debtorAccount: string | undefined,
-  { customerId, payoutId, disposition }: Named,
+  { customerId, payoutId, disposition }: ActionArguments,
 ): string | undefined {
-  const misfit = misfitOfAction(action, row, debtorAccount)
+  const misfit = actionMisfit(action, row, debtorAccount)
   if (misfit !== undefined) return misfit
   const fitting = row.kind === 'monitoring_alert' ? dispositionsOf(action) : []
   if (fitting.length === 0 && disposition !== undefined) return 'Only the decision about an alert has a disposition.'

@@ -5,7 +5,7 @@ import type { FactQueue } from '../inbox/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { type CaseKey, decide, withoutProposal } from './decisions.ts'
 import {
-  type Booked,
+  type BookedMoney,
   type CaseKind,
   entryOfCase,
   openingTransfer,
@@ -29,7 +29,7 @@ export type NewCase = {
   /** The bank's report, for operators. */
   readonly report: object
   /** Money booked to suspense, negative if it left. Null without money. */
-  readonly booked: Booked | null
+  readonly booked: BookedMoney | null
 }
 
 export type Cases = {
@@ -68,7 +68,7 @@ export type Cases = {
     after: Pick<store.CaseRow, 'openedAt' | 'id'> | undefined,
     casesMax: number,
     tx?: Tx,
-    wanted?: store.Wanted,
+    wanted?: store.CaseFilter,
   ) => Promise<readonly store.CaseRow[]>
   /** Counts the open cases of each kind. */
   readonly countsOpen: typeof store.countsOpen
@@ -121,7 +121,7 @@ export function createCases(deps: CasesDeps): Cases {
       db.transaction(async (tx) => {
         const row = await record(deps, tx, opened)
         if (row === undefined) return false
-        for (const entry of entriesOf(row, openingTransfer)) await deps.ledger.enter(tx, entry)
+        for (const entry of caseEntries(row, openingTransfer)) await deps.ledger.enter(tx, entry)
         await also?.(tx, row.id)
         return true
       }),
@@ -129,7 +129,7 @@ export function createCases(deps: CasesDeps): Cases {
       const entries: Entry[] = []
       for (const one of opened) {
         const row = await record(deps, tx, one)
-        if (row !== undefined) entries.push(...entriesOf(row, openingTransfer))
+        if (row !== undefined) entries.push(...caseEntries(row, openingTransfer))
       }
       return entries
     },
@@ -141,13 +141,13 @@ export function createCases(deps: CasesDeps): Cases {
     },
     withdraw: async (tx, rows, note) => {
       for (const row of rows) await release(deps, tx, row, note)
-      return rows.flatMap((row) => entriesOf(row, reversingTransfer))
+      return rows.flatMap((row) => caseEntries(row, reversingTransfer))
     },
     accept: async (tx, row, note) => {
       assert(row.resolution === null && row.returningSince === null, `case ${row.id} can still be decided`)
       const end = { resolution: 'matched', resolvedBy: 'partner', note, resolvedAt: deps.clock.now() } as const
       await decide(deps, tx, row, { ...row, ...withoutProposal, ...end }, { kind: 'released', actor: 'partner', note })
-      return entriesOf(row, reversingTransfer)
+      return caseEntries(row, reversingTransfer)
     },
     list: (after, casesMax, tx = db, wanted = {}) => store.openCases(tx, after, casesMax, wanted),
     countsOpen: store.countsOpen,
@@ -192,7 +192,7 @@ async function record(
     connector,
     notificationId,
     subject,
-    report: JSON.stringify(report, readable),
+    report: JSON.stringify(report, amountsAsText),
     currency: booked?.currency ?? null,
     booked: booked?.amount ?? null,
     openedAt: clock.now(),
@@ -249,12 +249,15 @@ const undecided = {
 } as const
 
 /** Writes amounts of a report as decimal numbers of their currency. */
-const readable = (_key: string, value: unknown): unknown =>
+const amountsAsText = (_key: string, value: unknown): unknown =>
   isMoney(value) ? { ...value, amount: amountText(value.amount, value.currency) } : value
-const isMoney = (value: unknown): value is Booked =>
-  typeof value === 'object' && value !== null && 'currency' in value && typeof (value as Booked).amount === 'bigint'
+const isMoney = (value: unknown): value is BookedMoney =>
+  typeof value === 'object' &&
+  value !== null &&
+  'currency' in value &&
+  typeof (value as BookedMoney).amount === 'bigint'
 
-const entriesOf = (row: store.CaseRow, transfer: typeof openingTransfer): readonly Entry[] =>
+const caseEntries = (row: store.CaseRow, transfer: typeof openingTransfer): readonly Entry[] =>
   row.currency === null || row.booked === null
     ? []
     : [entryOfCase(row, row.currency, transfer(row.connector, row.booked))]

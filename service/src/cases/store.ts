@@ -122,24 +122,24 @@ export function casesOpenAt(tx: Tx, partnerId: string, moment: Date): Promise<re
 }
 
 /** `any`: with or without an owner. `unowned`: without an owner. Otherwise the owner's id. */
-export type OwnedBy = 'any' | 'unowned' | { readonly ownerId: string }
+export type OwnerFilter = 'any' | 'unowned' | { readonly ownerId: string }
 
 /** Filters of open cases. Absent filters match all cases. */
-export type Wanted = { readonly owned?: OwnedBy; readonly kinds?: readonly CaseKind[] | undefined }
+export type CaseFilter = { readonly owned?: OwnerFilter; readonly kinds?: readonly CaseKind[] | undefined }
 
 /** Lists the open cases of all partners, oldest first, newer than the cursor. */
 export function openCases(
   tx: Tx,
   after: Pick<CaseRow, 'openedAt' | 'id'> | undefined,
   rowsMax: number,
-  { owned = 'any', kinds }: Wanted,
+  { owned = 'any', kinds }: CaseFilter,
 ): Promise<readonly CaseRow[]> {
   const { openedAt, id } = after ?? { openedAt: new Date(0), id: null }
   return tx.rows<CaseRow>(
     acrossPartners(
       'lists open cases for the operator, oldest first, by an index',
       sql`/* cases.openCases */ select ${columns} from cases.cases
-        where resolved_at is null and ${ofOwner(owned)} and ${ofKinds(kinds)} and (opened_at, id) > (${openedAt}, coalesce(${id}::uuid, '00000000-0000-0000-0000-000000000000'))
+        where resolved_at is null and ${ownerCondition(owned)} and ${kindCondition(kinds)} and (opened_at, id) > (${openedAt}, coalesce(${id}::uuid, '00000000-0000-0000-0000-000000000000'))
         order by opened_at, id limit ${rowsMax}`,
     ),
   )
@@ -169,10 +169,10 @@ export const countsOpen = (tx: Tx): Promise<OpenCounts> =>
     ),
   )
 
-const ofKinds = (kinds: readonly CaseKind[] | undefined) =>
+const kindCondition = (kinds: readonly CaseKind[] | undefined) =>
   kinds === undefined ? sql`true` : sql`kind = any(${[...kinds]}::text[])`
 
-const ofOwner = (owned: OwnedBy) =>
+const ownerCondition = (owned: OwnerFilter) =>
   owned === 'any' ? sql`true` : owned === 'unowned' ? sql`owner_id is null` : sql`owner_id = ${owned.ownerId}`
 
 export type DebitSum = { readonly currency: Currency; readonly count: bigint; readonly booked: Minor }

@@ -15,7 +15,7 @@ type NewFact = {
   /** Facts with the same occasion are told once. Default: the subject. */
   readonly occasion?: string
   /** Values for the text, without names of customers and free text, which are read when a person opens the entry. */
-  readonly facts?: store.Facts
+  readonly facts?: store.StoredFacts
   /** Default: now. */
   readonly dueAt?: Date
 }

@@ -6,14 +6,14 @@ import type { Details } from './words.ts'
 import {
   type FactType,
   isTeamType,
-  isToldOtherwise,
+  isMailedToAdmins,
   mayKnow,
   staffDefault,
   type StaffKind,
   staffTypes,
   teamDefault,
   teamTypes,
-  type When,
+  type MailFrequency,
   isStaffType,
 } from './kinds.ts'
 
@@ -27,22 +27,26 @@ export type Person = {
 
 /** Reads the persons of a realm with their current roles. */
 /** Reports whether a person cannot act on the thing, such as its maker. */
-export const isLeftOut = ({ id, fullName }: Pick<Person, 'id' | 'fullName'>, details: Details | undefined): boolean =>
+export const cannotAct = ({ id, fullName }: Pick<Person, 'id' | 'fullName'>, details: Details | undefined): boolean =>
   details?.notFor?.includes(id) === true || details?.notForNames?.some((name) => isSamePerson(name, fullName)) === true
 
-export type PeopleOf = (tx: Tx, partnerId: string) => Promise<readonly Person[]>
+export type ReadPeople = (tx: Tx, partnerId: string) => Promise<readonly Person[]>
 
 /** Reports whether a person may know a fact. */
 export const mayBeTold = ({ role }: Person, type: FactType, isStaff: boolean): boolean =>
   isStaff ? isStaffType(type) : isTeamType(type) && mayKnow(role as wire.Role, type)
 
 /** Finds when a fact is mailed to a person: by the person's choice, or by the default of the role. */
-export function whenOf({ role }: Person, type: FactType, choices: Readonly<Record<string, When>>): When {
+export function mailTime(
+  { role }: Person,
+  type: FactType,
+  choices: Readonly<Record<string, MailFrequency>>,
+): MailFrequency {
   if (isStaffType(type)) {
     const kind: StaffKind = staffTypes[type].kind
     return choices[kind] ?? staffDefault(role, kind)
   }
-  if (isToldOtherwise(role as wire.Role, type)) return 'no'
+  if (isMailedToAdmins(role as wire.Role, type)) return 'no'
   const { kind } = teamTypes[type]
   return choices[kind] ?? teamDefault(role as wire.Role, kind)
 }

@@ -6,17 +6,17 @@ import { after, type Clock, hourMs, newId, secondMs } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { createFactQueue } from './facts.ts'
 import { isGathered, isStaffType, isTeamType, type FactType, waits } from './kinds.ts'
-import { isLeftOut, mayBeTold, type PeopleOf, type Person, whenOf } from './people.ts'
+import { cannotAct, mayBeTold, type ReadPeople, type Person, mailTime } from './people.ts'
 import { nextDaily } from './hours.ts'
 import * as store from './store.ts'
 import type { Details } from './words.ts'
 
-export type Asked = { readonly type: FactType; readonly subject: string; readonly facts: store.Facts }
+export type Asked = { readonly type: FactType; readonly subject: string; readonly facts: store.StoredFacts }
 
 export type InboxDeps = {
   readonly db: Database
   readonly clock: Clock
-  readonly teamOf: PeopleOf
+  readonly teamOf: ReadPeople
   readonly staffOf: (tx: Tx) => Promise<readonly Person[]>
   /** The operator's partner, whose persons are staff. */
   readonly operatorId: string
@@ -45,7 +45,7 @@ export function createSpreadStep(deps: InboxDeps): () => Promise<number> {
   }
 }
 
-type Told = {
+type FactToSpread = {
   readonly fact: store.FactRow & { readonly type: FactType }
   readonly details: Details | undefined
   /** True if one entry counts the fact with others of its type. */
@@ -60,9 +60,9 @@ async function spread(deps: InboxDeps, tx: Tx, partnerId: string): Promise<numbe
   const facts = rows.flatMap(({ type, ...row }) => (isTeamType(type) || isStaffType(type) ? [{ ...row, type }] : []))
   const details = await deps.detailsOf(tx, partnerId, facts)
   const current = facts
-    .map((fact, index): Told => ({ fact, details: details[index], isCounted: false }))
+    .map((fact, index): FactToSpread => ({ fact, details: details[index], isCounted: false }))
     .filter(({ fact, details: found }) => !waits(fact.type, fact.facts) || found?.isCurrent === true)
-  const told = await gathered(deps, tx, partnerId, current)
+  const told = await gatherFacts(deps, tx, partnerId, current)
   const ofTeam = told.filter(({ fact }) => isTeamType(fact.type))
   const ofStaff = told.filter(({ fact }) => isStaffType(fact.type))
   if (ofTeam.length > 0) await addEntries(deps, tx, partnerId, await deps.teamOf(tx, partnerId), ofTeam)
@@ -73,7 +73,7 @@ async function spread(deps: InboxDeps, tx: Tx, partnerId: string): Promise<numbe
     }))
     await addEntries(deps, tx, operatorId, await deps.staffOf(tx), withPartner)
   }
-  createFactQueue(deps).append(tx, ofTeam.flatMap(lapseOf))
+  createFactQueue(deps).append(tx, ofTeam.flatMap(lapseFacts))
   await store.deleteFacts(
     tx,
     partnerId,
@@ -82,16 +82,21 @@ async function spread(deps: InboxDeps, tx: Tx, partnerId: string): Promise<numbe
   return rows.length
 }
 
-const hourOf = ({ clock }: Pick<InboxDeps, 'clock'>): Date =>
+const currentHour = ({ clock }: Pick<InboxDeps, 'clock'>): Date =>
   new Date(Math.floor(clock.now().getTime() / hourMs) * hourMs)
 
 /** Marks facts after the first ones of their type and hour. Types are counted in one order, so that concurrent workers do not deadlock. */
-async function gathered(deps: InboxDeps, tx: Tx, partnerId: string, told: readonly Told[]): Promise<readonly Told[]> {
-  const counted = new Set<Told>()
+async function gatherFacts(
+  deps: InboxDeps,
+  tx: Tx,
+  partnerId: string,
+  told: readonly FactToSpread[],
+): Promise<readonly FactToSpread[]> {
+  const counted = new Set<FactToSpread>()
   const groups = Map.groupBy(told, ({ fact }) => fact.type)
   for (const type of [...groups.keys()].filter(isGathered).toSorted()) {
     const group = groups.get(type) ?? []
-    const before = await store.countFacts(tx, { partnerId, type, hour: hourOf(deps) }, group.length)
+    const before = await store.countFacts(tx, { partnerId, type, hour: currentHour(deps) }, group.length)
     for (const each of group.slice(Math.max(0, singleMax - before))) counted.add(each)
   }
   return told.map((each) => (counted.has(each) ? { ...each, isCounted: true } : each))
@@ -101,7 +106,7 @@ const lapses = { 'payout.waits': 'payout.lapses', 'bulk.waits': 'bulk.lapses' } 
 /** Persons are warned of a lapsing approval in the last quarter of its time, at most a day before its end. */
 const leadMsMax = 24 * hourMs
 
-function lapseOf({ fact, details }: Told) {
+function lapseFacts({ fact, details }: FactToSpread) {
   const { partnerId, type, subject, occurredAt } = fact
   if ((type !== 'payout.waits' && type !== 'bulk.waits') || details?.until === undefined) return []
   const leadMs = Math.min(leadMsMax, (details.until.getTime() - occurredAt.getTime()) / 4)
@@ -113,7 +118,7 @@ async function addEntries(
   tx: Tx,
   partnerId: string,
   people: readonly Person[],
-  told: readonly Told[],
+  told: readonly FactToSpread[],
 ): Promise<void> {
   const { clock, operatorId, gatherSeconds } = deps
   const now = clock.now()
@@ -133,14 +138,14 @@ async function addEntries(
   for (const person of people) {
     const reader = readers.get(person.id) ?? newReader(partnerId, person.id, now)
     const known = told.filter(
-      ({ fact, details }) => mayBeTold(person, fact.type, isStaff) && !isLeftOut(person, details),
+      ({ fact, details }) => mayBeTold(person, fact.type, isStaff) && !cannotAct(person, details),
     )
     const [single, counted] = [known.filter(({ isCounted }) => !isCounted), known.filter(({ isCounted }) => isCounted)]
-    const entriesOf = (shown: readonly Told['fact'][]): readonly store.NewEntry[] =>
+    const entriesOf = (shown: readonly FactToSpread['fact'][]): readonly store.NewEntry[] =>
       shown
         .map((fact) => {
           const { type, subject, occasion, facts, occurredAt } = fact
-          const when = whenOf(person, type, reader.choices)
+          const when = mailTime(person, type, reader.choices)
           const mailDueAt =
             when === 'no'
               ? null
@@ -154,7 +159,7 @@ async function addEntries(
         })
         // Staff read the queue of the desk, so that only mailed facts have entries.
         .filter(({ mailBy }) => !isStaff || mailBy !== null)
-    const [own, ownCounting] = [entriesOf(single.map(({ fact }) => fact)), entriesOf(countsOf(deps, counted))]
+    const [own, ownCounting] = [entriesOf(single.map(({ fact }) => fact)), entriesOf(countingFacts(deps, counted))]
     entries.push(...own)
     counting.push(...ownCounting)
     const dueTimes = [...own, ...ownCounting].flatMap(({ mailDueAt }) => mailDueAt?.getTime() ?? [])
@@ -167,7 +172,7 @@ async function addEntries(
 }
 
 /** Builds a counting fact for each type. */
-const countsOf = (deps: InboxDeps, told: readonly Told[]): readonly Told['fact'][] =>
+const countingFacts = (deps: InboxDeps, told: readonly FactToSpread[]): readonly FactToSpread['fact'][] =>
   [...Map.groupBy(told, ({ fact }) => fact.type).values()].flatMap((group) => {
     const last = group.at(-1)
     if (last === undefined) return []
@@ -177,7 +182,7 @@ const countsOf = (deps: InboxDeps, told: readonly Told[]): readonly Told['fact']
       {
         ...last.fact,
         subject: 'more',
-        occasion: `more ${hourOf(deps).toISOString()} ${partnerId ?? ''}`.trim(),
+        occasion: `more ${currentHour(deps).toISOString()} ${partnerId ?? ''}`.trim(),
         facts,
       },
     ]

@@ -1,9 +1,9 @@
 /** All SQL of the inbox. */
 import { ownJson } from '@partner-payments/wire'
 import { dueWork, insertBy, noSql, type RowOf, type Sql, sql, type Tx, unprepared } from '../postgres/index.ts'
-import type { When } from './kinds.ts'
+import type { MailFrequency } from './kinds.ts'
 
-export type Facts = Readonly<Record<string, string | null>>
+export type StoredFacts = Readonly<Record<string, string | null>>
 
 const factColumns = {
   partnerId: 'uuid',
@@ -16,7 +16,7 @@ const factColumns = {
   dueAt: 'timestamptz',
 } as const
 type StoredFact = RowOf<typeof factColumns>
-export type FactRow = Omit<StoredFact, 'facts' | 'dueAt'> & { readonly facts: Facts }
+export type FactRow = Omit<StoredFact, 'facts' | 'dueAt'> & { readonly facts: StoredFacts }
 
 const newFacts = insertBy<StoredFact>(factColumns, [['partnerId'], ['type', 'occurredAt', 'dueAt']])
 
@@ -61,7 +61,7 @@ export async function lockFacts(tx: Tx, partnerId: string, now: Date, rowsMax: n
       select partner_id, id, type, subject, occasion, facts, occurred_at from inbox.facts
       where partner_id = ${partnerId} and due_at <= ${now} order by due_at, id for update skip locked limit ${rowsMax}`),
   )
-  return rows.map((row) => ({ ...row, facts: ownJson<Facts>(row.facts) }))
+  return rows.map((row) => ({ ...row, facts: ownJson<StoredFacts>(row.facts) }))
 }
 
 export async function deleteFacts(tx: Tx, partnerId: string, ids: readonly string[]): Promise<void> {
@@ -89,7 +89,7 @@ const entryColumns = {
 type StoredEntry = RowOf<typeof entryColumns>
 export type NewEntry = StoredEntry
 export type EntryRow = Omit<StoredEntry, 'facts' | 'occasion' | 'mailDueAt' | 'mailBy' | keyof PersonKey> & {
-  readonly facts: Facts
+  readonly facts: StoredFacts
 }
 
 const newEntries = insertBy<StoredEntry>(
@@ -135,8 +135,8 @@ export async function addToGathered(tx: Tx, rows: readonly StoredEntry[]): Promi
 }
 
 const shownColumns = sql`id, type, subject, facts, occurred_at, read_at`
-const read = (rows: readonly (Omit<EntryRow, 'facts'> & { readonly facts: string })[]): readonly EntryRow[] =>
-  rows.map((row) => ({ ...row, facts: ownJson<Facts>(row.facts) }))
+const readRows = (rows: readonly (Omit<EntryRow, 'facts'> & { readonly facts: string })[]): readonly EntryRow[] =>
+  rows.map((row) => ({ ...row, facts: ownJson<StoredFacts>(row.facts) }))
 
 /** Lists entries, newest first, older than the cursor. */
 export async function entriesOf(
@@ -144,7 +144,7 @@ export async function entriesOf(
   { partnerId, personId }: PersonKey,
   { beforeId, rowsMax }: { readonly beforeId: string | null; readonly rowsMax: number },
 ): Promise<readonly EntryRow[]> {
-  return read(
+  return readRows(
     await tx.rows(sql`/* inbox.entriesOf */
       select ${shownColumns} from inbox.entries
       where partner_id = ${partnerId} and person_id = ${personId} ${beforeId === null ? noSql : sql`and id < ${beforeId}`}
@@ -153,7 +153,7 @@ export async function entriesOf(
 }
 
 export async function entryById(tx: Tx, { partnerId, personId }: PersonKey, id: string): Promise<EntryRow | undefined> {
-  return read(
+  return readRows(
     await tx.rows(sql`/* inbox.entryById */
       select ${shownColumns} from inbox.entries
       where partner_id = ${partnerId} and person_id = ${personId} and id = ${id}`),
@@ -194,7 +194,7 @@ export async function entriesToMail(
   now: Date,
   rowsMax: number,
 ): Promise<readonly EntryRow[]> {
-  return read(
+  return readRows(
     await tx.rows(sql`/* inbox.entriesToMail */
       select ${shownColumns} from inbox.entries
       where partner_id = ${partnerId} and person_id = ${personId} and mail_due_at is not null
@@ -268,7 +268,7 @@ const readerColumns = {
   updatedAt: 'timestamptz',
 } as const
 type StoredReader = RowOf<typeof readerColumns, { language: Language; seenLanguage: Language }>
-export type Choices = Readonly<Record<string, When>>
+export type Choices = Readonly<Record<string, MailFrequency>>
 export type ReaderRow = Omit<StoredReader, 'choices'> & { readonly choices: Choices }
 
 const readerNames = sql`partner_id, person_id, language, seen_language, zone, daily_hour, choices, mail_subject_id,

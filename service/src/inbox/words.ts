@@ -1,6 +1,6 @@
 /** Texts of facts in each language, for mails and pages. */
 import { type FactType, type GatheredType, isGathered } from './kinds.ts'
-import type { Facts, Language } from './store.ts'
+import type { StoredFacts, Language } from './store.ts'
 
 type Money = { readonly amount: string; readonly currency: string }
 
@@ -25,12 +25,12 @@ export type Details = {
 }
 
 /** A label and its value. A time is shown in the reader's zone. */
-export type Line = readonly [label: string, value: string | Date]
-export type Worded = { readonly title: string; readonly lines: readonly Line[] }
+export type FactLine = readonly [label: string, value: string | Date]
+export type FactText = { readonly title: string; readonly lines: readonly FactLine[] }
 
-type Titles = Readonly<Record<FactType, string>>
+type FactTitles = Readonly<Record<FactType, string>>
 
-const english: Titles = {
+const english: FactTitles = {
   'payout.waits': 'Payout of {amount} to {payee} waits for your approval',
   'payout.lapses': 'Payout of {amount} to {payee} is cancelled soon unless it is approved',
   'bulk.waits': 'Bulk of {payouts} payouts, {amount}, waits for your approval',
@@ -71,7 +71,7 @@ const english: Titles = {
   'change.waits': 'A change waits for a second person: {kind}',
 }
 
-const german: Titles = {
+const german: FactTitles = {
   'payout.waits': 'Auszahlung über {amount} an {payee} wartet auf Ihre Freigabe',
   'payout.lapses': 'Auszahlung über {amount} an {payee} wird bald storniert, wenn sie nicht freigegeben wird',
   'bulk.waits': 'Sammelzahlung mit {payouts} Auszahlungen, {amount}, wartet auf Ihre Freigabe',
@@ -159,8 +159,8 @@ const germanGathered: GatheredTitles = {
   'hit.opened': 'Weitere eröffnete Treffer: {more}',
 }
 
-type Words = {
-  readonly titles: Titles
+type FactWords = {
+  readonly titles: FactTitles
   readonly gathered: GatheredTitles
   readonly unknown: string
   readonly reference: string
@@ -176,7 +176,7 @@ type Words = {
   readonly rules: Readonly<Record<string, string>>
 }
 
-const words: Readonly<Record<Language, Words>> = {
+const words: Readonly<Record<Language, FactWords>> = {
   en: {
     titles: english,
     gathered: englishGathered,
@@ -221,14 +221,14 @@ const sumsText = (language: Language, amounts: readonly Money[]): string =>
   new Intl.ListFormat(language).format(amounts.map((each) => sumText(language, each)))
 
 /** Reads the amounts of a fact, in major units. */
-function amountsOf(facts: Facts, details: Details | undefined): readonly Money[] {
+function factAmounts(facts: StoredFacts, details: Details | undefined): readonly Money[] {
   const { amount, currency } = facts
   if (details?.amounts !== undefined) return details.amounts
   return amount && currency ? [{ amount, currency }] : []
 }
 
 /** The label of the time until which a thing waits. */
-const untils: Readonly<Partial<Record<FactType, 'chooseBy' | 'expiresAt' | 'lapsesAt'>>> = {
+const deadlineFields: Readonly<Partial<Record<FactType, 'chooseBy' | 'expiresAt' | 'lapsesAt'>>> = {
   'key.expires': 'expiresAt',
   'payout.lapses': 'lapsesAt',
   'bulk.lapses': 'lapsesAt',
@@ -236,13 +236,13 @@ const untils: Readonly<Partial<Record<FactType, 'chooseBy' | 'expiresAt' | 'laps
 }
 
 /** Describes a fact by a sentence and the details that a person needs before opening its page. */
-export function worded(
+export function describeFact(
   language: Language,
-  { type, facts }: { readonly type: FactType; readonly facts: Facts },
+  { type, facts }: { readonly type: FactType; readonly facts: StoredFacts },
   details?: Details,
-): Worded {
+): FactText {
   const w = words[language]
-  const amounts = amountsOf(facts, details)
+  const amounts = factAmounts(facts, details)
   const rule = facts['rule']
   const values: Readonly<Record<string, string | null | undefined>> = {
     amount: amounts.length === 0 ? undefined : sumsText(language, amounts),
@@ -258,7 +258,7 @@ export function worded(
   const sentence = isGathered(type) && 'more' in facts ? w.gathered[type] : w.titles[type]
   const title = sentence.replaceAll(/\{(\w+)\}/g, (_all, key: string) => values[key] ?? w.unknown)
   const { since = null, by } = facts
-  const until = untils[type] ?? 'until'
+  const until = deadlineFields[type] ?? 'until'
   const lines: (readonly [string, string | Date | null | undefined])[] = [
     [w.amount, sentence.includes('{amount}') ? undefined : values['amount']],
     [w.reference, details?.reference],

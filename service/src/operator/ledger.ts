@@ -28,17 +28,17 @@ import {
 import { reportHead, reportLine } from '../cases/reconciliation/index.ts'
 import type { AccountRef, StateChange } from '../accounts/index.ts'
 import {
-  type Content,
-  digestOf,
-  faultsOfContent,
+  type SafeguardingContent,
+  contentDigest,
+  findFaults,
   safeguardingCsv,
   safeguardingPdf,
   type SafeguardingRecord,
-  type Signed,
-  signedOf,
-  signedOfCsv,
+  type SignedContent,
+  toSigned,
+  readSignedCsv,
 } from '../reports/safeguarding/index.ts'
-import { createDatabase, type Database, readAtOneMoment } from '../postgres/index.ts'
+import { createDatabase, type Database, readAtOneMoment, type Tx } from '../postgres/index.ts'
 import { midRateOf, rateText, type Sheet } from '../rates/index.ts'
 import {
   runChange,
@@ -109,7 +109,7 @@ export const ledgerCommands: CommandsOf<Exclude<Name, 'safeguarding verify'>> = 
   'safeguarding export': async (context, options) => {
     const { format, to: file } = options
     const records = await readRecords(context, options, 'last')
-    const signed = records.map(signedOf)
+    const signed = records.map(toSigned)
     const text = () => (format === 'csv' ? safeguardingCsv(signed) : `${JSON.stringify(signed, undefined, 2)}\n`)
     await writeFile(file, format === 'pdf' ? safeguardingPdf(signed) : text()).catch(failFile(file))
     return {
@@ -210,6 +210,15 @@ async function findDifferences(db: Database, partnerId: string, step: string): P
 const findingLine = ({ table, key, column, expected, found }: Finding): string =>
   `${table} ${key} (${column}): expected ${expected}, found ${found}`
 
+/** Runs work in one snapshot on its own connection, so that its amounts agree while the service books further transfers. */
+const inSnapshot = (context: CommandContext, work: (tx: Tx) => Promise<void>): Promise<void> =>
+  withOwnConnection(context, (db) =>
+    db.transaction(async (tx) => {
+      await readAtOneMoment(tx)
+      await work(tx)
+    }),
+  )
+
 /** Runs work on its own connection, whose statements may take up to a day. */
 export async function withOwnConnection<T>(
   { config, databaseUrl }: CommandContext,
@@ -244,27 +253,22 @@ async function writeStatement(
   write: Write,
 ): Promise<void> {
   const { ledger } = context.service
-  await withOwnConnection(context, (db) =>
-    db.transaction(async (tx) => {
-      await readAtOneMoment(tx)
-      const { partnerId, name, currency, from, until } = request
-      const row = createRowFormat(format, request.currency)
-      let page: StatementPage | undefined
-      do {
-        const first = page === undefined
-        page = await ledger.statement(tx, { ...request, cursor: page?.next })
-        if (page === undefined) throw new ConfigError(`operator: the partner has no account ${name} in ${currency}`)
-        const opening = first ? [row(titles), row(balanceRow('opening', from, page.opening))] : []
-        await write(
-          [...opening, ...page.lines.map((line) => row(transferRow(line)))].map((text) => `${text}\n`).join(''),
-        )
-      } while (page.next !== undefined)
-      const accounts = await ledger.balancesAt(tx, partnerId, until)
-      const account = accounts.find((each) => each.name === name && each.currency === currency)
-      assert(account?.posted === page.closing, 'a statement ends with the balance of its account')
-      await write(`${row(balanceRow('closing', until, page.closing))}\n`)
-    }),
-  )
+  await inSnapshot(context, async (tx) => {
+    const { partnerId, name, currency, from, until } = request
+    const row = createRowFormat(format, request.currency)
+    let page: StatementPage | undefined
+    do {
+      const first = page === undefined
+      page = await ledger.statement(tx, { ...request, cursor: page?.next })
+      if (page === undefined) throw new ConfigError(`operator: the partner has no account ${name} in ${currency}`)
+      const opening = first ? [row(titles), row(balanceRow('opening', from, page.opening))] : []
+      await write([...opening, ...page.lines.map((line) => row(transferRow(line)))].map((text) => `${text}\n`).join(''))
+    } while (page.next !== undefined)
+    const accounts = await ledger.balancesAt(tx, partnerId, until)
+    const account = accounts.find((each) => each.name === name && each.currency === currency)
+    assert(account?.posted === page.closing, 'a statement ends with the balance of its account')
+    await write(`${row(balanceRow('closing', until, page.closing))}\n`)
+  })
 }
 
 type StatementRow = readonly [
@@ -344,41 +348,37 @@ async function printReport(
   write: Write,
 ): Promise<void> {
   const { reconciliation } = context.service
-  await withOwnConnection(context, (db) =>
-    db.transaction(async (tx) => {
-      await readAtOneMoment(tx)
-      let lines = 0
-      await write(format === 'json' ? '[' : `${reportHead}\n`)
-      for await (const page of reconciliation.report(tx, wanted)) {
-        const texts = page.map((line) => (format === 'json' ? JSON.stringify(line) : reportLine(line)))
-        if (texts.length === 0) continue
-        await write(
-          format === 'json'
-            ? `${lines === 0 ? '\n' : ',\n'}${texts.join(',\n')}`
-            : texts.map((text) => `${text}\n`).join(''),
-        )
-        lines += texts.length
-      }
-      if (format === 'json') await write('\n]\n')
-    }),
-  )
+  await inSnapshot(context, async (tx) => {
+    let lines = 0
+    await write(format === 'json' ? '[' : `${reportHead}\n`)
+    for await (const page of reconciliation.report(tx, wanted)) {
+      const texts = page.map((line) => (format === 'json' ? JSON.stringify(line) : reportLine(line)))
+      if (texts.length === 0) continue
+      await write(
+        format === 'json'
+          ? `${lines === 0 ? '\n' : ',\n'}${texts.join(',\n')}`
+          : texts.map((text) => `${text}\n`).join(''),
+      )
+      lines += texts.length
+    }
+    if (format === 'json') await write('\n]\n')
+  })
 }
 
 /** Verifies an exported file without a database: its signatures, its sums, and its key. */
 export async function verifySafeguarding({ from: file, key }: OptionsOf<'safeguarding verify'>): Promise<object> {
   const text = await readFile(file, 'utf8').catch(failFile(file))
-  const signed = text.startsWith('[') ? readSignedJson(text) : signedOfCsv(text)
+  const signed = text.startsWith('[') ? readSignedJson(text) : readSignedCsv(text)
   if (signed === undefined)
     throw new ConfigError(`operator: ${file}: is not an unchanged JSON or CSV export of "safeguarding export"`)
   const faults: string[] = []
   const records = signed.map((each) => {
-    const { day, currency, version, status, ...content } = ownJson<Content>(each.content)
+    const { day, currency, version, status, ...content } = ownJson<SafeguardingContent>(each.content)
     const name = `${day} ${currency}`
     if (!isSigned(each)) faults.push(`${name}: the signature is wrong.`)
     if (key !== undefined && each.publicKey !== key) faults.push(`${name}: signed by another key.`)
-    for (const fault of faultsOfContent({ day, currency, version, status, ...content }))
-      faults.push(`${name}: ${fault}`)
-    return { day, currency, version, status, digest: digestOf(each.content), publicKey: each.publicKey }
+    for (const fault of findFaults({ day, currency, version, status, ...content })) faults.push(`${name}: ${fault}`)
+    return { day, currency, version, status, digest: contentDigest(each.content), publicKey: each.publicKey }
   })
   if (faults.length > 0) throw new ConfigError(`operator: ${file}: ${faults.join(' ')}`)
   return { isKeyCompared: key !== undefined, records }
@@ -391,7 +391,8 @@ const SignedFile = Type.Array(
 /** The records of some years, each of a few kilobytes. */
 const signedCharsMax = 256 * 2 ** 20
 
-const readSignedJson = (text: string): readonly Signed[] | undefined => readForeign(text, SignedFile, signedCharsMax)
+const readSignedJson = (text: string): readonly SignedContent[] | undefined =>
+  readForeign(text, SignedFile, signedCharsMax)
 
 const recordView = ({ digest, publicKey, content }: SafeguardingRecord) => ({ digest, publicKey, ...content })
 

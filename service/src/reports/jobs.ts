@@ -67,19 +67,19 @@ const sweptPerStepMax = 20
 /** 16 MiB, deleted in about 50 ms. */
 const chunksPerDeleteMax = 64
 const retryMs = 10 * secondMs
-const triedInVain = 'The report could not be written. Request it again; if it fails again, contact support.'
+const writeFailedText = 'The report could not be written. Request it again; if it fails again, contact support.'
 
 export function createReportWork(deps: ReportWorkDeps): ReportWork {
   const { db, clock, log } = deps
   return {
     writeStep: async () => {
-      const claimed = await claim(deps)
+      const claimed = await claimNext(deps)
       if (claimed === undefined) return 0
       const { partnerId, id } = claimed
       try {
         // Each attempt ended its process.
-        if (claimed.attempts > attemptsMax) await fail(deps, claimed, triedInVain)
-        else await finish(deps, claimed, await writeReport(deps, claimed))
+        if (claimed.attempts > attemptsMax) await failReport(deps, claimed, writeFailedText)
+        else await completeReport(deps, claimed, await writeReport(deps, claimed))
       } catch (error) {
         if (error instanceof LeaseLost) log.info({ partnerId, reportId: id }, 'report cancelled, or its lease was lost')
         else await recordFailure(deps, claimed, error)
@@ -88,24 +88,24 @@ export function createReportWork(deps: ReportWorkDeps): ReportWork {
     },
     scheduleStep: async () => {
       const due = await store.dueSchedules(db, clock.now(), schedulesPerStepMax)
-      return eachOrLog(deps, due, 'schedule not run', runSchedule)
+      return forEachLogged(deps, due, 'schedule not run', runSchedule)
     },
     sweepStep: async () => {
       const expired = await store.expiredReports(db, clock.now(), sweptPerStepMax)
-      return eachOrLog(deps, expired, 'report not deleted', sweep)
+      return forEachLogged(deps, expired, 'report not deleted', deleteExpired)
     },
   }
 }
 
-type Key = { readonly partnerId: string; readonly id: string }
+type ReportKey = { readonly partnerId: string; readonly id: string }
 
 /**
  * Runs a step for each item. A failure is logged and does not stop the others. Returns the number of successes, so that
  * a run with failures only backs off.
  */
-async function eachOrLog(
+async function forEachLogged(
   deps: ReportWorkDeps,
-  keys: readonly Key[],
+  keys: readonly ReportKey[],
   message: string,
   work: (deps: ReportWorkDeps, partnerId: string, id: string) => Promise<void>,
 ): Promise<number> {
@@ -124,7 +124,7 @@ async function eachOrLog(
  * Claims the next report of the partner that waits longest. A report waits until every transaction that may write into
  * its period has ended: an id is made after its transaction has begun (ledger/README.md).
  */
-async function claim({ db, clock, clockDifferenceMsMax }: ReportWorkDeps): Promise<store.ReportRow | undefined> {
+async function claimNext({ db, clock, clockDifferenceMsMax }: ReportWorkDeps): Promise<store.ReportRow | undefined> {
   const certainUntil = after(await oldestTransactionStart(db), -clockDifferenceMsMax)
   const now = clock.now()
   for (const { partnerId } of await store.partnersWithDueReports(db, now, certainUntil, partnersPerLookMax)) {
@@ -137,7 +137,11 @@ async function claim({ db, clock, clockDifferenceMsMax }: ReportWorkDeps): Promi
   return undefined
 }
 
-async function finish(deps: ReportWorkDeps, claimed: store.ReportRow, finished: store.Finished): Promise<void> {
+async function completeReport(
+  deps: ReportWorkDeps,
+  claimed: store.ReportRow,
+  finished: store.WrittenFile,
+): Promise<void> {
   const { db, clock, keptDays } = deps
   const { partnerId, id, scheduleId, attempts } = claimed
   const expiresAt = after(clock.now(), keptDays * dayMs)
@@ -149,7 +153,7 @@ async function finish(deps: ReportWorkDeps, claimed: store.ReportRow, finished: 
   await deleteChunks(deps, partnerId, id, attempts)
 }
 
-async function fail(deps: ReportWorkDeps, claimed: store.ReportRow, failure: string): Promise<void> {
+async function failReport(deps: ReportWorkDeps, claimed: store.ReportRow, failure: string): Promise<void> {
   const { db, log } = deps
   const { partnerId, id, scheduleId } = claimed
   await db.transaction(async (tx) => {
@@ -164,9 +168,9 @@ async function fail(deps: ReportWorkDeps, claimed: store.ReportRow, failure: str
 async function recordFailure(deps: ReportWorkDeps, claimed: store.ReportRow, error: unknown): Promise<void> {
   const { db, clock, log } = deps
   const { partnerId, id, attempts } = claimed
-  if (error instanceof ReportImpossible) return fail(deps, claimed, error.message)
+  if (error instanceof ReportImpossible) return failReport(deps, claimed, error.message)
   log.error({ err: error, partnerId, reportId: id, attempts }, 'report not written')
-  if (attempts >= attemptsMax) return fail(deps, claimed, triedInVain)
+  if (attempts >= attemptsMax) return failReport(deps, claimed, writeFailedText)
   await store.markQueued(db, claimed, after(clock.now(), retryMs * 2 ** (attempts - 1)))
   // The parts of this attempt are useless, because the next attempt writes its own.
   await deleteChunks(deps, partnerId, id, null)
@@ -177,7 +181,7 @@ async function deleteChunks({ db }: ReportWorkDeps, partnerId: string, id: strin
   while ((await store.deleteChunks(db, partnerId, id, kept, chunksPerDeleteMax)) === chunksPerDeleteMax);
 }
 
-async function sweep(deps: ReportWorkDeps, partnerId: string, id: string): Promise<void> {
+async function deleteExpired(deps: ReportWorkDeps, partnerId: string, id: string): Promise<void> {
   const { db, clock } = deps
   // From now on, workers cannot add parts, and requests cannot read them.
   await store.markDeleted(db, partnerId, id, clock.now())

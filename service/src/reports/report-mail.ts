@@ -26,7 +26,7 @@ type MailDeps = {
   readonly membersByAddress: MembersByAddress
   readonly publicUrl: string
 }
-type Outcome = { readonly expiresAt: Date } | { readonly failure: string }
+type MailOutcome = { readonly expiresAt: Date } | { readonly failure: string }
 
 /** Queues a mail for each address that still belongs to a member. Each mail has its own token. */
 export async function queueReportMails(
@@ -34,7 +34,7 @@ export async function queueReportMails(
   tx: Tx,
   schedule: store.ScheduleRow,
   { partnerId, id, kind, format, currency, periodFrom, periodTo }: ReportRow,
-  outcome: Outcome,
+  outcome: MailOutcome,
 ): Promise<void> {
   const addresses = ownJson<readonly string[]>(schedule.emails)
   const expiresAt = 'expiresAt' in outcome ? outcome.expiresAt : null

@@ -85,18 +85,18 @@ export function createReports(deps: ReportsDeps): Reports {
     remove: async (partnerId, id) => {
       if ((await store.markDeleted(db, partnerId, id, clock.now())) === 0) throw notFound('report')
     },
-    content: async (partnerId, id) => contentOf(db, await get(partnerId, id)),
+    content: async (partnerId, id) => toContent(db, await get(partnerId, id)),
     contentOfLink: async (token) => {
       const partnerId = readLink(token)
       const id = partnerId && (await store.reportOfLink(db, partnerId, tokenHash(token), clock.now()))
       if (partnerId === undefined || id === undefined) throw notFound('report')
-      return contentOf(db, await get(partnerId, id))
+      return toContent(db, await get(partnerId, id))
     },
     releaseLeases: (partnerId) => store.endLeases(db, partnerId, clock.now()),
   }
 }
 
-function contentOf(db: Database, report: Report): Content {
+function toContent(db: Database, report: Report): Content {
   const { status, bytes, sha256, failure } = report
   if (status === 'Failed')
     throw new Refusal('report_not_ready', `The report failed: ${failure ?? 'the reason was not recorded.'}`)

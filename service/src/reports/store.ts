@@ -121,10 +121,15 @@ export function claimReport(
     returning ${columns}`)
 }
 
-type Leased = Pick<ReportRow, 'partnerId' | 'id' | 'leaseId'>
+type LeaseKey = Pick<ReportRow, 'partnerId' | 'id' | 'leaseId'>
 
 /** Renews a lease. Like other statements of a worker it returns 0 if the lease was lost. */
-export function renewLease(tx: Tx, { partnerId, id, leaseId }: Leased, until: Date, progress: number): Promise<number> {
+export function renewLease(
+  tx: Tx,
+  { partnerId, id, leaseId }: LeaseKey,
+  until: Date,
+  progress: number,
+): Promise<number> {
   return tx.run(sql`/* reports.renewLease */
     update reports.reports set due_at = ${until}, progress = ${progress}
     where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId}`)
@@ -132,7 +137,7 @@ export function renewLease(tx: Tx, { partnerId, id, leaseId }: Leased, until: Da
 
 export function insertChunk(
   tx: Tx,
-  { partnerId, id, leaseId, attempts }: Leased & Pick<ReportRow, 'attempts'>,
+  { partnerId, id, leaseId, attempts }: LeaseKey & Pick<ReportRow, 'attempts'>,
   number: number,
   bytes: Uint8Array,
 ): Promise<number> {
@@ -142,12 +147,12 @@ export function insertChunk(
     where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId}`)
 }
 
-export type Finished = { readonly rows: bigint; readonly bytes: number; readonly sha256: string }
+export type WrittenFile = { readonly rows: bigint; readonly bytes: number; readonly sha256: string }
 
 export function markReady(
   tx: Tx,
-  { partnerId, id, leaseId }: Leased,
-  { rows, bytes, sha256 }: Finished,
+  { partnerId, id, leaseId }: LeaseKey,
+  { rows, bytes, sha256 }: WrittenFile,
   expiresAt: Date,
 ): Promise<number> {
   return tx.run(sql`/* reports.markReady */
@@ -157,20 +162,20 @@ export function markReady(
 }
 
 /** Makes a report due again at a later time. */
-export function markQueued(tx: Tx, { partnerId, id, leaseId }: Leased, dueAt: Date): Promise<number> {
+export function markQueued(tx: Tx, { partnerId, id, leaseId }: LeaseKey, dueAt: Date): Promise<number> {
   return tx.run(sql`/* reports.markQueued */
     update reports.reports set status = 'Queued', lease_id = null, due_at = ${dueAt}, progress = 0
     where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId}`)
 }
 
-export function markFailed(tx: Tx, { partnerId, id, leaseId }: Leased, failure: string): Promise<number> {
+export function markFailed(tx: Tx, { partnerId, id, leaseId }: LeaseKey, failure: string): Promise<number> {
   return tx.run(sql`/* reports.markFailed */
     update reports.reports set status = 'Failed', lease_id = null, failure = ${failure}
     where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId}`)
 }
 
 /** Reads a part of the content. Undefined if the report was deleted. */
-export async function chunkOf(
+export async function readChunk(
   tx: Tx,
   { partnerId, id, contentAttempt }: Pick<ReportRow, 'partnerId' | 'id' | 'contentAttempt'>,
   number: number,
@@ -328,14 +333,14 @@ export async function setNext(tx: Tx, partnerId: string, id: string, nextAt: Dat
     update reports.schedules set next_at = ${nextAt} where partner_id = ${partnerId} and id = ${id}`)
 }
 
-export type Link = {
+export type MailLink = {
   readonly partnerId: string
   readonly tokenHash: Uint8Array
   readonly reportId: string
   readonly expiresAt: Date
 }
 
-export async function insertLink(tx: Tx, { partnerId, tokenHash, reportId, expiresAt }: Link): Promise<void> {
+export async function insertLink(tx: Tx, { partnerId, tokenHash, reportId, expiresAt }: MailLink): Promise<void> {
   await tx.run(sql`/* reports.insertLink */
     insert into reports.links (partner_id, token_hash, report_id, expires_at)
     values (${partnerId}, ${tokenHash}, ${reportId}, ${expiresAt})`)

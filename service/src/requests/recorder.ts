@@ -79,7 +79,7 @@ export function createRequestRecorder(deps: RecorderDeps): RequestRecorder {
   }
 }
 
-type Rows = readonly store.RequestRow[]
+type RequestRows = readonly store.RequestRow[]
 
 /**
  * The rows in memory. A batch is one transaction, and is repeated with the same rows: if its answer was lost after the commit,
@@ -88,13 +88,13 @@ type Rows = readonly store.RequestRow[]
 function createWaitingRows({ db, clock, log, dropped }: RecorderDeps) {
   const warn = createWarning(clock, log)
   let rows: store.RequestRow[] = []
-  let batches: Rows[] = []
+  let batches: RequestRows[] = []
   let inBatches = 0
 
-  const next = (): Rows | undefined => {
+  const next = (): RequestRows | undefined => {
     if (batches.length === 0) {
       const taken = rows.splice(0, rowsPerFlushMax)
-      batches = batchesOf(db, taken)
+      batches = splitBatches(db, taken)
       inBatches = taken.length
     }
     return batches[0]
@@ -132,10 +132,10 @@ function createWaitingRows({ db, clock, log, dropped }: RecorderDeps) {
 const isDuplicate = (error: unknown): boolean => stateOf(error) === sqlState.uniqueViolation
 
 /** Splits rows into batches. Only on a sharded database has each partner its own. */
-const batchesOf = ({ sharded }: Database, rows: Rows): Rows[] =>
+const splitBatches = ({ sharded }: Database, rows: RequestRows): RequestRows[] =>
   rows.length === 0 ? [] : sharded ? [...Map.groupBy(rows, ({ partnerId }) => partnerId).values()] : [rows]
 
-const writeBatch = (db: Database, rows: Rows): Promise<void> =>
+const writeBatch = (db: Database, rows: RequestRows): Promise<void> =>
   db.transaction(async (tx) => {
     await store.insertRows(tx, rows)
     await store.addSums(tx, sumRows(rows))

@@ -13,7 +13,7 @@ import {
 } from '../../../../test/support/composition.ts'
 import { createIsoBooksBank, isoAccount, type IsoBooksBank, isoConnector } from '../../../../test/support/iso-books.ts'
 import { processBankNotifications, sendDueReturns, submitDuePayouts } from '../../banks/settlement/index.ts'
-import type { Line } from './index.ts'
+import type { ReportLine } from './index.ts'
 import {
   type BankFolders,
   connectorId,
@@ -41,8 +41,8 @@ suite('differences', () => {
   const settlement = () => ({ ...service.settlement, connectors: [bank.connector] })
   const apply = () => processBankNotifications(settlement())
 
-  async function report(wanted: { readonly at?: Date } = {}): Promise<readonly Line[]> {
-    const lines: Line[] = []
+  async function report(wanted: { readonly at?: Date } = {}): Promise<readonly ReportLine[]> {
+    const lines: ReportLine[] = []
     await service.db.transaction(async (tx) => {
       await readAtOneMoment(tx)
       for await (const page of service.reconciliation.report(tx, wanted)) lines.push(...page)
@@ -443,12 +443,12 @@ suite('pages', () => {
     await look()
   }
 
-  const report = async (rowsMax?: number): Promise<readonly Line[]> => {
-    const lines: Line[] = []
+  const report = async (rowsMax?: number): Promise<readonly ReportLine[]> => {
+    const lines: ReportLine[] = []
     for await (const some of service.reconciliation.report(service.db, { ...account, rowsMax })) lines.push(...some)
     return lines
   }
-  const count = (lines: readonly Line[], wanted: string) => lines.filter(({ record }) => record === wanted).length
+  const count = (lines: readonly ReportLine[], wanted: string) => lines.filter(({ record }) => record === wanted).length
 
   test('days are those on which a statement was first seen, newest first, in pages, with the parts of each difference', async () => {
     await look()
@@ -480,7 +480,7 @@ suite('pages', () => {
       [['2026-01-01', '0.00']],
     )
     assert.deepEqual(await days(service.db, { ...account, account: 'other' }, undefined, 9), [])
-    const stored: Line[] = []
+    const stored: ReportLine[] = []
     const at = new Date(first[0]?.['at'] ?? '')
     for await (const some of service.reconciliation.report(service.db, { ...account, at })) stored.push(...some)
     assert.deepEqual(

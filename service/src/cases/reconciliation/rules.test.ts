@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BankStatement } from '../../rails/index.ts'
-import { chainOf, unexplainedOf } from './rules.ts'
-import { type Candidate, type Money, scored } from './candidates.ts'
+import { buildChain, unexplainedAmount } from './rules.ts'
+import { type Candidate, type Money, scoreCandidates } from './candidates.ts'
 
 const at = new Date('2026-01-10T12:00:00Z')
 let number = 0
@@ -29,7 +29,7 @@ function statement(opening: bigint | null, closing: bigint | null, more: Partial
   }
 }
 const facts = (all: readonly BankStatement[]) => {
-  const { opening, closing, moved, gaps, sumsDiffer } = chainOf(all)
+  const { opening, closing, moved, gaps, sumsDiffer } = buildChain(all)
   return {
     opening,
     closing,
@@ -113,7 +113,7 @@ test('balances that differ from the entries are named by their statement', () =>
 test('only items of the difference reduce it', () => {
   const item = (side: 'difference' | 'suspense' | 'memo', amount: bigint) =>
     ({ side, kind: 'x', amount, count: 1n, oldestAt: null }) as const
-  assert.equal(unexplainedOf(10n, 3n, [item('difference', 5n), item('suspense', 100n), item('memo', 100n)]), 2n)
+  assert.equal(unexplainedAmount(10n, 3n, [item('difference', 5n), item('suspense', 100n), item('memo', 100n)]), 2n)
 })
 
 const money: Money = {
@@ -136,7 +136,7 @@ const candidate: Candidate = {
   references: ['0190a000000070008000000000000001'],
   on: at,
 }
-const scoreOf = (more: Partial<Candidate>) => scored(money, [{ ...candidate, ...more }])[0]
+const scoreOf = (more: Partial<Candidate>) => scoreCandidates(money, [{ ...candidate, ...more }])[0]
 const agreedOf = (more: Partial<Candidate>) => scoreOf(more)?.agreed.map(({ what }) => what)
 
 test('the score is at most 100, with points for each agreement', () => {
@@ -170,7 +170,7 @@ test('poor matches and other currencies are left out', () => {
 })
 
 test('the best candidate comes first', () => {
-  const found = scored(money, [{ ...candidate, id: 'b', references: [], account: '' }, candidate])
+  const found = scoreCandidates(money, [{ ...candidate, id: 'b', references: [], account: '' }, candidate])
   assert.deepEqual(
     found.map(({ candidate: { id } }) => id),
     ['c', 'b'],

@@ -28,7 +28,7 @@ export const memoKinds = {
   missing: 'These payments are at the bank, which has said nothing about them for too long.',
 } as const
 
-export type Item = {
+export type DifferenceItem = {
   readonly side: 'difference' | 'suspense' | 'memo'
   /** One of `differenceKinds`, of the kinds of cases, or of `memoKinds`. */
   readonly kind: string
@@ -38,14 +38,14 @@ export type Item = {
 }
 
 /** A gap between two consecutive statements. */
-export type Gap = {
+export type StatementGap = {
   readonly before: BankStatement
   readonly after: BankStatement
   /** The sum of the movements between the statements. Zero if only a number is missing. */
   readonly amount: Minor
 }
 
-export type Chain = {
+export type StatementChain = {
   readonly statements: readonly BankStatement[]
   /** All versions of each statement, by the version that counts. */
   readonly versions: Versions<BankStatement>
@@ -55,17 +55,17 @@ export type Chain = {
   readonly closing: Minor | null
   /** Movement that the bank reports on the account since the opening of the first statement. */
   readonly moved: Minor
-  readonly gaps: readonly Gap[]
+  readonly gaps: readonly StatementGap[]
   readonly sumsDiffer: readonly { readonly statement: BankStatement; readonly amount: Minor }[]
 }
 
-const listed = ({ credits, debits }: BankStatement): Minor => credits - debits
+const statementMovement = ({ credits, debits }: BankStatement): Minor => credits - debits
 
 /** Builds the chain of complete statements. Entries of the others are still being written. */
-export function chainOf(all: readonly BankStatement[]): Chain {
+export function buildChain(all: readonly BankStatement[]): StatementChain {
   const versions = inOrder(all.filter(({ taken }) => taken))
   const statements = [...versions.keys()]
-  const gaps: Gap[] = []
+  const gaps: StatementGap[] = []
   const sumsDiffer: { readonly statement: BankStatement; readonly amount: Minor }[] = []
   let moved = 0n
   let last: BankStatement | undefined
@@ -75,9 +75,10 @@ export function chainOf(all: readonly BankStatement[]): Chain {
       gaps.push({ before: last, after: statement, amount: gap })
       moved += gap
     }
-    const byBalances = opening === null || statement.closing === null ? listed(statement) : statement.closing - opening
+    const byBalances =
+      opening === null || statement.closing === null ? statementMovement(statement) : statement.closing - opening
     moved += byBalances
-    const more = byBalances - listed(statement)
+    const more = byBalances - statementMovement(statement)
     if (more !== 0n) sumsDiffer.push({ statement, amount: more })
     last = statement
   }
@@ -93,7 +94,7 @@ function gapBetween(before: BankStatement, after: BankStatement): Minor | undefi
 
 export const sum = (amounts: readonly Minor[]): Minor => amounts.reduce((total, amount) => total + amount, 0n)
 
-export type Looked = {
+export type LookResult = {
   readonly connector: string
   readonly account: string
   readonly currency: Currency
@@ -102,11 +103,11 @@ export type Looked = {
   readonly closing: Minor | null
   readonly bank: Minor
   readonly ledger: Minor
-  readonly items: readonly Item[]
+  readonly items: readonly DifferenceItem[]
   /** The part of the difference that no item explains. */
   readonly unexplained: Minor
 }
 
 /** Computes `ledger - bank` without the named parts. */
-export const unexplainedOf = (ledger: Minor, bank: Minor, items: readonly Item[]): Minor =>
+export const unexplainedAmount = (ledger: Minor, bank: Minor, items: readonly DifferenceItem[]): Minor =>
   ledger - bank - sum(items.flatMap(({ side, amount }) => (side === 'difference' ? [amount] : [])))

@@ -2,7 +2,7 @@
 import type { Currency, Minor } from '../../kernel/index.ts'
 import { insertBy, sql, type Tx } from '../../postgres/index.ts'
 import type { BooksAccount } from '../../rails/index.ts'
-import type { Item } from './rules.ts'
+import type { DifferenceItem } from './rules.ts'
 
 export type AccountRow = BooksAccount & {
   readonly runId: string | null
@@ -100,7 +100,7 @@ export function runsOfStatements(
     order by first_at desc limit ${rowsMax}`)
 }
 
-export type ItemRow = Item & { readonly runId: string; readonly firstSeen: Date }
+export type ItemRow = DifferenceItem & { readonly runId: string; readonly firstSeen: Date }
 
 const newItems = insertBy<ItemRow>(
   {
@@ -133,10 +133,10 @@ export function deleteRuns(tx: Tx, before: Date): Promise<number> {
     delete from reconciliation.runs where not is_of_statement and last_at < ${before}`)
 }
 
-export type CountedRow = BooksAccount & { readonly id: string; readonly entries: bigint; readonly written: Minor }
+export type FinalSumRow = BooksAccount & { readonly id: string; readonly entries: bigint; readonly written: Minor }
 
 /** Reads the sums of statements whose entries no longer change. */
-export function countedOf(
+export function readFinalSums(
   tx: Tx,
   { connector, account, currency }: BooksAccount,
 ): Promise<readonly { readonly id: string; readonly written: Minor }[]> {
@@ -145,7 +145,7 @@ export function countedOf(
     where connector = ${connector} and account = ${account} and currency = ${currency}`)
 }
 
-export async function insertCounted(tx: Tx, row: CountedRow, now: Date): Promise<void> {
+export async function insertFinalSum(tx: Tx, row: FinalSumRow, now: Date): Promise<void> {
   await tx.run(sql`/* reconciliation.insertCounted */
     insert into reconciliation.statements (id, connector, account, currency, entries, written, counted_at)
     values (${row.id}, ${row.connector}, ${row.account}, ${row.currency}, ${row.entries}, ${row.written}, ${now})

@@ -10,7 +10,7 @@ import {
   viewOf,
 } from '../../../../test/support/console-pages.ts'
 import { type BankFileFacts, bankFileFilters, type FileEntry } from '../../rails/index.ts'
-import type { Line } from '../../cases/reconciliation/index.ts'
+import type { ReportLine } from '../../cases/reconciliation/index.ts'
 import { differenceKinds, memoKinds } from '../../cases/reconciliation/rules.ts'
 import { type ConsoleLanguage, consoleLanguages } from '../kit/language.ts'
 import type { ConsoleView } from '../kit/frame.ts'
@@ -68,7 +68,7 @@ function sent(text: string): readonly FileDetails[] {
 }
 
 /** Every kind of line of the report, and `text` wherever a bank or a partner wrote it. */
-function linesOf(text: string, unexplained: string): readonly Line[] {
+function linesOf(text: string, unexplained: string): readonly ReportLine[] {
   const named = { connector: text, account: text, currency: 'EUR', amount: '1.00', count: '2', since: at.toISOString() }
   const records = [
     'entry_not_on_statement',

@@ -9,8 +9,8 @@ import {
   evil,
   viewOf,
 } from '../../../../test/support/console-pages.ts'
-import type { Content } from '../../reports/safeguarding/index.ts'
-import { kindsOf } from '../../reports/safeguarding/rules.ts'
+import type { SafeguardingContent } from '../../reports/safeguarding/index.ts'
+import { partKinds } from '../../reports/safeguarding/rules.ts'
 import {
   actionsFor,
   caseActions,
@@ -53,7 +53,7 @@ function optionsOf(command: string) {
 const refusedForm = (command: string, text: string) => ({ command, error: text, form: () => text })
 
 /** A record with every part, and `text` wherever a bank or a partner wrote it. */
-function dayOf(text: string, status: Content['status']): Content {
+function dayOf(text: string, status: SafeguardingContent['status']): SafeguardingContent {
   const account = { connector: text, account: text, dueOn: '2026-11-24' }
   const sums = { resource: '7.00', difference: '-3.00', own: '-3.00', timing: '0.00', discrepancy: '0.00' }
   const unknown = { resource: null, difference: null, own: null, timing: null, discrepancy: null }
@@ -66,7 +66,7 @@ function dayOf(text: string, status: Content['status']): Content {
       { ...account, statement: { id: text, name: text, on: '2026-11-24', closing: '7.00' } },
       { ...account, statement: null },
     ],
-    parts: Object.entries(kindsOf).flatMap(([group, kinds]) =>
+    parts: Object.entries(partKinds).flatMap(([group, kinds]) =>
       Object.keys(kinds).map((kind) => ({
         ...{ group: group as 'own', kind, connector: text, account: text, amount: '-1.00', count: 2, why: text },
       })),
@@ -77,7 +77,7 @@ function dayOf(text: string, status: Content['status']): Content {
 }
 
 test('every part of a record has a text at the desk', () => {
-  for (const kind of Object.values(kindsOf).flatMap(Object.keys))
+  for (const kind of Object.values(partKinds).flatMap(Object.keys))
     assert.ok(kind === 'unexplained' || kind in deskTexts.en.safeguarding, kind)
 })
 

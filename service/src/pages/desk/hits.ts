@@ -86,7 +86,8 @@ function proposalBadge(
 }
 
 type HitDetails = DeskHit &
-  Pick<Hit, 'subjectKind' | 'subjectId' | 'role' | 'status' | 'decidedBy' | 'approvedBy' | 'disposition'> & {
+  Readonly<Record<'subjectKind' | 'subjectId' | 'role' | 'status', string>> &
+  Readonly<Record<'decidedBy' | 'approvedBy' | 'disposition', string | null>> & {
     readonly compared: HitView
     /** True if the hit was replaced or is over, so that no decision is left. */
     readonly hasEnded: boolean

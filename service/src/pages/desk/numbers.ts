@@ -6,7 +6,7 @@ import {
   type CountedKind,
   decisionsCsv,
   monthsMax,
-  type Numbers,
+  type DecisionFigures,
   onlyKinds,
 } from '../../reports/decisions/index.ts'
 import { type Deciders, kindsDecidedBy, type StaffRole } from '../../people/staff/index.ts'
@@ -55,7 +55,7 @@ const shareText = ({ language }: ConsoleView, part: number, whole: number): stri
 
 const offered = [1, 3, 6, 12, monthsMax] as const
 
-export function numbersPage(view: ConsoleView, numbers: Numbers): string {
+export function numbersPage(view: ConsoleView, numbers: DecisionFigures): string {
   const n = deskTexts[view.language].numbers
   const months = String(numbers.months.length)
   const [before = '', after = ''] = n.text.split('{at}')
@@ -84,10 +84,10 @@ export function numbersPage(view: ConsoleView, numbers: Numbers): string {
   })
 }
 
-function openPart(view: ConsoleView, { open }: Numbers): Html {
+function openPart(view: ConsoleView, { open }: DecisionFigures): Html {
   const texts = deskTexts[view.language]
   const n = texts.numbers
-  const sum = (of: (row: Numbers['open'][number]) => number) => open.reduce((total, row) => total + of(row), 0)
+  const sum = (of: (row: DecisionFigures['open'][number]) => number) => open.reduce((total, row) => total + of(row), 0)
   const body =
     open.length === 0
       ? html`<p>${n.openNone}</p>`
@@ -122,7 +122,7 @@ function openPart(view: ConsoleView, { open }: Numbers): Html {
   return section('open', n.open, body)
 }
 
-function timesPart(view: ConsoleView, { times }: Numbers): Html | false {
+function timesPart(view: ConsoleView, { times }: DecisionFigures): Html | false {
   const texts = deskTexts[view.language]
   const n = texts.numbers
   return (
@@ -152,7 +152,7 @@ function timesPart(view: ConsoleView, { times }: Numbers): Html | false {
   )
 }
 
-function decidedPart(view: ConsoleView, { decided }: Numbers): Html {
+function decidedPart(view: ConsoleView, { decided }: DecisionFigures): Html {
   const texts = deskTexts[view.language]
   const n = texts.numbers
   const outcomes: Readonly<Record<string, string>> = { ...texts.resolutions, ...texts.hitStatuses }
@@ -179,7 +179,7 @@ type FalseHits = {
   readonly none: string
   /** The label of the column with false hits. */
   readonly name: string
-  readonly rows: Numbers['lists']
+  readonly rows: DecisionFigures['lists']
 }
 
 function falsePart(view: ConsoleView, { id, title, text, none, name, rows }: FalseHits): Html {
@@ -205,7 +205,7 @@ function falsePart(view: ConsoleView, { id, title, text, none, name, rows }: Fal
 }
 
 /** Lists the findings about alerts and hits, for the report to an authority. */
-function findingsPart(view: ConsoleView, { findings }: Numbers): Html | false {
+function findingsPart(view: ConsoleView, { findings }: DecisionFigures): Html | false {
   const n = deskTexts[view.language].numbers
   return (
     findings.length > 0 &&
@@ -229,7 +229,7 @@ function findingsPart(view: ConsoleView, { findings }: Numbers): Html | false {
 const monthsDefault = 6
 
 export function numberRoutes(frame: DeskFrame): readonly PublicRoute[] {
-  const read = async ({ query }: PublicRequest, { signed }: Person): Promise<Numbers> => {
+  const read = async ({ query }: PublicRequest, { signed }: Person): Promise<DecisionFigures> => {
     const isShown = readableKinds(signed.account.role, await frame.staff.deciders(frame.db))
     if (isShown === undefined) throw new Refusal('permission_denied', 'Your role does not read these numbers.')
     const months = Number(new URLSearchParams(query).get('months') ?? monthsDefault)

@@ -335,32 +335,30 @@ const listRoutes = (frame: DeskFrame): readonly PublicRoute[] => {
     staffRoute(frame, 'partners', method, `/partners/{id}/${name}`, async (request, person) =>
       answer(request, person, await findPartner(frame, request)),
     )
+  const waiting = <Row extends WaitingList['rows'][number]>(
+    name: WaitingList['name'],
+    label: 'openCases' | 'openHits',
+    table: (view: ConsoleView, rows: readonly Row[], title: string) => Html,
+    read: (partnerId: string, after: ReturnType<typeof readCursor>) => Promise<readonly Row[]>,
+  ) =>
+    own('GET', name, async (request, { view }, partner) => {
+      const rows = await read(partner.id, readCursor(request))
+      const title = deskTexts[view.language].parties[label]
+      const shown = table(view, rows.slice(0, listedPerPage), title)
+      return page(request, 200, waitingPage(view, { partner, title, table: shown, name, rows }))
+    })
   return [
     own('GET', 'customers', (request, person, partner) => showCustomers(frame, request, person, partner)),
     own('POST', 'customers', (request, person, partner) => showCustomers(frame, request, person, partner)),
     own('GET', 'payees', (request, person, partner) => showPayees(frame, request, person, partner)),
     own('POST', 'payees', (request, person, partner) => showPayees(frame, request, person, partner)),
     own('GET', 'payments', (request, person, partner) => showPayments(frame, request, person, partner)),
-    own('GET', 'cases', async (request, { view }, partner) => {
-      const rows = await frame.cases.openOf(frame.db, partner.id, readCursor(request), listedPerPage + 1)
-      const shown = rows.slice(0, listedPerPage)
-      const { openCases: title } = deskTexts[view.language].parties
-      return page(
-        request,
-        200,
-        waitingPage(view, { partner, title, table: casesTable(view, shown, title), name: 'cases', rows }),
-      )
-    }),
-    own('GET', 'hits', async (request, { view }, partner) => {
-      const rows = await frame.screening.openHitsOf(frame.db, partner.id, readCursor(request), listedPerPage + 1)
-      const shown = rows.slice(0, listedPerPage)
-      const { openHits: title } = deskTexts[view.language].parties
-      return page(
-        request,
-        200,
-        waitingPage(view, { partner, title, table: hitsTable(view, shown, title), name: 'hits', rows }),
-      )
-    }),
+    waiting('cases', 'openCases', casesTable, (id, after) =>
+      frame.cases.openOf(frame.db, id, after, listedPerPage + 1),
+    ),
+    waiting('hits', 'openHits', hitsTable, (id, after) =>
+      frame.screening.openHitsOf(frame.db, id, after, listedPerPage + 1),
+    ),
   ]
 }
 

@@ -11,7 +11,7 @@ import {
 } from '../../../../test/support/console-pages.ts'
 import { commandNames, declarationOf, isCommand, rolesOf } from '../../operator/declarations.ts'
 import { formOptions } from '../../operator/parse.ts'
-import type { Numbers } from '../../reports/decisions/index.ts'
+import type { DecisionFigures } from '../../reports/decisions/index.ts'
 import { type ConsoleLanguage, consoleLanguages } from '../kit/language.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { html } from '../html.ts'
@@ -93,7 +93,7 @@ function rowsOf(text: string) {
   return { customer, payee, payment: payments[0], payments, cases, hits, alerts, notes, limits }
 }
 
-const numbersOf = (text: string): Numbers => ({
+const numbersOf = (text: string): DecisionFigures => ({
   ...{ at, months: ['2026-11', '2026-10'] },
   open: (['screening_hit', 'bank_fee'] as const).map((kind) => ({
     ...{ kind, ages: { upTo1: 1, upTo3: 2, upTo7: 3, upTo30: 4, older: 50_000 }, total: 50_010 },

@@ -2,7 +2,7 @@
 import { notFound, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { dayMs } from '../../kernel/index.ts'
 import { readAtOneMoment, type Tx } from '../../postgres/index.ts'
-import { type Line, reportHead, reportLine } from '../../cases/reconciliation/index.ts'
+import { type ReportLine, reportHead, reportLine } from '../../cases/reconciliation/index.ts'
 import {
   badge,
   calendarDay,
@@ -47,7 +47,7 @@ const statementDaysMax = 5
 const isZero = (amount: string | undefined): boolean => !/[1-9]/.test(amount ?? '')
 
 /** Names the result of a look. Bank accounts are compared with their last statement, suspense with open cases. `now`: undefined for a stored look. */
-export function lookResult(line: Line | undefined, name: AccountName, now: Date | undefined): keyof typeof tones {
+export function lookResult(line: ReportLine | undefined, name: AccountName, now: Date | undefined): keyof typeof tones {
   if (line === undefined) return 'notLooked'
   if (!isZero(line['unexplained'])) return 'unexplained'
   const statementOn = line['statement_on'] ?? ''
@@ -60,7 +60,7 @@ export function lookResult(line: Line | undefined, name: AccountName, now: Date 
   return isOld ? 'agreesOld' : 'agrees'
 }
 
-const amountCell = (view: ConsoleView, line: Line | undefined, name: string): Html | string => {
+const amountCell = (view: ConsoleView, line: ReportLine | undefined, name: string): Html | string => {
   const amount = line?.[name] ?? ''
   return amount === '' ? '' : money(view, amount, line?.['currency'] ?? '')
 }
@@ -80,7 +80,7 @@ const fileHref = ({ connector, account, currency }: AccountName): string =>
 const isSuspense = ({ account }: AccountName): boolean => account === 'suspense'
 
 type AccountList = {
-  readonly accounts: readonly { readonly name: AccountName; readonly line: Line | undefined }[]
+  readonly accounts: readonly { readonly name: AccountName; readonly line: ReportLine | undefined }[]
   readonly now: Date
 }
 
@@ -128,8 +128,8 @@ export function accountsPage(view: ConsoleView, { accounts, now }: AccountList):
 type AccountDetails = {
   readonly name: AccountName
   /** The lines of the report about the account. */
-  readonly lines: readonly Line[]
-  readonly days: readonly Line[]
+  readonly lines: readonly ReportLine[]
+  readonly days: readonly ReportLine[]
   /** The time of a stored look. Undefined for a new look. */
   readonly at: Date | undefined
   readonly now: Date
@@ -176,7 +176,7 @@ export function accountPage(view: ConsoleView, shown: AccountDetails): string {
 
 const orNone = (value: Html | string, none: string): Html | string => (value === '' ? none : value)
 
-function partsTable(view: ConsoleView, items: readonly Line[], line: Line | undefined): Html | undefined {
+function partsTable(view: ConsoleView, items: readonly ReportLine[], line: ReportLine | undefined): Html | undefined {
   const d = deskTexts[view.language].reconciliation
   const words = d as Readonly<Record<string, string>>
   const isLeft = line !== undefined && !isZero(line['unexplained'])
@@ -190,17 +190,15 @@ function partsTable(view: ConsoleView, items: readonly Line[], line: Line | unde
       : (words[`${kind}Do`] ?? item['why'] ?? ''),
   ])
   const left = isLeft ? [[d.unexplained, amountCell(view, line, 'unexplained'), '', '', d.unexplainedDo]] : []
-  if (rows.length + left.length === 0)
-    return html`<h2>${d.parts}</h2>
-      <p>${d.noParts}</p>`
   return titledTable({
     caption: d.parts,
+    none: d.noParts,
     columns: [[d.part, 'head'], [d.amount, 'number'], [d.count, 'number'], d.since, d.todo],
     rows: [...left, ...rows],
   })
 }
 
-function casesTable(view: ConsoleView, cases: readonly Line[]): Html | undefined {
+function casesTable(view: ConsoleView, cases: readonly ReportLine[]): Html | undefined {
   const d = deskTexts[view.language].reconciliation
   const words = d as Readonly<Record<string, string>>
   return titledTable({
@@ -221,10 +219,10 @@ function casesTable(view: ConsoleView, cases: readonly Line[]): Html | undefined
 const rowRecords = ['entry_not_on_statement', 'entry_new', 'payment_not_booked', 'payment_missing'] as const
 
 /** Lists single entries and payments. The page leaves out the other party and the remittance, which the report has. */
-function rowsTable(view: ConsoleView, rows: readonly Line[], rowsMax: number): Html | false {
+function rowsTable(view: ConsoleView, rows: readonly ReportLine[], rowsMax: number): Html | false {
   const d = deskTexts[view.language].reconciliation
   const words = d as Readonly<Record<string, string>>
-  const payoutOf = ({ record = '', id = '', kind = '', subject = '' }: Line) =>
+  const payoutOf = ({ record = '', id = '', kind = '', subject = '' }: ReportLine) =>
     record.startsWith('payment_') ? id : ['payout', 'return'].includes(kind) && subject !== '' ? subject : null
   return (
     rows.length > 0 &&
@@ -280,7 +278,7 @@ function daysTable(view: ConsoleView, { name, days }: AccountDetails): Html {
     })}`
 }
 
-function statementsTable(view: ConsoleView, statements: readonly Line[]): Html | false {
+function statementsTable(view: ConsoleView, statements: readonly ReportLine[]): Html | false {
   const d = deskTexts[view.language].reconciliation
   return (
     statements.length > 0 &&
@@ -322,8 +320,8 @@ type ReportQuery = Parameters<DeskFrame['reconciliation']['report']>[1]
 
 export function reconciliationRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { db, clock, reconciliation } = frame
-  const linesOf = async (tx: Tx, wanted: ReportQuery): Promise<readonly Line[]> => {
-    const lines: Line[] = []
+  const linesOf = async (tx: Tx, wanted: ReportQuery): Promise<readonly ReportLine[]> => {
+    const lines: ReportLine[] = []
     for await (const some of reconciliation.report(tx, wanted)) lines.push(...some)
     return lines
   }

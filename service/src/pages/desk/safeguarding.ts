@@ -2,12 +2,12 @@
 import { notFound, type PublicAnswer, type PublicRoute } from '../../kernel/api/index.ts'
 import { isFiat } from '../../kernel/index.ts'
 import {
-  type Content,
+  type SafeguardingContent,
   isDay,
   safeguardingCsv,
   safeguardingPdf,
-  type Signed,
-  signedOf,
+  type SignedContent,
+  toSigned,
 } from '../../reports/safeguarding/index.ts'
 import {
   account,
@@ -44,15 +44,15 @@ const tones = {
 } as const
 
 /** Reports whether no account was compared. Such a day is not green, whatever its sums are. */
-const hasNoAccount = ({ accounts }: Content): boolean => accounts.length === 0
+const hasNoAccount = ({ accounts }: SafeguardingContent): boolean => accounts.length === 0
 
-function resultBadge({ language }: ConsoleView, content: Content): Html {
+function resultBadge({ language }: ConsoleView, content: SafeguardingContent): Html {
   const d = deskTexts[language].safeguarding
   return hasNoAccount(content) ? badge('warning', d.without) : badge(tones[content.status], d[content.status])
 }
 
 type DayList = {
-  readonly days: readonly Content[]
+  readonly days: readonly SafeguardingContent[]
   readonly next?: string
   readonly first?: string
   readonly acts?: Html | undefined
@@ -103,16 +103,16 @@ export function daysPage(view: ConsoleView, { days, next, first, acts, said }: D
   })
 }
 
-const amountCell = (view: ConsoleView, { currency }: Content, amount: string | null): Html | string =>
+const amountCell = (view: ConsoleView, { currency }: SafeguardingContent, amount: string | null): Html | string =>
   amount === null ? deskTexts[view.language].safeguarding.notKnown : money(view, amount, currency)
 
 type DayDetails = {
-  readonly content: Content
+  readonly content: SafeguardingContent
   readonly digest: string
   readonly versions: readonly {
     readonly version: number
     readonly computedAt: Date
-    readonly status: Content['status']
+    readonly status: SafeguardingContent['status']
   }[]
 }
 
@@ -165,7 +165,7 @@ export function dayPage(view: ConsoleView, { content, digest, versions }: DayDet
   })
 }
 
-function accountsTable(view: ConsoleView, content: Content): Html | undefined {
+function accountsTable(view: ConsoleView, content: SafeguardingContent): Html | undefined {
   const d = deskTexts[view.language].safeguarding
   return titledTable({
     caption: d.accounts,
@@ -183,7 +183,7 @@ function accountsTable(view: ConsoleView, content: Content): Html | undefined {
 const kindText = (d: DeskTexts['safeguarding'], kind: string): string =>
   kind === 'unexplained' ? d.unexplainedPart : ((d as Readonly<Record<string, string>>)[kind] ?? kind)
 
-function partsTable(view: ConsoleView, { parts, currency }: Content): Html | undefined {
+function partsTable(view: ConsoleView, { parts, currency }: SafeguardingContent): Html | undefined {
   const d = deskTexts[view.language].safeguarding
   return titledTable({
     caption: d.parts,
@@ -198,7 +198,7 @@ function partsTable(view: ConsoleView, { parts, currency }: Content): Html | und
   })
 }
 
-function entriesTable(view: ConsoleView, { entries, currency }: Content): Html | false {
+function entriesTable(view: ConsoleView, { entries, currency }: SafeguardingContent): Html | false {
   const d = deskTexts[view.language].safeguarding
   return (
     entries.length > 0 &&
@@ -222,7 +222,7 @@ function entriesTable(view: ConsoleView, { entries, currency }: Content): Html |
 /** Entries on the page. The exports have all entries. */
 const entriesShown = 100
 
-function rowsTable(view: ConsoleView, { changedRows, currency }: Content): Html | undefined {
+function rowsTable(view: ConsoleView, { changedRows, currency }: SafeguardingContent): Html | undefined {
   const d = deskTexts[view.language].safeguarding
   return titledTable({
     caption: d.rows,
@@ -239,7 +239,7 @@ function rowsTable(view: ConsoleView, { changedRows, currency }: Content): Html 
 const formats = ['pdf', 'csv', 'json'] as const
 const mediaTypes = { pdf: 'application/pdf', csv: 'text/csv; charset=utf-8', json: 'application/json' } as const
 
-function exportBody(format: (typeof formats)[number], signed: readonly Signed[]): PublicAnswer['body'] {
+function exportBody(format: (typeof formats)[number], signed: readonly SignedContent[]): PublicAnswer['body'] {
   if (format === 'pdf') return safeguardingPdf(signed)
   return format === 'csv' ? safeguardingCsv(signed) : `${JSON.stringify(signed, undefined, 2)}\n`
 }
@@ -286,7 +286,7 @@ export function safeguardingRoutes(frame: DeskFrame): readonly PublicRoute[] {
       if (last === undefined) throw notFound('page')
       const disposition = `attachment; filename="safeguarding-${day}-${currency}.${format}"`
       const headers = { ...headersOf, 'content-type': mediaTypes[format], 'content-disposition': disposition }
-      return { status: 200, headers, body: exportBody(format, [signedOf(last)]) }
+      return { status: 200, headers, body: exportBody(format, [toSigned(last)]) }
     }),
   ]
 }

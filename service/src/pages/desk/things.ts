@@ -1,6 +1,6 @@
 /** Items that wait for a person besides cases: their table and page, with the forms to assign an owner and to add a note. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
-import { Overtaken } from '../../cases/index.ts'
+import { ConflictingStep } from '../../cases/index.ts'
 import type { StaffRole } from '../../people/staff/index.ts'
 import {
   type Assignment,
@@ -106,7 +106,7 @@ type OwnedSubject = {
 
 /** Words a refusal. It says in the reader's language and zone what another person has done meanwhile. */
 export function refusalText(view: ConsoleView, error: Refusal): Html | string {
-  if (!(error instanceof Overtaken)) return error.detail
+  if (!(error instanceof ConflictingStep)) return error.detail
   const text = fill(deskTexts[view.language].overtaken[error.by], { who: error.who })
   return error.at === null ? text : html`${text} ${time(view, error.at)}.`
 }

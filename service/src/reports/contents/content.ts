@@ -8,11 +8,11 @@ import type { Period } from '../rules.ts'
  * `text`: written by people. `number`: exact decimal text. `json`: JSON text, unchanged in CSV. `plain`: our own words.
  */
 export type ColumnType = 'plain' | 'text' | 'number' | 'json'
-export type Columns = Readonly<Record<string, ColumnType>>
+export type ContentColumns = Readonly<Record<string, ColumnType>>
 /** The values of a record by column. Columns without a value are absent. */
-export type Row = Readonly<Record<string, string>>
+export type ContentRow = Readonly<Record<string, string>>
 
-export type Head = {
+export type ReportHead = {
   readonly kind: ReportKind
   readonly partnerName: string
   /** Absent in formats without a layout. */
@@ -27,7 +27,7 @@ export type Head = {
 export type LinePayment = Readonly<Record<'endToEndId' | 'userReference' | 'name' | 'account', string | null>>
 
 /** A line of an account: of the balance for statements, of `fees` for fees. */
-export type Line = {
+export type AccountLine = {
   readonly id: string
   readonly time: string
   readonly text: string
@@ -42,14 +42,14 @@ export type Line = {
 }
 
 /** The lines of an account, which can be read several times. `summary` does not read them. */
-export type Section = {
+export type AccountSection = {
   readonly currency: Currency
   readonly accountId: string | undefined
   readonly opening: Minor
-  readonly lines: () => AsyncIterable<readonly Line[]>
-  readonly summary: () => Promise<Summary>
+  readonly lines: () => AsyncIterable<readonly AccountLine[]>
+  readonly summary: () => Promise<SectionSummary>
 }
-export type Summary = {
+export type SectionSummary = {
   readonly lines: number
   readonly creditLines: number
   readonly credits: Minor
@@ -59,13 +59,13 @@ export type Summary = {
 
 export type CsvPart = { readonly text: string; readonly rows: number }
 
-export type Content = {
-  readonly head: Head
-  readonly columns: Columns
+export type ReportContent = {
+  readonly head: ReportHead
+  readonly columns: ContentColumns
   /** Rows in a total order. */
-  readonly rows: () => AsyncIterable<readonly Row[]>
+  readonly rows: () => AsyncIterable<readonly ContentRow[]>
   /** `rows` as lines of CSV, for content that may be very long. */
   readonly csvLines?: () => AsyncIterable<CsvPart>
   /** Sections of statements and fees. */
-  readonly sections: readonly Section[]
+  readonly sections: readonly AccountSection[]
 }

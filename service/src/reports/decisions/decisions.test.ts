@@ -7,7 +7,7 @@ import { dayMs, hourMs, newId } from '../../kernel/index.ts'
 import { sql, toStatement, type Sql, type Tx } from '../../postgres/index.ts'
 import * as caseNumbers from '../../cases/store-numbers.ts'
 import * as hitNumbers from '../../screening/store-numbers.ts'
-import { ageTimes, bandsOf, monthsUntil } from './rules.ts'
+import { ageTimes, toAgeBands, monthsUntil } from './rules.ts'
 import { decisionsCsv, onlyKinds } from './index.ts'
 
 const now = new Date('2026-11-24T08:00:00Z')
@@ -226,7 +226,7 @@ test('bands of age meet without a gap: what is 48 hours old is two days old', ()
     const openedAt = new Date(now.getTime() - hours * hourMs)
     const count = (at: Date) => (openedAt > at ? 1 : 0)
     const [first, second, third, fourth] = times.map(count) as [number, number, number, number]
-    return Object.entries(bandsOf({ first, second, third, fourth, total: 1 })).find(([, one]) => one === 1)?.[0]
+    return Object.entries(toAgeBands({ first, second, third, fourth, total: 1 })).find(([, one]) => one === 1)?.[0]
   }
   const hours = [0, 47, 48, 95, 96, 191, 192, 743, 744, 9999]
   assert.deepEqual(hours.map(bandOf), [

@@ -19,10 +19,16 @@ export const ageTimes = (now: Date): readonly [Date, Date, Date, Date] => {
   return [before(first), before(second), before(third), before(fourth)]
 }
 
-type Counted = Readonly<Record<'first' | 'second' | 'third' | 'fourth' | 'total', number>>
+type CumulativeCounts = Readonly<Record<'first' | 'second' | 'third' | 'fourth' | 'total', number>>
 
 /** Converts cumulative counts to counts of each band. */
-export const bandsOf = ({ first, second, third, fourth, total }: Counted): Readonly<Record<AgeBand, number>> => ({
+export const toAgeBands = ({
+  first,
+  second,
+  third,
+  fourth,
+  total,
+}: CumulativeCounts): Readonly<Record<AgeBand, number>> => ({
   upTo1: first,
   upTo3: second - first,
   upTo7: third - second,

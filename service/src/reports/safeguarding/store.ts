@@ -1,7 +1,7 @@
 /** All SQL of safeguarding. Its tables belong to no partner. */
 import type { Currency } from '../../kernel/index.ts'
 import { sql, type Tx } from '../../postgres/index.ts'
-import type { Status } from './rules.ts'
+import type { SafeguardingStatus } from './rules.ts'
 
 export type DesignatedAccount = {
   readonly account: string
@@ -40,7 +40,7 @@ export type RecordRow = {
   readonly day: string
   readonly currency: Currency
   readonly version: number
-  readonly status: Status
+  readonly status: SafeguardingStatus
   readonly content: string
   readonly digest: string
   readonly signature: Buffer
