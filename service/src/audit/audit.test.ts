@@ -272,7 +272,7 @@ suite('chain', async () => {
     where links.partner_id = ${partnerId} order by sequence, place`)
     assert.deepEqual(
       order.map(({ action }) => action),
-      ['early', 'late'],
+      ['operator early', 'operator late'],
     )
   })
 

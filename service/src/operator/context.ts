@@ -11,42 +11,7 @@ import type { TypedOptions } from './declaration.ts'
 import { type CommandName, declarationOf, isCommand, mayRun, type OptionsOf, optionsOf } from './declarations.ts'
 
 export type CommandContext = {
-  readonly service: Pick<
-    Service,
-    | 'access'
-    | 'accounts'
-    | 'audit'
-    | 'beneficiaries'
-    | 'cancellations'
-    | 'cancelEntry'
-    | 'cases'
-    | 'chainKeys'
-    | 'closePartner'
-    | 'customers'
-    | 'decisions'
-    | 'holdOf'
-    | 'deposits'
-    | 'isoBanks'
-    | 'ledger'
-    | 'members'
-    | 'monitoring'
-    | 'numbers'
-    | 'openPartner'
-    | 'payoutControls'
-    | 'payoutLife'
-    | 'payouts'
-    | 'rates'
-    | 'recalls'
-    | 'reconciliation'
-    | 'safeguarding'
-    | 'screener'
-    | 'screening'
-    | 'sealer'
-    | 'sealedColumns'
-    | 'staff'
-    | 'tellOfImpersonation'
-    | 'undoPayment'
-  >
+  readonly service: Service
   readonly db: Database
   readonly config: Config
   readonly databaseUrl: string
@@ -214,3 +179,9 @@ export async function runChange(
   }
   return refusalAsLine(() => runAndRecord(context, change, known, ({ id }) => (typeof id === 'string' ? { id } : {})))
 }
+
+/** Makes a command of a verb, which runs in one transaction with its audit record. */
+export const verbCommand =
+  <O>(verb: (service: Service, tx: Tx, options: O, call: CommandCall) => Promise<Readonly<Record<string, unknown>>>) =>
+  (context: CommandContext, options: O, call: CommandCall): Promise<object> =>
+    runChange(context, call, (tx) => verb(context.service, tx, options, call))

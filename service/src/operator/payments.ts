@@ -8,13 +8,13 @@ import { operatorOf } from '../payouts/recalls/index.ts'
 import { explain, type Hold, holds } from '../transactions/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import {
-  runChange,
   type CommandCall,
   runAndRecord,
   type CommandsOf,
   type CommandContext,
   readAllPages,
   refusalAsLine,
+  verbCommand,
 } from './context.ts'
 import type { CommandName, OptionsOf } from './declarations.ts'
 
@@ -22,32 +22,28 @@ type Name = CommandName & `${'payment' | 'deposit' | 'case'} ${string}`
 
 export const paymentCommands: CommandsOf<Exclude<Name, 'payment end'>> = {
   /** Undoes a wrong match of a credit or of a part of a session. Its money goes to suspense with a case. */
-  'deposit undo': (context, { partner: partnerId, reference, part: partId }, call) =>
-    runChange(context, call, async (tx) => {
-      const undone = await context.service.deposits.undoCredit(tx, { partnerId, reference, partId })
-      return { id: undone.caseId, partnerId, reference, correction: undone.reference }
-    }),
+  'deposit undo': verbCommand(async ({ deposits }, tx, { partner: partnerId, reference, part: partId }) => {
+    const undone = await deposits.undoCredit(tx, { partnerId, reference, partId })
+    return { id: undone.caseId, partnerId, reference, correction: undone.reference }
+  }),
 
   /** Undoes a wrong match of a bank debit with a payment. The debit goes to suspense with a case. */
-  'payment undo': (context, { partner: partnerId, payout: payoutId }, call) =>
-    runChange(context, call, async (tx) => {
-      const { caseId, ...money } = await context.service.undoPayment(tx, { partnerId, payoutId })
-      return { id: caseId, partnerId, payoutId, ...money }
-    }),
+  'payment undo': verbCommand(async ({ undoPayment }, tx, { partner: partnerId, payout: payoutId }) => {
+    const { caseId, ...money } = await undoPayment(tx, { partnerId, payoutId })
+    return { id: caseId, partnerId, payoutId, ...money }
+  }),
 
   /** Recalls a paid payout, such as the refund of a payment that its bank has taken back. */
-  'payment recall': (context, { partner: partnerId, payout: payoutId, reason }, call) =>
-    runChange(context, call, async (tx) => {
-      const { id, status } = await context.service.recalls.create(operatorOf(partnerId), payoutId, { reason }, tx)
-      return { partnerId, payoutId, recallId: id, status }
-    }),
+  'payment recall': verbCommand(async ({ recalls }, tx, { partner: partnerId, payout: payoutId, reason }) => {
+    const { id, status } = await recalls.create(operatorOf(partnerId), payoutId, { reason }, tx)
+    return { partnerId, payoutId, recallId: id, status }
+  }),
 
   /** Makes the next attempt of a payout due now. */
-  'payment retry': (context, { partner: partnerId, payout: payoutId }, call) =>
-    runChange(context, call, async (tx) => {
-      await context.service.payouts.retry(tx, partnerId, payoutId)
-      return { partnerId, payoutId }
-    }),
+  'payment retry': verbCommand(async ({ payouts }, tx, { partner: partnerId, payout: payoutId }) => {
+    await payouts.retry(tx, partnerId, payoutId)
+    return { partnerId, payoutId }
+  }),
 
   /** Finds payouts of one or all partners, newest first within a partner. */
   'payment find': async (context, { partner, ...wanted }) => {

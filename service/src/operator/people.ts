@@ -14,6 +14,7 @@ import {
   type CommandsOf,
   type CommandContext,
   refusalAsLine,
+  verbCommand,
 } from './context.ts'
 import { type CommandName, declarationOf, rolesOf } from './declarations.ts'
 import type { ParsedCommand } from './parse.ts'
@@ -81,11 +82,10 @@ export const peopleCommands: CommandsOf<
   /** Lists the valid tokens of all persons. */
   'staff token list': async ({ service, db }) => service.staff.commands.list(db),
 
-  'staff token end': (context, { id }, call) =>
-    runChange(context, call, async (tx) => {
-      await context.service.staff.commands.end(tx, id)
-      return { ended: id }
-    }),
+  'staff token end': verbCommand(async ({ staff }, tx, { id }) => {
+    await staff.commands.end(tx, id)
+    return { ended: id }
+  }),
 
   /** Prints a link that works once, for 24 hours. */
   'staff invite': (context, { email, name: fullName, role }, call) =>
@@ -96,36 +96,35 @@ export const peopleCommands: CommandsOf<
       return { ...invitation, link: link.href }
     }),
 
-  'staff role': (context, { id: personId, role }, call) =>
-    runChange(context, call, async (tx) => {
-      const { id, email, fullName } = await context.service.staff.setRole(tx, personId, role)
-      return { id, email, fullName, role }
-    }),
+  'staff role': verbCommand(async ({ staff }, tx, { id: personId, role }) => {
+    const { id, email, fullName } = await staff.setRole(tx, personId, role)
+    return { id, email, fullName, role }
+  }),
 
   /** Ends all sessions and commands of a person, who signs in again. */
-  'staff end-sessions': (context, { id: personId }, call) =>
-    runChange(context, call, async (tx) => {
-      const { id, email, fullName } = await context.service.staff.endSessions(tx, personId)
-      return { id, email, fullName }
-    }),
+  'staff end-sessions': verbCommand(async ({ staff }, tx, { id: personId }) => {
+    const { id, email, fullName } = await staff.endSessions(tx, personId)
+    return { id, email, fullName }
+  }),
 
   'staff list': ({ service, db }) => service.staff.list(db),
 
   /** Ends all sessions of the person at once. */
-  'staff remove': (context, { id: personId }, call) =>
-    runChange(context, call, async (tx) => {
-      const { id, email, fullName } = await context.service.staff.remove(tx, personId)
-      return { removed: id, email, fullName }
-    }),
+  'staff remove': verbCommand(async ({ staff }, tx, { id: personId }) => {
+    const { id, email, fullName } = await staff.remove(tx, personId)
+    return { removed: id, email, fullName }
+  }),
 
   'decider list': ({ service, db }) => service.staff.deciders(db),
 
-  'decider set': (context, { kind, roles = [], staff }, call) =>
-    runChange(context, call, (tx) => context.service.staff.setDeciders(tx, { kind, roles, staff })),
+  'decider set': verbCommand((service, tx, { kind, roles = [], staff }) =>
+    service.staff.setDeciders(tx, { kind, roles, staff }),
+  ),
 
   /** Begins the recovery of an Admin. The link is mailed after a cooling-off of 24 hours, in which every Admin can cancel. */
-  'member recover': (context, { partner, email, staff, note: reason }, call) =>
-    runChange(context, call, (tx) => context.service.members.recoveries.begin(tx, partner, { email, staff, reason })),
+  'member recover': verbCommand(({ members }, tx, { partner, email, staff, note: reason }) =>
+    members.recoveries.begin(tx, partner, { email, staff, reason }),
+  ),
 
   /** Cancels a recovery before its link is used. */
   'member recovery cancel': async (context, { partner, id, staff }, call) => {

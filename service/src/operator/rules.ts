@@ -5,7 +5,7 @@ import { amountText, type Currency, type Minor, nilId } from '../kernel/index.ts
 import type { ShortParty } from '../ledger/index.ts'
 import type { ApprovalRule, FeeRule, Limit } from '../payouts/controls/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { type CommandCall, type CommandsOf, type CommandContext, runChange } from './context.ts'
+import { type CommandCall, type CommandsOf, type CommandContext, runChange, verbCommand } from './context.ts'
 import type { OptionsOf } from './declarations.ts'
 import { withOwnConnection } from './ledger.ts'
 
@@ -75,10 +75,9 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
   'approval remove': (context, rule, call) => removeRule(context, 'approvalRules', rule, call),
 
   /** Sets or replaces the cooling-off of a currency. */
-  'cooling-off set': (context, { partner: partnerId, currency, hours }, call) =>
-    runChange(context, call, (tx) =>
-      context.service.payoutControls.coolingOffs.set(tx, { partnerId, currency, hours }),
-    ),
+  'cooling-off set': verbCommand(({ payoutControls }, tx, { partner: partnerId, currency, hours }) =>
+    payoutControls.coolingOffs.set(tx, { partnerId, currency, hours }),
+  ),
 
   'cooling-off list': ({ service: { payoutControls }, db }, { partner }) =>
     payoutControls.coolingOffs.list(db, partner),
@@ -99,8 +98,7 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
   'gate list': ({ service: { customers }, db }, { partner }) => customers.gates.list(db, partner),
 
   /** Restores the installation's default for a verification state. */
-  'gate remove': (context, { partner, state }, call) =>
-    runChange(context, call, (tx) => context.service.customers.gates.remove(tx, partner, state)),
+  'gate remove': verbCommand(({ customers }, tx, { partner, state }) => customers.gates.remove(tx, partner, state)),
 
   'segregation list': async ({ service: { ledger }, db }, { partner }) =>
     (await ledger.modes(db, partner)).map(({ currency, segregated, own }) => ({
@@ -164,10 +162,9 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
     }),
 
   /** Records a review of today. It replaces the previous one. */
-  'review set': (context, { partner: partnerId, customer: customerRef, risk, staff, months }, call) =>
-    runChange(context, call, (tx) =>
-      context.service.customers.reviews.set(tx, { partnerId, customerRef, risk, staff, months }),
-    ),
+  'review set': verbCommand(({ customers }, tx, { partner: partnerId, customer: customerRef, ...review }) =>
+    customers.reviews.set(tx, { partnerId, customerRef, ...review }),
+  ),
 
   'review list': ({ service: { customers }, db }, { partner }) => customers.reviews.list(db, partner),
 

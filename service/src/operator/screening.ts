@@ -27,6 +27,7 @@ import {
   recordCommand,
   readAllPages,
   refusalAsLine,
+  verbCommand,
 } from './context.ts'
 import type { OptionsOf } from './declarations.ts'
 
@@ -154,21 +155,17 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
   'screening country remove': (context, options, call) => changeCountryRules(context, options, call, null),
 
   /** Sets a rule. Replaces the measure of a rule with the same banks, currency and amount. */
-  'payer-data set': (context, { banks: region, currency, above = 0n, measure, days: answerDays }, call) =>
-    runChange(context, call, async (tx) => ({
-      rules: (await context.service.deposits.payers.setRule(tx, { region, currency, above, measure, answerDays })).map(
-        payerRuleView,
-      ),
-    })),
+  'payer-data set': verbCommand(async ({ deposits }, tx, { banks: region, above = 0n, days: answerDays, ...rule }) => ({
+    rules: (await deposits.payers.setRule(tx, { region, above, answerDays, ...rule })).map(payerRuleView),
+  })),
 
   'payer-data list': async ({ service: { deposits }, db }) => ({
     rules: (await deposits.payers.rules(db)).map(payerRuleView),
   }),
 
-  'payer-data remove': (context, { banks: region, currency, above = 0n }, call) =>
-    runChange(context, call, async (tx) => ({
-      rules: (await context.service.deposits.payers.removeRule(tx, { region, currency, above })).map(payerRuleView),
-    })),
+  'payer-data remove': verbCommand(async ({ deposits }, tx, { banks: region, currency, above = 0n }) => ({
+    rules: (await deposits.payers.removeRule(tx, { region, currency, above })).map(payerRuleView),
+  })),
 
   /** Lists the payments that wait for an answer, next deadline first. */
   'payer-data waiting': async ({ service: { deposits }, db }) =>
@@ -180,15 +177,14 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
       }),
     ),
 
-  'payer-data decide': (context, { partner: partnerId, id, outcome, ...given }, call) =>
-    runChange(context, call, async (tx) => {
-      const { name, account, address, identification } = given
-      const answer = Object.fromEntries(
-        Object.entries({ name, account, address, identification }).filter(([, value]) => value !== undefined),
-      )
-      await context.service.deposits.payers.decide(tx, { partnerId, id }, outcome === 'received' ? answer : null)
-      return { id, outcome }
-    }),
+  'payer-data decide': verbCommand(async ({ deposits }, tx, { partner: partnerId, id, outcome, ...given }) => {
+    const { name, account, address, identification } = given
+    const answer = Object.fromEntries(
+      Object.entries({ name, account, address, identification }).filter(([, value]) => value !== undefined),
+    )
+    await deposits.payers.decide(tx, { partnerId, id }, outcome === 'received' ? answer : null)
+    return { id, outcome }
+  }),
 
   'payer-data banks': async ({ service: { deposits }, db }, { since }) =>
     (await deposits.payers.failingBanks(db, since, payersShownMax)).map((bank) =>

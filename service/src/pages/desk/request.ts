@@ -107,33 +107,19 @@ export type DeskDeps = {
   readonly staff: Staff
   /** The choices of notifications by mail. */
   readonly inbox: Pick<Inbox, 'choices' | 'choose'>
-  readonly cases: Pick<
-    Cases,
-    'list' | 'byId' | 'byIds' | 'countsOpen' | 'openAbout' | 'openOf' | 'about' | 'lastRemarks'
-  >
+  readonly cases: Cases
   readonly decisions: Pick<Decisions, 'history'>
-  readonly screening: Pick<
-    Screening,
-    'about' | 'openHits' | 'equalHits' | 'hitsOn' | 'openHitsOf' | 'hit' | 'decisionsOf'
-  >
+  readonly screening: Screening
   readonly screener: Pick<Screener, 'viewOf'>
   /** The files of banks that are connected by files. */
   readonly bankFiles: BankFiles
   readonly monitoring: Pick<Monitoring, 'newestAlerts' | 'rules' | 'standingOf' | 'waitingOf' | 'holding'>
   readonly reconciliation: Pick<Reconciliation, 'report' | 'accounts' | 'days' | 'candidates'>
   readonly safeguarding: Pick<Safeguarding, 'list' | 'versions'>
-  readonly customers: Pick<
-    Customers,
-    'capabilities' | 'find' | 'get' | 'idOf' | 'idsBy' | 'list' | 'payersByIds' | 'usersByIds'
-  > & {
-    readonly reviews: Pick<Customers['reviews'], 'missing' | 'of' | 'overduePage'>
-  }
+  readonly customers: Customers
   readonly access: Pick<Access, 'isClosed' | 'namesOf' | 'partnerNames'>
   readonly accounts: Pick<Accounts, 'holdersOf' | 'ibansOf' | 'stateChanges'>
-  readonly beneficiaries: Pick<
-    Beneficiaries,
-    'byAlias' | 'list' | 'named' | 'verificationOf' | 'withAccount' | 'withIds'
-  >
+  readonly beneficiaries: Beneficiaries
   readonly deposits: Pick<Deposits, 'byReferences'>
   readonly identityChecks: Pick<IdentityChecks, 'list'>
   readonly ledger: Pick<Ledger, 'partySumsAt'>
