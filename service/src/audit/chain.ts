@@ -63,7 +63,7 @@ export function createChainStep(deps: ChainDeps): () => Promise<number> {
 
 /** Begins the chains of partners that have records. Returns their number. */
 async function beginChains(db: Database, partnerIds: readonly string[], end: string): Promise<number> {
-  const logged = await store.partnersWithRecords(db, partnerIds, end)
+  const logged = await store.withRecords(db, partnerIds, end)
   for (const partnerId of logged) await store.createChain(db, partnerId, chainStart)
   return logged.length
 }

@@ -179,7 +179,7 @@ export function createAudit(deps: AuditDeps): Audit {
       )
     },
     makerOfThing: async (partnerId, thingId) => {
-      const row = await store.findCreation(db, partnerId, normalizeId(thingId))
+      const row = await store.makingOf(db, partnerId, normalizeId(thingId))
       if (row === undefined) return undefined
       const { actor, at } = toRecord(row)
       return { name: actor.name ?? '', at: new Date(at) }
@@ -194,7 +194,7 @@ export function createAudit(deps: AuditDeps): Audit {
     about: async (tx, partnerId, customerRefs, { beforeId, rowsMax }) =>
       (await store.recordsAbout(tx, partnerId, customerRefs, beforeId, rowsMax)).map(toRecord),
     makerOf: async (partnerId, recordId) => {
-      const content = (await store.readContents(db, partnerId, [recordId])).get(recordId)
+      const content = (await store.contentsOf(db, partnerId, [recordId])).get(recordId)
       return content === undefined ? undefined : ownJson<AuditRecord>(content)
     },
     list: async (partnerId, { createdFrom, createdTo, kind, actorId, action, subject, ...query }) => {
@@ -239,14 +239,14 @@ const toHead = ({ content, signature, publicKey }: Pick<store.SignedHead, 'conte
 
 async function prove(deps: AuditDeps, partnerId: string, reference: string, recordIds: readonly string[]) {
   const { db } = deps
-  const rows = recordIds.length === 0 ? [] : await store.readPlaces(db, partnerId, recordIds)
+  const rows = recordIds.length === 0 ? [] : await store.placesOfRecords(db, partnerId, recordIds)
   const heads: store.SignedHead[] = []
   const records: AuditProof['records'][number][] = []
   for (const { content, sequence } of rows) {
     if (sequence === null) continue
     let at = heads.findIndex((head) => head.firstSequence <= sequence && sequence <= head.lastSequence)
     if (at < 0) {
-      const head = await store.findHead(db, partnerId, sequence)
+      const head = await store.headOver(db, partnerId, sequence)
       if (head === undefined) continue
       at = heads.push(head) - 1
     }

@@ -129,7 +129,7 @@ function selectIds(partnerId: string, between: IdRange, filter: RecordFilter, ro
 }
 
 /** Finds the record of the request that created a thing: the oldest act about it, if it is a creation. */
-export function findCreation(tx: Tx, partnerId: string, thing: string): Promise<RecordRow | undefined> {
+export function makingOf(tx: Tx, partnerId: string, thing: string): Promise<RecordRow | undefined> {
   return tx.row(
     unprepared(sql`/* audit.makingOf */
       select record.partner_id, record.id, record.content from (
@@ -145,11 +145,7 @@ export function findCreation(tx: Tx, partnerId: string, thing: string): Promise<
  * The partners among these that have a record before an id. There is at least one partner; on a sharded database
  * exactly one.
  */
-export async function partnersWithRecords(
-  tx: Tx,
-  partnerIds: readonly string[],
-  before: string,
-): Promise<readonly string[]> {
+export async function withRecords(tx: Tx, partnerIds: readonly string[], before: string): Promise<readonly string[]> {
   const rows = await tx.rows<{ partnerId: string }>(
     unprepared(sql`/* audit.withRecords */
       select given.owner_id as partner_id from unnest(${[...partnerIds]}::uuid[]) as given (owner_id)
@@ -200,7 +196,7 @@ export function unlinkedRecords(
 }
 
 /** Reads the contents of records by id. */
-export async function readContents(
+export async function contentsOf(
   tx: Tx,
   partnerId: string,
   ids: readonly string[],
@@ -344,7 +340,7 @@ export async function leavesBetween(
  * Reads records with their places in the chain, if chained. The link of a record ends with it, or is the next link with more than one
  * record, because late records are chained alone.
  */
-export function readPlaces(
+export function placesOfRecords(
   tx: Tx,
   partnerId: string,
   ids: readonly string[],
@@ -396,7 +392,7 @@ export function listHeads(
 }
 
 /** Finds the head that covers a record. */
-export function findHead(tx: Tx, partnerId: string, sequence: bigint): Promise<SignedHead | undefined> {
+export function headOver(tx: Tx, partnerId: string, sequence: bigint): Promise<SignedHead | undefined> {
   return tx.row(sql`/* audit.headOver */
     select head.partner_id, first_sequence, last_sequence, content, signature, key_id, public_key
     from audit.heads as head join audit.keys as signing

@@ -15,9 +15,9 @@ import { instructionIdOf } from '../payouts/index.ts'
 import { sqlState, stateOf, type Tx } from '../postgres/index.ts'
 import {
   runChange,
-  type CommandCall,
+  type Call,
   type CommandsOf,
-  type CommandContext,
+  type Context,
   failFile,
   recordCommand,
   refusalAsLine,
@@ -205,7 +205,7 @@ const releasableKinds: ReadonlySet<string> = new Set(['message_differs', 'sum_di
 
 /** Reads the id by which the bank knows a payout: that of its instruction. */
 async function readInstruction(
-  { service: { payouts } }: CommandContext,
+  { service: { payouts } }: Context,
   { partner: partnerId, payout: id }: { readonly partner: string; readonly payout: string },
 ) {
   const payout = await refusalAsLine(() => payouts.get(partnerId, id))
@@ -229,7 +229,7 @@ function readPool(pool: string): string {
   throw new ConfigError('operator: --pool must be a name of 1 to 32 lower-case letters, digits and hyphens')
 }
 
-function readConnector({ config }: CommandContext, connector: string | undefined): string | null {
+function readConnector({ config }: Context, connector: string | undefined): string | null {
   if (connector === undefined) return null
   const known = [
     config.RAIL,
@@ -251,13 +251,7 @@ type IbanFile = {
   readonly skipsBad: boolean
 }
 
-async function importFile(
-  context: CommandContext,
-  call: CommandCall,
-  file: IbanFile,
-  bad: BadLines,
-  write: Write,
-): Promise<void> {
+async function importFile(context: Context, call: Call, file: IbanFile, bad: BadLines, write: Write): Promise<void> {
   const { path, ...rest } = file
   const { access, accounts } = context.service
   const hash = await hashFile(path)
@@ -289,7 +283,7 @@ async function importFile(
 }
 
 /** Reports whether accounts take IBANs from the pool: IBAN_POOLS must name its country. */
-const isInUse = ({ config }: CommandContext, { country }: ImportedFile): boolean =>
+const isInUse = ({ config }: Context, { country }: ImportedFile): boolean =>
   country !== null && config.IBAN_POOLS.includes(country)
 
 /** A line with an IBAN and a BIC has 48 characters. The end of a longer line is dropped, because the line is bad anyway. */

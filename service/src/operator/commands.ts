@@ -9,9 +9,9 @@ import type { DeskChanges } from '../pages/index.ts'
 import { bankCommands, readEvidence } from './banks.ts'
 import {
   type Ask,
-  type CommandCall,
+  type Call,
   type CommandsOf,
-  type CommandContext,
+  type Context,
   type OfflineName,
   type PrintedName,
   recordCommand,
@@ -42,15 +42,11 @@ import { ruleCommands } from './rules.ts'
 import { screeningCommands } from './screening.ts'
 
 /** Reads the options of a command and runs it. Throws a ConfigError. */
-async function run(context: CommandContext, call: CommandCall): Promise<Result> {
+async function run(context: Context, call: Call): Promise<Result> {
   const { command, typed, staff } = call
   assert(!isOffline(command) && !isPrinted(command), 'the command needs a database')
   // The compiler cannot match the options with a command whose name is a variable.
-  const own = commands[command] as (
-    context: CommandContext,
-    options: unknown,
-    call: CommandCall,
-  ) => Result | Promise<Result>
+  const own = commands[command] as (context: Context, options: unknown, call: Call) => Result | Promise<Result>
   return own(context, readOptions(command, staff === undefined ? typed : { ...typed, staff }), call)
 }
 
@@ -93,7 +89,7 @@ export async function runOffline(args: readonly string[], config: Config): Promi
 }
 
 /** Runs commands and decides changes for the desk. */
-export const deskChanges = (context: CommandContext): DeskChanges => ({
+export const deskChanges = (context: Context): DeskChanges => ({
   mayDecide: mayRun,
   form: (command) => {
     assert(isCommand(command), 'a form of the desk runs a command')
@@ -142,7 +138,7 @@ async function refusalAtDesk<T>(work: () => Promise<T>): Promise<T> {
  * Runs one command for the person who has signed in. Throws a ConfigError of one line if an argument is wrong, or if the command would take
  * access away and no person has said yes.
  */
-export async function runOperator(args: readonly string[], context: CommandContext, ask?: Ask): Promise<Result> {
+export async function runOperator(args: readonly string[], context: Context, ask?: Ask): Promise<Result> {
   const parsed = parseCommand(args)
   const call = await identifyCaller(context, parsed)
   if (parsed.typed['yes'] === undefined) await confirmEffect(context, call, ask)
@@ -155,11 +151,7 @@ export async function runOperator(args: readonly string[], context: CommandConte
 }
 
 /** Asks for confirmation if the command takes access away. Throws a ConfigError without a yes. */
-async function confirmEffect(
-  context: CommandContext,
-  { command, typed }: CommandCall,
-  ask: Ask | undefined,
-): Promise<void> {
+async function confirmEffect(context: Context, { command, typed }: Call, ask: Ask | undefined): Promise<void> {
   const effect = declarationOf(command).cuts?.({ ...typed, ...(await readAffected(context, command, typed)) })
   if (effect === undefined) return
   if (ask === undefined)
@@ -169,7 +161,7 @@ async function confirmEffect(
 }
 
 /** Reads the names of the partner, person or service account that the options identify. The command refuses unknown ids. */
-async function readAffected({ service, db }: CommandContext, command: CommandName, { partner, id }: TypedOptions) {
+async function readAffected({ service, db }: Context, command: CommandName, { partner, id }: TypedOptions) {
   const partnerId = String(partner).toLowerCase()
   const partnerName = partner === undefined ? '' : await service.access.partnerName(db, partnerId)
   const people = /^staff (?!token)/.test(command) ? await service.staff.list(db) : []
@@ -189,7 +181,7 @@ const changesMax = 1000
 type Person = { readonly id: string; readonly fullName: string; readonly role: StaffRole }
 
 /** Stores a checked change for approval. It stores the content of files instead of their paths. */
-async function proposeChange(context: CommandContext, { command, typed, ...person }: CommandCall) {
+async function proposeChange(context: Context, { command, typed, ...person }: Call) {
   const by = {
     id: present(person.staffId, `no signed-in person for the change by ${command}`),
     fullName: present(person.staff, `no name for person ${person.staffId ?? ''}`),
@@ -226,7 +218,7 @@ function refuseRole(role: StaffRole, { command }: StaffChange): void {
  * Approves a change and carries it out in one transaction. If its result is a secret, its author runs it later. Refuses: not_found,
  * validation_failed (also as the command does), permission_denied.
  */
-async function approveChange(context: CommandContext, by: Person, id: string): Promise<Result> {
+async function approveChange(context: Context, by: Person, id: string): Promise<Result> {
   const { service, db } = context
   refuseRole(by.role, await service.staff.changes.get(db, id))
   const row = await service.staff.changes.approvable(db, id, by, mayRun)
@@ -239,7 +231,7 @@ async function approveChange(context: CommandContext, by: Person, id: string): P
 }
 
 /** Refuses: not_found, validation_failed, permission_denied. */
-async function rejectChange(context: CommandContext, by: Person, id: string, note: string): Promise<void> {
+async function rejectChange(context: Context, by: Person, id: string, note: string): Promise<void> {
   const { service, db } = context
   refuseRole(by.role, await service.staff.changes.get(db, id))
   await db.transaction(async (tx) => {
@@ -249,7 +241,7 @@ async function rejectChange(context: CommandContext, by: Person, id: string, not
 }
 
 /** Carries out an approved change for its author. Refuses: not_found, permission_denied, validation_failed. */
-async function carryOutApproved(context: CommandContext, by: Person, id: string): Promise<Result> {
+async function carryOutApproved(context: Context, by: Person, id: string): Promise<Result> {
   const row = await context.service.staff.changes.get(context.db, id)
   if (row.proposedBy !== by.id) throw new Refusal('permission_denied', `${row.proposedByName} proposed it.`)
   refuseRole(by.role, row)
@@ -261,23 +253,19 @@ async function carryOutApproved(context: CommandContext, by: Person, id: string)
 
 const isSecret = (command: string): boolean => isCommand(command) && declarationOf(command).secret === true
 
-const toCall = (
-  command: CommandCall['command'],
-  { id: staffId, fullName: staff }: Person,
-  typed: TypedOptions,
-): CommandCall => ({
+const toCall = (command: Call['command'], { id: staffId, fullName: staff }: Person, typed: TypedOptions): Call => ({
   ...{ command, typed, staff, staffId },
 })
 
 /** Carries out a change with its stored options. Throws a ConfigError if this version of the command no longer takes an option. */
-function carryOut(context: CommandContext, row: StaffChange, by: Omit<Person, 'role'>): Promise<Result> {
+function carryOut(context: Context, row: StaffChange, by: Omit<Person, 'role'>): Promise<Result> {
   if (!isCommand(row.command)) throw new ConfigError(`operator: there is no command ${row.command} any more`)
   const second = { changeId: row.id, id: by.id, fullName: by.fullName }
   const person = { staff: row.proposedByName, staffId: row.proposedBy, second }
   return run(context, { command: row.command, typed: ownJson<TypedOptions>(row.options), ...person })
 }
 
-const readPerson = async ({ service, db }: CommandContext, { staffId }: CommandCall): Promise<Person> => {
+const readPerson = async ({ service, db }: Context, { staffId }: Call): Promise<Person> => {
   const account = (await service.staff.list(db)).find(({ id }) => id === staffId)
   if (account === undefined) throw new ConfigError('operator: a change needs a signed-in person: sign in first')
   return account

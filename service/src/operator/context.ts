@@ -10,7 +10,7 @@ import type { Database, Tx } from '../postgres/index.ts'
 import type { TypedOptions } from './declaration.ts'
 import { type CommandName, declarationOf, isCommand, mayRun, type OptionsOf, optionsOf } from './declarations.ts'
 
-export type CommandContext = {
+export type Context = {
   readonly service: Service
   readonly db: Database
   readonly config: Config
@@ -18,7 +18,7 @@ export type CommandContext = {
 }
 
 /** Adds the address of the API to a new credential, so that a client needs nothing else. */
-export const withBaseUrl = <T extends object>({ config }: Pick<CommandContext, 'config'>, credential: T) => ({
+export const withBaseUrl = <T extends object>({ config }: Pick<Context, 'config'>, credential: T) => ({
   // A sandbox may listen on a port that the environment of the command does not have.
   baseUrl: (config.MODE === 'sandbox' && !config.PUBLIC_URL && sandboxAddress(config.DATA_DIR)) || publicUrlOf(config),
   ...credential,
@@ -31,7 +31,7 @@ export type Result = object | ((write: Write) => Promise<void>)
 export type Write = (text: string) => Promise<void>
 
 /** A command with its options as typed, and the person who runs it. `staff`: the name of the signed-in account. */
-export type CommandCall = {
+export type Call = {
   readonly command: CommandName
   readonly typed: TypedOptions
   readonly staff?: string
@@ -51,14 +51,14 @@ export type OfflineName = 'backup restore' | 'safeguarding verify'
 /** The functions of the commands. Each receives the options of its own declaration only. */
 export type CommandsOf<P extends string> = {
   readonly [N in Extract<CommandName, P>]: (
-    context: CommandContext,
+    context: Context,
     options: OptionsOf<N>,
-    call: CommandCall,
+    call: Call,
   ) => Result | Promise<Result>
 }
 
-export type RecordedCall = Omit<CommandCall, 'command'> & {
-  readonly command: CommandCall['command'] | 'change propose'
+export type RecordedCall = Omit<Call, 'command'> & {
+  readonly command: Call['command'] | 'change propose'
   /** The partner whose log gets the record. Default: `--partner`. Hidden commands and commands without a partner are in the operator's log. */
   readonly partnerId?: string
   /** Ids of created records, if the options do not contain them. */
@@ -97,7 +97,7 @@ function toRecord({ command, typed, staff, staffId, second, partnerId: whose, ma
   }
 }
 
-type RecordDeps = Pick<CommandContext['service'], 'access' | 'audit' | 'staff'>
+type RecordDeps = Pick<Context['service'], 'access' | 'audit' | 'staff'>
 
 /**
  * Adds the audit record of a command in the transaction of its change. Records without a partner are in the operator's
@@ -167,7 +167,7 @@ export function runAndRecord<T>(
 
 /** Runs a verb and records it in one transaction. Turns its refusal into the line that the command prints. */
 export async function runChange(
-  context: CommandContext,
+  context: Context,
   change: RecordedCall,
   work: (tx: Tx) => Promise<Readonly<Record<string, unknown>>>,
 ): Promise<object> {
@@ -182,6 +182,6 @@ export async function runChange(
 
 /** Makes a command of a verb, which runs in one transaction with its audit record. */
 export const verbCommand =
-  <O>(verb: (service: Service, tx: Tx, options: O, call: CommandCall) => Promise<Readonly<Record<string, unknown>>>) =>
-  (context: CommandContext, options: O, call: CommandCall): Promise<object> =>
+  <O>(verb: (service: Service, tx: Tx, options: O, call: Call) => Promise<Readonly<Record<string, unknown>>>) =>
+  (context: Context, options: O, call: Call): Promise<object> =>
     runChange(context, call, (tx) => verb(context.service, tx, options, call))

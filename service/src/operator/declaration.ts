@@ -20,7 +20,7 @@ export type OptionValues = {
   readonly day: string
   readonly integer: number
   readonly currency: Currency
-  /** At least zero, in minor units of `--currency`. */
+  /** An amount of at least zero, in minor units of `--currency`. */
   readonly amount: Minor
   readonly positive: Minor
   readonly iban: string

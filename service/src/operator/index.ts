@@ -4,7 +4,7 @@
  */
 import type { Config } from '../app/config.ts'
 import type { DeskChanges } from '../pages/index.ts'
-import type { Ask, CommandContext, Result } from './context.ts'
+import type { Ask, Context, Result } from './context.ts'
 
 export type { Ask, Result, Write } from './context.ts'
 export { helpOf } from './declarations.ts'
@@ -14,7 +14,7 @@ export const checkCommand = async (args: readonly string[]): Promise<string | un
   (await import('./commands.ts')).checkCommand(args)
 export const runOffline = async (args: readonly string[], config: Config): Promise<object | undefined> =>
   (await import('./commands.ts')).runOffline(args, config)
-export const runOperator = async (args: readonly string[], context: CommandContext, ask?: Ask): Promise<Result> =>
+export const runOperator = async (args: readonly string[], context: Context, ask?: Ask): Promise<Result> =>
   (await import('./commands.ts')).runOperator(args, context, ask)
-export const deskChanges = async (context: CommandContext): Promise<DeskChanges> =>
+export const deskChanges = async (context: Context): Promise<DeskChanges> =>
   (await import('./commands.ts')).deskChanges(context)

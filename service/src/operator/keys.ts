@@ -14,7 +14,7 @@ import {
   sealedColumnName,
   valuesUnderOtherKeys,
 } from '../postgres/index.ts'
-import { type CommandsOf, type CommandContext, recordCommand } from './context.ts'
+import { type CommandsOf, type Context, recordCommand } from './context.ts'
 import type { OptionsOf } from './declarations.ts'
 
 export const keyCommands: CommandsOf<`${'key' | 'audit'} ${string}` | 'backup create'> = {
@@ -77,8 +77,8 @@ const walksMax = 3
 
 /** Seals the values of one partner in steps of one statement each. Returns their number. */
 async function resealPartner(
-  { sealer }: CommandContext['service'],
-  db: CommandContext['db'],
+  { sealer }: Context['service'],
+  db: Context['db'],
   column: SealedColumn,
   partnerId: string,
   keyId: string,
@@ -99,7 +99,7 @@ async function resealPartner(
 /** Counts the values of each column by key. */
 async function countsByKey(
   columns: readonly SealedColumn[],
-  db: CommandContext['db'],
+  db: Context['db'],
 ): Promise<ReadonlyMap<string, Readonly<Record<string, number>>>> {
   const counts = new Map<string, Record<string, number>>()
   for (const column of columns)

@@ -42,10 +42,10 @@ import { createDatabase, type Database, readAtOneMoment, type Tx } from '../post
 import { midRateOf, rateText, type Sheet } from '../rates/index.ts'
 import {
   runChange,
-  type CommandCall,
+  type Call,
   runAndRecord,
   type CommandsOf,
-  type CommandContext,
+  type Context,
   failFile,
   recordCommand,
   refusalAsLine,
@@ -163,12 +163,7 @@ type StatementFormat = OptionsOf<'ledger statement'>['format']
  * Prints a line for each finding, and positions from which an interrupted check continues. The command fails if there
  * are findings.
  */
-async function checkLedger(
-  context: CommandContext,
-  only: string | undefined,
-  from: string,
-  write: Write,
-): Promise<void> {
+async function checkLedger(context: Context, only: string | undefined, from: string, write: Write): Promise<void> {
   const first = readPosition(from)
   let findings = 0
   const work = async (db: Database) => {
@@ -211,7 +206,7 @@ const findingLine = ({ table, key, column, expected, found }: Finding): string =
   `${table} ${key} (${column}): expected ${expected}, found ${found}`
 
 /** Runs work in one snapshot on its own connection, so that its amounts agree while the service books further transfers. */
-const inSnapshot = (context: CommandContext, work: (tx: Tx) => Promise<void>): Promise<void> =>
+const inSnapshot = (context: Context, work: (tx: Tx) => Promise<void>): Promise<void> =>
   withOwnConnection(context, (db) =>
     db.transaction(async (tx) => {
       await readAtOneMoment(tx)
@@ -221,7 +216,7 @@ const inSnapshot = (context: CommandContext, work: (tx: Tx) => Promise<void>): P
 
 /** Runs work on its own connection, whose statements may take up to a day. */
 export async function withOwnConnection<T>(
-  { config, databaseUrl }: CommandContext,
+  { config, databaseUrl }: Context,
   work: (db: Database) => Promise<T>,
   options: { readonly readsWholeTables?: boolean } = {},
 ): Promise<T> {
@@ -247,7 +242,7 @@ function accountName(name: string) {
  * books further transfers. The reader of the output may pause for longer than a transaction of the service may last.
  */
 async function writeStatement(
-  context: CommandContext,
+  context: Context,
   request: StatementRequest,
   format: StatementFormat,
   write: Write,
@@ -338,15 +333,10 @@ function createRowFormat(format: StatementFormat, currency: Currency): (row: Sta
 }
 
 /** The query of a reconciliation report. */
-type ReportQuery = Parameters<CommandContext['service']['reconciliation']['report']>[1]
+type ReportQuery = Parameters<Context['service']['reconciliation']['report']>[1]
 
 /** Prints a reconciliation report from one snapshot on its own connection. */
-async function printReport(
-  context: CommandContext,
-  wanted: ReportQuery,
-  format: 'json' | 'csv',
-  write: Write,
-): Promise<void> {
+async function printReport(context: Context, wanted: ReportQuery, format: 'json' | 'csv', write: Write): Promise<void> {
   const { reconciliation } = context.service
   await inSnapshot(context, async (tx) => {
     let lines = 0
@@ -397,7 +387,7 @@ const readSignedJson = (text: string): readonly SignedContent[] | undefined =>
 const recordView = ({ digest, publicKey, content }: SafeguardingRecord) => ({ digest, publicKey, ...content })
 
 async function readRecords(
-  { service, db }: CommandContext,
+  { service, db }: Context,
   { day, currency: only }: OptionsOf<'safeguarding show'>,
   versions: 'all' | 'last',
 ) {
@@ -430,12 +420,7 @@ const blockStates = { both: 'Blocked', inbound: 'BlockedInbound', outbound: 'Blo
  * continue. Before an unblock it completes these cancellations, because later it would also cancel newly accepted
  * payouts.
  */
-async function changeState(
-  context: CommandContext,
-  options: StateOptions,
-  call: CommandCall,
-  state: AccountState,
-): Promise<object> {
+async function changeState(context: Context, options: StateOptions, call: Call, state: AccountState): Promise<object> {
   const { accounts, cancellations, customers } = context.service
   const { partner: partnerId, staff, reason } = options
   const account = readAccount(options)

@@ -8,10 +8,10 @@ import { readRule, type Rule } from '../monitoring/index.ts'
 import { decisionsCsv } from '../reports/decisions/index.ts'
 import type { Payment } from '../transactions/index.ts'
 import {
-  type CommandCall,
+  type Call,
   runAndRecord,
   type CommandsOf,
-  type CommandContext,
+  type Context,
   failFile,
   recordCommand,
   refusalAsLine,
@@ -135,7 +135,7 @@ export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
 const reportedMax = 10_000
 
 /** Writes an alert as a goAML report with the personal data of its customers. Returns the missing data. */
-async function exportReport(context: CommandContext, partnerId: string, alertId: string, file: string) {
+async function exportReport(context: Context, partnerId: string, alertId: string, file: string) {
   const { service, db, config } = context
   const { FIU_ENTITY_ID: entityId, FIU_REPORTING_PERSON: person, FIU_LOCATION: location, FIU_CODES: codes } = config
   if (entityId === null) throw new ConfigError('operator: set FIU_ENTITY_ID')
@@ -185,7 +185,7 @@ const reasonText = ({ name, kind, note }: Alert): string =>
   `The rule "${name}" (${kind}) has found a pattern of payments.${note === null ? '' : ` ${note}`}`
 
 /** Reads the customers of both sides. Erased customers are absent. */
-async function readCustomers({ service, db }: CommandContext, partnerId: string, rows: readonly Payment[]) {
+async function readCustomers({ service, db }: Context, partnerId: string, rows: readonly Payment[]) {
   const others = rows.map(({ account }) => counterpartyCustomer(account) ?? null)
   const ids = new Set([...rows.map(({ customerId }) => customerId), ...others].filter((id) => id !== null))
   const found = new Map<string, Customer>()
@@ -216,7 +216,7 @@ const ruleKey = ({
 
 const readRuleFile = (file: string): Promise<string> => readFile(file, 'utf8').catch(failFile(file))
 
-/** What a rule has found. Empty after the retention period. */
+/** The findings of a rule. Empty after the retention period. */
 type HitEvidence = Partial<{
   readonly count: number
   readonly sum: string
@@ -232,7 +232,7 @@ const cellText = (value: string | number | Date | null): string =>
   value === null ? '' : value instanceof Date ? value.toISOString() : `${value}`
 
 type Alert = ReturnType<typeof readAlerts> extends AsyncGenerator<infer T> ? T : never
-type Hit = Awaited<ReturnType<CommandContext['service']['monitoring']['hits']>>[number]
+type Hit = Awaited<ReturnType<Context['service']['monitoring']['hits']>>[number]
 
 function alertLine(alert: Alert, { reference, evidence }: Hit): string {
   const { count = null, sum = '', currency = '', references = [] } = ownJson<HitEvidence>(evidence)
@@ -241,7 +241,7 @@ function alertLine(alert: Alert, { reference, evidence }: Hit): string {
 }
 
 /** Reads the transactions of an alert in pages. */
-async function* readHits({ service: { monitoring }, db }: CommandContext, partnerId: string, alertId: string) {
+async function* readHits({ service: { monitoring }, db }: Context, partnerId: string, alertId: string) {
   for (let position = nilId; ;) {
     const page = await monitoring.hits(db, partnerId, alertId, position, hitsPerPage)
     if (page.length > 0) yield page
@@ -250,13 +250,13 @@ async function* readHits({ service: { monitoring }, db }: CommandContext, partne
   }
 }
 
-async function findAlert(context: CommandContext, partnerId: string, alertId: string): Promise<Alert | undefined> {
+async function findAlert(context: Context, partnerId: string, alertId: string): Promise<Alert | undefined> {
   for await (const alert of readAlerts(context, partnerId)) if (alert.id === alertId) return alert
   return undefined
 }
 
 /** Reads the alerts of a partner, oldest first, each with its rule and its decision. */
-async function* readAlerts({ service: { monitoring, cases }, db }: CommandContext, partnerId: string) {
+async function* readAlerts({ service: { monitoring, cases }, db }: Context, partnerId: string) {
   const rules = new Map((await monitoring.rules(db)).map((rule) => [`${rule.id} ${rule.version}`, rule]))
   for (let position = nilId; ;) {
     const page = await monitoring.alerts(db, partnerId, position, alertsPerPage)
@@ -292,5 +292,5 @@ type RuleSettings = { readonly severity: string; readonly when: string }
 
 const ruleView = ({ settings, ...rule }: Rule) => ({ ...rule, settings: ownJson<object>(settings) })
 
-const changeRule = (context: CommandContext, call: CommandCall, work: Parameters<typeof runAndRecord<Rule>>[2]) =>
+const changeRule = (context: Context, call: Call, work: Parameters<typeof runAndRecord<Rule>>[2]) =>
   runAndRecord(context, call, work, ({ id }) => ({ id })).then(ruleView)

@@ -39,11 +39,11 @@ import {
   type TextRow,
   type Tx,
 } from '../postgres/index.ts'
-import { type CommandContext, type CommandsOf, failFile, recordCommand } from './context.ts'
+import { type Context, type CommandsOf, failFile, recordCommand } from './context.ts'
 
 /** Longer than the transactions of the service, for which a move waits. */
 const lockTimeoutMs = 30 * secondMs
-/** Until every process has read the closed credentials again and has answered its accepted requests. */
+/** The time until every process has read the closed credentials again and has answered its accepted requests. */
 const closeMs = credentialTtlMs + secondMs
 const rowsPerInsertMax = 200
 
@@ -123,10 +123,7 @@ async function readKey(file: string): Promise<Buffer> {
 }
 
 /** Runs work on a connection with long limits, because a statement over all rows of a partner takes longer than a request may. */
-async function withLongStatements<T>(
-  { config, databaseUrl }: CommandContext,
-  work: (db: Database) => Promise<T>,
-): Promise<T> {
+async function withLongStatements<T>({ config, databaseUrl }: Context, work: (db: Database) => Promise<T>): Promise<T> {
   if (config.DATABASE_SHARDED)
     throw new ConfigError('operator: partners of a sharded database cannot be exported or imported')
   const limits = { queryTimeoutMs: dayMs, idleInTransactionMsMax: dayMs, lockTimeoutMs }
@@ -140,7 +137,7 @@ async function withLongStatements<T>(
 
 /** Writes the file of a partner. Returns the number of rows by table. */
 async function writeFile(
-  { service, config }: CommandContext,
+  { service, config }: Context,
   tx: Tx,
   move: PartnerMove,
 ): Promise<Readonly<Record<string, number>>> {
@@ -176,7 +173,7 @@ function requireEqualCounts(one: Readonly<Record<string, number>>, other: Readon
 
 /** Undoes a failed removal. If its outcome is unknown, the file stays, because it may hold the only rows of the partner. */
 async function undoRemoval(
-  { service }: CommandContext,
+  { service }: Context,
   db: Database,
   { partnerId, path }: PartnerMove,
   error: unknown,
@@ -191,12 +188,7 @@ async function undoRemoval(
 }
 
 /** Throws a ConfigError if the partner exists in this cell, or if the file has another schema. */
-async function requireNoPartner(
-  { service }: CommandContext,
-  db: Database,
-  { partnerId, schema }: FileHeader,
-  path: string,
-) {
+async function requireNoPartner({ service }: Context, db: Database, { partnerId, schema }: FileHeader, path: string) {
   const own = await schemaNumber(db)
   if (schema !== own)
     throw new ConfigError(
@@ -208,7 +200,7 @@ async function requireNoPartner(
 const partnerExists = (partnerId: string) =>
   new ConfigError(`operator: the partner ${partnerId} is in this cell already`)
 
-async function readFileInto({ service }: CommandContext, tx: Tx, path: string, key: Buffer) {
+async function readFileInto({ service }: Context, tx: Tx, path: string, key: Buffer) {
   const tables = await partnerTables(tx)
   const inserted = Object.fromEntries(tables.map(({ name }) => [name, 0]))
   const { header, rows } = await readPartnerFile(path, key, ({ partnerId }) => {

@@ -8,10 +8,10 @@ import { operatorOf } from '../payouts/recalls/index.ts'
 import { explain, type Hold, holds } from '../transactions/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import {
-  type CommandCall,
+  type Call,
   runAndRecord,
   type CommandsOf,
-  type CommandContext,
+  type Context,
   readAllPages,
   refusalAsLine,
   verbCommand,
@@ -126,7 +126,7 @@ const paymentsMax = 50
 
 const runbook = 'docs/runbooks/stuck-payout.md'
 
-type PayoutRecord = Awaited<ReturnType<CommandContext['service']['payouts']['find']>>[number]
+type PayoutRecord = Awaited<ReturnType<Context['service']['payouts']['find']>>[number]
 type ShownStatus = PayoutRecord['payout']['status'] | 'Screening'
 type HoldKind = Hold['kind']
 
@@ -151,7 +151,7 @@ function readSearch({
 }
 
 async function payoutView(
-  { service: { cases, holdOf, monitoring, screening }, db }: CommandContext,
+  { service: { cases, holdOf, monitoring, screening }, db }: Context,
   { payout, transaction }: PayoutRecord,
 ): Promise<object> {
   const { partnerId, id, currency, soldAmount, soldCurrency, transactionId } = payout
@@ -227,17 +227,12 @@ const endedAdvice: Readonly<Partial<Record<ShownStatus, string>>> = {
 const pageMax = 1000
 
 /** The id of the signed-in person, if any. */
-const signedInPerson = ({ staffId }: CommandCall) => (staffId === undefined ? {} : { staffId })
+const signedInPerson = ({ staffId }: Call) => (staffId === undefined ? {} : { staffId })
 
 type CaseOptions = { readonly partner: string; readonly id: string }
 const caseKey = ({ partner, id }: CaseOptions) => ({ partnerId: partner, id })
 
-async function decideCase(
-  context: CommandContext,
-  { partner, id }: CaseOptions,
-  call: CommandCall,
-  work: (tx: Tx) => Promise<Case>,
-) {
+async function decideCase(context: Context, { partner, id }: CaseOptions, call: Call, work: (tx: Tx) => Promise<Case>) {
   const found = await context.service.cases.byId(context.db, partner, id)
   // A partner reads its audit log, and must not learn that its customer is under suspicion (AMLD, Article 39).
   const isHidden = found !== undefined && keptFromPartners.has(found.kind)
@@ -245,7 +240,7 @@ async function decideCase(
   return refusalAsLine(async () => caseView(await runAndRecord(context, recorded, work)))
 }
 
-type Case = Awaited<ReturnType<CommandContext['service']['cases']['list']>>[number]
+type Case = Awaited<ReturnType<Context['service']['cases']['list']>>[number]
 
 /** Formats a case for the operator, with money as a decimal number and the report as the bank sent it. */
 function caseView({ booked, currency, report, proposal, ...row }: Case): object {

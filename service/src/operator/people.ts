@@ -9,10 +9,10 @@ import { masterKeyId, systemClock, tidyName } from '../kernel/index.ts'
 import type { Bearer } from '../people/staff/index.ts'
 import {
   runChange,
-  type CommandCall,
+  type Call,
   runAndRecord,
   type CommandsOf,
-  type CommandContext,
+  type Context,
   refusalAsLine,
   verbCommand,
 } from './context.ts'
@@ -177,7 +177,7 @@ const removeToken = (config: Config, named: string | undefined): Promise<void> =
   rm(tokenFile(config, named), { force: true })
 
 /** Reads the signed-in person. Undefined if there is no file, or its token has ended. */
-async function readBearer({ service, config }: CommandContext, named: string | undefined): Promise<Bearer | undefined> {
+async function readBearer({ service, config }: Context, named: string | undefined): Promise<Bearer | undefined> {
   const path = tokenFile(config, named)
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' && named === undefined) return undefined
@@ -196,7 +196,7 @@ const howToSignIn = 'sign in first: npm run -s operator -- sign-in'
  * Finds the person for whom a command acts. A sandbox without accounts of staff takes the typed `--staff`. Throws a ConfigError if a person
  * must sign in, or may not run the command.
  */
-export async function identifyCaller(context: CommandContext, { command, typed }: ParsedCommand): Promise<CommandCall> {
+export async function identifyCaller(context: Context, { command, typed }: ParsedCommand): Promise<Call> {
   if (rolesOf(command) === undefined) return { command, typed }
   const { config, db, service } = context
   const { staff, 'token-file': named, yes: _yes, ...own } = typed
@@ -220,10 +220,10 @@ export async function identifyCaller(context: CommandContext, { command, typed }
 
 /** Creates the call of a command for an account. Throws a ConfigError if its role may not run the command. */
 export async function createCall(
-  context: CommandContext,
+  context: Context,
   { command, typed }: ParsedCommand,
   account: Bearer['account'],
-): Promise<CommandCall> {
+): Promise<Call> {
   const roles = rolesOf(command) ?? []
   if (!roles.includes(account.role))
     throw new ConfigError(
@@ -234,7 +234,7 @@ export async function createCall(
 }
 
 /** Reports whether a second person must approve the command. A single admin invites the next one alone. */
-async function needsSecondPerson({ config, db, service }: CommandContext, command: CommandName): Promise<boolean> {
+async function needsSecondPerson({ config, db, service }: Context, command: CommandName): Promise<boolean> {
   const { second } = declarationOf(command)
   if (second === 'always') return true
   if (config.TWO_PERSONS === 'off' || second === undefined) return false

@@ -5,7 +5,7 @@ import { amountText, type Currency, type Minor, nilId } from '../kernel/index.ts
 import type { ShortParty } from '../ledger/index.ts'
 import type { ApprovalRule, FeeRule, Limit } from '../payouts/controls/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { type CommandCall, type CommandsOf, type CommandContext, runChange, verbCommand } from './context.ts'
+import { type Call, type CommandsOf, type Context, runChange, verbCommand } from './context.ts'
 import type { OptionsOf } from './declarations.ts'
 import { withOwnConnection } from './ledger.ts'
 
@@ -175,10 +175,10 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
 }
 
 const removeRule = (
-  context: CommandContext,
+  context: Context,
   kind: 'limits' | 'fees' | 'approvalRules' | 'coolingOffs',
   { partner, id }: OptionsOf<'limit remove'>,
-  call: CommandCall,
+  call: Call,
 ) =>
   runChange(context, call, async (tx) => ({
     removed: (await context.service.payoutControls[kind].remove(tx, partner, id)).id,
@@ -237,7 +237,7 @@ const shortMessage = (short: readonly ShortParty[], currency: Currency) =>
   '`operator segregation plan` names them'
 
 async function segregationPlan(
-  { service: { access, ledger } }: CommandContext,
+  { service: { access, ledger } }: Context,
   tx: Tx,
   { partner: partnerId, currency }: OptionsOf<'segregation plan'>,
 ) {

@@ -20,10 +20,10 @@ import {
 } from '../screening/index.ts'
 import {
   runChange,
-  type CommandCall,
+  type Call,
   runAndRecord,
   type CommandsOf,
-  type CommandContext,
+  type Context,
   recordCommand,
   readAllPages,
   refusalAsLine,
@@ -215,12 +215,12 @@ const sanctionsSources = ['un', 'eu', 'ofac'] as const
 
 /** Reads the names of a hit's subject, present names first. */
 const readNames = (
-  screener: CommandContext['service']['screener'],
+  screener: Context['service']['screener'],
   tx: Tx,
   { partnerId, subjectKind: kind, subjectId: id }: Hit,
 ) => screener.namesOf(tx, { partnerId, kind, id })
 
-const readOpenHits = (screening: CommandContext['service']['screening']): Promise<readonly Hit[]> =>
+const readOpenHits = (screening: Context['service']['screening']): Promise<readonly Hit[]> =>
   readAllPages<Hit>(pageMax, (last) => screening.openHits(last, pageMax))
 
 /** Summarises a hit for a list. `screening show` prints all of it. */
@@ -229,9 +229,9 @@ function hitView({ words, entryDigest: _digest, endedGeneration: _ended, cause: 
 }
 
 const changeCountryRules = (
-  context: CommandContext,
+  context: Context,
   { countries, for: sides, staff }: OptionsOf<'screening country remove'>,
-  call: CommandCall,
+  call: Call,
   action: CountryAction | null,
 ) =>
   runChange(context, call, async (tx) => ({

@@ -175,7 +175,7 @@ export function markFailed(tx: Tx, { partnerId, id, leaseId }: LeaseKey, failure
 }
 
 /** Reads a part of the content. Undefined if the report was deleted. */
-export async function readChunk(
+export async function chunkOf(
   tx: Tx,
   { partnerId, id, contentAttempt }: Pick<ReportRow, 'partnerId' | 'id' | 'contentAttempt'>,
   number: number,

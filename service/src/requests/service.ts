@@ -71,7 +71,7 @@ export function createRequests(deps: RequestsDeps): Requests {
       const most = { rowsMax: page.limit + 1, readMax: rowsPerPageMax }
       const selected = { ...filter, statuses, from, before }
       const rows = await store.listRows(db, partnerId, selected, most)
-      const readTo = rows.length < most.rowsMax ? await store.readBoundary(db, partnerId, selected, most) : undefined
+      const readTo = rows.length < most.rowsMax ? await store.lastRead(db, partnerId, selected, most) : undefined
       if (readTo === undefined) return cursors.page(list, page, rows.map(withTime))
       return { data: rows.map(withTime), nextCursor: cursors.write(list, readTo), hasMore: true }
     },

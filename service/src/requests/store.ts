@@ -127,7 +127,7 @@ export function listRows(
 }
 
 /** Finds the last row that `listRows` reads. Undefined if it reads fewer than `readMax`. */
-export async function readBoundary(
+export async function lastRead(
   tx: Tx,
   partnerId: string,
   filter: RowFilter,

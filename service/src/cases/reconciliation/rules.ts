@@ -30,7 +30,7 @@ export const memoKinds = {
 
 export type DifferenceItem = {
   readonly side: 'difference' | 'suspense' | 'memo'
-  /** One of `differenceKinds`, of the kinds of cases, or of `memoKinds`. */
+  /** The kind: one of `differenceKinds`, of the kinds of cases, or of `memoKinds`. */
   readonly kind: string
   readonly amount: Minor
   readonly count: bigint

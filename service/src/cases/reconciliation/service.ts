@@ -85,7 +85,7 @@ const proposalsPerStepMax = 1000
 export function createReconciliation(deps: ReconciliationDeps): Reconciliation {
   const { db, clock, books, ledger, cases, decisions } = deps
   const counted: LookDeps['counted'] = async (tx, account) =>
-    new Map((await store.readFinalSums(tx, account)).map(({ id, written }) => [id, written]))
+    new Map((await store.countedOf(tx, account)).map(({ id, written }) => [id, written]))
   const parts = { books, ledger, cases, inLedger: deps.inLedger, counted }
   const gone = createMissingReports({ db, books, cases, decisions })
   return {
@@ -148,7 +148,7 @@ async function storeLook(
   await deps.db.transaction(async (tx) => {
     const row = present(await store.lockAccount(tx, looked), `no account ${account} of ${connector}`)
     if (row.checkedAt !== null && row.checkedAt >= now) return
-    for (const one of final) await store.insertFinalSum(tx, { ...one, connector, account, currency }, now)
+    for (const one of final) await store.insertCounted(tx, { ...one, connector, account, currency }, now)
     const runId = await storeRun(tx, row, looked, now)
     const since = unexplained === 0n ? null : (row.unexplainedSince ?? now)
     // A difference counts if the next look still finds it. Until then a connector may be between two transactions.

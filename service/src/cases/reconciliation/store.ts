@@ -136,7 +136,7 @@ export function deleteRuns(tx: Tx, before: Date): Promise<number> {
 export type FinalSumRow = BooksAccount & { readonly id: string; readonly entries: bigint; readonly written: Minor }
 
 /** Reads the sums of statements whose entries no longer change. */
-export function readFinalSums(
+export function countedOf(
   tx: Tx,
   { connector, account, currency }: BooksAccount,
 ): Promise<readonly { readonly id: string; readonly written: Minor }[]> {
@@ -145,7 +145,7 @@ export function readFinalSums(
     where connector = ${connector} and account = ${account} and currency = ${currency}`)
 }
 
-export async function insertFinalSum(tx: Tx, row: FinalSumRow, now: Date): Promise<void> {
+export async function insertCounted(tx: Tx, row: FinalSumRow, now: Date): Promise<void> {
   await tx.run(sql`/* reconciliation.insertCounted */
     insert into reconciliation.statements (id, connector, account, currency, entries, written, counted_at)
     values (${row.id}, ${row.connector}, ${row.account}, ${row.currency}, ${row.entries}, ${row.written}, ${now})

@@ -54,7 +54,7 @@ const actorText = ({ language }: ConsoleView, { kind, name, staff }: AuditRow['a
   return staff === undefined ? shown : fill(a.impersonated, { name: shown, staff })
 }
 
-/** What an act does, in words: an operation, an act of the service, or a command of the operator. Undefined: of an earlier version. */
+/** Names an act in words: an operation, an act of the service, or a command. Undefined for acts of earlier versions. */
 export function actText({ language }: ConsoleView, action: string): string | undefined {
   const { audit, serviceActs } = texts[language]
   const own: Readonly<Record<string, string>> = serviceActs

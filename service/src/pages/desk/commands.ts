@@ -12,7 +12,7 @@ import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { actTitle, actResultHref, isAct, actMessage, secretPage } from './acts.ts'
 import { optionLabel, noteField, valueLabel } from './forms.ts'
-import { partnerPart } from './parties.ts'
+import { partnerPart, tableOrEmpty } from './parties.ts'
 import { type DeskFrame, ifFound, readNote, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
@@ -53,24 +53,21 @@ export function devicePage(
       <p class="lead">${d.commandsText}</p>
       ${request === undefined ? codeForm(view, code, error) : confirmForm(view, code, request)}
       <h2>${d.signedIn}</h2>
-      ${
-        tokens.length === 0
-          ? empty({
-              title: d.signedInNone,
-              text: d.signedInNoneText,
-              more: call(view, 'npm run -s operator -- sign-in', d.call),
-            })
-          : table({
-              caption: d.signedIn,
-              columns: [[d.from, 'head'], d.allows, d.until, [d.end, 'actions']],
-              rows: tokens.map(({ id, origin, commands, expiresAt }) => [
-                freeText(origin),
-                commands === null ? d.allCommands : commands.join(', '),
-                expiresAt === null ? '–' : time(view, expiresAt),
-                postButton(`${view.root}device/${id}/end`, d.end, { look: 'small danger', about: origin }),
-              ]),
-            })
-      }
+      ${tableOrEmpty({
+        none: {
+          title: d.signedInNone,
+          text: d.signedInNoneText,
+          more: call(view, 'npm run -s operator -- sign-in', d.call),
+        },
+        caption: d.signedIn,
+        columns: [[d.from, 'head'], d.allows, d.until, [d.end, 'actions']],
+        rows: tokens.map(({ id, origin, commands, expiresAt }) => [
+          freeText(origin),
+          commands === null ? d.allCommands : commands.join(', '),
+          expiresAt === null ? '–' : time(view, expiresAt),
+          postButton(`${view.root}device/${id}/end`, d.end, { look: 'small danger', about: origin }),
+        ]),
+      })}
       ${sessionTable(view, sessions)}
       ${sso !== undefined && connection(view, { since: sso.since, action: `${view.root}sso/connect` })}`,
   })

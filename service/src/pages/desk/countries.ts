@@ -1,13 +1,14 @@
 /** The page of country rules: rules in force, changes that wait for a second person, and the form of a change. Every role of staff reads it. */
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { countryActions, type CountryRules } from '../../screening/index.ts'
-import { badge, empty, message, table } from '../kit/parts.ts'
+import { badge, message } from '../kit/parts.ts'
 import { countryName } from '../kit/countries.ts'
 import { choices } from '../kit/forms.ts'
 import { type Form, page, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { listChanges, changesTable, type DeskChange } from './commands.ts'
+import { tableOrEmpty } from './parties.ts'
 import { deskTexts } from './texts.ts'
 import {
   commandFields,
@@ -48,19 +49,16 @@ export function countriesPage(
     main: html`<h1>${d.countries}</h1>
       ${said !== undefined && message(outcomeTones[said], d[said])}
       <p class="lead">${d.countriesText}</p>
-      ${
-        rules.length === 0
-          ? empty({ title: d.none, text: d.noneText })
-          : table({
-              caption: d.countries,
-              columns: [[d.country, 'head'], d.side, d.action],
-              rows: rules.map(({ country, side, action }) => [
-                countryName(view, country),
-                valueLabel(view, 'for', side),
-                badge(tones[action], d[action]),
-              ]),
-            })
-      }
+      ${tableOrEmpty({
+        none: { title: d.none, text: d.noneText },
+        caption: d.countries,
+        columns: [[d.country, 'head'], d.side, d.action],
+        rows: rules.map(({ country, side, action }) => [
+          countryName(view, country),
+          valueLabel(view, 'for', side),
+          badge(tones[action], d[action]),
+        ]),
+      })}
       ${
         changes.length > 0 &&
         html`<h2>${d.waiting}</h2>

@@ -202,7 +202,7 @@ export type FileDetails = {
   readonly first?: string | undefined
 }
 
-export function fileContents(view: ConsoleView, shown: FileDetails): Html | false | undefined {
+function fileContents(view: ConsoleView, shown: FileDetails): Html | false | undefined {
   const d = deskTexts[view.language].files
   const { file, statements, statement } = shown
   if (file.sent !== null) return shown.recalls.length > 0 ? recallsTable(view, shown) : paymentsTable(view, shown)

@@ -119,14 +119,7 @@ type CustomerMatch = NamedPartner & {
   /** When the matched IBAN was closed. Null if it is open or was not searched. */
   readonly closedAt: Date | null
 }
-type PayeeMatch = NamedPartner & {
-  readonly id: string
-  /** The customer who owns the payee. Null if the partner does. */
-  readonly customerId: string | null
-  readonly createdAt: Date
-  /** When the payee was removed. Null if it was not. */
-  readonly removedAt: Date | null
-}
+type PayeeMatch = NamedPartner & Pick<HeldPayee, 'id' | 'customerId' | 'createdAt' | 'removedAt'>
 type DepositMatch = NamedPartner & {
   readonly id: string
   readonly reference: string

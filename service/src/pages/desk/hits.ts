@@ -3,7 +3,7 @@ import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refu
 import { amountText } from '../../kernel/index.ts'
 import { kindsDecidedBy, type StaffRole } from '../../people/staff/index.ts'
 import { type Hit, hitDispositionsOf, type HitView, type Outcome, outcomes, pairOf } from '../../screening/index.ts'
-import { badge, empty, facts, freeText, identifier, message, money, table, time, wordOf } from '../kit/parts.ts'
+import { badge, facts, freeText, identifier, message, money, table, time, wordOf } from '../kit/parts.ts'
 import { choices, hiddenField } from '../kit/forms.ts'
 import { type Form, linkOf, page, readForm, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
@@ -11,7 +11,7 @@ import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { decidersText } from './kinds.ts'
 import { noteField, optionField, valueLabel } from './forms.ts'
-import { listName } from './parties.ts'
+import { listName, tableOrEmpty } from './parties.ts'
 import {
   readCursor,
   type DeskFrame,
@@ -49,28 +49,25 @@ export function hitsPage(
     wide: true,
     main: html`<h1>${d.hits}</h1>
       <p class="lead">${d.hitsText}</p>
-      ${
-        hits.length === 0
-          ? empty({ title: d.none, text: d.noneText })
-          : table({
-              caption: d.hits,
-              columns: [
-                ...([[d.name, 'head'], d.listedName, d.list, [d.score, 'number'], d.opened, q.owner] as const),
-                ...([d.proposal, q.runbook] as const),
-              ],
-              rows: hits.map(({ partnerId, id, name, listedName, source, score, openedAt, owner, equal, ...hit }) => [
-                html`<a href="${view.root}hits/${partnerId}/${id}">${name}</a>
-                  ${equal > 1 && badge('neutral', fill(f.equal, { count: String(equal) }))}`,
-                listedName,
-                listName(view, source),
-                String(score),
-                time(view, openedAt),
-                owner === null ? badge('warning', q.unowned) : freeText(owner),
-                proposalBadge(view, { source, ...hit }) ?? '–',
-                runbookLink(view, 'screening-hit'),
-              ]),
-            })
-      }
+      ${tableOrEmpty({
+        none: { title: d.none, text: d.noneText },
+        caption: d.hits,
+        columns: [
+          ...([[d.name, 'head'], d.listedName, d.list, [d.score, 'number'], d.opened, q.owner] as const),
+          ...([d.proposal, q.runbook] as const),
+        ],
+        rows: hits.map(({ partnerId, id, name, listedName, source, score, openedAt, owner, equal, ...hit }) => [
+          html`<a href="${view.root}hits/${partnerId}/${id}">${name}</a>
+            ${equal > 1 && badge('neutral', fill(f.equal, { count: String(equal) }))}`,
+          listedName,
+          listName(view, source),
+          String(score),
+          time(view, openedAt),
+          owner === null ? badge('warning', q.unowned) : freeText(owner),
+          proposalBadge(view, { source, ...hit }) ?? '–',
+          runbookLink(view, 'screening-hit'),
+        ]),
+      })}
       ${next !== null && html`<p class="more"><a class="button" href="${next}">${view.t.nextPage}</a></p>`}`,
   })
 }

@@ -17,7 +17,7 @@ import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { kindName } from './kinds.ts'
-import { listName } from './parties.ts'
+import { boundedSection, listName } from './parties.ts'
 import { valueLabel } from './forms.ts'
 import { type DeskFrame, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
@@ -88,38 +88,40 @@ function openPart(view: ConsoleView, { open }: DecisionFigures): Html {
   const texts = deskTexts[view.language]
   const n = texts.numbers
   const sum = (of: (row: DecisionFigures['open'][number]) => number) => open.reduce((total, row) => total + of(row), 0)
-  const body =
-    open.length === 0
-      ? html`<p>${n.openNone}</p>`
-      : table({
-          caption: n.open,
-          columns: [
-            [texts.parties.kind, 'head'],
-            ...ageBands.map((band) => [n[band], 'number'] as const),
-            [n.total, 'number'],
-          ],
-          rows: [
-            ...open.map(({ kind, ages, total }) => [
-              kindName(view, kind),
-              ...ageBands.map((band) => count(view, ages[band])),
-              count(view, total),
-            ]),
-            [
-              html`<strong>${n.total}</strong>`,
-              ...ageBands.map((band) =>
-                count(
-                  view,
-                  sum(({ ages }) => ages[band]),
-                ),
-              ),
-              count(
-                view,
-                sum(({ total }) => total),
-              ),
-            ],
-          ],
-        })
-  return section('open', n.open, body)
+  return boundedSection(view, {
+    id: 'open',
+    title: n.open,
+    rows: open.length,
+    none: n.openNone,
+    body: table({
+      caption: n.open,
+      columns: [
+        [texts.parties.kind, 'head'],
+        ...ageBands.map((band) => [n[band], 'number'] as const),
+        [n.total, 'number'],
+      ],
+      rows: [
+        ...open.map(({ kind, ages, total }) => [
+          kindName(view, kind),
+          ...ageBands.map((band) => count(view, ages[band])),
+          count(view, total),
+        ]),
+        [
+          html`<strong>${n.total}</strong>`,
+          ...ageBands.map((band) =>
+            count(
+              view,
+              sum(({ ages }) => ages[band]),
+            ),
+          ),
+          count(
+            view,
+            sum(({ total }) => total),
+          ),
+        ],
+      ],
+    }),
+  })
 }
 
 function timesPart(view: ConsoleView, { times }: DecisionFigures): Html | false {
@@ -156,20 +158,22 @@ function decidedPart(view: ConsoleView, { decided }: DecisionFigures): Html {
   const texts = deskTexts[view.language]
   const n = texts.numbers
   const outcomes: Readonly<Record<string, string>> = { ...texts.resolutions, ...texts.hitStatuses }
-  const body =
-    decided.length === 0
-      ? html`<p>${n.decidedNone}</p>`
-      : table({
-          caption: n.decided,
-          columns: [[n.month, 'head'], texts.parties.kind, n.outcome, [n.count, 'number']],
-          rows: decided.map(({ month, kind, outcome, count: number }) => [
-            monthText(view, month),
-            kindName(view, kind),
-            outcomes[outcome] ?? outcome,
-            count(view, number),
-          ]),
-        })
-  return section('decided', n.decided, body)
+  return boundedSection(view, {
+    id: 'decided',
+    title: n.decided,
+    rows: decided.length,
+    none: n.decidedNone,
+    body: table({
+      caption: n.decided,
+      columns: [[n.month, 'head'], texts.parties.kind, n.outcome, [n.count, 'number']],
+      rows: decided.map(({ month, kind, outcome, count: number }) => [
+        monthText(view, month),
+        kindName(view, kind),
+        outcomes[outcome] ?? outcome,
+        count(view, number),
+      ]),
+    }),
+  })
 }
 
 type FalseHits = {

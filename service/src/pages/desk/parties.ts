@@ -9,6 +9,7 @@ import type { TransactionWithUser } from '../../transactions/index.ts'
 import { field, hiddenField } from '../kit/forms.ts'
 import {
   badge,
+  empty,
   freeText,
   identifier,
   inFours,
@@ -67,6 +68,10 @@ export function boundedSection(view: ConsoleView, { id, title, text, rows, none,
     }`,
   )
 }
+
+/** A table, or what an empty list says. */
+export const tableOrEmpty = ({ none, ...shown }: Table & { readonly none: Parameters<typeof empty>[0] }): Html =>
+  shown.rows.length === 0 ? empty(none) : table(shown)
 
 /** A table under its caption as a heading. Without rows it shows `none`, or nothing. */
 export function titledTable({ text, none, ...shown }: TitledTable): Html | undefined {

@@ -1,19 +1,7 @@
 /** The list of partners, and the page of a partner: money, blocks, customers, payees, payments, waiting items, rules, team and credentials. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { field } from '../kit/forms.ts'
-import {
-  badge,
-  empty,
-  freeText,
-  heading,
-  identifier,
-  linkButton,
-  section,
-  strip,
-  table,
-  time,
-  wordOf,
-} from '../kit/parts.ts'
+import { badge, freeText, heading, identifier, linkButton, section, strip, table, time, wordOf } from '../kit/parts.ts'
 import { pager } from '../kit/lists.ts'
 import { linkOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
@@ -34,6 +22,7 @@ import {
   type PagePart,
   payeesTable,
   paymentsTable,
+  tableOrEmpty,
 } from './parties.ts'
 import { searchPayees, payeesPage } from './payees.ts'
 import { showPayments } from './payments.ts'
@@ -69,19 +58,16 @@ export function partnersPage(view: ConsoleView, { partners, mayAdd, next }: Part
         ${field({ id: 'id', name: 'id', label: p.partnerId, more: html`maxlength="36"` })}
         <button type="submit">${p.openById}</button>
       </form>
-      ${
-        partners.length === 0
-          ? empty({ title: p.noPartners, text: mayAdd ? texts.partnerPage.noPartnersText : '' })
-          : table({
-              caption: p.partners,
-              columns: [[p.partners, 'head'], p.partnerId, p.created],
-              rows: partners.map(({ id, name, createdAt }) => [
-                html`<a href="${view.root}partners/${id}">${freeText(name)}</a>`,
-                identifier(view, id, p.partnerId),
-                time(view, createdAt, 'date'),
-              ]),
-            })
-      }
+      ${tableOrEmpty({
+        none: { title: p.noPartners, text: mayAdd ? texts.partnerPage.noPartnersText : '' },
+        caption: p.partners,
+        columns: [[p.partners, 'head'], p.partnerId, p.created],
+        rows: partners.map(({ id, name, createdAt }) => [
+          html`<a href="${view.root}partners/${id}">${freeText(name)}</a>`,
+          identifier(view, id, p.partnerId),
+          time(view, createdAt, 'date'),
+        ]),
+      })}
       ${pager(view, { next, first: undefined })}`,
   })
 }

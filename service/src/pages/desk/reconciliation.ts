@@ -6,7 +6,6 @@ import { type ReportLine, reportHead, reportLine } from '../../cases/reconciliat
 import {
   badge,
   calendarDay,
-  empty,
   facts,
   freeText,
   heading as titleWith,
@@ -26,7 +25,7 @@ import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { findPayout, partnerLink } from './files.ts'
-import { titledTable } from './parties.ts'
+import { titledTable, tableOrEmpty } from './parties.ts'
 import { deskTexts } from './texts.ts'
 import { csvFile } from './numbers.ts'
 import { type DeskFrame, staffRoute } from './request.ts'
@@ -91,37 +90,34 @@ export function accountsPage(view: ConsoleView, { accounts, now }: AccountList):
     wide: true,
     main: html`${titleWith(d.title, accounts.length > 0 && linkButton(`${view.root}reconciliation/file`, d.file))}
       <p class="lead">${d.text}</p>
-      ${
-        accounts.length === 0
-          ? empty({ title: d.none, text: d.noneText })
-          : table({
-              caption: d.title,
-              columns: [
-                [d.account, 'head'],
-                d.result,
-                d.statementOn,
-                d.lookedAt,
-                [d.closing, 'number'],
-                [d.difference, 'number'],
-                [d.explained, 'number'],
-                [d.unexplained, 'number'],
-                d.bank,
-              ],
-              rows: accounts.map(({ name, line }) => [
-                html`<a href="${view.root}${accountHref(name)}"
-                  >${isSuspense(name) ? d.suspense : inFours(name.account)} ${name.currency}</a
-                >`,
-                badge(tones[lookResult(line, name, now)], d[lookResult(line, name, now)]),
-                isSuspense(name) ? '' : dayCell(view, line?.['statement_on'], d.noneYet),
-                timeCell(view, line?.['at']),
-                amountCell(view, line, 'closing'),
-                amountCell(view, line, 'difference'),
-                amountCell(view, line, 'explained'),
-                amountCell(view, line, 'unexplained'),
-                name.connector,
-              ]),
-            })
-      }`,
+      ${tableOrEmpty({
+        none: { title: d.none, text: d.noneText },
+        caption: d.title,
+        columns: [
+          [d.account, 'head'],
+          d.result,
+          d.statementOn,
+          d.lookedAt,
+          [d.closing, 'number'],
+          [d.difference, 'number'],
+          [d.explained, 'number'],
+          [d.unexplained, 'number'],
+          d.bank,
+        ],
+        rows: accounts.map(({ name, line }) => [
+          html`<a href="${view.root}${accountHref(name)}"
+            >${isSuspense(name) ? d.suspense : inFours(name.account)} ${name.currency}</a
+          >`,
+          badge(tones[lookResult(line, name, now)], d[lookResult(line, name, now)]),
+          isSuspense(name) ? '' : dayCell(view, line?.['statement_on'], d.noneYet),
+          timeCell(view, line?.['at']),
+          amountCell(view, line, 'closing'),
+          amountCell(view, line, 'difference'),
+          amountCell(view, line, 'explained'),
+          amountCell(view, line, 'unexplained'),
+          name.connector,
+        ]),
+      })}`,
   })
 }
 

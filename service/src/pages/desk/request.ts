@@ -92,7 +92,7 @@ export type ConnectorFacts = {
   readonly id: string
   readonly byFiles: boolean
   readonly state: ConnectorState
-  /** Since when the oldest of each waits. Null if none does. */
+  /** The time since which the oldest of each waits. Null if none does. */
   readonly waits: Readonly<Record<'notification' | 'payout' | 'recall' | 'file', Date | null>>
   readonly files: Readonly<Record<'received' | 'sent' | 'aside', BankFile | null>>
   /** The reason to look at the connector. Undefined if it works. */

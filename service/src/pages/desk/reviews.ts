@@ -3,13 +3,13 @@ import { notFound, type PublicRequest, type PublicRoute } from '../../kernel/api
 import { partnerKey } from '../../kernel/index.ts'
 import type { Review } from '../../parties/customers/index.ts'
 import { isDay } from '../../reports/safeguarding/index.ts'
-import { badge, calendarDay, empty, freeText, heading, linkButton, table, time } from '../kit/parts.ts'
+import { badge, calendarDay, freeText, heading, linkButton, table, time } from '../kit/parts.ts'
 import { pager } from '../kit/lists.ts'
 import { page, uuid } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { actHref, actTitle } from './acts.ts'
-import { customerHref, levelTones, partnerPart } from './parties.ts'
+import { customerHref, levelTones, partnerPart, tableOrEmpty } from './parties.ts'
 import { type DeskFrame, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
@@ -30,23 +30,20 @@ export function reviewsPage(view: ConsoleView, { reviews, mayRecord, next, first
     wide: true,
     main: html`<h1>${d.reviews}</h1>
       <p class="lead">${d.reviewsText}</p>
-      ${
-        reviews.length === 0
-          ? empty({ title: d.none, text: d.noneText })
-          : table({
-              caption: d.reviews,
-              columns: [[d.customer, 'head'], d.partner, d.due, d.risk, d.reviewed, d.by],
-              rows: reviews.map(({ customerId, partnerId, name, partnerName, dueOn, risk, reviewedAt, reviewedBy }) => [
-                html`<a href="${view.root}${customerHref(partnerId, customerId)}">${freeText(name ?? d.customer)}</a>
-                  ${mayRecord && recordLink(view, partnerId, customerId)}`,
-                partnerPart(view, partnerId, partnerName),
-                calendarDay(view, dueOn),
-                badge(levelTones[risk], d[risk]),
-                time(view, reviewedAt),
-                freeText(reviewedBy),
-              ]),
-            })
-      }
+      ${tableOrEmpty({
+        none: { title: d.none, text: d.noneText },
+        caption: d.reviews,
+        columns: [[d.customer, 'head'], d.partner, d.due, d.risk, d.reviewed, d.by],
+        rows: reviews.map(({ customerId, partnerId, name, partnerName, dueOn, risk, reviewedAt, reviewedBy }) => [
+          html`<a href="${view.root}${customerHref(partnerId, customerId)}">${freeText(name ?? d.customer)}</a>
+            ${mayRecord && recordLink(view, partnerId, customerId)}`,
+          partnerPart(view, partnerId, partnerName),
+          calendarDay(view, dueOn),
+          badge(levelTones[risk], d[risk]),
+          time(view, reviewedAt),
+          freeText(reviewedBy),
+        ]),
+      })}
       ${pager(view, { next, first })}`,
   })
 }

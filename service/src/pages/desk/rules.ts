@@ -10,26 +10,14 @@ import {
   severities,
 } from '../../monitoring/index.ts'
 import { asking, field, hiddenField, select } from '../kit/forms.ts'
-import {
-  badge,
-  dayText,
-  empty,
-  facts,
-  freeText,
-  identifier,
-  message,
-  moneyText,
-  strip,
-  table,
-  time,
-} from '../kit/parts.ts'
+import { badge, dayText, facts, freeText, identifier, message, moneyText, strip, table, time } from '../kit/parts.ts'
 import { type Form, page, readAmount, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { commandFields, commandRoute, noteField, type RefusedForm } from './forms.ts'
 import { ruleKindText } from './kinds.ts'
-import { levelTones, titledTable } from './parties.ts'
+import { levelTones, titledTable, tableOrEmpty } from './parties.ts'
 import { type DeskFrame, type FormOption, type Person, staffRoute } from './request.ts'
 import { deskTexts, type DeskTexts } from './texts.ts'
 
@@ -110,15 +98,12 @@ function rulesPage(view: ConsoleView, { rules, mayWrite, chosen, refused }: Rule
     problems: ruleProblems(view, error),
     main: html`<h1>${d.rules}</h1>
       <p class="lead">${d.rulesText}</p>
-      ${
-        rules.length === 0
-          ? empty({ title: d.none, text: d.noneText })
-          : table({
-              caption: d.rules,
-              columns: [[d.rule, 'head'], d.kind, d.state, d.when, d.severity, [d.lastBacktest, 'number']],
-              rows: rules.map((versions) => ruleRow(view, versions)),
-            })
-      }
+      ${tableOrEmpty({
+        none: { title: d.none, text: d.noneText },
+        caption: d.rules,
+        columns: [[d.rule, 'head'], d.kind, d.state, d.when, d.severity, [d.lastBacktest, 'number']],
+        rows: rules.map((versions) => ruleRow(view, versions)),
+      })}
       ${mayWrite && newRule(view, chosen, { action: `${view.root}rules`, typed, error, title: d.write, save: d.save })}`,
   })
 }

@@ -14,7 +14,6 @@ import {
   badge,
   calendarDay,
   dayText,
-  empty,
   facts,
   freeText,
   identifier,
@@ -32,7 +31,7 @@ import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { actButtons, actMessage } from './acts.ts'
 import { type DeskFrame, staffRoute } from './request.ts'
-import { titledTable } from './parties.ts'
+import { titledTable, tableOrEmpty } from './parties.ts'
 import { deskTexts, type DeskTexts } from './texts.ts'
 
 const tones = {
@@ -68,37 +67,34 @@ export function daysPage(view: ConsoleView, { days, next, first, acts, said }: D
       <h1>${d.days}</h1>
       <p class="lead">${d.daysText}</p>
       ${acts}
-      ${
-        days.length === 0
-          ? empty({
-              title: d.none,
-              text: d.noneText,
-              more: html`<p class="more">
-                ${linkButton(`${view.root}runbooks/safeguarding`, deskTexts[view.language].connectors.runbook)}
-              </p>`,
-            })
-          : table({
-              caption: d.days,
-              columns: [
-                [d.day, 'head'],
-                d.currency,
-                d.result,
-                [d.requirement, 'number'],
-                [d.resource, 'number'],
-                [d.own, 'number'],
-              ],
-              rows: days.map((content) => [
-                html`<a href="${view.root}safeguarding/${content.day}/${content.currency}"
-                  >${calendarDay(view, content.day)}</a
-                >`,
-                content.currency,
-                resultBadge(view, content),
-                money(view, content.requirement.total, content.currency),
-                amountCell(view, content, content.resource),
-                amountCell(view, content, content.own),
-              ]),
-            })
-      }
+      ${tableOrEmpty({
+        none: {
+          title: d.none,
+          text: d.noneText,
+          more: html`<p class="more">
+            ${linkButton(`${view.root}runbooks/safeguarding`, deskTexts[view.language].connectors.runbook)}
+          </p>`,
+        },
+        caption: d.days,
+        columns: [
+          [d.day, 'head'],
+          d.currency,
+          d.result,
+          [d.requirement, 'number'],
+          [d.resource, 'number'],
+          [d.own, 'number'],
+        ],
+        rows: days.map((content) => [
+          html`<a href="${view.root}safeguarding/${content.day}/${content.currency}"
+            >${calendarDay(view, content.day)}</a
+          >`,
+          content.currency,
+          resultBadge(view, content),
+          money(view, content.requirement.total, content.currency),
+          amountCell(view, content, content.resource),
+          amountCell(view, content, content.own),
+        ]),
+      })}
       ${pager(view, { next, first })}`,
   })
 }
