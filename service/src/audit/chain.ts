@@ -16,7 +16,6 @@ export type ChainDeps = {
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
   /** The largest clock difference between the processes and the database. */
   readonly clockDifferenceMsMax: number
-  /** The length of the period of a head: a day. */
   readonly headPeriodMs: number
 }
 

@@ -29,7 +29,6 @@ import * as store from './store.ts'
 
 export type AuditActor = {
   readonly kind: 'partner' | 'worker' | 'bank' | 'time' | 'operator'
-  /** The service account. */
   readonly id?: string
   readonly name?: string
   readonly impersonatedBy?: string

@@ -195,7 +195,6 @@ export function unlinkedRecords(
   )
 }
 
-/** Reads the contents of records by id. */
 export async function contentsOf(
   tx: Tx,
   partnerId: string,
@@ -391,7 +390,6 @@ export function listHeads(
   )
 }
 
-/** Finds the head that covers a record. */
 export function headOver(tx: Tx, partnerId: string, sequence: bigint): Promise<SignedHead | undefined> {
   return tx.row(sql`/* audit.headOver */
     select head.partner_id, first_sequence, last_sequence, content, signature, key_id, public_key

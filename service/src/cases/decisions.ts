@@ -75,7 +75,6 @@ export type CaseEffects = {
   readonly notNow: (tx: Tx, row: store.CaseRow) => Promise<string | undefined>
   /** Counts the held payouts that a refusal stops, and payouts that were already sent. Refuses: validation_failed (none waits). */
   readonly refusal: (tx: Tx, row: store.CaseRow) => Promise<RefusalCounts>
-  /** Returns the money to its sender. */
   readonly sendBack: (tx: Tx, row: store.CaseRow, money: BookedMoney, id: string) => Promise<void>
 }
 
@@ -370,11 +369,9 @@ export class ConflictingStep extends Refusal {
 // The owner of a case, who looks into it, and notes. An owner has no part in the decision, which two persons make. Each step locks the
 // case and is in its history.
 
-/** An account of staff. */
 type Person = { readonly id: string; readonly fullName: string }
 
 type OwnerChange = CaseKey & {
-  /** The person who assigns it. */
   readonly by: Person
   /** The new owner. Null removes the owner. */
   readonly owner: Person | null

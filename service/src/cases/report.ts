@@ -31,7 +31,6 @@ export type CaseReport = {
   /** The expected amount of a deposit, or the instructed amount of a payout, if the bank booked another one. */
   readonly expected?: ReportedMoney
   readonly instructed?: ReportedMoney
-  /** The rule of an alert. */
   readonly rule?: { readonly id: string; readonly version: number; readonly name: string; readonly kind: string }
   readonly customerId?: string
   readonly reference?: string
@@ -39,7 +38,6 @@ export type CaseReport = {
   readonly sum?: string
   readonly currency?: string
   readonly references?: readonly string[]
-  /** The day of a safeguarding record. */
   readonly day?: string
   readonly bank?: string
   readonly ledger?: string
@@ -48,7 +46,6 @@ export type CaseReport = {
   readonly requirement?: string
   readonly resource?: string | null
   readonly missingStatements?: readonly string[]
-  /** The missing data of the payer. */
   readonly payer?: { readonly lacks: readonly string[]; readonly answerBy: string | null }
   /** The refunds of a payment that its bank has taken back, at the time of the report. */
   readonly refunds?: readonly { readonly payoutId: string }[]

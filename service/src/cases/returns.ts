@@ -42,7 +42,6 @@ export type Returns = {
    * money gets its own case.
    */
   readonly reported: (report: ReturnReport) => Promise<boolean | 'unknown' | 'contradiction'>
-  /** Finds a return by its id. */
   readonly byId: typeof store.returnById
 }
 

@@ -108,7 +108,6 @@ export const reversingTransfer = (connector: string, amount: Minor) => openingTr
 
 export const feesTransfer = (amount: Minor) => between('suspense', 'fees', amount)
 
-/** Arguments of an action. */
 export type ActionArguments = {
   readonly toPartnerId?: string
   readonly customerId?: string
@@ -121,7 +120,6 @@ type CaseMoneyAndKind = { readonly kind: CaseKind; readonly booked: Minor | null
 /** Kinds whose payouts wait for the decision, and fail after a refusal. */
 const holdsPayouts: ReadonlySet<CaseKind> = new Set(['monitoring_alert', 'sanctions_hold'])
 
-/** Lists the actions that may resolve a case. */
 export const actionsFor = (row: CaseMoneyAndKind, debtorAccount: string | undefined): readonly CaseAction[] =>
   caseActions.filter((action) => actionMisfit(action, row, debtorAccount) === undefined)
 

@@ -70,7 +70,6 @@ export type Cases = {
     tx?: Tx,
     wanted?: store.CaseFilter,
   ) => Promise<readonly store.CaseRow[]>
-  /** Counts the open cases of each kind. */
   readonly countsOpen: typeof store.countsOpen
   readonly byId: (tx: Tx, partnerId: string, id: string) => Promise<store.CaseRow | undefined>
   /** Reads the resolutions of cases. Null for an open case. */
@@ -96,7 +95,6 @@ export type Cases = {
   /** Lists at most 20 cases about subjects, open or decided, newest first. */
   readonly about: typeof store.casesAbout
   readonly lastRemarks: typeof lastRemarks
-  /** Reads the cases of a partner by id. */
   readonly byIds: typeof store.casesByIds
   /** Lists the open cases of a partner, oldest first, in pages. */
   readonly openOf: typeof store.openCasesOf

@@ -75,7 +75,6 @@ export function casesAbout(tx: Tx, partnerId: string, subjects: readonly string[
     order by opened_at desc, id desc limit ${aboutMax}`)
 }
 
-/** Reads the cases of a partner by id, newest first. */
 export function casesByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly CaseRow[]> {
   return tx.rows<CaseRow>(sql`/* cases.casesByIds */
     select ${columns} from cases.cases where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])
@@ -156,7 +155,6 @@ export async function resolutionsOf(
   return new Map(rows.map(({ id, resolution }) => [id, resolution]))
 }
 
-/** The number of open cases by kind. */
 export type OpenCounts = readonly { readonly kind: CaseKind; readonly count: number }[]
 
 /** Counts the open cases by kind, by the index of the open cases of a kind. */
@@ -266,7 +264,6 @@ export function notificationsWithCase(
   )
 }
 
-/** Lists the open cases of a kind, oldest first. */
 export function openOfKind(tx: Tx, connector: string, kind: CaseKind, rowsMax: number): Promise<readonly CaseRow[]> {
   return tx.rows<CaseRow>(
     acrossPartners(
@@ -364,7 +361,6 @@ async function insertDecision(tx: Tx, row: DecisionRow): Promise<void> {
       ${row.note}, ${row.stopped}, ${row.alreadySent}, ${row.before}, ${row.after}, ${row.decidedAt})`)
 }
 
-/** Reads the decisions of a case in their order. */
 export function decisionsOf(tx: Tx, partnerId: string, caseId: string): Promise<readonly DecisionRow[]> {
   return tx.rows<DecisionRow>(sql`/* cases.decisionsOf */
     select ${decisionColumns} from cases.decisions where partner_id = ${partnerId} and case_id = ${caseId} order by sequence`)

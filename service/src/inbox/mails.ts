@@ -74,7 +74,6 @@ async function mailReader(deps: InboxMailDeps, tx: Tx, reader: store.ReaderRow, 
 
 type MailEntry = Omit<store.EntryRow, 'type'> & { readonly type: FactType }
 
-/** An entry in a mail. */
 type MailItem = {
   readonly title: string
   readonly lines: readonly (readonly [label: string, value: string])[]

@@ -21,7 +21,6 @@ export type Person = {
   readonly id: string
   readonly fullName: string
   readonly email: string
-  /** A role of a team or of staff. */
   readonly role: string
 }
 

@@ -75,7 +75,6 @@ export type Inbox = {
   readonly choose: (reader: Reader, given: NewChoices, ip: string) => Promise<void>
   /** Stops the mails of a person who was removed or has another role. */
   readonly endMails: (tx: Tx, key: store.PersonKey) => Promise<void>
-  /** Deletes the inbox of a removed person. */
   readonly forget: (tx: Tx, key: store.PersonKey) => Promise<void>
 }
 

@@ -23,7 +23,6 @@ export type InboxDeps = {
   readonly addOperator: (tx: Tx, id: string) => Promise<void>
   /** Reads the current details of things from the modules. Undefined for unknown things. */
   readonly detailsOf: (tx: Tx, partnerId: string, asked: readonly Asked[]) => Promise<readonly (Details | undefined)[]>
-  /** INBOX_GATHER_SECONDS. */
   readonly gatherSeconds: number
 }
 
@@ -171,7 +170,6 @@ async function addEntries(
   if (counting.length > 0) await store.addToGathered(tx, counting)
 }
 
-/** Builds a counting fact for each type. */
 const countingFacts = (deps: InboxDeps, told: readonly FactToSpread[]): readonly FactToSpread['fact'][] =>
   [...Map.groupBy(told, ({ fact }) => fact.type).values()].flatMap((group) => {
     const last = group.at(-1)

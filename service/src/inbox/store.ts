@@ -244,7 +244,6 @@ export function partnersWithOldEntries(
   )
 }
 
-/** Deletes old entries. Returns their number. */
 export function deleteOldEntries(tx: Tx, partnerId: string, before: Date): Promise<number> {
   return tx.run(sql`/* inbox.deleteOldEntries */
     delete from inbox.entries where partner_id = ${partnerId} and occurred_at < ${before}`)

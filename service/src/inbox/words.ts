@@ -16,7 +16,6 @@ export type Details = {
   readonly payouts?: number | undefined
   readonly reason?: string | undefined
   readonly name?: string | undefined
-  /** The name of the kind of a case. */
   readonly kind?: Readonly<Record<Language, string>> | undefined
   /** Persons who cannot act on the thing, such as its maker. */
   readonly notFor?: readonly string[] | undefined

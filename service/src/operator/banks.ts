@@ -27,7 +27,6 @@ import {
 type Subject = 'bank' | 'ibans' | 'bic' | 'sort-codes' | 'wallet-key' | 'travel-rule'
 
 export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = {
-  /** Lists the newest files of each bank, newest first. */
   'bank files': async ({ service: { isoBanks } }, { connector }) => {
     const ids = connector === undefined ? isoBanks.connectors.map(({ id }) => id) : [connector]
     const files = (await Promise.all(ids.map(isoBanks.files))).flat()
@@ -71,7 +70,6 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
     })
   },
 
-  /** Records the bank's answer to the letter. */
   'bank recall answer': async (context, options, call) => {
     const key = await readInstruction(context, options)
     const { outcome, reason: code = null } = options

@@ -272,7 +272,6 @@ const readPerson = async ({ service, db }: Context, { staffId }: Call): Promise<
 }
 
 const changeCommands: CommandsOf<`change ${string}`> = {
-  /** Lists the changes that wait, oldest first. */
   'change list': async ({ service, db }) => (await service.staff.changes.waiting(db, changesMax)).map(changeView),
 
   'change show': ({ service, db }, { id }) =>

@@ -10,7 +10,6 @@ import type { StaffRole } from '../people/staff/index.ts'
 export type OptionValues = {
   readonly text: string
   readonly name: string
-  /** The address of a person. */
   readonly email: string
   readonly id: string
   readonly time: Date
@@ -44,7 +43,6 @@ export type CommandOption = {
   readonly text: string
   /** True if the option may be left out. An option without this and without a default is required. */
   readonly optional?: true
-  /** The default. */
   readonly otherwise?: string | number | false
   readonly choices?: readonly string[]
   readonly min?: number
@@ -101,7 +99,6 @@ export type ReadOptions<Os extends DeclaredOptions> = {
   readonly [N in keyof Os as Os[N] extends { readonly optional: true } ? never : N]: ReadValue<Os[N]>
 } & { readonly [N in keyof Os as Os[N] extends { readonly optional: true } ? N : never]?: ReadValue<Os[N]> }
 
-/** The roles of each group of commands. */
 export const roleGroups = {
   finance: ['finance', 'admin'],
   compliance: ['compliance', 'admin'],

@@ -49,7 +49,6 @@ const optionSynopsis = (name: string, { kind, value }: CommandOption): string =>
 const isOptional = (name: string, { optional, otherwise }: CommandOption): boolean =>
   optional === true || otherwise !== undefined || name === 'staff'
 
-/** Formats a command with all its options in one line. */
 export const commandSynopsis = (command: CommandName): string =>
   [
     `operator ${command}`,
@@ -103,7 +102,6 @@ function commandHelp(command: CommandName): string {
 const title =
   'operator commands (operator COMMAND --help has the options of one; those that change something act for the person who has signed in, or in a sandbox without staff for --staff NAME):'
 
-/** Formats the list of all commands, or of one group. */
 export function commandList(group = ''): string {
   const own = commandNames.filter((command) => `${command} `.startsWith(`${group} `))
   const listed = own.length > 0 ? own : commandNames

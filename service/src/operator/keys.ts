@@ -96,7 +96,6 @@ async function resealPartner(
   }
 }
 
-/** Counts the values of each column by key. */
 async function countsByKey(
   columns: readonly SealedColumn[],
   db: Context['db'],

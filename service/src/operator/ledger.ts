@@ -148,10 +148,8 @@ export const ledgerCommands: CommandsOf<Exclude<Name, 'safeguarding verify'>> = 
 
   'account unblock': (context, options, call) => changeState(context, options, call, 'Active'),
 
-  /** Closes an empty account without payouts under way, for ever. */
   'account close': (context, options, call) => changeState(context, options, call, 'Closed'),
 
-  /** Lists the accounts that are not active, each with its last change. */
   'account list': async ({ service: { accounts }, db }, { partner }) =>
     (await accounts.notActive(db, partner)).map(stateView),
 }
@@ -183,7 +181,6 @@ async function checkLedger(context: Context, only: string | undefined, from: str
 }
 
 const auditLog = 'auditLog'
-/** The steps of the check of a partner. */
 const steps: readonly string[] = [...Object.keys(comparisons), auditLog]
 
 /** Reads a position that the command has printed, or the id of a partner. */
@@ -332,7 +329,6 @@ function createRowFormat(format: StatementFormat, currency: Currency): (row: Sta
   }
 }
 
-/** The query of a reconciliation report. */
 type ReportQuery = Parameters<Context['service']['reconciliation']['report']>[1]
 
 /** Prints a reconciliation report from one snapshot on its own connection. */

@@ -93,7 +93,6 @@ export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
   'monitoring rule off': (context, options, call) =>
     refusalAsLine(() => changeRule(context, call, (tx) => context.service.monitoring.turnOff(tx, ruleKey(options)))),
 
-  /** Lists the alerts of a partner with their decisions. */
   'monitoring alert list': async (context, { partner: partnerId }) => {
     const { service, db } = context
     const found = []
@@ -240,7 +239,6 @@ function alertLine(alert: Alert, { reference, evidence }: Hit): string {
   return `${alertColumns.map((column) => csvCellOrAmount(cellText(cells[column]))).join(',')}\r\n`
 }
 
-/** Reads the transactions of an alert in pages. */
 async function* readHits({ service: { monitoring }, db }: Context, partnerId: string, alertId: string) {
   for (let position = nilId; ;) {
     const page = await monitoring.hits(db, partnerId, alertId, position, hitsPerPage)

@@ -147,7 +147,6 @@ function readMinor(text: string, currency: Currency, mistake: (cure: string) => 
 
 const splitList = (text: string): readonly string[] => text.split(',').map((part) => part.trim())
 
-/** Reads a list of known words. */
 const readList = <T extends string>(
   text: string,
   known: readonly T[],

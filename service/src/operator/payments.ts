@@ -39,7 +39,6 @@ export const paymentCommands: CommandsOf<Exclude<Name, 'payment end'>> = {
     return { partnerId, payoutId, recallId: id, status }
   }),
 
-  /** Makes the next attempt of a payout due now. */
   'payment retry': verbCommand(async ({ payouts }, tx, { partner: partnerId, payout: payoutId }) => {
     await payouts.retry(tx, partnerId, payoutId)
     return { partnerId, payoutId }
@@ -60,7 +59,6 @@ export const paymentCommands: CommandsOf<Exclude<Name, 'payment end'>> = {
     return { payments, hasMore: found.length > paymentsMax }
   },
 
-  /** Lists the open cases, oldest first. */
   'case list': async ({ service: { cases } }) => {
     const open = await readAllPages<Case>(pageMax, (last) => cases.list(last, pageMax))
     return open.map(caseView)
@@ -110,7 +108,6 @@ export const paymentCommands: CommandsOf<Exclude<Name, 'payment end'>> = {
     return decideCase(context, options, call, (tx) => context.service.decisions.reject(tx, rejecting))
   },
 
-  /** Lists the decisions about a case in their order. */
   'case history': async ({ service: { decisions }, db }, { partner, id }) => {
     const rows = await decisions.history(db, partner, id)
     return rows.map(({ before, after, ...row }) => ({
@@ -226,7 +223,6 @@ const endedAdvice: Readonly<Partial<Record<ShownStatus, string>>> = {
 
 const pageMax = 1000
 
-/** The id of the signed-in person, if any. */
 const signedInPerson = ({ staffId }: Call) => (staffId === undefined ? {} : { staffId })
 
 type CaseOptions = { readonly partner: string; readonly id: string }

@@ -42,7 +42,6 @@ export const peopleCommands: CommandsOf<
     throw new ConfigError('operator: the code was not confirmed in time')
   },
 
-  /** Ends the token and removes its file. */
   'sign-out': async (context, { 'token-file': file }, call) => {
     const bearer = await readBearer(context, file)
     if (bearer !== undefined) {
@@ -79,7 +78,6 @@ export const peopleCommands: CommandsOf<
     })
   },
 
-  /** Lists the valid tokens of all persons. */
   'staff token list': async ({ service, db }) => service.staff.commands.list(db),
 
   'staff token end': verbCommand(async ({ staff }, tx, { id }) => {
@@ -87,7 +85,6 @@ export const peopleCommands: CommandsOf<
     return { ended: id }
   }),
 
-  /** Prints a link that works once, for 24 hours. */
   'staff invite': (context, { email, name: fullName, role }, call) =>
     runChange(context, call, async (tx) => {
       const { token, ...invitation } = await context.service.staff.invite(tx, { email, fullName, role })
@@ -101,7 +98,6 @@ export const peopleCommands: CommandsOf<
     return { id, email, fullName, role }
   }),
 
-  /** Ends all sessions and commands of a person, who signs in again. */
   'staff end-sessions': verbCommand(async ({ staff }, tx, { id: personId }) => {
     const { id, email, fullName } = await staff.endSessions(tx, personId)
     return { id, email, fullName }
@@ -109,7 +105,6 @@ export const peopleCommands: CommandsOf<
 
   'staff list': ({ service, db }) => service.staff.list(db),
 
-  /** Ends all sessions of the person at once. */
   'staff remove': verbCommand(async ({ staff }, tx, { id: personId }) => {
     const { id, email, fullName } = await staff.remove(tx, personId)
     return { removed: id, email, fullName }
@@ -126,7 +121,6 @@ export const peopleCommands: CommandsOf<
     members.recoveries.begin(tx, partner, { email, staff, reason }),
   ),
 
-  /** Cancels a recovery before its link is used. */
   'member recovery cancel': async (context, { partner, id, staff }, call) => {
     await refusalAsLine(() =>
       runAndRecord(context, call, (tx) => context.service.members.recoveries.stop(tx, partner, id, { staff })),

@@ -25,7 +25,6 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
 
   'limit remove': (context, rule, call) => removeRule(context, 'limits', rule, call),
 
-  /** Sets a fee of payouts, valid from now or a later time. */
   'fee set': (context, options, call) => {
     const { partner: partnerId, currency, rail, fixed = 0n, min = 0n, max = null } = options
     if (max !== null && max < min) throw new ConfigError('operator: --max must not be below --min')
@@ -41,7 +40,6 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
 
   'fee remove': (context, rule, call) => removeRule(context, 'fees', rule, call),
 
-  /** Sets or replaces the approval rule of a currency. */
   'approval set': (context, options, call) => {
     const rule = {
       partnerId: options.partner,
@@ -74,7 +72,6 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
 
   'approval remove': (context, rule, call) => removeRule(context, 'approvalRules', rule, call),
 
-  /** Sets or replaces the cooling-off of a currency. */
   'cooling-off set': verbCommand(({ payoutControls }, tx, { partner: partnerId, currency, hours }) =>
     payoutControls.coolingOffs.set(tx, { partnerId, currency, hours }),
   ),
@@ -84,7 +81,6 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
 
   'cooling-off remove': (context, rule, call) => removeRule(context, 'coolingOffs', rule, call),
 
-  /** Sets or replaces the capabilities of a verification state. */
   'gate set': (context, { partner: partnerId, state, allow: allowed, ...options }, call) => {
     const { 'hold-up-to': balancesMax = {}, 'hold-up-to-in-all': totalMax = {} } = options
     const { customers, rates } = context.service
@@ -97,7 +93,6 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
 
   'gate list': ({ service: { customers }, db }, { partner }) => customers.gates.list(db, partner),
 
-  /** Restores the installation's default for a verification state. */
   'gate remove': verbCommand(({ customers }, tx, { partner, state }) => customers.gates.remove(tx, partner, state)),
 
   'segregation list': async ({ service: { ledger }, db }, { partner }) =>
@@ -109,7 +104,6 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
         : { own: amountText(own.posted, currency), ownReserved: amountText(own.reserved, currency) }),
     })),
 
-  /** Shows what prevents a pooled balance from being segregated. */
   'segregation plan': (context, options) => withOwnConnection(context, (db) => segregationPlan(context, db, options)),
 
   /** Moves the partner's own money to customers who have paid out more than they paid in. */
@@ -168,7 +162,6 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
 
   'review list': ({ service: { customers }, db }, { partner }) => customers.reviews.list(db, partner),
 
-  /** Lists overdue reviews of one or all partners. */
   'review overdue': ({ service: { customers }, db }, { partner }) => customers.reviews.overdue(db, partner),
 
   'review missing': ({ service: { customers }, db }, { partner }) => customers.reviews.missing(db, partner),

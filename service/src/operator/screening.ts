@@ -167,7 +167,6 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
     rules: (await deposits.payers.removeRule(tx, { region, currency, above })).map(payerRuleView),
   })),
 
-  /** Lists the payments that wait for an answer, next deadline first. */
   'payer-data waiting': async ({ service: { deposits }, db }) =>
     (await deposits.payers.waiting(db, payersShownMax)).map(
       ({ decision: _none, measure: _asked, lacks, ...check }) => ({

@@ -62,7 +62,6 @@ export async function queueReportMails(
   await mail.enqueue(tx, partnerId, mails)
 }
 
-/** Renders both kinds of mails. */
 export function renderReportMail(mail: MailToRender): MailContent {
   const { kind, format, currency, from, to, baseUrl, failure } = mail.data
   const partner = oneLine(mail.partnerName)
@@ -94,5 +93,4 @@ export function renderReportMail(mail: MailToRender): MailContent {
   }
 }
 
-/** Hashes a token for the database. */
 export const tokenHash = (token: string): Uint8Array => createHash('sha256').update(token).digest()

@@ -101,7 +101,6 @@ export function nextEnd(frequency: ReportFrequency, timeZone: string, after: Dat
   return midnight(begun.add(lengths[frequency]), timeZone)
 }
 
-/** Finds the period that ends at a midnight. */
 export function periodBefore(frequency: ReportFrequency, timeZone: string, end: Date): Period {
   const day = Temporal.Instant.fromEpochMilliseconds(end.getTime()).toZonedDateTimeISO(timeZone).toPlainDate()
   return { from: midnight(day.subtract(lengths[frequency]), timeZone), to: end }

@@ -201,7 +201,6 @@ export function deleteChunks(
         and attempt is distinct from ${keptAttempt}::integer limit ${chunksMax})`)
 }
 
-/** Lists expired reports of all partners. */
 export function expiredReports(
   tx: Tx,
   now: Date,
@@ -238,7 +237,6 @@ export const reportsToExpire = (after: Date): Sql =>
       order by expires_at limit 1`,
   )
 
-/** Ends the leases of a partner's reports. */
 export async function endLeases(tx: Tx, partnerId: string, now: Date): Promise<void> {
   await tx.run(sql`/* reports.endLeases */
     update reports.reports set due_at = ${now} where partner_id = ${partnerId} and status = 'Running'`)
@@ -293,7 +291,6 @@ export function deleteSchedule(tx: Tx, partnerId: string, id: string): Promise<n
     delete from reports.schedules where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Deletes the schedules of a customer. */
 export async function deleteSchedulesOf(tx: Tx, partnerId: string, customerId: string): Promise<void> {
   await tx.run(sql`/* reports.deleteSchedulesOf */
     delete from reports.schedules where partner_id = ${partnerId} and customer_id = ${customerId}`)

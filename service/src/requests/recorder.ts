@@ -33,7 +33,6 @@ export type RecorderDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly credential: Access['credential']
-  /** Counts dropped requests. */
   readonly dropped?: ((reason: 'full' | 'refused' | 'unwritable', count: number) => void) | undefined
 }
 

@@ -188,7 +188,6 @@ export function operationSums(tx: Tx, partnerId: string, { from, to }: DayRange)
   )
 }
 
-/** Deletes old sums. Returns their number. */
 export function deleteSums(tx: Tx, partnerId: string, before: string, rowsMax: number): Promise<number> {
   return tx.run(
     unprepared(sql`/* requests.deleteSums */

@@ -94,7 +94,6 @@ export type Candidate = {
   readonly amount: Minor | null
   readonly account: string
   readonly name: string
-  /** References of the payment. */
   readonly references: readonly string[]
   readonly on: Date | null
 }

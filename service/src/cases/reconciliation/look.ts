@@ -241,7 +241,6 @@ function notInLedger(reports: readonly PendingReport[], states: InLedger) {
 const repeatedStatements = (versions: StatementChain['versions']): ReadonlySet<string> =>
   new Set([...versions.values()].flatMap((all) => (all.length === 1 ? [] : all.map(({ id }) => id))))
 
-/** Sums the written entries by statement. */
 function writtenSums(
   statements: readonly BankStatement[],
   counted: ReadonlyMap<string, Minor>,

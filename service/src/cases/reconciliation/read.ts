@@ -22,7 +22,6 @@ export type ReportQuery = {
 export type ReconciliationReader = {
   /** Reads the report in the caller's snapshot. `at`: reads the results stored then, without single entries. */
   readonly report: (tx: Tx, wanted: ReportQuery) => AsyncGenerator<readonly ReportLine[]>
-  /** Lists the accounts of reconciliation. */
   readonly accounts: (tx: Tx) => Promise<readonly BooksAccount[]>
   /** Lists the results stored when each statement was first seen, latest first: a line `account` each, without items. */
   readonly days: (

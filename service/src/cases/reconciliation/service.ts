@@ -243,7 +243,6 @@ async function resolveUnexplained({ db, cases, decisions }: ReconciliationDeps, 
     )
 }
 
-/** Returns the end of a bank's day. */
 const endOfDay = (day: string | null): Date | undefined => (day === null ? undefined : new Date(`${day}T23:59:59Z`))
 
 /** Reports the stored results, which any process may have stored, for metrics. */

@@ -17,7 +17,6 @@ export const isAct = (text: string): text is ActName => Object.hasOwn(deskTexts.
 
 /** Names an act by a verb with its object. */
 export const actTitle = ({ language }: ConsoleView, act: ActName): string => deskTexts[language].acts[act][0]
-/** The sentence after an act is done. */
 const doneText = ({ language }: ConsoleView, act: ActName): string => deskTexts[language].acts[act][1]
 
 /** Paths of acts that have their own page or form. */

@@ -28,7 +28,6 @@ import { deskTexts } from './texts.ts'
 import { findButton, ownerParts, runbookLink } from './things.ts'
 
 type MoneySum = { readonly currency: string; readonly amount: bigint }
-/** The payouts of an alert, with the oldest that wait. */
 export type AlertPayouts = {
   readonly waiting: bigint
   readonly left: bigint
@@ -69,16 +68,13 @@ type CaseDetails = {
     readonly stopped: number | null
     readonly alreadySent: number | null
   }[]
-  /** The actions that may end the case. */
   readonly actions: readonly CaseAction[]
   /** The action whose form is shown. */
   readonly chosen: CaseAction | undefined
   readonly options: readonly FormOption[]
   /** The payouts of an alert. Null for other kinds of cases. */
   readonly standing: AlertPayouts | null
-  /** The hits about the payment of the case. */
   readonly hits: readonly { readonly partnerId: string; readonly id: string; readonly listedName: string }[]
-  /** The file of a bank that the case is about. */
   readonly file: { readonly id: string; readonly name: string } | undefined
   readonly candidates: readonly ListedCandidate[]
   readonly related: readonly RelatedCase[]
@@ -86,7 +82,6 @@ type CaseDetails = {
   readonly mayRecall: boolean
   readonly people: readonly Person[]
   readonly readerId: string
-  /** The roles that decide the kind. */
   readonly roles: readonly StaffRole[]
   readonly mayDecide: boolean
   readonly said?: CaseStep | undefined
@@ -207,7 +202,6 @@ function stepMessage(view: ConsoleView, { said, row, proposal, standing }: CaseD
   )
 }
 
-/** Finds the action that resolved a case. */
 const resolvingAction = ({ resolution }: CaseRow): CaseAction | undefined => {
   const actions: Readonly<Record<string, CaseAction>> = {
     ...{ matched: 'match', credited: 'credit', booked_to_fees: 'fees', reversed: 'reverse', charged: 'charge' },
@@ -263,7 +257,6 @@ function payoutsTable(view: ConsoleView, partnerId: string, { payments, waiting 
   )
 }
 
-/** Lists links to the payment, the customer, the file and the hits of a case. */
 function subjectLinks(view: ConsoleView, { row, report, file, hits }: CaseDetails): Parameters<typeof facts>[0] {
   const { cases: c } = deskTexts[view.language]
   const { partnerId, kind, subject, booked } = row

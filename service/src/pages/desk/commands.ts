@@ -17,9 +17,7 @@ import { type DeskFrame, ifFound, readNote, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
 type CommandSignIn = {
-  /** The code as typed. */
   readonly code: string
-  /** The command that waits with the code. */
   readonly request?: { readonly origin: string; readonly requestedAt: Date } | undefined
   readonly error?: boolean
   readonly said?: string | undefined

@@ -10,7 +10,6 @@ import { deskTexts, type Runbook } from './texts.ts'
 import { type ConnectorFacts, type DeskFrame, staffRoute } from './request.ts'
 import { runbookLink, waitingItemHref } from './things.ts'
 
-/** The runbook of a trouble. */
 const runbooks: Readonly<Record<NonNullable<ConnectorFacts['trouble']>, Runbook>> = {
   heldBack: 'alerts/PaymentsBankUnreachable',
   failing: 'alerts/PaymentsBankUnreachable',

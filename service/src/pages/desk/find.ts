@@ -19,7 +19,6 @@ import { customerHref, partnerPart, payeeHref, paymentHref, titledTable } from '
 import { deskTexts } from './texts.ts'
 import { type DeskDeps, type DeskFrame, staffRoute } from './request.ts'
 
-/** Modules that the search reads. */
 type FindDeps = Pick<
   DeskDeps,
   | 'db'

@@ -88,11 +88,9 @@ type CommandFields = {
   /** The option without a preselected value. */
   readonly unchosen?: string
   readonly typed: Form
-  /** The refusal of the form. */
   readonly refused?: RefusedForm | undefined
 }
 
-/** Renders the fields of all options of a command. */
 export const commandFields = (
   view: ConsoleView,
   { command, options, without = [], prefix = '', unchosen, typed, refused }: CommandFields,
@@ -130,7 +128,6 @@ export function readOutcome({ query }: PublicRequest): keyof typeof outcomeTones
 export type RefusedForm = {
   readonly command: string
   readonly error: string
-  /** The wrong field, if it is known. */
   readonly field?: string | undefined
   readonly form: Form
 }
@@ -144,7 +141,6 @@ type CommandForm = {
   readonly key?: (request: PublicRequest) => Typed | Promise<Typed>
   /** Options that the form composes from other fields. Refuses: validation_failed. */
   readonly more?: (form: Form, person: Person) => Typed
-  /** The form has no note. */
   readonly withoutNote?: true
   readonly answer: (
     ran: Awaited<ReturnType<DeskChanges['run']>>,

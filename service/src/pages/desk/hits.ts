@@ -100,11 +100,9 @@ type HitDetails = DeskHit &
     }[]
     readonly thing: WaitingItemDetails
     readonly mayDecide: boolean
-    /** The roles that decide hits. */
     readonly roles: readonly StaffRole[]
     readonly said?: HitStep | undefined
     readonly refused?: HitRefusal | undefined
-    /** The options of the command that decides. */
     readonly options: readonly FormOption[]
     /** Values of a refused form, so that nothing typed is lost. */
     readonly typed: Form

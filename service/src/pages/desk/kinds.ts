@@ -7,7 +7,6 @@ import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { deskTexts, type Runbook } from './texts.ts'
 
-/** Parts of a report that a page shows. */
 type ReportPart =
   | 'payer'
   | 'account'
@@ -62,7 +61,6 @@ const kinds: Readonly<Record<CaseKind, KindDetails>> = {
   monitoring_alert: { runbook: 'monitoring-alert', parts: ['rule'] },
 }
 
-/** The name of the runbook of a kind of case. */
 export const caseRunbook = (kind: CaseKind): Runbook => kinds[kind].runbook
 
 /** The decision that must be made first, if any. */

@@ -84,7 +84,6 @@ type TitledTable = Table & { readonly text?: string; readonly none?: string }
 /** Tones of a class of risk, or of a severity. */
 export const levelTones = { low: 'neutral', medium: 'warning', high: 'bad' } as const
 
-/** A part of a long page. */
 export type PagePart = { readonly id: string; readonly title: string; readonly body: Html }
 
 /** A section with a few rows, as a part of a long page. */
@@ -163,7 +162,6 @@ export function payeesTable(view: ConsoleView, partnerId: string, payees: readon
   })
 }
 
-/** Names the category of a payment. */
 export const categoryText = ({ language }: ConsoleView, category: string): string =>
   wordOf(deskTexts[language].categories, category)
 
@@ -263,7 +261,6 @@ export function alertsTable(view: ConsoleView, alerts: readonly ListedAlert[]): 
 
 type NoteList = { readonly about: Noted; readonly notes: readonly Note[] }
 
-/** The fields of the form of a note. */
 export const noteFields = (
   view: ConsoleView,
   { kind, partnerId, subjectId }: Noted,

@@ -93,7 +93,6 @@ type PayoutDetails = {
   readonly held: HoldReasons
   readonly thing: WaitingItemDetails
   readonly mayAct: boolean
-  /** The options of `payment end`. */
   readonly options: readonly FormOption[]
   readonly said?: Html | undefined
   readonly error?: string | undefined

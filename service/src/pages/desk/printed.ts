@@ -84,7 +84,6 @@ export const rowLabel = (view: ConsoleView, columns: readonly string[], row: Pri
 
 export type PrintedLimit = PrintedRow & { readonly scopeId: string | null; readonly scope: string }
 
-/** Lists the limits of one customer or payee. */
 export const limitsTable = (view: ConsoleView, limits: readonly PrintedLimit[], caption: string): Html => {
   const columns = ['period', 'amount', 'allCurrencies'] as const
   return table({

@@ -31,7 +31,6 @@ export type WaitingItems = readonly OwnedItem[] | Extract<WaitingResult, string>
 
 export type QueueCase = {
   readonly row: CaseRow
-  /** The action that a person proposes. */
   readonly proposed: CaseAction | undefined
   readonly lastNote: string | null
 }
@@ -45,7 +44,6 @@ type QueueContent = {
   readonly mine: boolean
   readonly open: OpenCounts
   readonly waiting: WaitingItems
-  /** Names of partners by their ids. */
   readonly names: ReadonlyMap<string, string>
   readonly now: Date
   readonly next?: string | undefined

@@ -123,7 +123,6 @@ export function accountsPage(view: ConsoleView, { accounts, now }: AccountList):
 
 type AccountDetails = {
   readonly name: AccountName
-  /** The lines of the report about the account. */
   readonly lines: readonly ReportLine[]
   readonly days: readonly ReportLine[]
   /** The time of a stored look. Undefined for a new look. */

@@ -105,13 +105,11 @@ export type DeskDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly staff: Staff
-  /** The choices of notifications by mail. */
   readonly inbox: Pick<Inbox, 'choices' | 'choose'>
   readonly cases: Cases
   readonly decisions: Pick<Decisions, 'history'>
   readonly screening: Screening
   readonly screener: Pick<Screener, 'viewOf'>
-  /** The files of banks that are connected by files. */
   readonly bankFiles: BankFiles
   readonly monitoring: Pick<Monitoring, 'newestAlerts' | 'rules' | 'standingOf' | 'waitingOf' | 'holding'>
   readonly reconciliation: Pick<Reconciliation, 'report' | 'accounts' | 'days' | 'candidates'>
@@ -124,7 +122,6 @@ export type DeskDeps = {
   readonly identityChecks: Pick<IdentityChecks, 'list'>
   readonly ledger: Pick<Ledger, 'partySumsAt'>
   readonly members: Pick<Members, 'listUsers'>
-  /** The numbers of decisions. */
   readonly numbers: DecisionNumbers
   readonly transactions: Pick<Transactions, 'list' | 'related' | 'withUsers'>
   readonly webhooks: Pick<DeliveryEngine, 'list'>
@@ -145,7 +142,6 @@ export type DeskDeps = {
     readonly page: (tx: Tx, afterId: string | null, rowsMax: number) => Promise<readonly PartnerRow[]>
   }
   readonly sandbox: boolean
-  /** The brand of the installation. */
   readonly brand: Brand
 }
 
@@ -270,7 +266,6 @@ export function readPersonId(text: string): string | null {
   return text === '' ? null : text
 }
 
-/** A refusal of one field of a form. */
 export class FieldRefusal extends Refusal {
   readonly field: string
 

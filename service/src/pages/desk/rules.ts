@@ -132,7 +132,6 @@ const readKind = (text: string): RuleKind | undefined => ruleKinds.find((kind) =
 type RuleDetails = {
   readonly versions: readonly [RuleVersion, ...RuleVersion[]]
   readonly mayWrite: boolean
-  /** The options of a backtest. */
   readonly options: readonly FormOption[]
   readonly refused?: RefusedForm | undefined
 }
@@ -349,7 +348,6 @@ function readRule(form: Form): string {
   )
 }
 
-/** The fields of a stored rule. */
 type RuleValues = Readonly<Record<string, string | number | readonly string[] | null>>
 
 /** The values of a stored rule, for its form. */

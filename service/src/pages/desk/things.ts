@@ -53,7 +53,6 @@ export function waitingItemHref({ partnerId, kind, subject }: ThingKey): string 
 type Owner = { readonly id: string; readonly fullName: string }
 export type OwnedItem = WaitingThing & { readonly owner: Owner | null; readonly lastNote: string | null }
 
-/** The owner of an assignment, or null. */
 export const assignedOwner = (found: Assignment | undefined): Owner | null =>
   found === undefined || found.ownerId === null ? null : { id: found.ownerId, fullName: found.ownerName ?? '' }
 
@@ -97,7 +96,6 @@ type OwnedSubject = {
   readonly people: readonly (Owner & { readonly role: StaffRole })[]
   readonly readerId: string
   readonly typed: (name: string) => string
-  /** The address of the forms `assign` and `remark`. */
   readonly action: (name: 'assign' | 'remark') => string
   /** Hidden fields that name the item. Absent if the address does. */
   readonly fields?: readonly (readonly [name: string, value: string])[]

@@ -17,7 +17,6 @@ export type ReportHead = {
   readonly partnerName: string
   /** Absent in formats without a layout. */
   readonly brand: DocumentBrand | undefined
-  /** The customer, if the report is about one. */
   readonly customer: { readonly id: string; readonly name: string } | undefined
   readonly period: Period
   readonly currency: Currency | null
@@ -35,7 +34,6 @@ export type AccountLine = {
   /** Empty for the partner itself. */
   readonly customerId: string
   readonly amount: Minor
-  /** The balance after the line. */
   readonly balance: Minor
   /** The payment of a statement line. Absent if no transaction has the reference. */
   readonly payment?: LinePayment | undefined
@@ -66,6 +64,5 @@ export type ReportContent = {
   readonly rows: () => AsyncIterable<readonly ContentRow[]>
   /** `rows` as lines of CSV, for content that may be very long. */
   readonly csvLines?: () => AsyncIterable<CsvPart>
-  /** Sections of statements and fees. */
   readonly sections: readonly AccountSection[]
 }

@@ -2,7 +2,6 @@
 import type { CaseKind } from '../../cases/index.ts'
 import { after, dayMs } from '../../kernel/index.ts'
 
-/** A kind of item in the queue. */
 export type CountedKind = CaseKind | 'screening_hit'
 
 /** Whole days since the opening: 0 to 1, 2 to 3, 4 to 7, 8 to 30, and more. */

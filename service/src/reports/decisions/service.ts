@@ -8,7 +8,6 @@ import { type AgeBand, ageTimes, toAgeBands, type CountedKind, type Month, month
 
 export { type AgeBand, ageBands, type CountedKind } from './rules.ts'
 
-/** The longest period, in months. */
 export const monthsMax = 24
 
 export type DecisionFigures = {

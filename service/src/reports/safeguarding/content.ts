@@ -50,7 +50,6 @@ export type SafeguardingContent = {
     readonly count: number
     readonly why: string
   }[]
-  /** The oldest entries of each part. */
   readonly entries: readonly {
     readonly kind: string
     readonly account: string

@@ -12,7 +12,6 @@ const orMissing = (amount: string | null): string => (amount === null ? 'not kno
 
 const groupNames = { own: 'Own money', timing: 'In transit', discrepancy: 'Discrepancy' } as const
 
-/** Formats the records of a day as PDF. */
 export function safeguardingPdf(records: readonly SignedContent[]): AsyncGenerator<Uint8Array> {
   const contents = records.map(({ content }) => ownJson<SafeguardingContent>(content))
   const [first] = contents

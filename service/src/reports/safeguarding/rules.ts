@@ -60,7 +60,6 @@ export const opensCase = (status: SafeguardingStatus): boolean => status !== 'ba
 /** Sums of the ledger in a currency at the end of the day, over all partners, by account name. */
 export type LedgerSums = ReadonlyMap<string, { readonly posted: Minor; readonly reserved: Minor }>
 
-/** Sums of entries around the end of the day. */
 export type EntriesAroundDayEnd = {
   /** Entries reported after the end of the day that are not on its statements. */
   readonly offAfter: { readonly amount: Minor; readonly count: bigint }

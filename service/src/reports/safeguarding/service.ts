@@ -46,7 +46,6 @@ export type SafeguardingDeps = ComputeDeps & {
 
 export type SafeguardingRecord = Omit<store.RecordRow, 'content'> & {
   readonly content: SafeguardingContent
-  /** The signed text. */
   readonly text: string
 }
 /** Returns a record with its signature, for an auditor. */

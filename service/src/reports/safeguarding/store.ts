@@ -57,7 +57,6 @@ export async function insertRecord(tx: Tx, row: RecordRow): Promise<void> {
       ${row.signature}, ${row.publicKey}, ${row.computedAt})`)
 }
 
-/** Lists the versions of a day in a currency, latest first. */
 export function versionsOf(tx: Tx, day: string, currency: Currency): Promise<readonly RecordRow[]> {
   return tx.rows<RecordRow>(sql`/* safeguarding.versionsOf */
     select ${recordColumns} from safeguarding.records where day = ${day}::date and currency = ${currency}
