@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { amountText, hourMs, minuteMs } from '../../service/src/kernel/index.ts'
 import { readAtOneMoment, sql } from '../../service/src/postgres/index.ts'
-import type { Line } from '../../service/src/cases/reconciliation/index.ts'
+import type { ReportLine } from '../../service/src/cases/reconciliation/index.ts'
 import { submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { addPartner, balanceOf, createTestService, pay } from '../support/composition.ts'
 import { drawing } from '../support/drawing.ts'
@@ -83,7 +83,7 @@ async function run(t: TestContext, seed: number): Promise<void> {
     assert.deepEqual(others, [], told)
     service.clock.advance(minuteMs)
     await service.reconciliation.step()
-    const lines: Line[] = []
+    const lines: ReportLine[] = []
     await service.db.transaction(async (tx) => {
       await readAtOneMoment(tx)
       for await (const page of service.reconciliation.report(tx, { account: ownIban })) lines.push(...page)

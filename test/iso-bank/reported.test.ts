@@ -9,7 +9,7 @@ import { afterEach, beforeEach, suite, test } from 'node:test'
 import type { BankEntry, EntryDetail } from '../../service/src/iso20022/index.ts'
 import { hourMs, minuteMs } from '../../service/src/kernel/index.ts'
 import { readAtOneMoment, sql } from '../../service/src/postgres/index.ts'
-import type { Line } from '../../service/src/cases/reconciliation/index.ts'
+import type { ReportLine } from '../../service/src/cases/reconciliation/index.ts'
 import { submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { addPartner, balanceOf, createTestService, pay, type Service } from '../support/composition.ts'
 import {
@@ -71,7 +71,7 @@ const bookings = () =>
   )
 
 async function reconciled(): Promise<Readonly<Record<string, string>>> {
-  const lines: Line[] = []
+  const lines: ReportLine[] = []
   await service.db.transaction(async (tx) => {
     await readAtOneMoment(tx)
     for await (const page of service.reconciliation.report(tx, { account: ownIban })) lines.push(...page)

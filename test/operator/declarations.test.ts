@@ -13,12 +13,12 @@ import { paymentEnds, recallReasons } from '../../service/src/banks/files/index.
 import { newId } from '../../service/src/kernel/index.ts'
 import { feeRails, limitPeriods, limitScopes } from '../../service/src/payouts/controls/index.ts'
 import { decidedKinds, staffRoles } from '../../service/src/people/staff/index.ts'
-import type { Kinds, Option } from '../../service/src/operator/declaration.ts'
+import type { OptionValues, CommandOption } from '../../service/src/operator/declaration.ts'
 import {
   type CommandName,
   commandNames,
   declarationOf,
-  examplesOf,
+  commandExamples,
   helpOf,
   isCommand,
   optionsOf,
@@ -29,7 +29,7 @@ import { sections } from '../../service/src/pages/desk/partner-rules.ts'
 import { countryActions, countrySides, hitDispositionsOf, outcomes } from '../../service/src/screening/index.ts'
 import { runOperator } from '../support/operator.ts'
 
-const right: Readonly<Record<keyof Kinds, string>> = {
+const right: Readonly<Record<keyof OptionValues, string>> = {
   ...{
     text: 'x',
     name: 'Ada Lovelace',
@@ -44,7 +44,7 @@ const right: Readonly<Record<keyof Kinds, string>> = {
   ...{ amount: '0.50', positive: '1000.00', iban: 'DE89 3704 0044 0532 0130 00', countries: 'IR,KP' },
   ...{ permissions: 'all', capabilities: 'Pay', balances: 'EUR=150.00', commands: 'bic load' },
 }
-const wrong: Readonly<Partial<Record<keyof Kinds, readonly string[]>>> = {
+const wrong: Readonly<Partial<Record<keyof OptionValues, readonly string[]>>> = {
   id: ['x', '1'],
   time: ['tomorrow', '2026-03-01', '2026-02-30T00:00:00Z', '2027-01-01T00:00:00'],
   moment: ['2026-02-30', 'now'],
@@ -62,8 +62,8 @@ const wrong: Readonly<Partial<Record<keyof Kinds, readonly string[]>>> = {
   choice: ['x', ''],
   choices: ['x', 'payouts,x'],
 }
-const valueOf = ({ kind, choices }: Option): string => choices?.[0] ?? right[kind]
-const wordsOf = (name: string, option: Option) =>
+const valueOf = ({ kind, choices }: CommandOption): string => choices?.[0] ?? right[kind]
+const wordsOf = (name: string, option: CommandOption) =>
   option.kind === 'flag' ? [`--${name}`] : [`--${name}`, valueOf(option)]
 /** A call with what the command needs. */
 const needed = (command: CommandName): readonly string[] => [
@@ -263,7 +263,7 @@ suite('what derives from a declaration, or agrees with it', () => {
       for (const name of Object.keys(optionsOf(command)))
         assert.ok(help.includes(`\n  --${name}`), `${command} --${name}`)
       for (const role of rolesOf(command) ?? []) assert.ok(help.includes(role), `${command}: ${role}`)
-      for (const example of examplesOf(command)) assert.ok(help.includes(example), example)
+      for (const example of commandExamples(command)) assert.ok(help.includes(example), example)
     }
   })
 
@@ -305,7 +305,7 @@ suite('what derives from a declaration, or agrees with it', () => {
       assert.match(declarationOf(command).summary, /^[A-Z].+\.$/, command)
       for (const [name, option] of Object.entries(optionsOf(command)))
         assert.match(option.text, /^[A-Z`].+\.$/, `${command} --${name}`)
-      for (const example of examplesOf(command)) assert.doesNotThrow(() => read(wordsIn(example)), example)
+      for (const example of commandExamples(command)) assert.doesNotThrow(() => read(wordsIn(example)), example)
     }
   })
 

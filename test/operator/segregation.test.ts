@@ -32,7 +32,7 @@ test('a balance is planned, covered, segregated and pooled again', async () => {
   assert.deepEqual(await printed(partnerId, 'plan', ...euros), { ...plan, customers: [short] })
   assert.match(
     await refused(partnerId, 'set', '--mode', 'segregated', ...decided),
-    /1 parties have less than nothing, 30\.00 EUR in all: `operator segregation plan` names them/,
+    /1 parties have a negative balance, 30\.00 EUR in all: `operator segregation plan` names them/,
   )
   assert.deepEqual(await printed(partnerId, 'list'), [{ currency: 'EUR', mode: 'pooled' }])
   const covered = (await printed(partnerId, 'cover', ...decided)) as { readonly covered: readonly object[] }

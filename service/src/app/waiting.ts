@@ -133,7 +133,7 @@ type Found = { readonly partnerId: string; readonly id: string; readonly status:
 type OpenHit = Awaited<ReturnType<Screening['oldestOpenHits']>>[number]
 const ofHit = ({ partnerId, id: subject, source, score, openedAt: since, proposal, proposedBy }: OpenHit) =>
   ({
-    ...{ partnerId, kind: 'hit', subject, why: 'hit', since, detail: `${source}, ${score}` },
+    ...{ partnerId, kind: 'hit', subject, why: 'hit', since, detail: source, score },
     ...(proposal === null || proposedBy === null ? {} : { proposal: { outcome: proposal, by: proposedBy } }),
   }) satisfies WaitingThing
 
@@ -157,9 +157,9 @@ async function withRules(
     const resolutions = await cases.resolutionsOf(db, partnerId, [...new Set(rows.map(({ alertId }) => alertId))])
     for (const { transactionId, alertId } of rows) if (resolutions.get(alertId) === null) byRule.add(transactionId)
   }
-  return found.map(({ partnerId, id: subject, transactionId, why, since, status: detail }) => {
+  return found.map(({ partnerId, id: subject, transactionId, why, since, status: detail, amount, currency }) => {
     const reason = byRule.has(transactionId) ? 'payoutByRule' : payoutReasons[why]
-    return { partnerId, kind: 'payout', subject, why: reason, since, detail }
+    return { partnerId, kind: 'payout', subject, why: reason, since, detail, money: { amount, currency } }
   })
 }
 

@@ -245,7 +245,8 @@ suite('chain', async () => {
 
   test('a record that commits behind a later one is chained before it', async () => {
     const { partnerId } = await addPartner(service)
-    const record = (name: string) => ({ partnerId, actor: { kind: 'worker' }, action: name, subject: {} }) as const
+    const record = (name: string) =>
+      ({ partnerId, actor: { kind: 'worker' }, action: `operator ${name}`, subject: {} }) as const
     const began = Promise.withResolvers<void>()
     const mayCommit = Promise.withResolvers<void>()
     const slow = service.db.transaction(async (tx) => {
@@ -271,7 +272,7 @@ suite('chain', async () => {
     where links.partner_id = ${partnerId} order by sequence, place`)
     assert.deepEqual(
       order.map(({ action }) => action),
-      ['early', 'late'],
+      ['operator early', 'operator late'],
     )
   })
 

@@ -14,32 +14,31 @@ export type ChainDeps = {
   readonly log: Log
   readonly sealer: Sealer
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
-  /** How far the clocks of the processes and of the database may differ. */
+  /** The largest clock difference between the processes and the database. */
   readonly clockDifferenceMsMax: number
-  /** Length of the period under one head: a day. */
   readonly headPeriodMs: number
 }
 
-/** Records of a subtree whose root is kept. */
+/** Records of a subtree, whose root is stored. */
 export const subtreeRecords = 1_024
 
 /** A period begins at a multiple of its length since 1970: a day at midnight UTC. */
-type Period = { readonly from: Date; readonly to: Date }
-function periodOf(id: string, periodMs: number): Period {
+type SignedPeriod = { readonly from: Date; readonly to: Date }
+function findPeriod(id: string, periodMs: number): SignedPeriod {
   const from = Math.floor(momentOfId(id).getTime() / periodMs) * periodMs
   return { from: new Date(from), to: new Date(from + periodMs) }
 }
 
-/** Partners of one statement, which makes a look-up for each of them. */
+/** Partners of one statement, which looks up each of them. */
 const partnersPerLookMax = 1000
 
-/** Returns how many partners have more to do at once. If one fails, throws after the others are done. */
+/** Creates the step that chains and signs. It returns how many partners have more work, and throws after all partners if one failed. */
 export function createChainStep(deps: ChainDeps): () => Promise<number> {
   return async () => {
     const { db, headPeriodMs } = deps
     const end = firstIdOf(after(await oldestTransactionStart(db), -deps.clockDifferenceMsMax))
-    const periodStart = firstIdOf(periodOf(end, headPeriodMs).from)
-    // One statement for all: few of a thousand partners have work.
+    const periodStart = firstIdOf(findPeriod(end, headPeriodMs).from)
+    // One statement finds the few of a thousand partners with work.
     const toVisit = new Set(await store.partnersBehind(db, { before: end, periodStart }))
     const begun = new Set(await store.chainedPartners(db))
     const partnerIds = await deps.partnerIds(db)
@@ -54,29 +53,29 @@ export function createChainStep(deps: ChainDeps): () => Promise<number> {
       })
     }
     for (let from = 0; from < others.length; from += size)
-      await attempt(begin(db, others.slice(from, from + size), end))
-    for (const id of partnerIds) if (toVisit.has(id)) await attempt(visit(deps, id, end))
+      await attempt(beginChains(db, others.slice(from, from + size), end))
+    for (const id of partnerIds) if (toVisit.has(id)) await attempt(advancePartner(deps, id, end))
     if (failures.length > 0) throw new Error(`audit logs not chained: ${failures.length}`, { cause: failures[0] })
     return behind
   }
 }
 
-/** Begins the chains of these partners, if they have records. Returns how many. */
-async function begin(db: Database, partnerIds: readonly string[], end: string): Promise<number> {
+/** Begins the chains of partners that have records. Returns their number. */
+async function beginChains(db: Database, partnerIds: readonly string[], end: string): Promise<number> {
   const logged = await store.withRecords(db, partnerIds, end)
   for (const partnerId of logged) await store.createChain(db, partnerId, chainStart)
   return logged.length
 }
 
-/** Returns 1 if there may be more to do, else 0. */
-const visit = (deps: ChainDeps, partnerId: string, end: string): Promise<number> =>
+/** Advances the chain of a partner. Returns 1 if it may have more work, else 0. */
+const advancePartner = (deps: ChainDeps, partnerId: string, end: string): Promise<number> =>
   deps.db.transaction(async (tx) => {
     const chain = await store.claimChain(tx, partnerId)
-    return chain !== undefined && (await advance(deps, tx, partnerId, chain, end)) ? 1 : 0
+    return chain !== undefined && (await advanceChain(deps, tx, partnerId, chain, end)) ? 1 : 0
   })
 
-/** Chains the next records of one period, or signs the period if there are none. */
-async function advance(
+/** Chains the next records of a period, or signs the period if there are none. */
+async function advanceChain(
   deps: ChainDeps,
   tx: Tx,
   partnerId: string,
@@ -87,12 +86,12 @@ async function advance(
   const { ids, leaves } = await store.leavesBehind(tx, partnerId, behind, store.recordsPerLinkMax)
   const first = chain.sequence > chain.headSequence ? chain.recordId : ids[0]
   if (first === undefined) return false
-  const period = periodOf(first, deps.headPeriodMs)
+  const period = findPeriod(first, deps.headPeriodMs)
   const periodEnd = firstIdOf(period.to)
   const isOver = periodEnd <= end
   const ofPeriod = ids.filter((id) => id < periodEnd)
   if (ofPeriod.length > 0) {
-    store.saveChain(tx, partnerId, link(tx, partnerId, chain, ofPeriod, leaves))
+    store.saveChain(tx, partnerId, addLink(tx, partnerId, chain, ofPeriod, leaves))
     return ids.length === store.recordsPerLinkMax || isOver
   }
   if (!isOver) return false
@@ -100,8 +99,8 @@ async function advance(
   return true
 }
 
-/** Chains these records by one link. `leaves` begins with theirs, and may continue with those of later records. */
-function link(
+/** Chains records by one link. `leaves` begins with their leaves, and may continue with those of later records. */
+function addLink(
   tx: Tx,
   partnerId: string,
   chain: store.ChainRow,
@@ -119,15 +118,15 @@ function link(
 }
 
 /**
- * Chains records that appeared after the loop had passed, so that the period has all of its records, and signs the
- * period.
+ * Chains late records, which appeared after the loop had passed their ids, so that the period is complete. Then signs
+ * the period.
  */
 async function closePeriod(
   deps: ChainDeps,
   tx: Tx,
   partnerId: string,
   chain: store.ChainRow,
-  { from: start, to: end }: Period,
+  { from: start, to: end }: SignedPeriod,
 ): Promise<void> {
   const range = { from: firstIdOf(start), before: firstIdOf(end) }
   const late = await store.unlinkedRecords(tx, partnerId, range, store.recordsPerLinkMax)
@@ -135,7 +134,7 @@ async function closePeriod(
     deps.log.warn({ partnerId, from: start, records: late.length }, 'late audit records: check the clocks')
     // Each late record has a link of its own, by which it is found: its id lies within a stretch that was chained
     // before.
-    const chained = late.reduce((soFar, { id, content }) => link(tx, partnerId, soFar, [id], leafOf(content)), chain)
+    const chained = late.reduce((soFar, { id, content }) => addLink(tx, partnerId, soFar, [id], leafOf(content)), chain)
     return store.saveChain(tx, partnerId, chained)
   }
   const firstSequence = chain.headSequence + 1n
@@ -180,7 +179,7 @@ export async function signAsPartner(
   return signText(deps, tx, partnerId, text)
 }
 
-/** The caller holds the lock of the chain, so that a partner gets one first key. */
+/** Signs a text. The caller holds the lock of the chain, so that a partner gets only one first key. */
 async function signText(
   { clock, sealer }: Pick<ChainDeps, 'clock' | 'sealer'>,
   tx: Tx,

@@ -8,4 +8,5 @@
 export { createChainStep, sealedAuditKeys } from './chain.ts'
 export { type Audit, auditedHandlers, type AuditRecord, createAudit, type Maker, type NewRecord } from './service.ts'
 
+export type { RecordedAction, ServiceAct } from './rules.ts'
 export { verifyLog } from './verify.ts'

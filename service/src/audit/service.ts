@@ -22,14 +22,13 @@ import {
   type Call,
 } from '../kernel/api/index.ts'
 import { type Clock, firstIdOf, newId, nilId, type Sealer } from '../kernel/index.ts'
-import { actOf, thingOf } from './rules.ts'
+import { toAct, type RecordedAction, normalizeId } from './rules.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { signAsPartner, signBy, subtreeRecords } from './chain.ts'
 import * as store from './store.ts'
 
 export type AuditActor = {
   readonly kind: 'partner' | 'worker' | 'bank' | 'time' | 'operator'
-  /** The service account. */
   readonly id?: string
   readonly name?: string
   readonly impersonatedBy?: string
@@ -37,20 +36,20 @@ export type AuditActor = {
 }
 export type NewRecord = {
   readonly partnerId: string
-  /** The id of the record, if the caller has made one. */
+  /** The id of the record, if the caller has created one. */
   readonly id?: string | undefined
   readonly actor: AuditActor
-  /** The action and its subject. */
-  readonly action: string
+  readonly action: RecordedAction
   readonly subject: Readonly<Record<string, string>>
   readonly details?: Readonly<Record<string, unknown>>
   readonly reason?: string | undefined
   readonly requestId?: string | undefined
-  /** A person of the team has made the steps of a payment: they are among the acts, which those of programs and workers are not. */
+  /** True if a person of the team made the steps of a payment. Such steps are acts; steps by programs and workers are not. */
   readonly byPerson?: boolean | undefined
 }
-export type AuditRecord = Omit<NewRecord, 'partnerId' | 'id' | 'byPerson'> & {
+export type AuditRecord = Omit<NewRecord, 'partnerId' | 'id' | 'byPerson' | 'action'> & {
   readonly id: string
+  readonly action: string
   readonly at: string
 }
 export type HeadView = {
@@ -61,16 +60,16 @@ export type HeadView = {
 }
 
 type PageQuery = { readonly limit?: string; readonly cursor?: string }
-type Range = { readonly createdFrom?: string; readonly createdTo?: string }
-type Filters = {
+type PeriodQuery = { readonly createdFrom?: string; readonly createdTo?: string }
+type RecordQuery = {
   readonly kind?: RecordKind
   readonly actorId?: string
   readonly action?: string
   readonly subject?: string
 }
 
-/** Things that a request has made, and its caller. */
-type Making = {
+/** The ids that a request has created, and its caller. */
+type CreationRecord = {
   readonly caller: Pick<Caller, 'partnerId' | 'serviceAccountId' | 'name' | 'requestId'>
   readonly operation: OperationId
   readonly ids: readonly string[]
@@ -78,39 +77,39 @@ type Making = {
   readonly ip?: string
 }
 
-/** The person or the key that made a thing, and the time. */
+/** The person or service account that made a thing, and when. */
 export type Maker = { readonly name: string; readonly at: Date }
 
 export type Audit = {
   /** Adds records in the caller's transaction. Sent with the commit. */
   readonly append: (tx: Tx, records: readonly NewRecord[]) => void
-  /** Adds a record for each thing that a request makes, in the transaction that makes it. */
-  readonly made: (tx: Tx, making: Making) => void
-  /** Finds who made a thing. Undefined: no request did, or an earlier version recorded the request only. */
+  /** Adds a record for each thing that a request creates, in the same transaction. */
+  readonly made: (tx: Tx, making: CreationRecord) => void
+  /** Finds who created a thing. Undefined if no request did, or if an earlier version recorded only the request. */
   readonly makerOfThing: (partnerId: string, thingId: string) => Promise<Maker | undefined>
-  /** Returns who sent the newest request of an operation about a thing. Undefined: there is none. */
+  /** Finds who sent the newest request of an operation about a thing. Undefined if there is none. */
   readonly lastOnThing: (partnerId: string, thingId: string, action: OperationId) => Promise<Maker | undefined>
-  /** Adds one record in a transaction of its own. `customerRef`: the customer that it is about, by which `about` finds it. */
+  /** Adds a record in its own transaction. `customerRef`: the customer under whom `about` finds it. */
   readonly record: (record: NewRecord, customerRef?: string) => Promise<void>
-  /** The records of requests about a customer, by any of its identifiers. Newest first, before an id. */
+  /** Lists the records of requests about a customer, by any of its identifiers. Newest first, older than the cursor. */
   readonly about: (
     tx: Tx,
     partnerId: string,
     customerRefs: readonly string[],
     page: { readonly beforeId: string | null; readonly rowsMax: number },
   ) => Promise<readonly AuditRecord[]>
-  /** The maker of a record, and its request. Undefined: no such record. */
+  /** Finds the actor and the request of a record. Undefined if there is no such record. */
   readonly makerOf: (
     partnerId: string,
     recordId: string,
   ) => Promise<Pick<AuditRecord, 'actor' | 'requestId'> | undefined>
-  /** Newest first. Refuses: validation_failed (cursor). */
-  readonly list: (partnerId: string, query: PageQuery & Range & Filters) => Promise<Page<AuditRecord>>
-  /** Newest first. Refuses: validation_failed (cursor). */
+  /** Lists newest first. Refuses: validation_failed (cursor). */
+  readonly list: (partnerId: string, query: PageQuery & PeriodQuery & RecordQuery) => Promise<Page<AuditRecord>>
+  /** Lists newest first. Refuses: validation_failed (cursor). */
   readonly heads: (partnerId: string, query: PageQuery) => Promise<Page<HeadView>>
   /**
-   * Signs a text by the key of the partner's heads, in the caller's transaction. Ends with the transaction: the loop that
-   * chains waits for it.
+   * Signs a text by the key of the partner's heads, in the caller's transaction. Holds the lock of the chain until the
+   * transaction ends.
    */
   readonly sign: (
     tx: Tx,
@@ -118,8 +117,8 @@ export type Audit = {
     text: string,
   ) => Promise<{ readonly publicKey: string; readonly signature: Buffer }>
   /**
-   * The records with these ids, with a signed statement that they are complete. `pending`: how many have no signed head
-   * yet.
+   * Proves the records with these ids by a signed statement that they are complete. `pending`: the number of records
+   * without a signed head yet.
    */
   readonly proof: (
     partnerId: string,
@@ -143,7 +142,7 @@ export function createAudit(deps: AuditDeps): Audit {
     const rows = records.map(({ id = newId(), byPerson, ...record }) => {
       const { partnerId, ...said } = record
       const content = JSON.stringify({ id, partnerId, at, ...said })
-      return { partnerId, id, content, act: actOf(record, byPerson) }
+      return { partnerId, id, content, act: toAct(record, byPerson) }
     })
     store.insertRecords(
       tx,
@@ -179,13 +178,13 @@ export function createAudit(deps: AuditDeps): Audit {
       )
     },
     makerOfThing: async (partnerId, thingId) => {
-      const row = await store.makingOf(db, partnerId, thingOf(thingId))
+      const row = await store.makingOf(db, partnerId, normalizeId(thingId))
       if (row === undefined) return undefined
       const { actor, at } = toRecord(row)
       return { name: actor.name ?? '', at: new Date(at) }
     },
     lastOnThing: async (partnerId, thingId, action) => {
-      const filter = { kind: 'Act', actorId: null, action, thing: thingOf(thingId) } as const
+      const filter = { kind: 'Act', actorId: null, action, thing: normalizeId(thingId) } as const
       const [row] = await store.listRecords(db, partnerId, { from: nilId, before: null }, filter, 1)
       if (row === undefined) return undefined
       const { actor, at } = toRecord(row)
@@ -205,7 +204,7 @@ export function createAudit(deps: AuditDeps): Audit {
       const from = createdFrom === undefined ? nilId : firstIdOf(readTime(createdFrom))
       const filter = {
         ...{ kind: kind ?? null, actorId: actorId ?? null, action: action ?? null },
-        thing: subject === undefined ? null : thingOf(subject),
+        thing: subject === undefined ? null : normalizeId(subject),
       }
       const rows = await store.listRecords(db, partnerId, { from, before }, filter, request.limit + 1)
       return cursors.page(list, request, rows.map(toRecord))
@@ -252,17 +251,17 @@ async function prove(deps: AuditDeps, partnerId: string, reference: string, reco
     }
     const head = heads[at]
     if (head === undefined) continue
-    const path = await pathUnder(db, partnerId, head, sequence)
+    const path = await merklePath(db, partnerId, head, sequence)
     records.push({ content, sequence: Number(sequence), path, head: at })
   }
   const proved = records.map(({ content }) => ownJson<AuditRecord>(content).id)
   const pending = recordIds.filter((id) => !proved.includes(id))
-  const statement = await state(deps, { version: 1, partnerId, reference, records: proved, pending })
+  const statement = await signStatement(deps, { version: 1, partnerId, reference, records: proved, pending })
   return { partnerId, reference, records, heads: heads.map(toHead), statement, pending: pending.length }
 }
 
-/** Signed by the key of the heads, so that no record can be left out of the proof. Null: nothing was signed yet. */
-async function state(
+/** Signs the list of records, so that the proof cannot leave one out. Null if the partner has no key yet. */
+async function signStatement(
   { db, clock, sealer }: AuditDeps,
   stated: Omit<AuditStatementContent, 'at'>,
 ): Promise<AuditProof['statement']> {
@@ -273,8 +272,8 @@ async function state(
   return toHead({ content, signature: signBy(sealer, partnerId, key, content), publicKey: key.publicKey })
 }
 
-/** Reads the leaves of one subtree and the roots of all subtrees of the day. */
-async function pathUnder(db: Database, partnerId: string, head: store.SignedHead, sequence: bigint) {
+/** Builds the Merkle path of a record from the leaves of its subtree and the roots of all subtrees of the day. */
+async function merklePath(db: Database, partnerId: string, head: store.SignedHead, sequence: bigint) {
   const { firstSequence, lastSequence } = head
   const position = Number(sequence - firstSequence)
   const subtree = Math.floor(position / subtreeRecords)
@@ -294,12 +293,12 @@ async function pathUnder(db: Database, partnerId: string, head: store.SignedHead
 // sensitive data. A record is committed before the handler runs, so that no such request takes effect without one. It states the request, not its
 // outcome.
 
-/** The path parameter that names a customer: operations on a customer's data are part of the data held about it. */
-const customerParameterOf = ({ params = {} }: Operation): string | undefined =>
+/** Finds the path parameter that names a customer. Records about customers are part of their personal data. */
+const customerParameter = ({ params = {} }: Operation): string | undefined =>
   Object.keys(params).find((name) => params[name] === CustomerRef)
 
-/** The ids in the path. An update whose path has none names its thing by `id` in the body. */
-function subjectOf({ params, body }: Call<OperationId>): Readonly<Record<string, string>> {
+/** Reads the ids in the path. An update without ids in its path has `id` in the body. */
+function requestSubject({ params, body }: Call<OperationId>): Readonly<Record<string, string>> {
   const named = params as Record<string, string>
   const id = typeof body === 'object' && 'id' in body ? body.id : undefined
   return Object.keys(named).length === 0 && typeof id === 'string' ? { id } : named
@@ -313,7 +312,7 @@ export function auditedHandlers(handlers: AllHandlers, { record }: Pick<Audit, '
     const handler = handlers[id] as unknown as AnyHandler
     const audit = requestAuditOf(operation)
     if (audit === 'none' || audit === 'handler') return [id, handler]
-    const customerParameter = customerParameterOf(operation)
+    const parameter = customerParameter(operation)
     return [
       id,
       async (call) => {
@@ -321,8 +320,8 @@ export function auditedHandlers(handlers: AllHandlers, { record }: Pick<Audit, '
         const { partnerId, serviceAccountId, name, impersonatedBy } = caller
         const impersonation = impersonatedBy === undefined ? {} : { impersonatedBy }
         const actor = { kind: 'partner', id: serviceAccountId, name, ...impersonation, ip } as const
-        const subject = subjectOf(call)
-        const customerRef = customerParameter === undefined ? undefined : subject[customerParameter]
+        const subject = requestSubject(call)
+        const customerRef = parameter === undefined ? undefined : subject[parameter]
         const recorded = record({ partnerId, actor, action: id, subject, requestId }, customerRef)
         if (audit === 'meanwhile') return (await Promise.all([handler(call), recorded]))[0]
         await recorded

@@ -6,7 +6,7 @@ import { dueWork, insertBy, noSql, ofOnePartner, type Sql, sql, type Tx, unprepa
 export type RecordRow = { readonly partnerId: string; readonly id: string; readonly content: string }
 const newRecords = insertBy<RecordRow>({ partnerId: 'uuid', id: 'uuid', content: 'json' }, [['partnerId']])
 
-/** Sent with the commit. Takes no lock that another transaction waits for. */
+/** Adds records with the commit. Takes no lock for which another transaction waits. */
 export function insertRecords(tx: Tx, rows: readonly RecordRow[]): void {
   tx.later(sql`/* audit.insertRecords */
     insert into audit.records (partner_id, id, content) ${newRecords(tx, rows)}`)
@@ -14,13 +14,13 @@ export function insertRecords(tx: Tx, rows: readonly RecordRow[]): void {
 
 export type SubjectRow = { readonly partnerId: string; readonly subject: string; readonly recordId: string }
 
-/** Stores the subject of a record, by which the record is found. Sent with the commit. */
+/** Stores the subject of a record, with the commit. */
 export function insertSubject(tx: Tx, { partnerId, subject, recordId }: SubjectRow): void {
   tx.later(sql`/* audit.insertSubject */
     insert into audit.subjects (partner_id, subject, record_id) values (${partnerId}, ${subject}, ${recordId})`)
 }
 
-/** The records about any of the subjects, newest first, before an id if one is given. */
+/** Lists the records about any of the subjects, newest first, older than the cursor if given. */
 export function recordsAbout(
   tx: Tx,
   partnerId: string,
@@ -51,7 +51,7 @@ const newActs = insertBy<ActRow>(
   [['partnerId', 'kind', 'action', 'actorId']],
 )
 
-/** Sent with the commit, as the records are. */
+/** Adds index entries with the commit. */
 export function insertActs(tx: Tx, rows: readonly ActRow[]): void {
   tx.later(sql`/* audit.insertActs */
     insert into audit.acts (partner_id, record_id, kind, action, actor_id) ${newActs(tx, rows)}`)
@@ -66,7 +66,7 @@ export function insertThings(tx: Tx, rows: readonly ThingRow[]): void {
     insert into audit.things (partner_id, thing, record_id) ${newThings(tx, rows)}`)
 }
 
-/** Null: the filter is not given. Every filter that is given holds. */
+/** Filters that all must match. Null for an absent filter. */
 export type RecordFilter = {
   readonly kind: RecordKind | null
   readonly actorId: string | null
@@ -74,17 +74,17 @@ export type RecordFilter = {
   readonly thing: string | null
 }
 
-type Between = { readonly from: string; readonly before: string | null }
+type IdRange = { readonly from: string; readonly before: string | null }
 
-/** Newest first, from one id to before another. */
+/** Lists records of a range of ids, newest first. */
 export function listRecords(
   tx: Tx,
   partnerId: string,
-  between: Between,
+  between: IdRange,
   filter: RecordFilter,
   rowsMax: number,
 ): Promise<readonly RecordRow[]> {
-  const found = foundBy(partnerId, between, filter, rowsMax)
+  const found = selectIds(partnerId, between, filter, rowsMax)
   return tx.rows(
     unprepared(sql`/* audit.listRecords */
       select record.partner_id, record.id, record.content
@@ -94,16 +94,16 @@ export function listRecords(
   )
 }
 
-const within = (id: Sql, { from, before }: Between): Sql =>
+const within = (id: Sql, { from, before }: IdRange): Sql =>
   sql`and ${id} >= ${from} ${before === null ? noSql : sql`and ${id} < ${before}`}`
 
 const isSame = (name: Sql, value: string | null): Sql => (value === null ? noSql : sql`and ${name} = ${value}`)
 
-/** The ids of the records that pass the filters, newest first by an index: what follows `select`. */
-function foundBy(partnerId: string, between: Between, filter: RecordFilter, rowsMax: number): Sql {
+/** Selects the ids of matching records, newest first by an index. It is the text after `select`. */
+function selectIds(partnerId: string, between: IdRange, filter: RecordFilter, rowsMax: number): Sql {
   const { kind, actorId, action, thing } = filter
   const isAct = sql`${isSame(sql`act.actor_id`, actorId)} ${isSame(sql`act.action`, action)}`
-  // One look a record, because of the limit: a merge of both indexes would read every newer act of the partner.
+  // One lookup for each record, because of the limit. A merge of both indexes would read every newer act of the partner.
   const about = sql`cross join lateral (select act.kind from audit.acts as act
         where act.partner_id = ${partnerId} and act.record_id = about.record_id ${isSame(sql`act.kind`, kind)} ${isAct}
         limit 1) as known
@@ -128,7 +128,7 @@ function foundBy(partnerId: string, between: Between, filter: RecordFilter, rows
   return sql`kinds.record_id from ((select ${first}) ${others}) as kinds`
 }
 
-/** The record of the request that made a thing: the oldest act about it, if that made it. */
+/** Finds the record of the request that created a thing: the oldest act about it, if it is a creation. */
 export function makingOf(tx: Tx, partnerId: string, thing: string): Promise<RecordRow | undefined> {
   return tx.row(
     unprepared(sql`/* audit.makingOf */
@@ -176,7 +176,7 @@ export async function leavesBehind(
   return { ids: row?.ids ?? [], leaves: row?.leaves ?? Buffer.alloc(0) }
 }
 
-/** Records from one id to before another without a link: they appeared after the loop had passed. */
+/** Lists late records in a range of ids. They have no link, because they appeared after the loop had passed. */
 export function unlinkedRecords(
   tx: Tx,
   partnerId: string,
@@ -195,7 +195,6 @@ export function unlinkedRecords(
   )
 }
 
-/** The contents of the records with these ids, by id. */
 export async function contentsOf(
   tx: Tx,
   partnerId: string,
@@ -230,8 +229,8 @@ export async function chainedPartners(tx: Tx): Promise<readonly string[]> {
 }
 
 /**
- * The partners with something to chain before an id, or to sign: their chain ends before `periodStart`. The subquery
- * with a limit is one index lookup per partner, whatever the planner's estimates.
+ * Finds partners with records to chain or a period to sign, whose chain ends before `periodStart`. The subquery with a
+ * limit forces one index lookup for each partner.
  */
 export async function partnersBehind(
   tx: Tx,
@@ -251,14 +250,14 @@ export async function partnersBehind(
   return rows.map(({ partnerId }) => partnerId)
 }
 
-/** Undefined: another process has it, or there is none. */
+/** Locks a chain. Undefined if another process has it, or if there is none. */
 export function claimChain(tx: Tx, partnerId: string): Promise<ChainRow | undefined> {
   return tx.row(sql`/* audit.claimChain */
     select sequence, record_id, hash, head_sequence from audit.chains where partner_id = ${partnerId}
     for update skip locked`)
 }
 
-/** Waits for the loop that holds the chain. */
+/** Locks the chain. Waits for the loop that holds it. */
 export async function lockChain(tx: Tx, partnerId: string): Promise<void> {
   await tx.run(sql`/* audit.lockChain */ select from audit.chains where partner_id = ${partnerId} for update`)
 }
@@ -278,11 +277,11 @@ export function saveChain(tx: Tx, partnerId: string, row: ChainRow): void {
   )
 }
 
-/** Number of records that one link chains, in some milliseconds. */
+/** Records of one link, which take some milliseconds. */
 export const recordsPerLinkMax = 1_000
 export const leafBytes = 32
 
-/** A link chains a stretch of records that follow one another, or a single one. */
+/** A link chains consecutive records, or a single late one. */
 export type LinkRow = {
   /** The sequence of its last record. */
   readonly sequence: bigint
@@ -296,7 +295,7 @@ export type LinkRow = {
 export const leafAt = (leaves: Buffer, index: number): Buffer =>
   leaves.subarray(index * leafBytes, (index + 1) * leafBytes)
 
-/** `record_id` is the last record, by which the link of a record is found. */
+/** Adds a link. `record_id` is its last record, by which the link of any record is found. */
 export function insertLink(tx: Tx, partnerId: string, { sequence, hash, ids, leaves }: LinkRow): void {
   tx.later(sql`/* audit.insertLink */
     insert into audit.links (partner_id, sequence, records, record_id, record_ids, leaf, hash)
@@ -304,7 +303,7 @@ export function insertLink(tx: Tx, partnerId: string, { sequence, hash, ids, lea
       ${ids.length === 1 ? null : ids}::uuid[], ${leaves}, ${hash})`)
 }
 
-/** The links whose last record is one of these, in order. */
+/** Lists links by the sequence of their last record, in order. */
 export function linksBetween(tx: Tx, partnerId: string, first: bigint, last: bigint): Promise<readonly LinkRow[]> {
   return tx.rows(
     unprepared(sql`/* audit.linksBetween */
@@ -313,7 +312,7 @@ export function linksBetween(tx: Tx, partnerId: string, first: bigint, last: big
   )
 }
 
-/** The leaves of the records from one sequence to another one, in order. */
+/** Reads the leaves of a range of sequences, in order. */
 export async function leavesBetween(
   tx: Tx,
   partnerId: string,
@@ -337,8 +336,8 @@ export async function leavesBetween(
 }
 
 /**
- * The records with these ids, with their places in the chain if they have one. The link of a record ends with it, or is the next one
- * that holds more than one: records that appeared late are chained alone.
+ * Reads records with their places in the chain, if chained. The link of a record ends with it, or is the next link with more than one
+ * record, because late records are chained alone.
  */
 export function placesOfRecords(
   tx: Tx,
@@ -374,7 +373,7 @@ export function insertHead(tx: Tx, row: HeadRow): void {
     values (${row.partnerId}, ${row.lastSequence}, ${row.firstSequence}, ${row.content}, ${row.signature}, ${row.keyId})`)
 }
 
-/** Newest first, before a sequence if one is given. */
+/** Lists heads, newest first, older than the cursor if given. */
 export function listHeads(
   tx: Tx,
   partnerId: string,
@@ -391,7 +390,6 @@ export function listHeads(
   )
 }
 
-/** The head that covers a record. */
 export function headOver(tx: Tx, partnerId: string, sequence: bigint): Promise<SignedHead | undefined> {
   return tx.row(sql`/* audit.headOver */
     select head.partner_id, first_sequence, last_sequence, content, signature, key_id, public_key
@@ -429,7 +427,7 @@ export function subtreesOf(
 
 export type KeyRow = { readonly id: string; readonly publicKey: string; readonly privateKeySealed: Buffer }
 
-/** The newest key of a partner, which signs. */
+/** Reads the newest key of a partner, which signs. */
 export function signingKey(tx: Tx, partnerId: string): Promise<KeyRow | undefined> {
   return tx.row(sql`/* audit.signingKey */
     select id, public_key, private_key_sealed from audit.keys where partner_id = ${partnerId}

@@ -14,13 +14,13 @@ import type { Database } from '../postgres/index.ts'
 import { subtreeRecords } from './chain.ts'
 import * as store from './store.ts'
 
-export type Verified = {
+export type VerificationResult = {
   readonly partnerId: string
   readonly records: number
   readonly heads: number
-  /** The last head, for comparison with the one that the partner has kept. */
+  /** The latest head, to compare with the one that the partner has kept. */
   readonly lastHead: string | null
-  /** One sentence per fault; empty: the log is intact. */
+  /** A sentence for each fault. Empty if the log is intact. */
   readonly faults: readonly string[]
 }
 
@@ -28,7 +28,7 @@ const rowsPerPageMax = 1_000n
 const headsPerPageMax = 100
 const faultsMax = 100
 
-export async function verifyLog(db: Database, partnerId: string): Promise<Verified> {
+export async function verifyLog(db: Database, partnerId: string): Promise<VerificationResult> {
   const faults: string[] = []
   const report = (fault: string) => void (faults.length < faultsMax && faults.push(fault))
   const chain = await store.readChain(db, partnerId)
@@ -78,7 +78,7 @@ async function verifyLinks(
   }
 }
 
-/** Compares each record of a link with its leaf. Returns the hash after the last one, computed from the records. */
+/** Compares each record of a link with its leaf. Returns the hash after the last record, computed from the records. */
 async function verifyLink(
   db: Database,
   partnerId: string,
@@ -103,7 +103,7 @@ async function verifyLink(
   return hash
 }
 
-/** The heads in order: signed, without gaps, each naming the one before, and each the root of its records. */
+/** Verifies the heads: their signatures, order, references to the previous head, and roots. */
 async function verifyHeads(
   db: Database,
   partnerId: string,
@@ -132,19 +132,19 @@ async function verifyHeads(
     )
       report(`${name} leaves out records, or covers some twice.`)
     if (head.chain !== (await hashAt(lastSequence))) report(`${name} belongs to another chain.`)
-    if (head.root !== (await rootOfRange(db, partnerId, firstSequence, lastSequence)))
+    if (head.root !== (await computeRoot(db, partnerId, firstSequence, lastSequence)))
       report(`${name} is not the root of its records.`)
     previous = headHash(content)
     covered = lastSequence
   }
-  // A head may have been signed since the chain was read: its end is then within what the chain says now.
+  // A head may have been signed since the chain was read, so that the chain is read again.
   const now = covered === chain?.headSequence ? chain : await store.readChain(db, partnerId)
   const isBetween = chain === undefined || (covered >= chain.headSequence && covered <= (now?.headSequence ?? 0n))
   if (!isBetween) report('The last signed head is missing.')
   return heads
 }
 
-async function rootOfRange(db: Database, partnerId: string, first: bigint, last: bigint): Promise<string | undefined> {
+async function computeRoot(db: Database, partnerId: string, first: bigint, last: bigint): Promise<string | undefined> {
   const roots: Uint8Array[] = []
   for (let from = first; from <= last; from += BigInt(subtreeRecords)) {
     const until = from + BigInt(subtreeRecords) - 1n

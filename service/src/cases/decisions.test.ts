@@ -10,7 +10,7 @@ import { useModules } from '../../../test/support/fixture.ts'
 import { checkLedger } from '../../../test/model/ledger-audit.ts'
 import { processBankNotifications, sendDueReturns, submitDuePayouts } from '../banks/settlement/index.ts'
 import { caseActions, type CaseAction, keptCases, operatorPartnerId } from './index.ts'
-import type { Proposing } from './decisions.ts'
+import type { ProposalRequest } from './decisions.ts'
 const service = await useModules()
 
 const euros = (amount: bigint) => ({ currency: 'EUR', amount }) as const
@@ -70,7 +70,7 @@ async function unknownDebit(amount: bigint) {
 
 type Key = { readonly partnerId: string; readonly id: string }
 const keyOf = ({ partnerId, id }: Key): Key => ({ partnerId, id })
-const propose = (found: Key, action: CaseAction, more: Partial<Proposing> = {}) =>
+const propose = (found: Key, action: CaseAction, more: Partial<ProposalRequest> = {}) =>
   service.db.transaction((tx) =>
     service.decisions.propose(tx, { ...keyOf(found), action, staff: 'Ada', note: 'As agreed.', ...more }),
   )
@@ -136,7 +136,7 @@ test('a proposal is replaced, withdrawn, rejected, and expires; each leaves a de
   assert.equal((await read(found))?.resolution, null)
 })
 
-test('of two approvals at once one moves the money, and the other is refused', async () => {
+test('one of two concurrent approvals moves the money, and the other is refused', async () => {
   const found = await unknownCredit(700n)
   const fees = await postedOf(operatorPartnerId, 'fees')
   await propose(found, 'fees')
@@ -146,7 +146,7 @@ test('of two approvals at once one moves the money, and the other is refused', a
   assert.equal((await read(found))?.resolution, 'booked_to_fees')
 })
 
-test('of an approval and a rejection at once one has an outcome', async () => {
+test('only one of a concurrent approval and rejection takes effect', async () => {
   for (let round = 0; round < 5; round += 1) {
     const found = await unknownCredit(10n)
     await propose(found, 'write-off')
@@ -173,7 +173,7 @@ test('an approval that meets a replacement carries out what its person has read,
   }
 })
 
-test('what does not fit a case is refused when it is proposed', async () => {
+test('a proposal that does not fit the case is refused', async () => {
   const came = await unknownCredit(500n)
   const left = await unknownDebit(500n)
   const bare = await unknownCredit(500n, { ...debtor, account: '' })

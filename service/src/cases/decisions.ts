@@ -1,6 +1,6 @@
 /**
- * Decisions about cases. One person proposes, another one approves: then the money moves. Every step locks the case, so
- * that of two concurrent steps one counts and the other is refused; and each leaves a row in `cases.decisions`.
+ * Decisions about cases. One person proposes and another one approves, and then the money moves. Every step locks the
+ * case, so that one of two concurrent steps is refused, and adds a row to `cases.decisions`.
  */
 import { ownJson } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
@@ -19,14 +19,14 @@ import type { FactQueue } from '../inbox/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import {
-  type Booked,
+  type BookedMoney,
   type CaseAction,
   type CaseKind,
   entryOfCase,
   feesTransfer,
   hasExpired,
-  misfitOf,
-  type Named,
+  explainMisfit,
+  type ActionArguments,
   needsTwoForNote,
   proposalMsMax,
   resolutions,
@@ -37,60 +37,68 @@ import { type CaseReport, reportOf } from './report.ts'
 import * as store from './store.ts'
 
 export type CaseKey = { readonly partnerId: string; readonly id: string }
-/** The person who decides. `staffId`: of the account that signed in; absent for a name that a command was given. */
-type By = { readonly staff: string; readonly staffId?: string }
-export type Proposing = CaseKey & Named & By & { readonly action: CaseAction; readonly note: string }
-export type Proposal = Named & { readonly action: CaseAction; readonly note: string; readonly staffId?: string }
+/** The person who decides. `staffId`: the signed-in account; absent for a name given to a command. */
+type CaseDecider = { readonly staff: string; readonly staffId?: string }
+export type ProposalRequest = CaseKey &
+  ActionArguments &
+  CaseDecider & { readonly action: CaseAction; readonly note: string }
+export type Proposal = ActionArguments & {
+  readonly action: CaseAction
+  readonly note: string
+  readonly staffId?: string
+}
 
-/** The money of a case that is being moved. It is on the settlement account of `connector` of the partner. */
-type Moving = {
+/** The money of a case that is being moved. It is on the partner's settlement account of `connector`. */
+type CaseMoney = {
   readonly case: CaseKey & Pick<store.CaseRow, 'connector' | 'notificationId' | 'subject'>
   readonly partnerId: string
-  /** Below zero: it has left. */
-  readonly money: Booked
+  /** Below zero if the money has left. */
+  readonly money: BookedMoney
   readonly report: CaseReport
 }
 
-/** Effects that cases need from other modules. Each joins the transaction and refuses what does not fit. */
-type Reached = Readonly<Record<'stopped' | 'alreadySent', number>>
+/** Payouts that a refusal has stopped, and payouts that were already sent. */
+type RefusalCounts = Readonly<Record<'stopped' | 'alreadySent', number>>
 
 export type CaseEffects = {
-  /** The money belongs to a payout: it has left, or has come back. Refuses: not_found, validation_failed. */
-  readonly payout: (tx: Tx, moving: Moving, payoutId: string) => Promise<void>
-  /** The money belongs to a customer, or to the partner itself: a deposit. Refuses: not_found (customerId). */
-  readonly deposit: (tx: Tx, moving: Moving, customerId: string | undefined) => Promise<void>
-  /** A partner gets the money without a payment. Refuses: not_found. */
-  readonly credit: (tx: Tx, moving: Moving) => Promise<void>
-  /** A partner bears the money that left. Refuses: not_found, account_blocked, validation_failed. */
-  readonly charge: (tx: Tx, moving: Moving) => Promise<void>
-  /** The entry of the case is one that is already counted. Refuses: validation_failed. */
+  /** Applies the money to a payout, which it paid or returned. Refuses: not_found, validation_failed. */
+  readonly payout: (tx: Tx, moving: CaseMoney, payoutId: string) => Promise<void>
+  /** Books the money as a deposit of a customer or of the partner. Refuses: not_found (customerId). */
+  readonly deposit: (tx: Tx, moving: CaseMoney, customerId: string | undefined) => Promise<void>
+  /** Credits the money to a partner without a payment. Refuses: not_found. */
+  readonly credit: (tx: Tx, moving: CaseMoney) => Promise<void>
+  /** Charges a partner for money that left. Refuses: not_found, account_blocked, validation_failed. */
+  readonly charge: (tx: Tx, moving: CaseMoney) => Promise<void>
+  /** Marks the entry of the case as already counted. Refuses: validation_failed. */
   readonly announced: (tx: Tx, row: store.CaseRow) => Promise<void>
-  /** Reason why the case cannot be decided now. Undefined: it can. */
+  /** Explains why the case cannot be decided now. Undefined if it can. */
   readonly notNow: (tx: Tx, row: store.CaseRow) => Promise<string | undefined>
-  /** Counts the held payouts that a refusal stops, and those that it no longer reaches. Refuses: validation_failed (none waits). */
-  readonly refusal: (tx: Tx, row: store.CaseRow) => Promise<Reached>
-  /** Sends the money back to its sender. */
-  readonly sendBack: (tx: Tx, row: store.CaseRow, money: Booked, id: string) => Promise<void>
+  /** Counts the held payouts that a refusal stops, and payouts that were already sent. Refuses: validation_failed (none waits). */
+  readonly refusal: (tx: Tx, row: store.CaseRow) => Promise<RefusalCounts>
+  readonly sendBack: (tx: Tx, row: store.CaseRow, money: BookedMoney, id: string) => Promise<void>
 }
 
 export type Decisions = {
   /**
-   * Proposes the resolution of a case; replaces an existing proposal. A case without money is resolved at once
-   * (`note`), except the kinds of `needsTwoForNote`. Refuses: not_found, validation_failed, permission_denied (a role that does not decide the kind).
+   * Proposes the resolution of a case, and replaces an existing proposal. Resolves a case without money at once (`note`), except the kinds of
+   * `needsTwoForNote`. Refuses: not_found, validation_failed, permission_denied (a role that does not decide the kind).
    */
-  readonly propose: (tx: Tx, proposing: Proposing) => Promise<store.CaseRow>
+  readonly propose: (tx: Tx, proposing: ProposalRequest) => Promise<store.CaseRow>
   /**
-   * Carries out the proposal of another person. `proposalId`: only if this is the proposal, so that its replacement is
-   * not approved unseen. Refuses: not_found, validation_failed, permission_denied, and what the action refuses.
+   * Carries out the proposal of another person. `proposalId`: the proposal that the person has read; another one is
+   * refused. Refuses: not_found, validation_failed, permission_denied, and what the action refuses.
    */
-  readonly approve: (tx: Tx, approving: CaseKey & By & { readonly proposalId?: string }) => Promise<store.CaseRow>
+  readonly approve: (
+    tx: Tx,
+    approving: CaseKey & CaseDecider & { readonly proposalId?: string },
+  ) => Promise<store.CaseRow>
   /** Removes a proposal. Its author withdraws it in this way. Refuses: not_found, validation_failed, permission_denied. */
-  readonly reject: (tx: Tx, rejecting: CaseKey & By & { readonly note: string }) => Promise<store.CaseRow>
-  /** Resolves a case without money whose reason has ended. False: it was already resolved, or has money. */
+  readonly reject: (tx: Tx, rejecting: CaseKey & CaseDecider & { readonly note: string }) => Promise<store.CaseRow>
+  /** Resolves a case without money whose reason has ended. False if it was already resolved, or has money. */
   readonly resolveGone: (tx: Tx, key: CaseKey, actor: string, note: string) => Promise<boolean>
-  /** Expires proposals without a timely second decision, and returns how many. */
+  /** Expires proposals without a timely second decision. Returns their number. */
   readonly expire: (transaction: Transaction, proposalsMax: number) => Promise<number>
-  /** Every decision about a case, in their order. */
+  /** Lists the decisions about a case in their order. */
   readonly history: (tx: Tx, partnerId: string, id: string) => Promise<readonly DecisionRow[]>
 }
 type Transaction = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
@@ -102,7 +110,7 @@ export type DecisionsDeps = {
   readonly effects: CaseEffects
   /** Refuses (permission_denied) a person whose role does not decide the kind. */
   readonly requireDecider: (tx: Tx, kind: CaseKind, by: Decider) => Promise<void>
-  /** Judges who proposed and who approves, as they stand now. */
+  /** Judges whether the author and the approver may decide together, by their current roles. */
   readonly judgeTwo: (tx: Tx, kind: CaseKind, author: Decider, approver: Decider) => Promise<NotTwo | undefined>
 }
 
@@ -121,7 +129,7 @@ export function createDecisions(deps: DecisionsDeps): Decisions {
     },
     expire: async (transaction, proposalsMax) => {
       const due = await transaction((tx) => store.proposedBefore(tx, after(clock.now(), -proposalMsMax), proposalsMax))
-      for (const key of due) await transaction((tx) => expireOne(deps, tx, key))
+      for (const key of due) await transaction((tx) => expireProposal(deps, tx, key))
       return due.length
     },
     history: decisionsOf,
@@ -132,12 +140,12 @@ const refuse = (detail: string) => new Refusal('validation_failed', detail)
 
 export const withoutProposal = { proposalId: null, proposal: null, proposedBy: null, proposedAt: null } as const
 
-/** Locks the case, if no one has decided it. Refuses: not_found, validation_failed. */
+/** Locks a case that is not decided. Refuses: not_found, validation_failed. */
 async function lockUndecided(tx: Tx, partnerId: string, id: string): Promise<store.CaseRow> {
   const found = await store.lockCase(tx, partnerId, id)
   if (found === undefined) throw new Refusal('not_found', 'No such case.')
   if (found.resolution !== null)
-    throw new Overtaken(
+    throw new ConflictingStep(
       'resolved',
       `The case was ${found.resolution} by ${decidersText(found.resolvedBy, found.approvedBy)} at ${found.resolvedAt?.toISOString() ?? ''}.`,
       { who: found.approvedBy ?? found.resolvedBy, at: found.resolvedAt },
@@ -156,7 +164,7 @@ async function lockOpen(
   const found = await lockUndecided(tx, partnerId, id)
   await requireDecider(tx, found.kind, by)
   if (found.returningSince !== null)
-    throw new Overtaken(
+    throw new ConflictingStep(
       'returning',
       `The money of the case has been on its way back since ${found.returningSince.toISOString()}.`,
       { at: found.returningSince },
@@ -166,15 +174,15 @@ async function lockOpen(
   return found
 }
 
-type Decided = Pick<DecisionRow, 'kind' | 'actor' | 'note'> & Partial<Reached>
+type NewDecision = Pick<DecisionRow, 'kind' | 'actor' | 'note'> & Partial<RefusalCounts>
 
-/** Writes the case and the decision. `named`: the author of the proposal that it is about, if any. */
+/** Writes the case and the decision. `named`: the author of the proposal, if any. */
 export async function decide(
   { clock }: Pick<DecisionsDeps, 'clock'>,
   tx: Tx,
   row: store.CaseRow,
   changed: store.CaseRow,
-  decided: Decided,
+  decided: NewDecision,
 ): Promise<store.CaseRow> {
   await store.updateCase(tx, changed)
   const about = changed.proposalId === null ? row : changed
@@ -183,19 +191,19 @@ export async function decide(
     caseId: row.id,
     ...{ stopped: null, alreadySent: null, ...decided },
     proposalId: about.proposalId,
-    action: proposalOf(about)?.action ?? null,
-    before: stateOf(row),
-    after: stateOf(changed),
+    action: readProposal(about)?.action ?? null,
+    before: caseFingerprint(row),
+    after: caseFingerprint(changed),
     decidedAt: clock.now(),
   })
   return changed
 }
 
-/** Fingerprint of the parts of a case that a decision may change. The same case always gives the same text. */
-const stateOf = (row: store.CaseRow): string =>
+/** Computes a fingerprint of the parts of a case that a decision may change. */
+const caseFingerprint = (row: store.CaseRow): string =>
   JSON.stringify({
     proposalId: row.proposalId,
-    proposal: proposalOf(row) ?? null,
+    proposal: readProposal(row) ?? null,
     proposedBy: row.proposedBy,
     proposedAt: row.proposedAt,
     returningSince: row.returningSince,
@@ -209,21 +217,21 @@ const stateOf = (row: store.CaseRow): string =>
     suspense: row.booked === null || row.resolution !== null ? null : `${row.booked} ${row.currency}`,
   })
 
-/** Reports whether one person proposed and decides. A name counts beside the id: accounts of staff have different names. */
-const isOneOf = (
+/** Reports whether the author of the proposal is the person who decides, by id or name. Accounts of staff have different names. */
+const isProposer = (
   proposedBy: string,
   proposal: Proposal | undefined,
   { staff, staffId }: { readonly staff: string; readonly staffId: string | undefined },
 ): boolean => (staffId !== undefined && proposal?.staffId === staffId) || isSamePerson(proposedBy, staff)
 
-const proposalOf = ({ proposal }: Pick<store.CaseRow, 'proposal'>): Proposal | undefined =>
+const readProposal = ({ proposal }: Pick<store.CaseRow, 'proposal'>): Proposal | undefined =>
   proposal === null ? undefined : ownJson<Proposal>(proposal)
 
-async function propose(deps: DecisionsDeps, tx: Tx, proposing: Proposing): Promise<store.CaseRow> {
+async function propose(deps: DecisionsDeps, tx: Tx, proposing: ProposalRequest): Promise<store.CaseRow> {
   const { partnerId, id, staff, staffId, note, action, toPartnerId, customerId, payoutId, disposition } = proposing
   if (isNoName(staff)) throw refuse('State who proposes it.')
   const row = await lockOpen(deps, tx, partnerId, id, { id: staffId, name: staff })
-  const misfit = misfitOf(action, row, reportOf(row).debtor?.account, proposing)
+  const misfit = explainMisfit(action, row, reportOf(row).debtor?.account, proposing)
   if (misfit !== undefined) throw refuse(misfit)
   if (action === 'refuse') await deps.effects.refusal(tx, row)
   const now = deps.clock.now()
@@ -261,11 +269,11 @@ async function approve(
   if (isNoName(staff)) throw refuse('State who approves it.')
   const row = await lockOpen(deps, tx, partnerId, id, { id: staffId, name: staff })
   const { proposedBy, proposedAt } = row
-  const proposal = proposalOf(row)
+  const proposal = readProposal(row)
   if (proposal === undefined || proposedBy === null || proposedAt === null)
     throw refuse('The case has no proposal: make one first.')
   if (proposalId !== undefined && proposalId !== row.proposalId)
-    throw new Overtaken(
+    throw new ConflictingStep(
       'replaced',
       `The proposal was replaced by ${proposedBy} at ${proposedAt.toISOString()}: read the new one.`,
       { who: proposedBy, at: proposedAt },
@@ -281,7 +289,7 @@ async function approve(
   if (row.booked !== null) await carryOut(deps, tx, row, proposal)
   const by = { resolvedBy: proposedBy, approvedBy: staff }
   const ended = { ...withoutProposal, ...by, disposition: proposal.disposition ?? null }
-  // The proposal stays while the money is under way: the bank's reports are about this proposal.
+  // The proposal stays while the money is under way, because the bank's reports refer to it.
   const changed =
     action === 'return'
       ? { ...row, approvedBy: staff, returningSince: now }
@@ -289,7 +297,7 @@ async function approve(
   return decide(deps, tx, row, changed, decided)
 }
 
-/** Moves the money. Money in another partner's ledger leaves it as it came, and enters this one in the same way. */
+/** Moves the money. Money for another partner leaves this ledger as it came, and enters the other ledger in the same way. */
 async function carryOut(
   { ledger, effects }: DecisionsDeps,
   tx: Tx,
@@ -298,7 +306,7 @@ async function carryOut(
 ): Promise<void> {
   const currency = present(row.currency, `case ${row.id} has no currency`)
   const amount = present(row.booked, `case ${row.id} has no money`)
-  const money: Booked = { currency, amount }
+  const money: BookedMoney = { currency, amount }
   if (action === 'return')
     return effects.sendBack(tx, row, money, present(row.proposalId, `case ${row.id} has no proposal`))
   if (action === 'fees' || action === 'write-off')
@@ -320,12 +328,14 @@ async function reject(
   if (isNoName(staff)) throw refuse('State who rejects it.')
   const row = await lockOpen(deps, tx, partnerId, id, { id: staffId, name: staff })
   if (row.proposedBy === null) throw refuse('The case has no proposal.')
-  const kind: DecisionKind = isOneOf(row.proposedBy, proposalOf(row), { staff, staffId }) ? 'withdrawn' : 'rejected'
+  const kind: DecisionKind = isProposer(row.proposedBy, readProposal(row), { staff, staffId })
+    ? 'withdrawn'
+    : 'rejected'
   return decide(deps, tx, row, { ...row, ...withoutProposal }, { kind, actor: staff, note })
 }
 
-/** Expires a proposal under the lock, unless it was decided on or replaced meanwhile. */
-async function expireOne(deps: DecisionsDeps, tx: Tx, { partnerId, id }: CaseKey): Promise<void> {
+/** Expires a proposal, unless it was decided or replaced meanwhile. */
+async function expireProposal(deps: DecisionsDeps, tx: Tx, { partnerId, id }: CaseKey): Promise<void> {
   const row = await store.lockCase(tx, partnerId, id)
   if (row === undefined || row.proposedAt === null || row.resolution !== null || row.returningSince !== null) return
   if (!hasExpired(row.proposedAt, deps.clock.now())) return
@@ -333,18 +343,22 @@ async function expireOne(deps: DecisionsDeps, tx: Tx, { partnerId, id }: CaseKey
   await decide(deps, tx, row, { ...row, ...withoutProposal }, { kind: 'expired', actor: 'service', note })
 }
 
-// The refusal of a step that another person's step has overtaken.
+// The refusal of a step that conflicts with an earlier step of another person.
 
-/** Steps of other people, after which a step no longer applies. */
-export type Overtaking = 'owned' | 'handedBack' | 'resolved' | 'returning' | 'replaced'
+/** Steps of other people that make a step impossible. */
+export type ConflictReason = 'owned' | 'handedBack' | 'resolved' | 'returning' | 'replaced'
 
-/** `who` and `at` stay values, so that a page writes them in the language and the zone of its reader. */
-export class Overtaken extends Refusal {
-  readonly by: Overtaking
+/** Refuses a step after a conflicting one. `who` and `at` are values, so that a page can write them in the reader's language and zone. */
+export class ConflictingStep extends Refusal {
+  readonly by: ConflictReason
   readonly who: string
   readonly at: Date | null
 
-  constructor(by: Overtaking, detail: string, { who = null, at = null }: { who?: string | null; at?: Date | null }) {
+  constructor(
+    by: ConflictReason,
+    detail: string,
+    { who = null, at = null }: { who?: string | null; at?: Date | null },
+  ) {
     super('validation_failed', detail)
     this.by = by
     this.who = who ?? ''
@@ -355,22 +369,20 @@ export class Overtaken extends Refusal {
 // The owner of a case, who looks into it, and notes. An owner has no part in the decision, which two persons make. Each step locks the
 // case and is in its history.
 
-/** An account of staff. */
 type Person = { readonly id: string; readonly fullName: string }
 
-type Assigning = CaseKey & {
-  /** The person who assigns it. */
+type OwnerChange = CaseKey & {
   readonly by: Person
-  /** The new owner. Null: the case has none again. */
+  /** The new owner. Null removes the owner. */
   readonly owner: Person | null
-  /** The owner that the person saw. Null: none. Of two at once the second one saw an owner that the case no longer has. */
+  /** The owner that the person saw, or null. The second of two concurrent changes saw an outdated owner, and is refused. */
   readonly seen: string | null
 }
 
 export type CaseOwners = {
-  /** Gives a case to a person, or takes its owner away. Refuses: not_found, validation_failed (decided, or another owner than the one seen). */
-  readonly assign: (tx: Tx, assigning: Assigning) => Promise<CaseRow>
-  /** Adds a note to the history of a case that is open. Refuses: not_found, validation_failed (decided). */
+  /** Sets or removes the owner of a case. Refuses: not_found, validation_failed (decided, or the owner has changed). */
+  readonly assign: (tx: Tx, assigning: OwnerChange) => Promise<CaseRow>
+  /** Adds a note to the history of an open case. Refuses: not_found, validation_failed (decided). */
   readonly remark: (tx: Tx, remark: CaseKey & { readonly by: Person; readonly note: string }) => Promise<CaseRow>
 }
 
@@ -391,15 +403,15 @@ export const createCaseOwners = (deps: { readonly clock: Clock }): CaseOwners =>
   },
 })
 
-/** The refusal of an assignment whose author saw another owner. `what`: `the case`, or `it`. */
+/** The refusal of an owner change after a concurrent one. `what`: `the case`, or `it`. */
 export const ownedMeanwhile = (
   what: string,
   { ownerName: who, ownedSince: at }: Pick<CaseRow, 'ownerName' | 'ownedSince'>,
-): Overtaken =>
+): ConflictingStep =>
   who === null
-    ? new Overtaken(
+    ? new ConflictingStep(
         'handedBack',
         `${what.replace(/^./, (first) => first.toUpperCase())} was handed back meanwhile, and has no owner.`,
         {},
       )
-    : new Overtaken('owned', `${who} has ${what} since ${at?.toISOString() ?? ''}.`, { who, at })
+    : new ConflictingStep('owned', `${who} has ${what} since ${at?.toISOString() ?? ''}.`, { who, at })

@@ -1,6 +1,6 @@
 /**
- * Cases: what a bank reports and what fits nothing we know. Its money is booked to suspense, and two persons resolve it: one proposes,
- * another one approves.
+ * Cases: bank reports that match nothing known, and other matters for the operator. Their money is booked to suspense. One person proposes a
+ * resolution, and another one approves it.
  *
  * Tables: cases.cases, cases.decisions, cases.returns. Invariants: one case per notification of a connector. The transaction that
  * opens a case books its money from the connector's settlement account to suspense (or back, if money left); the one that resolves
@@ -24,8 +24,8 @@ export {
   type CaseEffects,
   createDecisions,
   type Decisions,
-  Overtaken,
-  type Overtaking,
+  ConflictingStep,
+  type ConflictReason,
   type CaseOwners,
   createCaseOwners,
   ownedMeanwhile,
@@ -34,5 +34,5 @@ export { type CaseReport, type ReportedMoney, reportOf } from './report.ts'
 
 export { createReturns, type ReturnClaim, type Returns } from './returns.ts'
 export { type Cases, createCases, type NewCase } from './service.ts'
-export { type CaseRow, type OpenCounts, type OwnedBy, keptCases, returnsDue } from './store.ts'
+export { type CaseRow, type OpenCounts, type OwnerFilter, keptCases, returnsDue } from './store.ts'
 export type { AgeTimes, CountedPeriod, DecidingTime, OpenCount } from './store-numbers.ts'

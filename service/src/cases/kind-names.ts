@@ -1,4 +1,4 @@
-/** The kinds of cases in words, for pages of the desk and mails to staff. */
+/** Names of the kinds of cases, for pages of the desk and mails to staff. */
 import type { CaseKind } from './rules.ts'
 
 export const caseKindNames = {

@@ -1,13 +1,13 @@
-/** The parts of a case's report that decisions read. It is kept as JSON, as the connector sent it. */
+/** The parts of a case's report that decisions read. The report is stored as JSON, as the connector sent it. */
 import { ownJson } from '@partner-payments/wire'
 import { present } from '../kernel/index.ts'
-import { type Booked, returnRemittance } from './rules.ts'
+import { type BookedMoney, returnRemittance } from './rules.ts'
 import type { CaseRow, ReturnRow } from './store.ts'
 
 /** An amount of a report, as a decimal number. */
 export type ReportedMoney = { readonly amount: string; readonly currency: string }
 
-/** Report of a bank about a payment. A credit also names its sender, account and purpose, if the bank gives them. */
+/** The report of a case. A credit names its sender, account and purpose, if the bank gives them. */
 export type CaseReport = {
   readonly kind?: string
   readonly subjectId?: string
@@ -23,15 +23,14 @@ export type CaseReport = {
   }
   readonly remittance?: string | null
   readonly endToEndId?: string | null
-  /** The creditor references that the message may name, the surest first. */
+  /** The creditor references that the message may name, most likely first. */
   readonly creditorReferences?: readonly (readonly string[])[]
   readonly transactionHash?: string
   readonly details?: string
   readonly money?: ReportedMoney
-  /** The amount that a deposit expects or a payout instructed, if the bank booked another one. */
+  /** The expected amount of a deposit, or the instructed amount of a payout, if the bank booked another one. */
   readonly expected?: ReportedMoney
   readonly instructed?: ReportedMoney
-  /** The rule of an alert, and the pattern that it has found. */
   readonly rule?: { readonly id: string; readonly version: number; readonly name: string; readonly kind: string }
   readonly customerId?: string
   readonly reference?: string
@@ -39,7 +38,6 @@ export type CaseReport = {
   readonly sum?: string
   readonly currency?: string
   readonly references?: readonly string[]
-  /** The sides of a difference of reconciliation or safeguarding. */
   readonly day?: string
   readonly bank?: string
   readonly ledger?: string
@@ -48,9 +46,8 @@ export type CaseReport = {
   readonly requirement?: string
   readonly resource?: string | null
   readonly missingStatements?: readonly string[]
-  /** The data that the payer of the money lacks. */
   readonly payer?: { readonly lacks: readonly string[]; readonly answerBy: string | null }
-  /** The refunds of a payment that its bank has taken back, as they were then. */
+  /** The refunds of a payment that its bank has taken back, at the time of the report. */
   readonly refunds?: readonly { readonly payoutId: string }[]
 }
 
@@ -78,8 +75,8 @@ export function reportOf({ report }: Pick<CaseRow, 'report'>): CaseReport {
   }
 }
 
-/** Makes the return of a credit to the account that sent it. */
-export function toReturn(row: CaseRow, { currency, amount }: Booked, id: string, now: Date): ReturnRow {
+/** Builds the return of a credit to its sender's account. */
+export function toReturn(row: CaseRow, { currency, amount }: BookedMoney, id: string, now: Date): ReturnRow {
   const { debtor, endToEndId = null, remittance = null } = reportOf(row)
   const { account, bic, name } = present(debtor, `case ${row.id} has no debtor to return money to`)
   return {

@@ -1,13 +1,13 @@
 /**
- * Returns: the connector sends the money of a case back to its sender. The id of the instruction is that of the
- * approved proposal, so that a second return of a case, after the bank rejected the first one, is another instruction.
- * The money leaves suspense when the bank reports that it has paid.
+ * Returns: the connector sends the money of a case back to its sender. The instruction has the id of the approved
+ * proposal, so that a second return after a rejection is another instruction. The money leaves suspense when the bank
+ * reports the payment.
  */
 import { after, type Clock, newId, present, secondMs } from '../kernel/index.ts'
 import type { Entry, Ledger } from '../ledger/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { decide } from './decisions.ts'
-import { type Booked, entryOfCase, resolutions, reversingTransfer } from './rules.ts'
+import { type BookedMoney, entryOfCase, resolutions, reversingTransfer } from './rules.ts'
 import { toReturn } from './report.ts'
 import type { NewCase } from './service.ts'
 import * as store from './store.ts'
@@ -21,28 +21,27 @@ export type ReturnReport = {
   readonly id: string
   readonly subjectId: string
   readonly connector: string
-  readonly money?: Booked
+  readonly money?: BookedMoney
   readonly details?: string
 }
 
 export type Returns = {
   /** Starts a return, as a step of the approval. */
-  readonly start: (tx: Tx, row: store.CaseRow, money: Booked, id: string) => Promise<void>
-  /** Claims due returns of a connector for an attempt each. The attempt is counted before the bank is called. */
+  readonly start: (tx: Tx, row: store.CaseRow, money: BookedMoney, id: string) => Promise<void>
+  /** Claims due returns of a connector for one attempt each, which is counted before the bank is called. */
   readonly claim: (connector: string, returnsMax: number) => Promise<readonly ReturnClaim[]>
-  /** Records that the bank has the instruction. */
+  /** Records that the bank has accepted the instruction. */
   readonly accepted: (claim: ReturnClaim) => Promise<void>
-  /** Records that the bank refuses the instruction: the case is open again. */
+  /** Records that the bank has refused the instruction, and reopens the case. */
   readonly refused: (claim: ReturnClaim, details: string) => Promise<void>
-  /** The outcome is unknown, or the connector keeps the instruction until a time: the bank is asked again then. */
+  /** Retries later, because the outcome is unknown or the connector holds the instruction until a time. */
   readonly postponed: (claim: ReturnClaim, until?: Date) => Promise<void>
   /**
-   * Applies a report about a return: if settled, the money leaves suspense; if rejected or returned before that, the
-   * case is open again. `unknown`: it is not about a return. `contradiction`: it does not fit, so that its money gets a
-   * case of its own.
+   * Applies a report about a return. A settled return takes the money out of suspense; a rejected or returned one
+   * reopens the case. `unknown`: the report is not about a return. `contradiction`: the report does not fit, and its
+   * money gets its own case.
    */
   readonly reported: (report: ReturnReport) => Promise<boolean | 'unknown' | 'contradiction'>
-  /** Finds a return by its id. */
   readonly byId: typeof store.returnById
 }
 
@@ -51,7 +50,7 @@ export type ReturnsDeps = {
   readonly clock: Clock
   readonly ledger: Pick<Ledger, 'enter'>
   readonly record: (tx: Tx, opened: readonly NewCase[]) => Promise<readonly Entry[]>
-  /** Called when a return is booked, or when the bank did not carry it out. Joins the transaction. */
+  /** Called in the transaction in which a return is booked or fails. */
   readonly ended: (
     tx: Tx,
     key: { readonly partnerId: string; readonly id: string },
@@ -115,7 +114,7 @@ export function createReturns(deps: ReturnsDeps): Returns {
   }
 }
 
-const bank = (connector: string) => `bank ${connector}`
+const bankActor = (connector: string) => `bank ${connector}`
 
 async function reopen(
   deps: ReturnsDeps,
@@ -132,15 +131,12 @@ async function reopen(
     approvedBy: null,
     returningSince: null,
   }
-  await decide(deps, tx, row, { ...row, ...open }, { kind, actor: bank(row.connector), note })
+  await decide(deps, tx, row, { ...row, ...open }, { kind, actor: bankActor(row.connector), note })
   await deps.ended(tx, row, 'WithOperator')
 }
 
-/**
- * Money that comes back after its booking gets a case of its own: the case of the return has ended, and its suspense is
- * gone.
- */
-const repeats = (status: store.ReturnStatus, kind: ReturnReport['kind']): boolean =>
+/** Reports whether a report repeats what is known. Money that comes back after the booking is new, because the first case has ended. */
+const isRepeated = (status: store.ReturnStatus, kind: ReturnReport['kind']): boolean =>
   status === 'Returned' || (status === 'Rejected' && kind === 'payout.rejected')
 
 /**
@@ -165,7 +161,7 @@ async function apply(
   const now = deps.clock.now()
   if (kind === 'payout.settled') {
     if (status === 'Booked') return false
-    // The booking of money that has come back already: the two cancel out, except for the difference.
+    // The money has already come back, so that the booking cancels out except for the difference.
     const isLate = status === 'Returned'
     if (!isUnderWay && !isLate) return 'contradiction'
     const changed = { status: isLate ? status : 'Booked', dueAt: null, settledBy: report.id } as const
@@ -174,7 +170,7 @@ async function apply(
     await recordDifference(deps, tx, locked, report, amount - money.amount)
     return true
   }
-  if (!isUnderWay) return repeats(status, kind) ? false : 'contradiction'
+  if (!isUnderWay) return isRepeated(status, kind) ? false : 'contradiction'
   const ended = kind === 'payout.rejected' ? 'Rejected' : 'Returned'
   await store.updateReturn(tx, locked, { status: ended, dueAt: null, endedBy: report.id }, now)
   await reopen(deps, tx, row, 'return_rejected', report.details ?? 'The bank did not carry out the return.')
@@ -182,7 +178,7 @@ async function apply(
   return true
 }
 
-/** The whole amount leaves suspense. */
+/** Books the whole amount out of suspense. */
 async function settle(
   deps: ReturnsDeps,
   tx: Tx,
@@ -198,13 +194,13 @@ async function settle(
     resolvedAt: deps.clock.now(),
     returningSince: null,
   }
-  const decided = { kind: 'return_booked', actor: bank(connector), note } as const
+  const decided = { kind: 'return_booked', actor: bankActor(connector), note } as const
   const ended = { ...row, ...end, proposalId: null, proposal: null, proposedBy: null, proposedAt: null }
   await decide(deps, tx, row, ended, decided)
   await deps.ended(tx, row, 'Returned')
 }
 
-/** Books the difference between the bank's amount and the amount of the return to suspense, with a case of its own. */
+/** Books the difference between the bank's amount and that of the return to suspense, with its own case. */
 async function recordDifference(
   deps: ReturnsDeps,
   tx: Tx,

@@ -1,8 +1,8 @@
-/** Pure: how a case is booked, what may be decided about it, and by whom. */
+/** Pure: the bookings of cases, the actions that fit them, and who may decide. */
 import { type AccountName, type Entry, entryOf } from '../ledger/index.ts'
 import { type Currency, dayMs, type Minor } from '../kernel/index.ts'
 
-/** Partner whose ledger holds money that belongs to no known partner (RFC 9562, version 8). */
+/** The operator's own partner, whose ledger holds money of unknown partners (RFC 9562, version 8). */
 export const operatorPartnerId = '00000000-0000-8000-8000-000000000000'
 
 /**
@@ -76,8 +76,8 @@ export const resolutions = {
   refuse: 'refused',
 } as const satisfies Readonly<Record<CaseAction, string>>
 /**
- * `gone`: the reason of the case has ended, so that it was resolved automatically. `released`: its payments continue, because persons released an
- * alert, the names were cleared, or its entry of the bank was corrected.
+ * `gone`: the case was resolved automatically, because its reason has ended. `released`: its payments continue, because persons released an
+ * alert, the names were cleared, or the bank's entry was corrected.
  */
 export type Resolution = (typeof resolutions)[CaseAction] | 'gone'
 
@@ -90,17 +90,17 @@ export type Disposition = (typeof dispositions)[keyof typeof dispositions][numbe
 export const dispositionsOf = (action: CaseAction): readonly Disposition[] =>
   action === 'release' || action === 'refuse' ? dispositions[action] : []
 
-/** A proposal without a second person ends after this time: its facts may have changed. */
+/** A proposal without a second decision expires, because the facts may have changed. */
 export const proposalMsMax = 7 * dayMs
 
-export type Booked = { readonly currency: Currency; readonly amount: Minor }
+export type BookedMoney = { readonly currency: Currency; readonly amount: Minor }
 
 /** Moves `amount` from one account to another; an amount below zero moves the other way. */
 function between(debit: AccountName, credit: AccountName, amount: Minor) {
   return amount > 0n ? { debit, credit, amount } : { debit: credit, credit: debit, amount: -amount }
 }
 
-/** Incoming money is in suspense; suspense owes outgoing money. */
+/** Books incoming money to suspense, or outgoing money from it. */
 export const openingTransfer = (connector: string, amount: Minor) =>
   between(`settlement.${connector}`, 'suspense', amount)
 
@@ -108,26 +108,24 @@ export const reversingTransfer = (connector: string, amount: Minor) => openingTr
 
 export const feesTransfer = (amount: Minor) => between('suspense', 'fees', amount)
 
-/** Arguments of an action besides the case. */
-export type Named = {
+export type ActionArguments = {
   readonly toPartnerId?: string
   readonly customerId?: string
   readonly payoutId?: string
   readonly disposition?: Disposition
 }
 
-type Misfitting = { readonly kind: CaseKind; readonly booked: Minor | null }
+type CaseMoneyAndKind = { readonly kind: CaseKind; readonly booked: Minor | null }
 
-/** The kinds whose payouts wait for the decision: a refusal makes them fail. */
+/** Kinds whose payouts wait for the decision, and fail after a refusal. */
 const holdsPayouts: ReadonlySet<CaseKind> = new Set(['monitoring_alert', 'sanctions_hold'])
 
-/** The actions that may end a case. The persons choose one, and then name what it needs. */
-export const actionsFor = (row: Misfitting, debtorAccount: string | undefined): readonly CaseAction[] =>
-  caseActions.filter((action) => misfitOfAction(action, row, debtorAccount) === undefined)
+export const actionsFor = (row: CaseMoneyAndKind, debtorAccount: string | undefined): readonly CaseAction[] =>
+  caseActions.filter((action) => actionMisfit(action, row, debtorAccount) === undefined)
 
-function misfitOfAction(
+function actionMisfit(
   action: CaseAction,
-  { kind, booked }: Misfitting,
+  { kind, booked }: CaseMoneyAndKind,
   debtorAccount: string | undefined,
 ): string | undefined {
   if (action === 'release' && kind !== 'monitoring_alert') return 'Only an alert of monitoring is released.'
@@ -151,14 +149,14 @@ function misfitOfAction(
   return undefined
 }
 
-/** Explains to the operator why an action does not fit a case. Undefined: it fits. `booked`: null without money. */
-export function misfitOf(
+/** Explains why an action does not fit a case. Undefined if it fits. `booked`: null without money. */
+export function explainMisfit(
   action: CaseAction,
-  row: Misfitting,
+  row: CaseMoneyAndKind,
   debtorAccount: string | undefined,
-  { customerId, payoutId, disposition }: Named,
+  { customerId, payoutId, disposition }: ActionArguments,
 ): string | undefined {
-  const misfit = misfitOfAction(action, row, debtorAccount)
+  const misfit = actionMisfit(action, row, debtorAccount)
   if (misfit !== undefined) return misfit
   const fitting = row.kind === 'monitoring_alert' ? dispositionsOf(action) : []
   if (fitting.length === 0 && disposition !== undefined) return 'Only the decision about an alert has a disposition.'
@@ -173,21 +171,21 @@ export function misfitOf(
   return undefined
 }
 
-/** The kinds that a note closes only after a second person has approved it: a day that does not balance. */
+/** Kinds that need a second person even for a note: a day that does not balance. */
 export const needsTwoForNote: ReadonlySet<CaseKind> = new Set(['safeguarding'])
 
-/** The kinds of which a partner must not learn: its customer would be warned (tipping off; AMLD, Article 39). */
+/** Kinds that a partner must not learn of, because it could warn its customer (tipping off; AMLD, Article 39). */
 export const keptFromPartners: ReadonlySet<CaseKind> = new Set(['sanctions_hold', 'monitoring_alert'])
 
 export const hasExpired = (proposedAt: Date, now: Date): boolean => now.getTime() - proposedAt.getTime() > proposalMsMax
 
-/** Remittance text that the payer reads on returned money: at most 140 characters, the limit of SEPA. */
+/** Builds the remittance text of returned money, with at most the 140 characters of SEPA. */
 export function returnRemittance(endToEndId: string | null, remittance: string | null): string {
   const named = endToEndId === null || endToEndId === '' || endToEndId === 'NOTPROVIDED' ? '' : ` ${endToEndId}`
   return `Return of your payment${named}${remittance ? `: ${remittance}` : ''}`.slice(0, 140).trimEnd()
 }
 
-// The entry of the ledger that moves the money of a case.
+// The ledger entry that moves the money of a case.
 
 export const entryOfCase = (
   { partnerId, id }: { readonly partnerId: string; readonly id: string },

@@ -5,7 +5,7 @@ import type { FactQueue } from '../inbox/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { type CaseKey, decide, withoutProposal } from './decisions.ts'
 import {
-  type Booked,
+  type BookedMoney,
   type CaseKind,
   entryOfCase,
   openingTransfer,
@@ -18,9 +18,9 @@ import * as store from './store.ts'
 import * as numbers from './store-numbers.ts'
 
 export type NewCase = {
-  /** Default: a new one. */
+  /** Default: a new id. */
   readonly id?: string
-  /** Partner whose ledger holds the money. `operatorPartnerId` if it belongs to no known partner. */
+  /** The partner whose ledger holds the money. `operatorPartnerId` if the partner is unknown. */
   readonly partnerId: string
   readonly kind: CaseKind
   readonly connector: string
@@ -28,19 +28,19 @@ export type NewCase = {
   readonly subject: string
   /** The bank's report, for operators. */
   readonly report: object
-  /** Money booked to suspense. Negative: money left. Null: the report names no money. */
-  readonly booked: Booked | null
+  /** Money booked to suspense, negative if it left. Null without money. */
+  readonly booked: BookedMoney | null
 }
 
 export type Cases = {
   /**
-   * Opens a case and books its money, in a transaction of its own. Returns whether it did: false if the notification
-   * has one. `also` joins the transaction.
+   * Opens a case and books its money in its own transaction. Returns false if the notification already has a case.
+   * `also` joins the transaction.
    */
   readonly open: (opened: NewCase, also?: (tx: Tx, caseId: string) => Promise<void>) => Promise<boolean>
   /**
-   * Records cases and returns the entries of their money. The caller books them in the same transaction, together with
-   * its own, so that accounts are locked once and in one order.
+   * Records cases and returns the entries of their money. The caller books them in the same transaction with its own
+   * entries, so that accounts are locked once and in one order.
    */
   readonly record: (tx: Tx, opened: readonly NewCase[]) => Promise<readonly Entry[]>
   /**
@@ -49,58 +49,56 @@ export type Cases = {
    */
   readonly release: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
   /**
-   * Sends the money of cases back by a rule that two persons have made, or because its partner asks for it, not by a decision about the case. One whose report does not name the
-   * account of the payer, or that is decided, stays as it is.
+   * Sends the money of cases back by a rule that two persons have approved, or because the partner asks for it. A decided case, or one whose
+   * report does not name the payer's account, stays as it is.
    */
   readonly sendBack: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
   /**
-   * Resolves cases whose entry of the bank is corrected, and returns the entries that take their money out of suspense as it came. The caller
-   * holds the cases, and books the entries in the same transaction.
+   * Resolves cases whose bank entry was corrected, and returns the ledger entries that reverse their booking. The caller holds the cases, and
+   * books the entries in the same transaction.
    */
   readonly withdraw: (tx: Tx, rows: readonly store.CaseRow[], note: string) => Promise<readonly Entry[]>
   /**
-   * Resolves a case because the partner that owns the account accepts its money, and returns the entries that take it out of suspense as it came.
-   * The caller holds the case, and books the entries in the same transaction.
+   * Resolves a case because the partner that owns the account accepts its money, and returns the ledger entries that reverse its booking. The
+   * caller holds the case, and books the entries in the same transaction.
    */
   readonly accept: (tx: Tx, row: store.CaseRow, note: string) => Promise<readonly Entry[]>
-  /** Oldest first, in pages after `after`. */
+  /** Lists open cases, oldest first, newer than the cursor `after`. */
   readonly list: (
     after: Pick<store.CaseRow, 'openedAt' | 'id'> | undefined,
     casesMax: number,
     tx?: Tx,
-    wanted?: store.Wanted,
+    wanted?: store.CaseFilter,
   ) => Promise<readonly store.CaseRow[]>
-  /** The number of open cases of each kind that has any. */
   readonly countsOpen: typeof store.countsOpen
   readonly byId: (tx: Tx, partnerId: string, id: string) => Promise<store.CaseRow | undefined>
-  /** The resolution of each of these cases; null: it is open. */
+  /** Reads the resolutions of cases. Null for an open case. */
   readonly resolutionsOf: typeof store.resolutionsOf
-  /** Reads a case and holds it as it is until the commit: no decision comes between. */
+  /** Locks a case until the commit, so that no decision comes between. */
   readonly hold: typeof store.lockCase
-  /** The cases of a partner that were open at a moment, by currency and kind. */
+  /** Sums the cases of a partner that were open at a moment, by currency and kind. */
   readonly openAt: (tx: Tx, partnerId: string, moment: Date) => Promise<readonly store.CaseSums[]>
-  /** Money that had left by a time and about which no case was decided, of all partners. */
+  /** Sums money of all partners that had left by a time and whose case was not decided. */
   readonly debitsOpenAt: typeof store.debitsOpenAt
-  /** When the oldest open case was opened; null: none is open. Frozen money is not counted: it may stay for years. */
+  /** The opening time of the oldest open case, or null. Frozen money does not count, because it may stay for years. */
   readonly oldestOpen: () => Promise<Date | null>
-  /** Open suspense items and movements outside this service, of all partners. For reconciliation. */
+  /** Sums the open cases of all partners, for reconciliation. */
   readonly openSums: (tx: Tx) => Promise<readonly store.OpenSums[]>
   readonly reversedSums: (tx: Tx) => Promise<readonly store.ReversedSum[]>
   readonly reversed: typeof store.reversedCases
-  /** Returns the notifications that have a case, open or resolved. */
+  /** Finds notifications that have a case, open or resolved. */
   readonly withCase: typeof store.notificationsWithCase
-  /** Returns the ids that `withCase` finds, outside a transaction. */
+  /** Finds notifications that have a case, outside a transaction. */
   readonly idsWithCase: (connector: string, notificationIds: readonly string[]) => Promise<ReadonlySet<string>>
   readonly openOfKind: typeof store.openOfKind
   readonly openAbout: typeof store.openAbout
-  /** The cases about some subjects, open or decided, newest first, at most 20. */
+  /** Lists at most 20 cases about subjects, open or decided, newest first. */
   readonly about: typeof store.casesAbout
   readonly lastRemarks: typeof lastRemarks
-  /** The cases of a partner with these ids. */
   readonly byIds: typeof store.casesByIds
-  /** The open cases of a partner, oldest first, in pages. */
+  /** Lists the open cases of a partner, oldest first, in pages. */
   readonly openOf: typeof store.openCasesOf
-  /** Counts for the numbers of decisions. */
+  /** Counts for the figures of decisions. */
   readonly numbers: typeof numbers
 }
 
@@ -110,7 +108,7 @@ type CasesDeps = {
   readonly log: Log
   readonly ledger: Pick<Ledger, 'enter'>
   readonly facts: FactQueue
-  /** Creates the operator partner, whose ledger holds unclaimed money, if it does not exist. */
+  /** Creates the operator's partner, whose ledger holds unclaimed money, if it does not exist. */
   readonly addOperator: (tx: Tx, id: string) => Promise<void>
 }
 
@@ -121,7 +119,7 @@ export function createCases(deps: CasesDeps): Cases {
       db.transaction(async (tx) => {
         const row = await record(deps, tx, opened)
         if (row === undefined) return false
-        for (const entry of entriesOf(row, openingTransfer)) await deps.ledger.enter(tx, entry)
+        for (const entry of caseEntries(row, openingTransfer)) await deps.ledger.enter(tx, entry)
         await also?.(tx, row.id)
         return true
       }),
@@ -129,7 +127,7 @@ export function createCases(deps: CasesDeps): Cases {
       const entries: Entry[] = []
       for (const one of opened) {
         const row = await record(deps, tx, one)
-        if (row !== undefined) entries.push(...entriesOf(row, openingTransfer))
+        if (row !== undefined) entries.push(...caseEntries(row, openingTransfer))
       }
       return entries
     },
@@ -141,13 +139,13 @@ export function createCases(deps: CasesDeps): Cases {
     },
     withdraw: async (tx, rows, note) => {
       for (const row of rows) await release(deps, tx, row, note)
-      return rows.flatMap((row) => entriesOf(row, reversingTransfer))
+      return rows.flatMap((row) => caseEntries(row, reversingTransfer))
     },
     accept: async (tx, row, note) => {
       assert(row.resolution === null && row.returningSince === null, `case ${row.id} can still be decided`)
       const end = { resolution: 'matched', resolvedBy: 'partner', note, resolvedAt: deps.clock.now() } as const
       await decide(deps, tx, row, { ...row, ...withoutProposal, ...end }, { kind: 'released', actor: 'partner', note })
-      return entriesOf(row, reversingTransfer)
+      return caseEntries(row, reversingTransfer)
     },
     list: (after, casesMax, tx = db, wanted = {}) => store.openCases(tx, after, casesMax, wanted),
     countsOpen: store.countsOpen,
@@ -178,7 +176,7 @@ export function createCases(deps: CasesDeps): Cases {
   }
 }
 
-/** Undefined if the notification has a case. */
+/** Records a case. Undefined if the notification already has one. */
 async function record(
   { clock, log, addOperator, facts }: CasesDeps,
   tx: Tx,
@@ -192,7 +190,7 @@ async function record(
     connector,
     notificationId,
     subject,
-    report: JSON.stringify(report, readable),
+    report: JSON.stringify(report, amountsAsText),
     currency: booked?.currency ?? null,
     booked: booked?.amount ?? null,
     openedAt: clock.now(),
@@ -248,13 +246,16 @@ const undecided = {
   ownedSince: null,
 } as const
 
-/** Amounts as decimal numbers of their currency. */
-const readable = (_key: string, value: unknown): unknown =>
+/** Writes amounts of a report as decimal numbers of their currency. */
+const amountsAsText = (_key: string, value: unknown): unknown =>
   isMoney(value) ? { ...value, amount: amountText(value.amount, value.currency) } : value
-const isMoney = (value: unknown): value is Booked =>
-  typeof value === 'object' && value !== null && 'currency' in value && typeof (value as Booked).amount === 'bigint'
+const isMoney = (value: unknown): value is BookedMoney =>
+  typeof value === 'object' &&
+  value !== null &&
+  'currency' in value &&
+  typeof (value as BookedMoney).amount === 'bigint'
 
-const entriesOf = (row: store.CaseRow, transfer: typeof openingTransfer): readonly Entry[] =>
+const caseEntries = (row: store.CaseRow, transfer: typeof openingTransfer): readonly Entry[] =>
   row.currency === null || row.booked === null
     ? []
     : [entryOfCase(row, row.currency, transfer(row.connector, row.booked))]

@@ -1,13 +1,13 @@
-/** All SQL of the numbers of cases: how old the open ones are, and what was decided in a period. */
+/** All SQL of the figures of cases: ages of open cases, and decisions of a period. */
 import { nilId } from '../kernel/index.ts'
 import { acrossPartners, sql, type Tx } from '../postgres/index.ts'
 import type { CaseKind, Disposition, Resolution } from './rules.ts'
 import type { CaseRow } from './store.ts'
 
-/** Times that part what waits by its age, the latest first. */
+/** Times that divide open cases by age, latest first. */
 export type AgeTimes = readonly [Date, Date, Date, Date]
 
-/** How many were opened after each of the times, and so are younger. */
+/** The number of cases opened after each of the times. */
 export type OpenCount<Kind = CaseKind> = {
   readonly kind: Kind
   readonly first: number
@@ -31,7 +31,7 @@ export function openCounts(tx: Tx, [first, second, third, fourth]: AgeTimes): Pr
   )
 }
 
-/** A time on which the period begins, and the one before which it ends. */
+/** A period from `from` to before `before`. */
 export type CountedPeriod = { readonly from: Date; readonly before: Date }
 
 export type DecidedCount = { readonly kind: CaseKind; readonly outcome: Resolution; readonly count: number }
@@ -47,7 +47,7 @@ export function decidedCounts(tx: Tx, { from, before }: CountedPeriod): Promise<
   )
 }
 
-/** Seconds from the opening to the decision: half of the decisions took at most `median`, nine tenths at most `ninety`. */
+/** Seconds from opening to decision: the median and the 90th percentile. */
 export type DecidingTime<Kind = CaseKind> = {
   readonly kind: Kind
   readonly count: number
@@ -55,7 +55,7 @@ export type DecidingTime<Kind = CaseKind> = {
   readonly ninety: number
 }
 
-/** Leaves out what ended by itself, or went on after a decision elsewhere. Persons release what an alert holds. */
+/** Reads the times of decisions by persons. It leaves out cases that ended automatically or after a decision elsewhere. */
 export function decidingTimes(tx: Tx, { from, before }: CountedPeriod): Promise<readonly DecidingTime[]> {
   return tx.rows<DecidingTime>(
     acrossPartners(
@@ -74,11 +74,11 @@ export function decidingTimes(tx: Tx, { from, before }: CountedPeriod): Promise<
 export type DecidedAlert = Pick<CaseRow, 'partnerId' | 'id'> & {
   readonly resolvedAt: Date
   readonly outcome: Resolution
-  /** The finding of persons. Null: it ended by itself, or a version before has decided it. */
+  /** The finding of persons. Null if the case ended automatically, or an earlier version decided it. */
   readonly disposition: Disposition | null
 }
 
-/** The alerts of monitoring that were decided in a period, after one of them. */
+/** Lists alerts decided in a period, after the cursor. */
 export function decidedAlerts(
   tx: Tx,
   { from, before }: CountedPeriod,

@@ -17,19 +17,19 @@ export type CaseRow = {
   readonly resolvedAt: Date | null
   readonly resolution: Resolution | null
   readonly resolvedBy: string | null
-  /** The second person of the decision. Null: it needed none. */
+  /** The second person of the decision. Null if it needed none. */
   readonly approvedBy: string | null
   readonly note: string | null
-  /** Finding of persons about an alert. Null: it is open, or another kind. */
+  /** The finding about an alert. Null for open alerts and other kinds. */
   readonly disposition: Disposition | null
-  /** Id of a person's proposal that waits for a second person's decision. */
+  /** The proposal that waits for a second person. */
   readonly proposalId: string | null
   readonly proposal: string | null
   readonly proposedBy: string | null
   readonly proposedAt: Date | null
-  /** The time since which its money is being sent back. */
+  /** The time since which the money is being sent back. */
   readonly returningSince: Date | null
-  /** The account of staff who looks into it. Null: it has no owner. */
+  /** The account of staff who owns the case, or null. */
   readonly ownerId: string | null
   readonly ownerName: string | null
   readonly ownedSince: Date | null
@@ -39,7 +39,7 @@ const columns = sql`partner_id, id, kind, connector, notification_id, subject, r
   resolved_at, resolution, resolved_by, approved_by, note, disposition, proposal_id, proposal, proposed_by, proposed_at,
   returning_since, owner_id, owner_name, owned_since`
 
-/** Returns 1, or 0 if the notification has a case. Waits for a concurrent transaction that opens it. */
+/** Adds a case. Returns 0 if the notification already has one. Waits for a concurrent transaction that opens it. */
 export function insertCase(tx: Tx, row: CaseRow): Promise<number> {
   return tx.run(sql`/* cases.insertCase */
     insert into cases.cases (partner_id, id, kind, connector, notification_id, subject, report, currency, booked, opened_at)
@@ -58,7 +58,7 @@ export function caseById(tx: Tx, partnerId: string, id: string): Promise<CaseRow
     select ${columns} from cases.cases where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** The open cases of a partner that are about one of these subjects, oldest first. */
+/** Lists the open cases of a partner about any of the subjects, oldest first. */
 export function openAbout(tx: Tx, partnerId: string, subjects: readonly string[]): Promise<readonly CaseRow[]> {
   return tx.rows<CaseRow>(sql`/* cases.openAbout */
     select ${columns} from cases.cases
@@ -68,21 +68,20 @@ export function openAbout(tx: Tx, partnerId: string, subjects: readonly string[]
 
 const aboutMax = 20
 
-/** The cases of a partner about one of these subjects, open or decided, newest first. */
+/** Lists the cases of a partner about any of the subjects, open or decided, newest first. */
 export function casesAbout(tx: Tx, partnerId: string, subjects: readonly string[]): Promise<readonly CaseRow[]> {
   return tx.rows<CaseRow>(sql`/* cases.casesAbout */
     select ${columns} from cases.cases where partner_id = ${partnerId} and subject = any(${subjects}::text[])
     order by opened_at desc, id desc limit ${aboutMax}`)
 }
 
-/** The cases of a partner with these ids, newest first. */
 export function casesByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly CaseRow[]> {
   return tx.rows<CaseRow>(sql`/* cases.casesByIds */
     select ${columns} from cases.cases where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])
     order by opened_at desc, id desc`)
 }
 
-/** The open cases of a partner, oldest first, after one of them. */
+/** Lists the open cases of a partner, oldest first, newer than the cursor. */
 export function openCasesOf(
   tx: Tx,
   partnerId: string,
@@ -113,7 +112,7 @@ export type CaseSums = {
   readonly booked: Minor
 }
 
-/** The cases that were open at a moment, by currency and kind. */
+/** Sums the cases that were open at a moment, by currency and kind. */
 export function casesOpenAt(tx: Tx, partnerId: string, moment: Date): Promise<readonly CaseSums[]> {
   return tx.rows<CaseSums>(sql`/* cases.casesOpenAt */
     select currency, kind, count(*) as count, coalesce(sum(booked), 0)::bigint as booked from cases.cases
@@ -121,25 +120,25 @@ export function casesOpenAt(tx: Tx, partnerId: string, moment: Date): Promise<re
     group by currency, kind order by currency nulls last, kind`)
 }
 
-/** `any`: with an owner or without. `unowned`: without. Otherwise the cases of one person of staff. */
-export type OwnedBy = 'any' | 'unowned' | { readonly ownerId: string }
+/** `any`: with or without an owner. `unowned`: without an owner. Otherwise the owner's id. */
+export type OwnerFilter = 'any' | 'unowned' | { readonly ownerId: string }
 
-/** The open cases that a list shows. Absent: with an owner or without, of all kinds. */
-export type Wanted = { readonly owned?: OwnedBy; readonly kinds?: readonly CaseKind[] | undefined }
+/** Filters of open cases. Absent filters match all cases. */
+export type CaseFilter = { readonly owned?: OwnerFilter; readonly kinds?: readonly CaseKind[] | undefined }
 
-/** Open cases of all partners, oldest first, after one of them. */
+/** Lists the open cases of all partners, oldest first, newer than the cursor. */
 export function openCases(
   tx: Tx,
   after: Pick<CaseRow, 'openedAt' | 'id'> | undefined,
   rowsMax: number,
-  { owned = 'any', kinds }: Wanted,
+  { owned = 'any', kinds }: CaseFilter,
 ): Promise<readonly CaseRow[]> {
   const { openedAt, id } = after ?? { openedAt: new Date(0), id: null }
   return tx.rows<CaseRow>(
     acrossPartners(
       'lists open cases for the operator, oldest first, by an index',
       sql`/* cases.openCases */ select ${columns} from cases.cases
-        where resolved_at is null and ${ofOwner(owned)} and ${ofKinds(kinds)} and (opened_at, id) > (${openedAt}, coalesce(${id}::uuid, '00000000-0000-0000-0000-000000000000'))
+        where resolved_at is null and ${ownerCondition(owned)} and ${kindCondition(kinds)} and (opened_at, id) > (${openedAt}, coalesce(${id}::uuid, '00000000-0000-0000-0000-000000000000'))
         order by opened_at, id limit ${rowsMax}`,
     ),
   )
@@ -156,7 +155,6 @@ export async function resolutionsOf(
   return new Map(rows.map(({ id, resolution }) => [id, resolution]))
 }
 
-/** The open cases of each kind that has any. */
 export type OpenCounts = readonly { readonly kind: CaseKind; readonly count: number }[]
 
 /** Counts the open cases by kind, by the index of the open cases of a kind. */
@@ -169,10 +167,10 @@ export const countsOpen = (tx: Tx): Promise<OpenCounts> =>
     ),
   )
 
-const ofKinds = (kinds: readonly CaseKind[] | undefined) =>
+const kindCondition = (kinds: readonly CaseKind[] | undefined) =>
   kinds === undefined ? sql`true` : sql`kind = any(${[...kinds]}::text[])`
 
-const ofOwner = (owned: OwnedBy) =>
+const ownerCondition = (owned: OwnerFilter) =>
   owned === 'any' ? sql`true` : owned === 'unowned' ? sql`owner_id is null` : sql`owner_id = ${owned.ownerId}`
 
 export type DebitSum = { readonly currency: Currency; readonly count: bigint; readonly booked: Minor }
@@ -197,11 +195,11 @@ export type OpenSums = {
   readonly count: bigint
   readonly booked: Minor
   readonly oldest: Date
-  /** The number of them with a proposal that waits for a second person. */
+  /** The number of cases with a proposal that waits for a second person. */
   readonly proposals: bigint
 }
 
-/** The open cases of all partners by connector, currency and kind. */
+/** Sums the open cases of all partners by connector, currency and kind. */
 export function openSums(tx: Tx): Promise<readonly OpenSums[]> {
   return tx.rows<OpenSums>(
     acrossPartners(
@@ -222,7 +220,7 @@ export type ReversedSum = {
   readonly oldest: Date
 }
 
-/** Sums of cases that were resolved by `reverse`: no bank entry has moved their money. */
+/** Sums the cases that were resolved by `reverse`: no bank entry has moved their money. */
 export function reversedSums(tx: Tx): Promise<readonly ReversedSum[]> {
   return tx.rows<ReversedSum>(
     acrossPartners(
@@ -234,7 +232,7 @@ export function reversedSums(tx: Tx): Promise<readonly ReversedSum[]> {
   )
 }
 
-/** Cases that were resolved by `reverse`, the latest first. */
+/** Lists cases that were resolved by `reverse`, latest first. */
 export function reversedCases(
   tx: Tx,
   connector: string,
@@ -251,7 +249,7 @@ export function reversedCases(
   )
 }
 
-/** Returns the notifications that have or had a case. Their money is or was in the ledger. */
+/** Finds notifications that have or had a case. Their money is or was in the ledger. */
 export function notificationsWithCase(
   tx: Tx,
   connector: string,
@@ -266,7 +264,6 @@ export function notificationsWithCase(
   )
 }
 
-/** Open cases of one kind, oldest first. */
 export function openOfKind(tx: Tx, connector: string, kind: CaseKind, rowsMax: number): Promise<readonly CaseRow[]> {
   return tx.rows<CaseRow>(
     acrossPartners(
@@ -277,7 +274,7 @@ export function openOfKind(tx: Tx, connector: string, kind: CaseKind, rowsMax: n
   )
 }
 
-/** Proposals that were made before a time and wait for a decision. */
+/** Lists waiting proposals that were made before a time. */
 export function proposedBefore(
   tx: Tx,
   before: Date,
@@ -333,7 +330,7 @@ export type DecisionRow = {
   readonly proposalId: string | null
   readonly action: string | null
   readonly note: string
-  /** Payouts that a refusal stopped, and those that were already sent. Null: another step, or of a version before. */
+  /** Payouts that a refusal stopped, and payouts that were already sent. Null for other steps and earlier versions. */
   readonly stopped: number | null
   readonly alreadySent: number | null
   readonly before: string
@@ -344,7 +341,7 @@ export type DecisionRow = {
 const decisionColumns = sql`partner_id, case_id, sequence, kind, actor, proposal_id, action, note, stopped, already_sent, before, after,
   decided_at`
 
-/** The caller holds the lock of the case, so that no other decision takes the same number. */
+/** Adds a decision. The caller holds the lock of the case, so that no other decision takes the same number. */
 export async function appendDecision(tx: Tx, row: Omit<DecisionRow, 'sequence'>): Promise<void> {
   const last = await lastSequence(tx, row.partnerId, row.caseId)
   await insertDecision(tx, { ...row, sequence: last + 1 })
@@ -364,13 +361,12 @@ async function insertDecision(tx: Tx, row: DecisionRow): Promise<void> {
       ${row.note}, ${row.stopped}, ${row.alreadySent}, ${row.before}, ${row.after}, ${row.decidedAt})`)
 }
 
-/** Reads the decisions of a case in their order. */
 export function decisionsOf(tx: Tx, partnerId: string, caseId: string): Promise<readonly DecisionRow[]> {
   return tx.rows<DecisionRow>(sql`/* cases.decisionsOf */
     select ${decisionColumns} from cases.decisions where partner_id = ${partnerId} and case_id = ${caseId} order by sequence`)
 }
 
-/** The last note of each of some cases. Cases without one are absent. */
+/** Reads the last note of each case. Cases without notes are absent. */
 export function lastRemarks(
   tx: Tx,
   partnerId: string,
@@ -403,7 +399,7 @@ export const keptCases: KeptTable = {
 export type ReturnStatus = 'Due' | 'Sent' | 'Refused' | 'Rejected' | 'Returned' | 'Booked'
 export type ReturnRow = {
   readonly partnerId: string
-  /** The id of the instruction, and of the proposal that was approved. */
+  /** The id of the instruction and of the approved proposal. */
   readonly id: string
   readonly caseId: string
   readonly connector: string
@@ -417,7 +413,7 @@ export type ReturnRow = {
   readonly attempts: number
   readonly dueAt: Date | null
   readonly leaseId: string | null
-  /** The notification that booked it, and the one that rejected or returned it. Null: none has. */
+  /** The notifications that booked the return, and that rejected or returned it. Null if there is none. */
   readonly settledBy: string | null
   readonly endedBy: string | null
   readonly createdAt: Date
@@ -435,7 +431,7 @@ export async function insertReturn(tx: Tx, row: ReturnRow): Promise<void> {
       ${row.leaseId}, ${row.settledBy}, ${row.endedBy}, ${row.createdAt}, ${row.updatedAt})`)
 }
 
-/** The due-work scan, without a lock. */
+/** Lists due returns without a lock. */
 export function dueReturns(
   tx: Tx,
   connector: string,
@@ -460,7 +456,7 @@ export const returnsDue = (connector: string, after: Date): Sql =>
       order by due_at limit 1`,
   )
 
-/** Claims a due return for an attempt. Undefined: another worker has it, or it is no longer due. */
+/** Claims a due return for an attempt. Undefined if another worker has it, or it is no longer due. */
 export function claimReturn(
   tx: Tx,
   partnerId: string,
@@ -483,7 +479,7 @@ export function returnById(tx: Tx, partnerId: string, id: string): Promise<Retur
     select ${returnColumns} from cases.returns where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** The caller holds the lock. Ends the lease. */
+/** Updates a return and ends its lease. The caller holds the lock. */
 export async function updateReturn(
   tx: Tx,
   { partnerId, id }: Pick<ReturnRow, 'partnerId' | 'id'>,

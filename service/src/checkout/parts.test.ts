@@ -11,7 +11,7 @@ import { sessionOf } from './routes.ts'
 import { entryOf, reportXml } from '../../../test/support/iso-incoming.ts'
 import { createSafeguarded } from '../../../test/support/safeguarding.ts'
 import { useModules } from '../../../test/support/fixture.ts'
-import type { Line } from '../cases/reconciliation/index.ts'
+import type { ReportLine } from '../cases/reconciliation/index.ts'
 import { submitDuePayouts } from '../banks/settlement/index.ts'
 const service = await useModules()
 
@@ -562,7 +562,7 @@ suite('parts in the ledger', async () => {
       const parts = ['2000 Held', '1000 Held']
       assert.deepEqual(await moneyOf(opened), { ...state, parts, waits: 3000n, suspense: 0n })
       const agreed = async (wanted: Readonly<Record<string, string>>) => {
-        const lines: Line[] = []
+        const lines: ReportLine[] = []
         await bank.db.transaction(async (tx) => {
           await readAtOneMoment(tx)
           for await (const page of bank.reconciliation.report(tx, {})) lines.push(...page)

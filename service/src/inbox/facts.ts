@@ -1,6 +1,6 @@
 /**
- * The queue of facts: the transaction of a change adds what persons may be told of it, so that no committed change stays untold and no other one
- * is told. Nothing is written for a change that concerns no person, such as a payout that goes as usual.
+ * The queue of facts: the transaction of a change adds what persons may be told of it, so that exactly the committed changes are told. Changes
+ * that concern no person, such as a payout that goes as usual, add no fact.
  */
 import { type Clock, newId } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
@@ -10,12 +10,12 @@ import * as store from './store.ts'
 type NewFact = {
   readonly partnerId: string
   readonly type: FactType
-  /** Id of the thing. */
+  /** The id of the thing that the fact is about. */
   readonly subject: string
-  /** The same for what is told once. Default: the subject. */
+  /** Facts with the same occasion are told once. Default: the subject. */
   readonly occasion?: string
-  /** No names of customers and no free text: these are read when a person reads them. */
-  readonly facts?: store.Facts
+  /** Values for the text, without names of customers and free text, which are read when a person opens the entry. */
+  readonly facts?: store.StoredFacts
   /** Default: now. */
   readonly dueAt?: Date
 }

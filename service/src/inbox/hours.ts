@@ -4,7 +4,7 @@ const zones: ReadonlySet<string> = new Set(['UTC', ...Intl.supportedValuesOf('ti
 export const zoneNames: readonly string[] = [...zones]
 export const isZone = (text: string): boolean => zones.has(text)
 
-/** The next time at which the hour begins in a zone. An hour that a change of the clocks leaves out begins after it. */
+/** Finds the next start of an hour in a zone. An hour that a clock change skips begins after the change. */
 export function nextDaily(now: Date, zone: string, hour: number): Date {
   const day = Temporal.Instant.fromEpochMilliseconds(now.getTime()).toZonedDateTimeISO(zone).toPlainDate()
   const at = (each: Temporal.PlainDate): Date =>

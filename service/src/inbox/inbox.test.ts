@@ -46,7 +46,7 @@ const choose = async (
   await inbox.choose(reader, { language: '', zone: 'UTC', dailyHour: '8', ...given, choices: all }, ip)
 }
 
-test('an approval is told at once to who may give it, with the facts, a link and no token, and not to its maker', async () => {
+test('an approval is mailed at once to persons who may give it, with details and a link, but not to its maker', async () => {
   const partner = await addRuled(service, { aboveAmount: 50_00n })
   const { partnerId } = partner
   const maker = await addMember(service, partnerId, 'Operator', 'Mary Maker')
@@ -99,7 +99,7 @@ test('an approval that is given before the mail is due is not mailed', async () 
   assert.equal(mails.mailsTo(approver).length, 0)
 })
 
-test('a person who lost the role, or was removed, between the act and the mail gets none', async () => {
+test('a person who is removed or loses the role before the mail does not get it', async () => {
   const partner = await addRuled(service, { aboveAmount: 50_00n })
   const { partnerId, caller } = partner
   const kept = await addMember(service, partnerId, 'Admin', 'Ada Admin')
@@ -129,7 +129,7 @@ test('a person who lost the role, or was removed, between the act and the mail g
   )
 })
 
-test('1,000 payouts of a bulk are one entry and one mail', async () => {
+test('1,000 payouts of a bulk make one entry and one mail', async () => {
   const partner = await addRuled(service, { aboveBulkAmount: 1_00n }, 100_000_00n)
   const { partnerId, caller, beneficiary } = partner
   const approver = await addMember(service, partnerId, 'Operator', 'Alan Approver')
@@ -159,7 +159,7 @@ test('1,000 payouts of a bulk are one entry and one mail', async () => {
   assert.equal(mails.mailsTo(approver).length, 2)
 })
 
-test('failed, returned and refused: each act makes its entry, and many make one mail', async () => {
+test('each failed, returned or refused payout makes an entry, and one mail has several entries', async () => {
   const partner = await addPartner(service, 1_000_00n)
   const { partnerId, caller, customer } = partner
   const operator = await addMember(service, partnerId, 'Operator', 'Olga Operator')
@@ -210,7 +210,7 @@ test('a payout that no one approves in time is told as cancelled', async () => {
   ])
 })
 
-test('a daily mail comes at the hour of the zone of the person, once, in the language of the person', async () => {
+test("a daily mail is sent once, at the person's hour and zone and in the person's language", async () => {
   const partner = await addPartner(service)
   const { partnerId } = partner
   const reader = await addMember(service, partnerId, 'Admin', 'Ada Admin')
@@ -245,7 +245,7 @@ test('a daily mail comes at the hour of the zone of the person, once, in the lan
   assert.equal(mails.mailsTo(reader).length, 1)
 })
 
-test('a key that expires is told two weeks before, unless it was given a later end', async () => {
+test('the expiry of a key is announced two weeks before, unless its end was moved', async () => {
   const partner = await addPartner(service)
   const { partnerId } = partner
   const developer = await addMember(service, partnerId, 'Developer', 'Dora Developer')
@@ -276,7 +276,7 @@ test('a key that expires is told two weeks before, unless it was given a later e
   assert.deepEqual(await titlesOf(developer), ['The service account Payroll expires soon'])
 })
 
-test('staff are told of cases by kind, age, money and link, without names; the proposer is not told of the own proposal', async () => {
+test('mails to staff about cases have kind, age, money and link but no names; a proposer is not told of the own proposal', async () => {
   const partner = await addPartner(service)
   const finance = await addStaff(service, 'finance', 'Fiona Finance')
   const second = await addStaff(service, 'finance', 'Frank Second')
@@ -378,7 +378,7 @@ test('pages go by key, and entries go after 90 days', async () => {
   assert.deepEqual(await titlesOf(reader), [])
 })
 
-test('choices are refused in words that name the field, and keep what is fixed', async () => {
+test('a refusal of choices names the field, and fixed choices stay', async () => {
   const partner: TestPartner = await addPartner(service)
   const admin = await addMember(service, partner.partnerId, 'Admin', 'Ada Admin')
   const { kinds } = await inbox.choices(admin)
@@ -439,7 +439,7 @@ test('refunds of sessions are told when they end, and a change of staff to the s
   )
 })
 
-test('a date that a standing order does not pay is told, and why: it may repeat a payment, or has no money', async () => {
+test('a skipped date of a standing order is told with its reason: a possible repetition, or no money', async () => {
   const partner = await addPartner(service, 100_00n)
   const { partnerId, caller, beneficiary } = partner
   const reader = await addMember(service, partnerId, 'Operator', 'Olga Operator')

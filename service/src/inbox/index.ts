@@ -1,6 +1,6 @@
 /**
- * Inbox: what persons are told of. A change adds a fact in its own transaction; a job makes an entry of it for each person who may know it; another
- * one mails the entries as each person has chosen. README.md says more.
+ * Inbox: notifications of persons. A change adds a fact in its own transaction. A job adds an entry for each person who may know it, and another
+ * job mails the entries as each person has chosen. README.md says more.
  *
  * Tables: inbox.facts, inbox.counts, inbox.entries, inbox.readers. Invariants: a fact is taken once; a person has one entry of an occasion; an entry is mailed
  * at most once; who may not see a thing is neither shown nor mailed it, as the rights are at that moment. An entry is kept for 90 days.
@@ -25,11 +25,11 @@ const keptMs = 90 * dayMs
 const partnersPerStepMax = 100
 
 export type Inbox = Readers & {
-  /** Makes the entries of facts. Returns how many facts it has taken. */
+  /** Adds the entries of due facts. Returns the number of facts taken. */
   readonly spreadStep: () => Promise<number>
-  /** Queues the mails that are due. Returns how many persons it has looked at. */
+  /** Queues the due mails. Returns the number of persons checked. */
   readonly mailStep: () => Promise<number>
-  /** Deletes entries that are 90 days old. Returns how many. */
+  /** Deletes entries that are 90 days old. Returns their number. */
   readonly retain: () => Promise<number>
 }
 

@@ -22,7 +22,7 @@ after(mails.stop)
 const titlesOf = async (reader: Reader, language: 'en' | 'de' = 'en') =>
   (await inbox.page(reader, language, { beforeId: null, rowsMax: 50 })).entries.map(({ title }) => title)
 
-test('of one kind and hour ten have an entry each, and one counts the others: by two workers, and for each partner', async () => {
+test('ten facts of a type and hour have their own entries, and one entry counts the others, for each partner and with two workers', async () => {
   const other = await service.anotherProcess()
   const [partner, second] = [await addPartner(service), await addPartner(service)]
   const reader = await addMember(service, partner.partnerId, 'Operator', 'Olga Operator')
@@ -68,7 +68,7 @@ test('of one kind and hour ten have an entry each, and one counts the others: by
   assert.deepEqual(left, [])
 })
 
-test('the others are counted for each person: who made them is not told', async () => {
+test('further facts are counted for each person, without those that the person made', async () => {
   const partner = await addApprovers(service, { aboveAmount: 50_00n })
   await spread(service)
   const { partnerId } = partner
@@ -84,7 +84,7 @@ test('the others are counted for each person: who made them is not told', async 
   assert.match(mails.mailsTo(approver)[0]?.one('Subject') ?? '', /, and 12 more$/)
 })
 
-test('a shop is told of late money, and until when it may choose, but not once it has chosen', async () => {
+test('a partner is told of late money and the time to choose, but not after it has chosen', async () => {
   const { open, send, settle } = createSessionsInParts(() => service)
   const partner = await addPartner(service)
   const { partnerId } = partner

@@ -1,27 +1,27 @@
-/** The types of facts: the kind of each, who may know it, and where its page is. */
+/** The types of facts: their kinds, the persons who may know them, and their pages. */
 import { type Permission, roleAllows, type users as wire } from '@partner-payments/wire'
 
 export const whens = ['now', 'daily', 'no'] as const
-export type When = (typeof whens)[number]
+export type MailFrequency = (typeof whens)[number]
 
-/** Kinds among which a member of a team chooses. */
+/** Kinds that a member of a team can choose. */
 const teamKinds = ['approvals', 'payments', 'refunds', 'recalls', 'webhooks', 'keys', 'team', 'rules'] as const
 export type TeamKind = (typeof teamKinds)[number]
 
-/** Kinds among which a person of staff chooses. */
+/** Kinds that a person of staff can choose. */
 export const staffKinds = ['cases', 'alerts', 'hits', 'changes'] as const
 export type StaffKind = (typeof staffKinds)[number]
 
-type Facts = Readonly<Record<string, string | null>>
+type FactValues = Readonly<Record<string, string | null>>
 
-type Definition = {
+type TeamFact = {
   readonly kind: TeamKind
   readonly permission: Permission
-  /** True if it is told only while the thing waits. */
+  /** True if the fact is told only while the thing waits. */
   readonly waits?: true
   /** Path of the page below the root of the console. */
-  readonly path: (subject: string, facts: Facts) => string
-  /** Path of the list. With it, facts of an hour after the first ones are one entry that counts them. */
+  readonly path: (subject: string, facts: FactValues) => string
+  /** Path of the list. With a list, further facts of an hour become one entry that counts them. */
   readonly list?: string
 }
 
@@ -29,8 +29,8 @@ const payout = (subject: string) => `payouts/${subject}`
 const bulk = (subject: string) => `bulk-payouts/${subject}`
 const webhook = (subject: string) => `webhooks/${subject}`
 const account = (subject: string) => `service-accounts/${subject}`
-const ofPayout = { kind: 'payments', permission: 'payouts:read', path: payout, list: 'payouts' } as const
-const ofOrder = {
+const payoutFact = { kind: 'payments', permission: 'payouts:read', path: payout, list: 'payouts' } as const
+const orderFact = {
   kind: 'payments',
   permission: 'payouts:read',
   path: (subject: string) => `standing-orders/${subject}`,
@@ -40,13 +40,13 @@ const approval = { kind: 'approvals', permission: 'payouts:write', waits: true }
 const refund = {
   kind: 'refunds',
   permission: 'checkout:read',
-  path: (_subject: string, { sessionId }: Facts) => `checkout/${sessionId ?? ''}`,
+  path: (_subject: string, { sessionId }: FactValues) => `checkout/${sessionId ?? ''}`,
   list: 'checkout',
 } as const
 const recall = {
   kind: 'recalls',
   permission: 'payouts:read',
-  path: (_subject: string, { payoutId }: Facts) => payout(payoutId ?? ''),
+  path: (_subject: string, { payoutId }: FactValues) => payout(payoutId ?? ''),
   list: 'payouts',
 } as const
 const endpoint = { kind: 'webhooks', permission: 'webhooks:read', path: webhook } as const
@@ -59,22 +59,22 @@ export const teamTypes = {
   'bulk.waits': { ...approval, path: bulk },
   'bulk.lapses': { ...approval, path: bulk },
   'signOn.waits': { ...approval, permission: 'users:write', path: () => 'team/single-sign-on' },
-  'payout.lapsed': ofPayout,
-  'payout.rejected': ofPayout,
+  'payout.lapsed': payoutFact,
+  'payout.rejected': payoutFact,
   'bulk.rejected': { kind: 'payments', permission: 'payouts:read', path: bulk },
-  'payout.failed': ofPayout,
-  'payout.returned': ofPayout,
-  'order.failed': ofOrder,
-  'order.repeats': ofOrder,
+  'payout.failed': payoutFact,
+  'payout.returned': payoutFact,
+  'order.failed': orderFact,
+  'order.repeats': orderFact,
   'deposit.reversed': {
     kind: 'payments',
     permission: 'transactions:read',
-    path: (_subject: string, { reference }: Facts) => `transactions/${reference ?? ''}`,
+    path: (_subject: string, { reference }: FactValues) => `transactions/${reference ?? ''}`,
     list: 'transactions',
   },
   'late.waits': {
     ...{ kind: 'refunds', permission: 'checkout:write', waits: true },
-    path: (_subject: string, { sessionId }: Facts) => `checkout/${sessionId ?? ''}`,
+    path: (_subject: string, { sessionId }: FactValues) => `checkout/${sessionId ?? ''}`,
     list: 'checkout?hasLatePayments=true',
   },
   'refund.completed': refund,
@@ -95,10 +95,10 @@ export const teamTypes = {
   'signOn.changed': { ...member, path: () => 'team/single-sign-on' },
   'rule.set': rule,
   'rule.removed': rule,
-} as const satisfies Readonly<Record<string, Definition>>
+} as const satisfies Readonly<Record<string, TeamFact>>
 export type TeamType = keyof typeof teamTypes
 
-type StaffDefinition = {
+type StaffFact = {
   readonly kind: StaffKind
   readonly waits: true
   /** Path of the page below the root of the desk. */
@@ -106,12 +106,12 @@ type StaffDefinition = {
   /** Path of the list, as for a team. */
   readonly list?: string
 }
-const caseOf = { waits: true, path: (subject: string, partnerId: string) => `cases/${partnerId}/${subject}` } as const
+const caseFact = { waits: true, path: (subject: string, partnerId: string) => `cases/${partnerId}/${subject}` } as const
 
 export const staffTypes = {
-  'case.opened': { kind: 'cases', ...caseOf, list: 'queue' },
-  'case.proposed': { kind: 'changes', ...caseOf },
-  'alert.opened': { kind: 'alerts', ...caseOf, list: 'queue?kind=monitoring_alert' },
+  'case.opened': { kind: 'cases', ...caseFact, list: 'queue' },
+  'case.proposed': { kind: 'changes', ...caseFact },
+  'alert.opened': { kind: 'alerts', ...caseFact, list: 'queue?kind=monitoring_alert' },
   'hit.opened': {
     kind: 'hits',
     waits: true,
@@ -120,25 +120,26 @@ export const staffTypes = {
   },
   'hit.proposed': { kind: 'changes', waits: true, path: (subject, partnerId) => `hits/${partnerId}/${subject}` },
   'change.waits': { kind: 'changes', waits: true, path: () => 'changes' },
-} as const satisfies Readonly<Record<string, StaffDefinition>>
+} as const satisfies Readonly<Record<string, StaffFact>>
 export type StaffType = keyof typeof staffTypes
 
 export type FactType = TeamType | StaffType
 
-const definitions: Readonly<Record<FactType, Pick<Definition, 'kind' | 'list' | 'waits'> | StaffDefinition>> = {
+const definitions: Readonly<Record<FactType, Pick<TeamFact, 'kind' | 'list' | 'waits'> | StaffFact>> = {
   ...teamTypes,
   ...staffTypes,
 }
-type Listed<Types> = { [T in keyof Types]: Types[T] extends { readonly list: string } ? T : never }[keyof Types]
-/** Types of which there may be thousands in an hour. */
-export type GatheredType = Listed<typeof teamTypes> | Listed<typeof staffTypes>
+type TypesWithList<Types> = { [T in keyof Types]: Types[T] extends { readonly list: string } ? T : never }[keyof Types]
+/** Types that may occur thousands of times in an hour. */
+export type GatheredType = TypesWithList<typeof teamTypes> | TypesWithList<typeof staffTypes>
 export const isGathered = (type: FactType): type is GatheredType => definitions[type].list !== undefined
 
-/** Reports whether it is told only while the thing waits. An entry that counts things says that they were there. */
-export const waits = (type: FactType, facts: Facts): boolean => definitions[type].waits === true && !('more' in facts)
+/** Reports whether a fact is told only while the thing waits. Entries that count things always stay. */
+export const waits = (type: FactType, facts: FactValues): boolean =>
+  definitions[type].waits === true && !('more' in facts)
 
-/** Path of the page of an entry below the root of the console or of the desk. */
-export function pathOf({ type, subject, facts }: { type: FactType; subject: string; facts: Facts }): string {
+/** Builds the path of an entry's page, below the root of the console or the desk. */
+export function entryPath({ type, subject, facts }: { type: FactType; subject: string; facts: FactValues }): string {
   const { list } = definitions[type]
   if (list !== undefined && 'more' in facts) return list
   return isStaffType(type)
@@ -151,24 +152,24 @@ export const isStaffType = (type: string): type is StaffType => type in staffTyp
 
 export const mayKnow = (role: wire.Role, type: TeamType): boolean => roleAllows(role, teamTypes[type].permission)
 
-/** The kinds of which a role can be told. */
+/** Lists the kinds that a role can be told of. */
 export const kindsOfRole = (role: wire.Role): readonly TeamKind[] =>
   teamKinds.filter((kind) =>
-    Object.values<Definition>(teamTypes).some((each) => each.kind === kind && roleAllows(role, each.permission)),
+    Object.values<TeamFact>(teamTypes).some((each) => each.kind === kind && roleAllows(role, each.permission)),
   )
 
-const teamDefaults: Readonly<Record<wire.Role, Partial<Readonly<Record<TeamKind, When>>>>> = {
+const teamDefaults: Readonly<Record<wire.Role, Partial<Readonly<Record<TeamKind, MailFrequency>>>>> = {
   Admin: { approvals: 'now', payments: 'daily', refunds: 'daily', recalls: 'daily', webhooks: 'now', rules: 'now' },
   Operator: { approvals: 'now', payments: 'now', refunds: 'daily', recalls: 'now', rules: 'daily' },
   Developer: { webhooks: 'now', keys: 'now' },
 }
-export const teamDefault = (role: wire.Role, kind: TeamKind): When => teamDefaults[role][kind] ?? 'no'
+export const teamDefault = (role: wire.Role, kind: TeamKind): MailFrequency => teamDefaults[role][kind] ?? 'no'
 
 /**
- * Changes of the team, of keys and of the single sign-on are mailed to each Admin when they are made, and cannot be switched off: a stranger
- * who has taken over an account would. The inbox mails them to other roles only.
+ * Changes of the team, keys and single sign-on are mailed to each Admin at once. These mails cannot be switched off, because a stranger who has
+ * taken over an account would do so. The inbox mails such changes to other roles only.
  */
-const toldToAdmins: ReadonlySet<string> = new Set([
+const adminMailTypes: ReadonlySet<string> = new Set([
   'member.joined',
   'member.changed',
   'member.removed',
@@ -179,14 +180,15 @@ const toldToAdmins: ReadonlySet<string> = new Set([
   'key.changed',
   'key.revoked',
 ])
-export const isToldOtherwise = (role: wire.Role, type: TeamType): boolean => role === 'Admin' && toldToAdmins.has(type)
+export const isMailedToAdmins = (role: wire.Role, type: TeamType): boolean =>
+  role === 'Admin' && adminMailTypes.has(type)
 
-/** The kinds whose every type an Admin is told of otherwise. */
+/** Kinds with all types mailed to Admins at once. */
 export const fixedKinds = (role: wire.Role): ReadonlySet<TeamKind> => new Set(role === 'Admin' ? ['team'] : [])
 
-const staffDefaults: Readonly<Record<string, Partial<Readonly<Record<StaffKind, When>>>>> = {
+const staffDefaults: Readonly<Record<string, Partial<Readonly<Record<StaffKind, MailFrequency>>>>> = {
   compliance: { alerts: 'now', hits: 'now', changes: 'now' },
   finance: { cases: 'now', changes: 'now' },
   admin: { cases: 'daily', alerts: 'daily', hits: 'daily', changes: 'now' },
 }
-export const staffDefault = (role: string, kind: StaffKind): When => staffDefaults[role]?.[kind] ?? 'no'
+export const staffDefault = (role: string, kind: StaffKind): MailFrequency => staffDefaults[role]?.[kind] ?? 'no'

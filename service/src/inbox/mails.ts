@@ -1,32 +1,32 @@
 /**
- * Mails of the inbox: what came within some minutes, or the sum of a day, in one mail to each person. The entries are taken and the mail is
- * queued in one transaction. Rights and choices are those of that moment.
+ * Mails of the inbox: one mail to each person with the entries of some minutes, or of a day. One transaction takes the entries and queues the
+ * mail, by the rights and choices of that moment.
  */
 import { ownJson } from '@partner-payments/wire'
 import { hourMs, minuteMs, dayMs, secondMs } from '../kernel/index.ts'
 import { escapeHtml, htmlPage, type MailContent, type MailQueue, type MailToRender, oneLine } from '../mail/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { isStaffType, isTeamType, pathOf, type FactType, waits } from './kinds.ts'
-import { isLeftOut, mayBeTold, type Person, whenOf } from './people.ts'
+import { isStaffType, isTeamType, entryPath, type FactType, waits } from './kinds.ts'
+import { cannotAct, mayBeTold, type Person, mailTime } from './people.ts'
 import type { InboxDeps } from './spread.ts'
 import * as store from './store.ts'
-import { type Details, worded } from './words.ts'
+import { type Details, describeFact } from './words.ts'
 
 export type InboxMailDeps = InboxDeps & {
   readonly mail: Pick<MailQueue, 'enqueue' | 'endPending'>
-  /** Reports whether a person may not sign in: the partner is being moved, or staff have confirmed the person as listed. */
+  /** Reports whether a person is barred from signing in: the partner is being moved, or the person is on a sanctions list. */
   readonly isBarred: (tx: Tx, partnerId: string, personId: string) => Promise<boolean>
-  /** Addresses without a slash at their end. */
+  /** Base URLs without a trailing slash. */
   readonly consoleUrl: string
   readonly deskUrl: string
 }
 
 const partnersPerStepMax = 20
 const readersPerStepMax = 20
-/** Entries that one mail shows. It says how many more there are. */
-const shownMax = 20
+/** Entries in a mail, which also gives the number of further ones. */
+const entriesPerMailMax = 20
 
-/** Returns how many persons it has looked at. */
+/** Creates the step that queues due mails. It returns the number of persons checked. */
 export function createMailStep(deps: InboxMailDeps): () => Promise<number> {
   const { db, clock } = deps
   return async () => {
@@ -51,7 +51,7 @@ async function mailPartner(deps: InboxMailDeps, tx: Tx, partnerId: string): Prom
   return readers.length
 }
 
-/** Deletes what came while the person was being removed. */
+/** Deletes entries that were added while the person was being removed. */
 export async function forgetReader(tx: Tx, key: store.PersonKey): Promise<void> {
   await store.deleteEntriesOf(tx, key)
   await store.deleteReader(tx, key)
@@ -60,54 +60,53 @@ export async function forgetReader(tx: Tx, key: store.PersonKey): Promise<void> 
 async function mailReader(deps: InboxMailDeps, tx: Tx, reader: store.ReaderRow, person: Person) {
   const now = deps.clock.now()
   const isStaff = reader.partnerId === deps.operatorId
-  const rows = await store.entriesToMail(tx, reader, now, shownMax)
+  const rows = await store.entriesToMail(tx, reader, now, entriesPerMailMax)
   const taken = await store.markMailed(tx, reader, now)
   if (!(await deps.isBarred(tx, reader.partnerId, person.id))) {
     const wanted = rows
       .flatMap(({ type, ...row }) => (isTeamType(type) || isStaffType(type) ? [{ ...row, type }] : []))
-      .filter(({ type }) => mayBeTold(person, type, isStaff) && whenOf(person, type, reader.choices) !== 'no')
-    const items = await itemsOf(deps, tx, { reader, person }, wanted)
+      .filter(({ type }) => mayBeTold(person, type, isStaff) && mailTime(person, type, reader.choices) !== 'no')
+    const items = await readItems(deps, tx, { reader, person }, wanted)
     if (items.length > 0) await queueMail(deps, tx, { reader, person, items, more: taken - rows.length })
   }
   await store.setMailDue(tx, reader, await store.nextMailAt(tx, reader))
 }
 
-type Entry = Omit<store.EntryRow, 'type'> & { readonly type: FactType }
+type MailEntry = Omit<store.EntryRow, 'type'> & { readonly type: FactType }
 
-/** An entry as the mail shows it. */
-type Item = {
+type MailItem = {
   readonly title: string
   readonly lines: readonly (readonly [label: string, value: string])[]
   readonly url: string
-  /** Things that it tells of. Absent: one; a version before wrote it. */
+  /** The number of things. Absent in entries of an earlier version, which have one. */
   readonly count?: number
 }
 
-/** The entries in words. Things that no longer wait are left out. */
-async function itemsOf(
+/** Formats entries, without things that no longer wait. */
+async function readItems(
   deps: InboxMailDeps,
   tx: Tx,
-  { reader, person }: Pick<Queued, 'reader' | 'person'>,
-  entries: readonly Entry[],
-): Promise<readonly Item[]> {
-  const details = await detailsOfEntries(deps, tx, reader.partnerId, entries)
-  return entries.flatMap((entry, index): Item[] => {
+  { reader, person }: Pick<NewMail, 'reader' | 'person'>,
+  entries: readonly MailEntry[],
+): Promise<readonly MailItem[]> {
+  const details = await readEntryDetails(deps, tx, reader.partnerId, entries)
+  return entries.flatMap((entry, index): MailItem[] => {
     const found = details[index]
-    if (waits(entry.type, entry.facts) && (found?.isCurrent !== true || isLeftOut(person, found))) return []
-    return [itemOf(deps, reader, entry, found)]
+    if (waits(entry.type, entry.facts) && (found?.isCurrent !== true || cannotAct(person, found))) return []
+    return [toItem(deps, reader, entry, found)]
   })
 }
 
-/** The facts of staff are about several partners. */
-export async function detailsOfEntries(
+/** Reads the details of entries. Entries of staff are about several partners. */
+export async function readEntryDetails(
   { detailsOf, operatorId }: Pick<InboxDeps, 'detailsOf' | 'operatorId'>,
   tx: Tx,
   partnerId: string,
-  entries: readonly Pick<Entry, 'type' | 'subject' | 'facts'>[],
+  entries: readonly Pick<MailEntry, 'type' | 'subject' | 'facts'>[],
 ): Promise<readonly (Details | undefined)[]> {
-  const ownerOf = ({ facts }: Pick<Entry, 'facts'>) =>
+  const ownerOf = ({ facts }: Pick<MailEntry, 'facts'>) =>
     partnerId === operatorId ? (facts['partnerId'] ?? partnerId) : partnerId
-  const found = new Map<Pick<Entry, 'facts'>, Details | undefined>()
+  const found = new Map<Pick<MailEntry, 'facts'>, Details | undefined>()
   for (const [owner, group] of Map.groupBy(entries, ownerOf)) {
     const details = await detailsOf(tx, owner, group)
     group.forEach((entry, index) => found.set(entry, details[index]))
@@ -115,32 +114,37 @@ export async function detailsOfEntries(
   return entries.map((entry) => found.get(entry))
 }
 
-function itemOf(deps: InboxMailDeps, reader: store.ReaderRow, entry: Entry, details: Details | undefined): Item {
+function toItem(
+  deps: InboxMailDeps,
+  reader: store.ReaderRow,
+  entry: MailEntry,
+  details: Details | undefined,
+): MailItem {
   const { clock } = deps
   const { partnerId, zone } = reader
-  const language = languageOf(reader)
+  const language = mailLanguage(reader)
   const { facts, occurredAt } = entry
   const timeText = (at: Date): string =>
     new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, {
       ...{ year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' },
       ...{ timeZone: zone, timeZoneName: 'short' },
     }).format(at)
-  const { title, lines } = worded(language, entry, details)
+  const { title, lines } = describeFact(language, entry, details)
   const shown = lines.map(
     ([label, value]) => [label, value instanceof Date ? timeText(value) : oneLine(value)] as const,
   )
-  const opened = openOf(deps, partnerId)
+  const opened = pageLink(deps, partnerId)
   const at = `${timeText(occurredAt)} (${ageText(language, clock.now().getTime() - occurredAt.getTime())})`
   return {
     title: oneLine(title),
     lines: [...shown, [texts[language].since, at]],
-    url: opened(pathOf(entry)),
+    url: opened(entryPath(entry)),
     count: Number(facts['more'] ?? 1),
   }
 }
 
-/** The address of a page in a mail: it leads to the page, by the sign-in if the person has to. */
-const openOf =
+/** Builds the link to a page. It leads through the sign-in if needed. */
+const pageLink =
   (
     { consoleUrl, deskUrl, operatorId }: Pick<InboxMailDeps, 'consoleUrl' | 'deskUrl' | 'operatorId'>,
     partnerId: string,
@@ -157,43 +161,43 @@ function ageText(language: store.Language, ms: number): string {
   return ms < dayMs ? format.format(-Math.floor(ms / hourMs), 'hour') : format.format(-Math.floor(ms / dayMs), 'day')
 }
 
-const languageOf = ({ language, seenLanguage }: Pick<store.ReaderRow, 'language' | 'seenLanguage'>) =>
+const mailLanguage = ({ language, seenLanguage }: Pick<store.ReaderRow, 'language' | 'seenLanguage'>) =>
   language ?? seenLanguage ?? 'en'
 
-type Queued = {
+type NewMail = {
   readonly reader: store.ReaderRow
   readonly person: Person
-  readonly items: readonly Item[]
-  /** Entries that the mail does not show. */
+  readonly items: readonly MailItem[]
+  /** The number of entries that the mail does not show. */
   readonly more: number
 }
 
-async function queueMail(deps: InboxMailDeps, tx: Tx, { reader, person, items, more }: Queued): Promise<void> {
+async function queueMail(deps: InboxMailDeps, tx: Tx, { reader, person, items, more }: NewMail): Promise<void> {
   const { mail, operatorId } = deps
   const { partnerId, mailSubjectId: subjectId } = reader
   const isStaff = partnerId === operatorId
-  const open = openOf(deps, partnerId)
+  const open = pageLink(deps, partnerId)
   await mail.enqueue(tx, partnerId, [
     {
       kind: 'inbox',
       subjectId,
       to: { name: person.fullName, address: person.email },
       data: {
-        language: languageOf(reader),
+        language: mailLanguage(reader),
         more: String(more),
         all: open(isStaff ? 'queue' : 'inbox'),
         settings: open('notifications'),
       },
-      // Sealed, and erased when the mail has gone: it names payees.
+      // Sealed, and erased after sending, because it names payees.
       secret: JSON.stringify(items),
       expiresAt: null,
     },
   ])
 }
 
-type Texts = Readonly<Record<'hello' | 'since' | 'more' | 'andMore' | 'open' | 'all' | 'settings' | 'why', string>>
+type MailTexts = Readonly<Record<'hello' | 'since' | 'more' | 'andMore' | 'open' | 'all' | 'settings' | 'why', string>>
 
-const texts: Readonly<Record<store.Language, Texts>> = {
+const texts: Readonly<Record<store.Language, MailTexts>> = {
   en: {
     hello: 'Hello {name},',
     since: 'Since',
@@ -216,27 +220,27 @@ const texts: Readonly<Record<store.Language, Texts>> = {
   },
 }
 
-const filled = (text: string, values: Readonly<Record<string, string>>): string =>
+const fillText = (text: string, values: Readonly<Record<string, string>>): string =>
   text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole)
 
 type MailValues = Readonly<Record<'more' | 'all' | 'settings', string>> & { readonly language: store.Language }
 
-/** The template. A mail whose items are erased was sent. */
+/** Renders the mail. A mail with erased items was already sent. */
 export function renderInboxMail(mail: MailToRender): MailContent {
   const { language, more, all, settings } = mail.data as MailValues
   const t = texts[language]
-  const items = ownJson<readonly Item[]>(mail.secret ?? '[]')
+  const items = ownJson<readonly MailItem[]>(mail.secret ?? '[]')
   const others = Number(more)
   const count = items.reduce((sum, item) => sum + (item.count ?? 1), others - 1)
   const [first] = items
   const title = first?.title ?? ''
   const link = first !== undefined && count === 0 ? first.url : all
-  const hello = filled(t.hello, { name: oneLine(mail.toName) })
+  const hello = fillText(t.hello, { name: oneLine(mail.toName) })
   const partner = oneLine(mail.partnerName)
-  const urlText = (text: string, url: string) => filled(text, { url })
+  const urlText = (text: string, url: string) => fillText(text, { url })
   const urlHtml = (text: string, url: string) =>
     escapeHtml(text).replace('{url}', () => `<a href="${escapeHtml(url)}">${escapeHtml(url)}</a>`)
-  const rest = others > 0 ? [filled(t.andMore, { count: others.toLocaleString(language) })] : []
+  const rest = others > 0 ? [fillText(t.andMore, { count: others.toLocaleString(language) })] : []
   const blocks = items.map(({ lines, ...item }) => ({
     ...item,
     lines: lines.map(([label, value]) => `${label}: ${value}`),
@@ -257,7 +261,7 @@ export function renderInboxMail(mail: MailToRender): MailContent {
     urlHtml(t.settings, settings),
   ]
   return {
-    subject: oneLine(count > 0 ? filled(t.more, { title, count: count.toLocaleString(language) }) : title),
+    subject: oneLine(count > 0 ? fillText(t.more, { title, count: count.toLocaleString(language) }) : title),
     text: `${text.join('\n\n')}\n`,
     html: htmlPage(html, language),
     link,

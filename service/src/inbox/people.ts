@@ -1,4 +1,4 @@
-/** The persons who are told: the teams of partners and the staff of the operator, by one form. */
+/** The persons of the inbox: the teams of partners, and the operator's staff. */
 import type { users as wire } from '@partner-payments/wire'
 import { isSamePerson } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
@@ -6,14 +6,14 @@ import type { Details } from './words.ts'
 import {
   type FactType,
   isTeamType,
-  isToldOtherwise,
+  isMailedToAdmins,
   mayKnow,
   staffDefault,
   type StaffKind,
   staffTypes,
   teamDefault,
   teamTypes,
-  type When,
+  type MailFrequency,
   isStaffType,
 } from './kinds.ts'
 
@@ -21,28 +21,31 @@ export type Person = {
   readonly id: string
   readonly fullName: string
   readonly email: string
-  /** A role of the team, or of staff. */
   readonly role: string
 }
 
-/** The persons of a realm, with the roles that they have now. */
-/** Reports whether the person is one of those who cannot act on it. */
-export const isLeftOut = ({ id, fullName }: Pick<Person, 'id' | 'fullName'>, details: Details | undefined): boolean =>
+/** Reads the persons of a realm with their current roles. */
+/** Reports whether a person cannot act on the thing, such as its maker. */
+export const cannotAct = ({ id, fullName }: Pick<Person, 'id' | 'fullName'>, details: Details | undefined): boolean =>
   details?.notFor?.includes(id) === true || details?.notForNames?.some((name) => isSamePerson(name, fullName)) === true
 
-export type PeopleOf = (tx: Tx, partnerId: string) => Promise<readonly Person[]>
+export type ReadPeople = (tx: Tx, partnerId: string) => Promise<readonly Person[]>
 
-/** Reports whether a person may know a fact. The operator's own partner is the realm of staff. */
+/** Reports whether a person may know a fact. */
 export const mayBeTold = ({ role }: Person, type: FactType, isStaff: boolean): boolean =>
   isStaff ? isStaffType(type) : isTeamType(type) && mayKnow(role as wire.Role, type)
 
-/** How a person wants to be told of a fact: by its own choice, or by the default of the role. */
-export function whenOf({ role }: Person, type: FactType, choices: Readonly<Record<string, When>>): When {
+/** Finds when a fact is mailed to a person: by the person's choice, or by the default of the role. */
+export function mailTime(
+  { role }: Person,
+  type: FactType,
+  choices: Readonly<Record<string, MailFrequency>>,
+): MailFrequency {
   if (isStaffType(type)) {
     const kind: StaffKind = staffTypes[type].kind
     return choices[kind] ?? staffDefault(role, kind)
   }
-  if (isToldOtherwise(role as wire.Role, type)) return 'no'
+  if (isMailedToAdmins(role as wire.Role, type)) return 'no'
   const { kind } = teamTypes[type]
   return choices[kind] ?? teamDefault(role as wire.Role, kind)
 }

@@ -1,4 +1,4 @@
-/** The verbs of a person's own inbox: its entries, and the choices of what comes by mail. */
+/** The verbs of a person's inbox: entries, and choices of mails. */
 import type { users as wire } from '@partner-payments/wire'
 import type { Audit } from '../audit/index.ts'
 import { notFound, refuseField } from '../kernel/api/index.ts'
@@ -10,30 +10,30 @@ import {
   isStaffType,
   isTeamType,
   kindsOfRole,
-  pathOf,
+  entryPath,
   staffDefault,
   type StaffKind,
   staffKinds,
   teamDefault,
   type TeamKind,
   waits,
-  type When,
+  type MailFrequency,
   whens,
 } from './kinds.ts'
-import { detailsOfEntries, forgetReader, type InboxMailDeps } from './mails.ts'
+import { readEntryDetails, forgetReader, type InboxMailDeps } from './mails.ts'
 import { mayBeTold, type Person } from './people.ts'
 import { newReader } from './spread.ts'
 import * as store from './store.ts'
-import { worded, type Worded } from './words.ts'
+import { describeFact, type FactText } from './words.ts'
 
-/** The person who reads, with the role that it has now. */
+/** The person who reads the inbox, with the current role. */
 export type Reader = store.PersonKey & Pick<Person, 'fullName'> & { readonly role: string }
 
-export type InboxEntry = Worded & {
+export type InboxEntry = FactText & {
   readonly id: string
   readonly occurredAt: Date
   readonly isRead: boolean
-  /** True if it waited when it came and waits no longer. */
+  /** True if the thing waited when the entry came, and no longer waits. */
   readonly isOver: boolean
 }
 
@@ -41,11 +41,15 @@ export type ChoicesShown = {
   readonly language: store.Language | null
   readonly zone: string
   readonly dailyHour: number
-  /** Each kind of which the role can be told. `fixed`: it is always told at once, by other mails. */
-  readonly kinds: readonly { readonly kind: TeamKind | StaffKind; readonly when: When; readonly isFixed: boolean }[]
+  /** The kinds that the role can be told of. `isFixed`: always mailed at once, by other mails. */
+  readonly kinds: readonly {
+    readonly kind: TeamKind | StaffKind
+    readonly when: MailFrequency
+    readonly isFixed: boolean
+  }[]
 }
 
-type GivenChoices = {
+type NewChoices = {
   readonly language: string
   readonly zone: string
   readonly dailyHour: string
@@ -53,9 +57,9 @@ type GivenChoices = {
 }
 
 export type Inbox = {
-  /** Counts unread entries up to 100, and keeps the language in which the person reads the console. */
+  /** Counts unread entries up to 100, and stores the person's language of the console. */
   readonly unread: (reader: store.PersonKey, language: store.Language) => Promise<number>
-  /** Newest first, before an entry. Entries whose thing the person may no longer see are left out. */
+  /** Lists entries, newest first, older than the cursor, without those that the person may no longer see. */
   readonly page: (
     reader: Reader,
     language: store.Language,
@@ -68,10 +72,9 @@ export type Inbox = {
   readonly markAllRead: (reader: Reader, upToId: string) => Promise<void>
   readonly choices: (reader: Reader) => Promise<ChoicesShown>
   /** Refuses: validation_failed (/language, /zone, /dailyHour, /choices). */
-  readonly choose: (reader: Reader, given: GivenChoices, ip: string) => Promise<void>
-  /** Ends the mails of a person who may no longer read them: it was removed or has another role. */
+  readonly choose: (reader: Reader, given: NewChoices, ip: string) => Promise<void>
+  /** Stops the mails of a person who was removed or has another role. */
   readonly endMails: (tx: Tx, key: store.PersonKey) => Promise<void>
-  /** Deletes everything of a person who was removed. */
   readonly forget: (tx: Tx, key: store.PersonKey) => Promise<void>
 }
 
@@ -102,10 +105,10 @@ export function createReaders(deps: ReadersDeps): Inbox {
     page: createPage(deps),
     open: async (reader, id) => {
       const entry = await store.entryById(db, reader, id)
-      if (entry === undefined || !isTeamType(entry.type) || !mayBeTold(personOf(reader), entry.type, false))
+      if (entry === undefined || !isTeamType(entry.type) || !mayBeTold(toPerson(reader), entry.type, false))
         throw notFound('entry of the inbox')
       if (entry.readAt === null) await store.markEntry(db, reader, id, clock.now())
-      return pathOf({ ...entry, type: entry.type })
+      return entryPath({ ...entry, type: entry.type })
     },
     markUnread: async (reader, id) => {
       if ((await store.markEntry(db, reader, id, null)) === 0) throw notFound('entry of the inbox')
@@ -114,7 +117,7 @@ export function createReaders(deps: ReadersDeps): Inbox {
     choices: async (reader) => {
       const { language, ...row } =
         (await readerOf(db, reader)) ?? newReader(reader.partnerId, reader.personId, clock.now())
-      return { language, zone: row.zone, dailyHour: row.dailyHour, kinds: kindsOf(deps, reader, row.choices) }
+      return { language, zone: row.zone, dailyHour: row.dailyHour, kinds: readKinds(deps, reader, row.choices) }
     },
     choose: createChoose(deps),
     endMails,
@@ -128,14 +131,14 @@ export function createReaders(deps: ReadersDeps): Inbox {
     return async (reader, language, { beforeId, rowsMax }) => {
       const rows = await store.entriesOf(db, reader, { beforeId, rowsMax: rowsMax + 1 })
       const shown = rows.slice(0, rowsMax)
-      const person = personOf(reader)
+      const person = toPerson(reader)
       const entries = shown.flatMap(({ type, ...row }) =>
         isKnown(type) && mayBeTold(person, type, false) ? [{ ...row, type }] : [],
       )
-      const details = await detailsOfEntries({ detailsOf, operatorId }, db, reader.partnerId, entries)
+      const details = await readEntryDetails({ detailsOf, operatorId }, db, reader.partnerId, entries)
       return {
         entries: entries.map((entry, index) => ({
-          ...worded(language, entry, details[index]),
+          ...describeFact(language, entry, details[index]),
           ...{ id: entry.id, occurredAt: entry.occurredAt, isRead: entry.readAt !== null },
           isOver: waits(entry.type, entry.facts) && details[index]?.isCurrent !== true,
         })),
@@ -145,9 +148,9 @@ export function createReaders(deps: ReadersDeps): Inbox {
   }
 }
 
-const personOf = ({ personId: id, fullName, role }: Reader): Person => ({ id, fullName, email: '', role })
+const toPerson = ({ personId: id, fullName, role }: Reader): Person => ({ id, fullName, email: '', role })
 
-function kindsOf(
+function readKinds(
   { operatorId }: Pick<ReadersDeps, 'operatorId'>,
   { partnerId, role }: Reader,
   choices: store.Choices,
@@ -173,8 +176,8 @@ function createChoose(deps: ReadersDeps): Inbox['choose'] {
     if (!isZone(given.zone)) throw refuse('/zone', 'must be the name of a time zone')
     const dailyHour = /^\d{1,2}$/.test(given.dailyHour) ? Number(given.dailyHour) : Number.NaN
     if (!(dailyHour <= 23)) throw refuse('/dailyHour', 'must be an hour from 0 to 23')
-    const kinds = kindsOf(deps, reader, {}).filter(({ isFixed }) => !isFixed)
-    const chosen = kinds.map(({ kind }): [string, When] => {
+    const kinds = readKinds(deps, reader, {}).filter(({ isFixed }) => !isFixed)
+    const chosen = kinds.map(({ kind }): [string, MailFrequency] => {
       const when = whens.find((each) => each === given.choices[kind])
       if (when === undefined) throw refuse(`/choices/${kind}`, 'must be now, daily or no')
       return [kind, when]
@@ -184,7 +187,7 @@ function createChoose(deps: ReadersDeps): Inbox['choose'] {
       if (isStaff) await addOperator(tx, operatorId)
       const now = clock.now()
       const before = (await store.lockReader(tx, reader)) ?? newReader(partnerId, personId, now)
-      // Choices of kinds that the role does not have now stay, in case that it has them again.
+      // Choices of kinds that the role does not have stay, in case the role gets them again.
       const choices = { ...before.choices, ...Object.fromEntries(chosen) }
       await store.putReader(tx, { ...before, language, zone: given.zone, dailyHour, choices, updatedAt: now })
       await store.moveDaily(tx, reader, nextDaily(now, given.zone, dailyHour))

@@ -1,40 +1,39 @@
 /**
- * Makes the entries of facts: one for each person who may know it. The facts are taken, the entries are added and the next mail of each person is
- * set in one transaction, so that a worker that dies leaves neither a loss nor a second entry.
+ * Adds an entry of each fact for every person who may know it. One transaction takes the facts, adds the entries and schedules the mails, so that
+ * a worker that dies neither loses nor repeats an entry.
  */
 import { after, type Clock, hourMs, newId, secondMs } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { createFactQueue } from './facts.ts'
 import { isGathered, isStaffType, isTeamType, type FactType, waits } from './kinds.ts'
-import { isLeftOut, mayBeTold, type PeopleOf, type Person, whenOf } from './people.ts'
+import { cannotAct, mayBeTold, type ReadPeople, type Person, mailTime } from './people.ts'
 import { nextDaily } from './hours.ts'
 import * as store from './store.ts'
 import type { Details } from './words.ts'
 
-export type Asked = { readonly type: FactType; readonly subject: string; readonly facts: store.Facts }
+export type Asked = { readonly type: FactType; readonly subject: string; readonly facts: store.StoredFacts }
 
 export type InboxDeps = {
   readonly db: Database
   readonly clock: Clock
-  readonly teamOf: PeopleOf
+  readonly teamOf: ReadPeople
   readonly staffOf: (tx: Tx) => Promise<readonly Person[]>
-  /** The operator's own partner, whose rows are those of staff. */
+  /** The operator's partner, whose persons are staff. */
   readonly operatorId: string
   readonly addOperator: (tx: Tx, id: string) => Promise<void>
-  /** Reads what the modules know of things now. Undefined: they know none. */
+  /** Reads the current details of things from the modules. Undefined for unknown things. */
   readonly detailsOf: (tx: Tx, partnerId: string, asked: readonly Asked[]) => Promise<readonly (Details | undefined)[]>
-  /** INBOX_GATHER_SECONDS. */
   readonly gatherSeconds: number
 }
 
 const partnersPerStepMax = 20
 const factsPerStepMax = 100
-/** Facts of a type that have an entry each in an hour. A bank that refuses a file of 10,000 payouts makes as many. */
+/** Facts of a type with their own entries in an hour. A bank that refuses a file of 10,000 payouts causes 10,000 facts. */
 const singleMax = 10
 const hourDefault = 8
 const zoneDefault = 'UTC'
 
-/** Returns how many facts it has taken. */
+/** Creates the step that adds entries of due facts. It returns the number of facts taken. */
 export function createSpreadStep(deps: InboxDeps): () => Promise<number> {
   const { db, clock } = deps
   return async () => {
@@ -45,10 +44,10 @@ export function createSpreadStep(deps: InboxDeps): () => Promise<number> {
   }
 }
 
-type Told = {
+type FactToSpread = {
   readonly fact: store.FactRow & { readonly type: FactType }
   readonly details: Details | undefined
-  /** True if an entry counts it with others of its type. */
+  /** True if one entry counts the fact with others of its type. */
   readonly isCounted: boolean
 }
 
@@ -56,13 +55,13 @@ async function spread(deps: InboxDeps, tx: Tx, partnerId: string): Promise<numbe
   const { clock, operatorId } = deps
   const rows = await store.lockFacts(tx, partnerId, clock.now(), factsPerStepMax)
   if (rows.length === 0) return 0
-  // A type of another version is not told by this one.
+  // Types of another version are skipped.
   const facts = rows.flatMap(({ type, ...row }) => (isTeamType(type) || isStaffType(type) ? [{ ...row, type }] : []))
   const details = await deps.detailsOf(tx, partnerId, facts)
   const current = facts
-    .map((fact, index): Told => ({ fact, details: details[index], isCounted: false }))
+    .map((fact, index): FactToSpread => ({ fact, details: details[index], isCounted: false }))
     .filter(({ fact, details: found }) => !waits(fact.type, fact.facts) || found?.isCurrent === true)
-  const told = await gathered(deps, tx, partnerId, current)
+  const told = await gatherFacts(deps, tx, partnerId, current)
   const ofTeam = told.filter(({ fact }) => isTeamType(fact.type))
   const ofStaff = told.filter(({ fact }) => isStaffType(fact.type))
   if (ofTeam.length > 0) await addEntries(deps, tx, partnerId, await deps.teamOf(tx, partnerId), ofTeam)
@@ -73,7 +72,7 @@ async function spread(deps: InboxDeps, tx: Tx, partnerId: string): Promise<numbe
     }))
     await addEntries(deps, tx, operatorId, await deps.staffOf(tx), withPartner)
   }
-  createFactQueue(deps).append(tx, ofTeam.flatMap(lapseOf))
+  createFactQueue(deps).append(tx, ofTeam.flatMap(lapseFacts))
   await store.deleteFacts(
     tx,
     partnerId,
@@ -82,26 +81,31 @@ async function spread(deps: InboxDeps, tx: Tx, partnerId: string): Promise<numbe
   return rows.length
 }
 
-const hourOf = ({ clock }: Pick<InboxDeps, 'clock'>): Date =>
+const currentHour = ({ clock }: Pick<InboxDeps, 'clock'>): Date =>
   new Date(Math.floor(clock.now().getTime() / hourMs) * hourMs)
 
-/** Marks those that come after the first ones of their type and hour. Types in one order: concurrent workers lock their counts alike. */
-async function gathered(deps: InboxDeps, tx: Tx, partnerId: string, told: readonly Told[]): Promise<readonly Told[]> {
-  const counted = new Set<Told>()
+/** Marks facts after the first ones of their type and hour. Types are counted in one order, so that concurrent workers do not deadlock. */
+async function gatherFacts(
+  deps: InboxDeps,
+  tx: Tx,
+  partnerId: string,
+  told: readonly FactToSpread[],
+): Promise<readonly FactToSpread[]> {
+  const counted = new Set<FactToSpread>()
   const groups = Map.groupBy(told, ({ fact }) => fact.type)
   for (const type of [...groups.keys()].filter(isGathered).toSorted()) {
     const group = groups.get(type) ?? []
-    const before = await store.countFacts(tx, { partnerId, type, hour: hourOf(deps) }, group.length)
+    const before = await store.countFacts(tx, { partnerId, type, hour: currentHour(deps) }, group.length)
     for (const each of group.slice(Math.max(0, singleMax - before))) counted.add(each)
   }
   return told.map((each) => (counted.has(each) ? { ...each, isCounted: true } : each))
 }
 
 const lapses = { 'payout.waits': 'payout.lapses', 'bulk.waits': 'bulk.lapses' } as const
-/** An approval lapses soon when the last quarter of its time begins, and at most a day before its end. */
+/** Persons are warned of a lapsing approval in the last quarter of its time, at most a day before its end. */
 const leadMsMax = 24 * hourMs
 
-function lapseOf({ fact, details }: Told) {
+function lapseFacts({ fact, details }: FactToSpread) {
   const { partnerId, type, subject, occurredAt } = fact
   if ((type !== 'payout.waits' && type !== 'bulk.waits') || details?.until === undefined) return []
   const leadMs = Math.min(leadMsMax, (details.until.getTime() - occurredAt.getTime()) / 4)
@@ -113,7 +117,7 @@ async function addEntries(
   tx: Tx,
   partnerId: string,
   people: readonly Person[],
-  told: readonly Told[],
+  told: readonly FactToSpread[],
 ): Promise<void> {
   const { clock, operatorId, gatherSeconds } = deps
   const now = clock.now()
@@ -133,14 +137,14 @@ async function addEntries(
   for (const person of people) {
     const reader = readers.get(person.id) ?? newReader(partnerId, person.id, now)
     const known = told.filter(
-      ({ fact, details }) => mayBeTold(person, fact.type, isStaff) && !isLeftOut(person, details),
+      ({ fact, details }) => mayBeTold(person, fact.type, isStaff) && !cannotAct(person, details),
     )
     const [single, counted] = [known.filter(({ isCounted }) => !isCounted), known.filter(({ isCounted }) => isCounted)]
-    const entriesOf = (shown: readonly Told['fact'][]): readonly store.NewEntry[] =>
+    const entriesOf = (shown: readonly FactToSpread['fact'][]): readonly store.NewEntry[] =>
       shown
         .map((fact) => {
           const { type, subject, occasion, facts, occurredAt } = fact
-          const when = whenOf(person, type, reader.choices)
+          const when = mailTime(person, type, reader.choices)
           const mailDueAt =
             when === 'no'
               ? null
@@ -152,22 +156,21 @@ async function addEntries(
             ...{ occurredAt, mailBy: when === 'no' ? null : when, mailDueAt, readAt: isStaff ? now : null },
           }
         })
-        // Staff have the queue at the desk: only what is mailed has a row.
+        // Staff read the queue of the desk, so that only mailed facts have entries.
         .filter(({ mailBy }) => !isStaff || mailBy !== null)
-    const [own, ownCounting] = [entriesOf(single.map(({ fact }) => fact)), entriesOf(countsOf(deps, counted))]
+    const [own, ownCounting] = [entriesOf(single.map(({ fact }) => fact)), entriesOf(countingFacts(deps, counted))]
     entries.push(...own)
     counting.push(...ownCounting)
     const dueTimes = [...own, ...ownCounting].flatMap(({ mailDueAt }) => mailDueAt?.getTime() ?? [])
     if (dueTimes.length > 0) schedules.push({ ...reader, mailDueAt: new Date(Math.min(...dueTimes)) })
   }
-  // The rows of readers first: the job of mails holds them while it reads the entries.
+  // The rows of readers come first, because the job of mails locks them while it reads the entries.
   if (schedules.length > 0) await store.scheduleMails(tx, schedules)
   if (entries.length > 0) await store.insertEntries(tx, entries)
   if (counting.length > 0) await store.addToGathered(tx, counting)
 }
 
-/** One fact for each type of some, which counts them. */
-const countsOf = (deps: InboxDeps, told: readonly Told[]): readonly Told['fact'][] =>
+const countingFacts = (deps: InboxDeps, told: readonly FactToSpread[]): readonly FactToSpread['fact'][] =>
   [...Map.groupBy(told, ({ fact }) => fact.type).values()].flatMap((group) => {
     const last = group.at(-1)
     if (last === undefined) return []
@@ -177,7 +180,7 @@ const countsOf = (deps: InboxDeps, told: readonly Told[]): readonly Told['fact']
       {
         ...last.fact,
         subject: 'more',
-        occasion: `more ${hourOf(deps).toISOString()} ${partnerId ?? ''}`.trim(),
+        occasion: `more ${currentHour(deps).toISOString()} ${partnerId ?? ''}`.trim(),
         facts,
       },
     ]

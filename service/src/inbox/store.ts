@@ -1,9 +1,9 @@
 /** All SQL of the inbox. */
 import { ownJson } from '@partner-payments/wire'
 import { dueWork, insertBy, noSql, type RowOf, type Sql, sql, type Tx, unprepared } from '../postgres/index.ts'
-import type { When } from './kinds.ts'
+import type { MailFrequency } from './kinds.ts'
 
-export type Facts = Readonly<Record<string, string | null>>
+export type StoredFacts = Readonly<Record<string, string | null>>
 
 const factColumns = {
   partnerId: 'uuid',
@@ -16,7 +16,7 @@ const factColumns = {
   dueAt: 'timestamptz',
 } as const
 type StoredFact = RowOf<typeof factColumns>
-export type FactRow = Omit<StoredFact, 'facts' | 'dueAt'> & { readonly facts: Facts }
+export type FactRow = Omit<StoredFact, 'facts' | 'dueAt'> & { readonly facts: StoredFacts }
 
 const newFacts = insertBy<StoredFact>(factColumns, [['partnerId'], ['type', 'occurredAt', 'dueAt']])
 
@@ -54,14 +54,14 @@ const partnersDue =
 export const [factsDue, mailsDue] = [nextDue(facts), nextDue(mails)]
 export const [partnersWithFacts, partnersWithMails] = [partnersDue(facts), partnersDue(mails)]
 
-/** Locks the due facts of a partner, oldest first, without those that another worker has. */
+/** Locks the due facts of a partner, oldest first. Facts of another worker are skipped. */
 export async function lockFacts(tx: Tx, partnerId: string, now: Date, rowsMax: number): Promise<readonly FactRow[]> {
   const rows = await tx.rows<Omit<StoredFact, 'dueAt'>>(
     unprepared(sql`/* inbox.lockFacts */
       select partner_id, id, type, subject, occasion, facts, occurred_at from inbox.facts
       where partner_id = ${partnerId} and due_at <= ${now} order by due_at, id for update skip locked limit ${rowsMax}`),
   )
-  return rows.map((row) => ({ ...row, facts: ownJson<Facts>(row.facts) }))
+  return rows.map((row) => ({ ...row, facts: ownJson<StoredFacts>(row.facts) }))
 }
 
 export async function deleteFacts(tx: Tx, partnerId: string, ids: readonly string[]): Promise<void> {
@@ -89,7 +89,7 @@ const entryColumns = {
 type StoredEntry = RowOf<typeof entryColumns>
 export type NewEntry = StoredEntry
 export type EntryRow = Omit<StoredEntry, 'facts' | 'occasion' | 'mailDueAt' | 'mailBy' | keyof PersonKey> & {
-  readonly facts: Facts
+  readonly facts: StoredFacts
 }
 
 const newEntries = insertBy<StoredEntry>(
@@ -98,7 +98,7 @@ const newEntries = insertBy<StoredEntry>(
   ['personId', 'type', 'occasion'],
 )
 
-/** Adds the entries that the persons do not have. Waits for a concurrent transaction that adds the same one. */
+/** Adds entries, except those that persons already have. Waits for a concurrent transaction that adds the same entry. */
 export async function insertEntries(tx: Tx, rows: readonly StoredEntry[]): Promise<void> {
   await tx.run(sql`/* inbox.insertEntries */
     insert into inbox.entries (partner_id, person_id, id, type, subject, occasion, facts, occurred_at, mail_by, mail_due_at,
@@ -106,7 +106,7 @@ export async function insertEntries(tx: Tx, rows: readonly StoredEntry[]): Promi
     on conflict (partner_id, person_id, type, occasion) do nothing`)
 }
 
-/** Counts facts of a type of one hour. Returns how many there were before, and waits for a concurrent transaction that counts them. */
+/** Counts facts of a type in an hour, and returns the previous count. Waits for a concurrent transaction that counts them. */
 export async function countFacts(
   tx: Tx,
   { partnerId, type, hour }: { readonly partnerId: string; readonly type: string; readonly hour: Date },
@@ -123,7 +123,7 @@ export async function deleteOldCounts(tx: Tx, partnerId: string, before: Date): 
     delete from inbox.counts where partner_id = ${partnerId} and hour < ${before}`)
 }
 
-/** Adds entries that count facts, or adds to the count of those that the persons have: unread again, and mailed again. */
+/** Adds counting entries, or adds to the counts of existing ones, which become unread and are mailed again. */
 export async function addToGathered(tx: Tx, rows: readonly StoredEntry[]): Promise<void> {
   await tx.run(sql`/* inbox.addToGathered */
     insert into inbox.entries (partner_id, person_id, id, type, subject, occasion, facts, occurred_at, mail_by, mail_due_at,
@@ -135,16 +135,16 @@ export async function addToGathered(tx: Tx, rows: readonly StoredEntry[]): Promi
 }
 
 const shownColumns = sql`id, type, subject, facts, occurred_at, read_at`
-const read = (rows: readonly (Omit<EntryRow, 'facts'> & { readonly facts: string })[]): readonly EntryRow[] =>
-  rows.map((row) => ({ ...row, facts: ownJson<Facts>(row.facts) }))
+const readRows = (rows: readonly (Omit<EntryRow, 'facts'> & { readonly facts: string })[]): readonly EntryRow[] =>
+  rows.map((row) => ({ ...row, facts: ownJson<StoredFacts>(row.facts) }))
 
-/** Newest first, before one of them. */
+/** Lists entries, newest first, older than the cursor. */
 export async function entriesOf(
   tx: Tx,
   { partnerId, personId }: PersonKey,
   { beforeId, rowsMax }: { readonly beforeId: string | null; readonly rowsMax: number },
 ): Promise<readonly EntryRow[]> {
-  return read(
+  return readRows(
     await tx.rows(sql`/* inbox.entriesOf */
       select ${shownColumns} from inbox.entries
       where partner_id = ${partnerId} and person_id = ${personId} ${beforeId === null ? noSql : sql`and id < ${beforeId}`}
@@ -153,14 +153,14 @@ export async function entriesOf(
 }
 
 export async function entryById(tx: Tx, { partnerId, personId }: PersonKey, id: string): Promise<EntryRow | undefined> {
-  return read(
+  return readRows(
     await tx.rows(sql`/* inbox.entryById */
       select ${shownColumns} from inbox.entries
       where partner_id = ${partnerId} and person_id = ${personId} and id = ${id}`),
   )[0]
 }
 
-/** Counts by the index of unread entries, and no further than `countMax`. */
+/** Counts unread entries by their index, up to `countMax`. */
 export async function countUnread(tx: Tx, { partnerId, personId }: PersonKey, countMax: number): Promise<number> {
   const rows = await tx.rows(sql`/* inbox.countUnread */
     select 1 as found from inbox.entries
@@ -168,7 +168,7 @@ export async function countUnread(tx: Tx, { partnerId, personId }: PersonKey, co
   return rows.length
 }
 
-/** Marks an entry as read, or as unread by null. Returns 0 if there is none. */
+/** Marks an entry as read, or as unread with null. Returns 0 if there is no such entry. */
 export function markEntry(
   tx: Tx,
   { partnerId, personId }: PersonKey,
@@ -180,21 +180,21 @@ export function markEntry(
     where partner_id = ${partnerId} and person_id = ${personId} and id = ${id}`)
 }
 
-/** Marks the unread entries up to the newest one that the person has seen. */
+/** Marks the unread entries as read, up to the newest one that the person has seen. */
 export async function markAllRead(tx: Tx, key: PersonKey, upToId: string, now: Date): Promise<void> {
   await tx.run(sql`/* inbox.markAllRead */
     update inbox.entries set read_at = ${now}
     where partner_id = ${key.partnerId} and person_id = ${key.personId} and read_at is null and id <= ${upToId}`)
 }
 
-/** The entries that a mail tells now, oldest first: those that are due, and those that wait for more to come with them. */
+/** Lists the entries of the next mail, oldest first: due ones, and ones that wait for further entries. */
 export async function entriesToMail(
   tx: Tx,
   { partnerId, personId }: PersonKey,
   now: Date,
   rowsMax: number,
 ): Promise<readonly EntryRow[]> {
-  return read(
+  return readRows(
     await tx.rows(sql`/* inbox.entriesToMail */
       select ${shownColumns} from inbox.entries
       where partner_id = ${partnerId} and person_id = ${personId} and mail_due_at is not null
@@ -203,7 +203,7 @@ export async function entriesToMail(
   )
 }
 
-/** Takes the entries of a mail. Returns how many there were. */
+/** Marks the entries of a mail as taken. Returns their number. */
 export function markMailed(tx: Tx, { partnerId, personId }: PersonKey, now: Date): Promise<number> {
   return tx.run(sql`/* inbox.markMailed */
     update inbox.entries set mail_due_at = null
@@ -218,7 +218,7 @@ export async function nextMailAt(tx: Tx, { partnerId, personId }: PersonKey): Pr
   return row?.dueAt ?? null
 }
 
-/** Moves the entries of the daily mail to another hour. */
+/** Reschedules the entries of the daily mail. */
 export async function moveDaily(tx: Tx, { partnerId, personId }: PersonKey, dueAt: Date): Promise<void> {
   await tx.run(sql`/* inbox.moveDaily */
     update inbox.entries set mail_due_at = ${dueAt}
@@ -244,7 +244,6 @@ export function partnersWithOldEntries(
   )
 }
 
-/** Deletes entries that have reached their age. Returns how many. */
 export function deleteOldEntries(tx: Tx, partnerId: string, before: Date): Promise<number> {
   return tx.run(sql`/* inbox.deleteOldEntries */
     delete from inbox.entries where partner_id = ${partnerId} and occurred_at < ${before}`)
@@ -268,7 +267,7 @@ const readerColumns = {
   updatedAt: 'timestamptz',
 } as const
 type StoredReader = RowOf<typeof readerColumns, { language: Language; seenLanguage: Language }>
-export type Choices = Readonly<Record<string, When>>
+export type Choices = Readonly<Record<string, MailFrequency>>
 export type ReaderRow = Omit<StoredReader, 'choices'> & { readonly choices: Choices }
 
 const readerNames = sql`partner_id, person_id, language, seen_language, zone, daily_hour, choices, mail_subject_id,
@@ -289,7 +288,7 @@ export async function readersOf(tx: Tx, partnerId: string, ids: readonly string[
   )
 }
 
-/** Adds the rows of readers who have none, and makes the next mail of each no later than that of its row. */
+/** Adds missing readers, and schedules the next mail of each no later than given. */
 export async function scheduleMails(tx: Tx, rows: readonly ReaderRow[]): Promise<void> {
   const stored = rows.map((row): StoredReader => ({ ...row, choices: JSON.stringify(row.choices) }))
   await tx.run(sql`/* inbox.scheduleMails */
@@ -297,7 +296,7 @@ export async function scheduleMails(tx: Tx, rows: readonly ReaderRow[]): Promise
     on conflict (partner_id, person_id) do update set mail_due_at = least(readers.mail_due_at, excluded.mail_due_at)`)
 }
 
-/** Writes the choices of a person. */
+/** Stores the choices of a person. */
 export async function putReader(tx: Tx, row: ReaderRow): Promise<void> {
   const stored = { ...row, choices: JSON.stringify(row.choices) }
   await tx.run(sql`/* inbox.putReader */
@@ -306,7 +305,7 @@ export async function putReader(tx: Tx, row: ReaderRow): Promise<void> {
       daily_hour = excluded.daily_hour, choices = excluded.choices, updated_at = excluded.updated_at`)
 }
 
-/** Keeps the language of the last page that a person has read. */
+/** Stores the language in which a person last read the console. */
 export async function putSeenLanguage(tx: Tx, row: ReaderRow): Promise<void> {
   const stored = { ...row, choices: JSON.stringify(row.choices) }
   await tx.run(sql`/* inbox.putSeenLanguage */
@@ -314,7 +313,7 @@ export async function putSeenLanguage(tx: Tx, row: ReaderRow): Promise<void> {
     on conflict (partner_id, person_id) do update set seen_language = excluded.seen_language`)
 }
 
-/** Locks the persons of a partner whose mail is due, without those that another worker has. */
+/** Locks the readers of a partner with a due mail. Readers of another worker are skipped. */
 export async function lockReaders(
   tx: Tx,
   partnerId: string,

@@ -1,12 +1,12 @@
-/** The sentences of facts in each language, for mails and for the pages, which render them when a person reads them. */
+/** Texts of facts in each language, for mails and pages. */
 import { type FactType, type GatheredType, isGathered } from './kinds.ts'
-import type { Facts, Language } from './store.ts'
+import type { StoredFacts, Language } from './store.ts'
 
 type Money = { readonly amount: string; readonly currency: string }
 
-/** The facts that the modules know of the thing when a person reads of it. */
+/** Details of a thing, which the modules read when a person opens the entry. */
 export type Details = {
-  /** False if it waits no longer, or was never more than a report. */
+  /** False if the thing no longer waits. */
   readonly isCurrent: boolean
   readonly amounts?: readonly Money[] | undefined
   readonly payee?: string | undefined
@@ -16,21 +16,20 @@ export type Details = {
   readonly payouts?: number | undefined
   readonly reason?: string | undefined
   readonly name?: string | undefined
-  /** The kind of a case in words. */
   readonly kind?: Readonly<Record<Language, string>> | undefined
-  /** Persons who cannot act on it, such as its maker. */
+  /** Persons who cannot act on the thing, such as its maker. */
   readonly notFor?: readonly string[] | undefined
-  /** Names of such persons: a second account of one person has a similar name. */
+  /** Names of such persons, because a second account of a person has a similar name. */
   readonly notForNames?: readonly string[] | undefined
 }
 
-/** Text of a label and its value. A time is shown in the zone of the reader. */
-export type Line = readonly [label: string, value: string | Date]
-export type Worded = { readonly title: string; readonly lines: readonly Line[] }
+/** A label and its value. A time is shown in the reader's zone. */
+export type FactLine = readonly [label: string, value: string | Date]
+export type FactText = { readonly title: string; readonly lines: readonly FactLine[] }
 
-type Titles = Readonly<Record<FactType, string>>
+type FactTitles = Readonly<Record<FactType, string>>
 
-const english: Titles = {
+const english: FactTitles = {
   'payout.waits': 'Payout of {amount} to {payee} waits for your approval',
   'payout.lapses': 'Payout of {amount} to {payee} is cancelled soon unless it is approved',
   'bulk.waits': 'Bulk of {payouts} payouts, {amount}, waits for your approval',
@@ -71,7 +70,7 @@ const english: Titles = {
   'change.waits': 'A change waits for a second person: {kind}',
 }
 
-const german: Titles = {
+const german: FactTitles = {
   'payout.waits': 'Auszahlung über {amount} an {payee} wartet auf Ihre Freigabe',
   'payout.lapses': 'Auszahlung über {amount} an {payee} wird bald storniert, wenn sie nicht freigegeben wird',
   'bulk.waits': 'Sammelzahlung mit {payouts} Auszahlungen, {amount}, wartet auf Ihre Freigabe',
@@ -159,8 +158,8 @@ const germanGathered: GatheredTitles = {
   'hit.opened': 'Weitere eröffnete Treffer: {more}',
 }
 
-type Words = {
-  readonly titles: Titles
+type FactWords = {
+  readonly titles: FactTitles
   readonly gathered: GatheredTitles
   readonly unknown: string
   readonly reference: string
@@ -176,7 +175,7 @@ type Words = {
   readonly rules: Readonly<Record<string, string>>
 }
 
-const words: Readonly<Record<Language, Words>> = {
+const words: Readonly<Record<Language, FactWords>> = {
   en: {
     titles: english,
     gathered: englishGathered,
@@ -220,29 +219,29 @@ const sumText = (language: Language, { amount, currency }: Money): string => {
 const sumsText = (language: Language, amounts: readonly Money[]): string =>
   new Intl.ListFormat(language).format(amounts.map((each) => sumText(language, each)))
 
-/** Amounts of a fact are in major units. */
-function amountsOf(facts: Facts, details: Details | undefined): readonly Money[] {
+/** Reads the amounts of a fact, in major units. */
+function factAmounts(facts: StoredFacts, details: Details | undefined): readonly Money[] {
   const { amount, currency } = facts
   if (details?.amounts !== undefined) return details.amounts
   return amount && currency ? [{ amount, currency }] : []
 }
 
-/** The word for the time until which a thing waits. */
-const untils: Readonly<Partial<Record<FactType, 'chooseBy' | 'expiresAt' | 'lapsesAt'>>> = {
+/** The label of the time until which a thing waits. */
+const deadlineFields: Readonly<Partial<Record<FactType, 'chooseBy' | 'expiresAt' | 'lapsesAt'>>> = {
   'key.expires': 'expiresAt',
   'payout.lapses': 'lapsesAt',
   'bulk.lapses': 'lapsesAt',
   'late.waits': 'chooseBy',
 }
 
-/** The sentence of a fact, and what a person wants to know before opening its page. */
-export function worded(
+/** Describes a fact by a sentence and the details that a person needs before opening its page. */
+export function describeFact(
   language: Language,
-  { type, facts }: { readonly type: FactType; readonly facts: Facts },
+  { type, facts }: { readonly type: FactType; readonly facts: StoredFacts },
   details?: Details,
-): Worded {
+): FactText {
   const w = words[language]
-  const amounts = amountsOf(facts, details)
+  const amounts = factAmounts(facts, details)
   const rule = facts['rule']
   const values: Readonly<Record<string, string | null | undefined>> = {
     amount: amounts.length === 0 ? undefined : sumsText(language, amounts),
@@ -258,7 +257,7 @@ export function worded(
   const sentence = isGathered(type) && 'more' in facts ? w.gathered[type] : w.titles[type]
   const title = sentence.replaceAll(/\{(\w+)\}/g, (_all, key: string) => values[key] ?? w.unknown)
   const { since = null, by } = facts
-  const until = untils[type] ?? 'until'
+  const until = deadlineFields[type] ?? 'until'
   const lines: (readonly [string, string | Date | null | undefined])[] = [
     [w.amount, sentence.includes('{amount}') ? undefined : values['amount']],
     [w.reference, details?.reference],

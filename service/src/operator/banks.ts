@@ -13,12 +13,20 @@ import { type BadLine, IbanFileProblem, type ImportedFile, poolNameForm } from '
 import { BicFileProblem, ModulusFileProblem } from '../parties/beneficiaries/index.ts'
 import { instructionIdOf } from '../payouts/index.ts'
 import { sqlState, stateOf, type Tx } from '../postgres/index.ts'
-import { decided, type Call, type CommandsOf, type Context, record, refusedInOneLine, type Write } from './context.ts'
+import {
+  runChange,
+  type Call,
+  type CommandsOf,
+  type Context,
+  failFile,
+  recordCommand,
+  refusalAsLine,
+  type Write,
+} from './context.ts'
 
 type Subject = 'bank' | 'ibans' | 'bic' | 'sort-codes' | 'wallet-key' | 'travel-rule'
 
 export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = {
-  /** The newest files of each bank, newest first. */
   'bank files': async ({ service: { isoBanks } }, { connector }) => {
     const ids = connector === undefined ? isoBanks.connectors.map(({ id }) => id) : [connector]
     const files = (await Promise.all(ids.map(isoBanks.files))).flat()
@@ -26,23 +34,23 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
   },
 
   'bank payment': async (context, options) => {
-    const found = await context.service.isoBanks.payment(await instructionOf(context, options))
+    const found = await context.service.isoBanks.payment(await readInstruction(context, options))
     if (found === undefined) throw new ConfigError('operator: no file-based bank has this payout')
     return { ...found, amount: amountText(found.amount, found.currency) }
   },
 
   'bank recall': async (context, options, call) => {
     const { staff, reason } = options
-    const key = await instructionOf(context, options)
-    const recorded = (tx: Tx) => record(context.service, tx, call)
-    return refusedInOneLine(() => context.service.isoBanks.requestRecall({ ...key, reason, staff }, recorded))
+    const key = await readInstruction(context, options)
+    const recorded = (tx: Tx) => recordCommand(context.service, tx, call)
+    return refusalAsLine(() => context.service.isoBanks.requestRecall({ ...key, reason, staff }, recorded))
   },
 
-  /** Writes the letter by which people recall a payment at a bank that takes no files of recalls. */
+  /** Writes the letter that recalls a payment at a bank that does not accept recall files. */
   'bank recall letter': async (context, options) => {
     const file = options.to
-    const key = await instructionOf(context, options)
-    await writeFile(file, await refusedInOneLine(() => context.service.isoBanks.recallLetter(key)), {
+    const key = await readInstruction(context, options)
+    await writeFile(file, await refusalAsLine(() => context.service.isoBanks.recallLetter(key)), {
       flag: 'wx',
     }).catch((error: Error) => {
       throw error instanceof ConfigError ? error : new ConfigError(`operator: --to ${file}: ${error.message}`)
@@ -50,11 +58,11 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
     return { file }
   },
 
-  /** Records that the letter is sent, and closes its case. */
+  /** Records that the letter was sent, and closes its case. */
   'bank recall sent': async (context, options, call) => {
     const { service } = context
-    const key = await instructionOf(context, options)
-    return decided(context, call, async (tx) => {
+    const key = await readInstruction(context, options)
+    return runChange(context, call, async (tx) => {
       const recallId = await service.isoBanks.letterSent(tx, key)
       for (const found of await service.cases.openAbout(tx, key.partnerId, [recallId]))
         await service.decisions.resolveGone(tx, found, call.staff ?? 'operator', options.note)
@@ -62,13 +70,12 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
     })
   },
 
-  /** Records the bank's answer to the letter. */
   'bank recall answer': async (context, options, call) => {
-    const key = await instructionOf(context, options)
+    const key = await readInstruction(context, options)
     const { outcome, reason: code = null } = options
     if (code !== null && !/^[A-Z0-9]{4}$/.test(code))
       throw new ConfigError('operator: --reason must be a code of ISO 20022, such as NOAS')
-    return decided(context, call, async (tx) => {
+    return runChange(context, call, async (tx) => {
       await context.service.isoBanks.letterAnswered(tx, { ...key, accepted: outcome === 'accepted', code })
       return { outcome }
     })
@@ -77,10 +84,10 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
   /** Takes a file that was quarantined. Closes its case. */
   'bank file take': async (context, { id, note, staff }, call) => {
     const { service } = context
-    return decided(context, call, async (tx) => {
+    return runChange(context, call, async (tx) => {
       const found = await service.cases.byId(tx, operatorPartnerId, id)
-      if (found === undefined || !releasable.has(found.kind))
-        throw new Refusal('not_found', `Not a case of a file that can be taken: ${[...releasable].join(', ')}.`)
+      if (found === undefined || !releasableKinds.has(found.kind))
+        throw new Refusal('not_found', `Not a case of a file that can be taken: ${[...releasableKinds].join(', ')}.`)
       const released = await service.isoBanks.releaseFile(tx, found.subject)
       if (!(await service.decisions.resolveGone(tx, found, staff, note)))
         throw new Refusal('validation_failed', 'The case has already been decided.')
@@ -88,10 +95,10 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
     })
   },
 
-  /** Cancels an entry that the bank does not have, such as one that a correction of a statement omits. Closes its case. */
+  /** Cancels an entry that the bank does not have, for example because a corrected statement omits it. Closes its case. */
   'bank entry cancel': async (context, { id, note, staff }, call) => {
     const { service } = context
-    return decided(context, call, async (tx) => {
+    return runChange(context, call, async (tx) => {
       const found = await service.cases.byId(tx, operatorPartnerId, id)
       if (found?.kind !== 'announced_missing')
         throw new Refusal('not_found', 'The case is not announced_missing, or its entry cannot be cancelled.')
@@ -102,12 +109,12 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
     })
   },
 
-  /** Ends a payment by the bank's written word, whose hash is recorded. That of a file-based bank has a file, which the word is about. */
+  /** Ends a payment by a written statement of the bank, whose hash is recorded. */
   'payment end': async (context, options, call) => {
     const { outcome: end, payout } = options
     const evidence = await readEvidence(options.evidence)
-    const key = await instructionOf(context, options)
-    return decided(context, { ...call, typed: { ...call.typed, evidence } }, async (tx) => {
+    const key = await readInstruction(context, options)
+    return runChange(context, { ...call, typed: { ...call.typed, evidence } }, async (tx) => {
       const { isoBanks, payoutLife } = context.service
       if ((await isoBanks.payment(key)) !== undefined) await isoBanks.endPayment(tx, { ...key, end })
       else await payoutLife.endByWord(tx, { partnerId: key.partnerId, id: payout, end })
@@ -116,12 +123,12 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
   },
 
   /**
-   * Imports all lines, or none; with `--skip-bad` the good ones. Prints every bad line by its number, even if nothing
-   * is imported.
+   * Imports all lines or none. With `--skip-bad` it imports the good lines. Prints the number of every bad line, even
+   * if nothing is imported.
    */
   'ibans import': (context, options, call) => {
     const { file: path, currency, partner: partnerId, staff, 'skip-bad': skipsBad } = options
-    const [pool, connector] = [poolOf(options.pool), connectorOf(context, options.connector)]
+    const [pool, connector] = [readPool(options.pool), readConnector(context, options.connector)]
     const file = { path, pool, currency, connector, partnerId, staff, skipsBad }
     return (write) => withBadLines((bad) => importFile(context, call, file, bad, write))
   },
@@ -130,8 +137,8 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
 
   /** Withdraws IBANs from a pool. An assigned IBAN stays with its account. */
   'ibans withdraw': (context, { pool, partner: partnerId, iban }, call) => {
-    const wanted = { pool: poolOf(pool), partnerId, iban }
-    return decided(context, call, async (tx) => ({
+    const wanted = { pool: readPool(pool), partnerId, iban }
+    return runChange(context, call, async (tx) => ({
       pool: wanted.pool,
       withdrawn: await context.service.accounts.pools.withdraw(tx, wanted),
     }))
@@ -144,7 +151,7 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
   'bic load': async ({ service, db }, { from: file, staff }, call) => {
     const { access, beneficiaries } = service
     const text = await readText(file)
-    const recorded = (tx: Tx) => record(service, tx, call)
+    const recorded = (tx: Tx) => recordCommand(service, tx, call)
     const loaded = await beneficiaries.bicDirectory.load(text, staff, recorded).catch((error: unknown) => {
       if (error instanceof BicFileProblem)
         throw new ConfigError(`operator: ${file}, line ${error.line}: ${error.message}`)
@@ -166,7 +173,7 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
   'sort-codes load': async ({ service }, { from, substitutes: file, staff }, call) => {
     const weights = await readText(from)
     const substitutes = file === undefined ? '' : await readText(file)
-    const recorded = (tx: Tx) => record(service, tx, call)
+    const recorded = (tx: Tx) => recordCommand(service, tx, call)
     try {
       return await service.beneficiaries.modulusTables.load({ weights, substitutes }, staff, recorded)
     } catch (error) {
@@ -181,8 +188,9 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
     return table
   },
 
-  /** May be repeated: keys that exist stay. */
-  'wallet-key create': ({ service }, _options, call) => service.chainKeys.create((tx) => record(service, tx, call)),
+  /** Creates the missing keys. Existing keys stay. */
+  'wallet-key create': ({ service }, _options, call) =>
+    service.chainKeys.create((tx) => recordCommand(service, tx, call)),
   'travel-rule show': async ({ service, db }, { hash }) => {
     const found = await travelRuleOf(db, service.sealer, hash)
     if (found === undefined) throw new ConfigError(`operator: no payment has the transaction ${hash}`)
@@ -190,38 +198,36 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
   },
 }
 
-/** Kinds of cases about files that people may take. Of a file that cannot be read only its entries may be what is wrong. */
-const releasable: ReadonlySet<string> = new Set(['message_differs', 'sum_differs', 'file_unreadable'])
+/** Kinds of cases whose file may be taken. A file that cannot be read may have wrong entries only. */
+const releasableKinds: ReadonlySet<string> = new Set(['message_differs', 'sum_differs', 'file_unreadable'])
 
-/** The bank knows a payout by the id of its instruction. */
-async function instructionOf(
+/** Reads the id by which the bank knows a payout: that of its instruction. */
+async function readInstruction(
   { service: { payouts } }: Context,
   { partner: partnerId, payout: id }: { readonly partner: string; readonly payout: string },
 ) {
-  const payout = await refusedInOneLine(() => payouts.get(partnerId, id))
+  const payout = await refusalAsLine(() => payouts.get(partnerId, id))
   return { partnerId, id: instructionIdOf(payout) }
 }
 
 const evidenceForm = / sha256:[0-9a-f]{64}$/
 const evidenceBytesMax = 50_000_000
 
-/** Reads a document of a bank: the name of its file, and its hash. A change that waited has both. */
+/** Reads the name and the hash of a bank's document. A change that waited already has both. */
 export async function readEvidence(file: string): Promise<string> {
   if (evidenceForm.test(file)) return file
-  const bytes = await readFile(file).catch((error: Error) => {
-    throw new ConfigError(`operator: --evidence ${file}: ${error.message}`)
-  })
+  const bytes = await readFile(file).catch(failFile(`--evidence ${file}`))
   if (bytes.length === 0 || bytes.length > evidenceBytesMax)
     throw new ConfigError(`operator: --evidence ${file}: must have 1 to ${evidenceBytesMax} bytes`)
   return `${basename(file)} sha256:${hash('sha256', bytes)}`
 }
 
-function poolOf(pool: string): string {
+function readPool(pool: string): string {
   if (poolNameForm.test(pool)) return pool
   throw new ConfigError('operator: --pool must be a name of 1 to 32 lower-case letters, digits and hyphens')
 }
 
-function connectorOf({ config }: Context, connector: string | undefined): string | null {
+function readConnector({ config }: Context, connector: string | undefined): string | null {
   if (connector === undefined) return null
   const known = [
     config.RAIL,
@@ -232,34 +238,34 @@ function connectorOf({ config }: Context, connector: string | undefined): string
   throw new ConfigError(`operator: --connector must be one of ${[...new Set(known)].join(', ')}`)
 }
 
-type File = {
+type IbanFile = {
   readonly path: string
   readonly pool: string
   readonly currency: string
   readonly connector: string | null
-  /** Undefined: all partners share the pool. */
+  /** Undefined if all partners share the pool. */
   readonly partnerId: string | undefined
   readonly staff: string
   readonly skipsBad: boolean
 }
 
-async function importFile(context: Context, call: Call, file: File, bad: BadLines, write: Write): Promise<void> {
+async function importFile(context: Context, call: Call, file: IbanFile, bad: BadLines, write: Write): Promise<void> {
   const { path, ...rest } = file
   const { access, accounts } = context.service
-  const hash = await hashOf(path)
+  const hash = await hashFile(path)
   const printed = async (result: object) => {
     await write(`${JSON.stringify(result).slice(0, -1)},"badLines":[`)
     for await (const part of bad.read()) await write(part)
     await write(']}\n')
   }
   try {
-    const imported = await decided(context, call, async (tx) => {
+    const imported = await runChange(context, call, async (tx) => {
       // A transaction may run again, after a deadlock.
       await bad.clear()
       await access.addOperator(tx, operatorPartnerId)
       if (file.partnerId !== undefined && (await access.partnerName(tx, file.partnerId)) === '')
         throw new ConfigError('operator: No such partner.')
-      const lines = () => linesOf(path, hash)
+      const lines = () => readLines(path, hash)
       return accounts.pools.importFile(tx, { ...rest, hash, lines, report: bad.add })
     })
     await printed({ ...imported, inUse: isInUse(context, imported as ImportedFile) })
@@ -274,32 +280,30 @@ async function importFile(context: Context, call: Call, file: File, bad: BadLine
   }
 }
 
-/** False: accounts take from the pool when IBAN_POOLS names its country. */
+/** Reports whether accounts take IBANs from the pool: IBAN_POOLS must name its country. */
 const isInUse = ({ config }: Context, { country }: ImportedFile): boolean =>
   country !== null && config.IBAN_POOLS.includes(country)
 
-/** A line with an IBAN and a BIC has 48. The rest of a longer line is dropped: the line is bad anyway. */
+/** A line with an IBAN and a BIC has 48 characters. The end of a longer line is dropped, because the line is bad anyway. */
 const lineCharsMax = 256
 const lineFeed = 0x0a
 
-const readFailed = (path: string, error: unknown) => new ConfigError(`operator: ${path}: ${(error as Error).message}`)
-
-/** SHA-256 of a file. Throws a ConfigError. */
-async function hashOf(path: string): Promise<string> {
+/** Computes the SHA-256 of a file. Throws a ConfigError. */
+async function hashFile(path: string): Promise<string> {
   const hash = createHash('sha256')
   try {
     for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
   } catch (error) {
-    throw readFailed(path, error)
+    failFile(path)(error)
   }
   return hash.digest('hex')
 }
 
 /**
- * The lines without their ends and without a byte order mark. IBANs are ASCII: other characters make a line bad,
- * whatever their encoding. Throws a ConfigError if the hash of the file differs.
+ * Reads lines without line ends and byte order mark. IBANs are ASCII: other characters make a line bad in any
+ * encoding. Throws a ConfigError if the hash of the file differs.
  */
-async function* linesOf(path: string, fileHash: string): AsyncGenerator<string> {
+async function* readLines(path: string, fileHash: string): AsyncGenerator<string> {
   const hash = createHash('sha256')
   let kept = ''
   let isFirst = true
@@ -371,7 +375,7 @@ function createBadLines(file: FileHandle): BadLines {
   }
 }
 
-/** A directory of all banks of the SEPA has about 10 MB. */
+/** Larger than the directory of all SEPA banks, which has about 10 MB. */
 const fileBytesMax = 64 * 1024 * 1024
 
 /** Reads a file of UTF-8 as a whole. Throws a ConfigError of one line. */
@@ -381,6 +385,6 @@ async function readText(file: string): Promise<string> {
     if (size > fileBytesMax) throw new Error(`is larger than ${fileBytesMax} bytes`)
     return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file))
   } catch (error) {
-    throw new ConfigError(`operator: ${file}: ${(error as Error).message}`)
+    return failFile(file)(error)
   }
 }

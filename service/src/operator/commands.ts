@@ -1,4 +1,4 @@
-/** All commands of the operator by their names, who may run them, and changes that wait for a second person: here and at the desk. */
+/** Runs the operator's commands by name, from the command line and at the desk, and keeps changes that wait for a second person. */
 import { ownJson } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
 import { type Config, ConfigError } from '../app/config.ts'
@@ -14,30 +14,38 @@ import {
   type Context,
   type OfflineName,
   type PrintedName,
-  record,
-  refusedInOneLine,
+  recordCommand,
+  refusalAsLine,
   type Result,
   WaitsForSecondPerson,
 } from './context.ts'
-import type { Typed } from './declaration.ts'
-import { type CommandName, declarationOf, isCommand, listOf, mayRun, type OptionsOf, rolesOf } from './declarations.ts'
-import { keyCommands, restore } from './keys.ts'
+import type { TypedOptions } from './declaration.ts'
+import {
+  type CommandName,
+  declarationOf,
+  isCommand,
+  commandList,
+  mayRun,
+  type OptionsOf,
+  rolesOf,
+} from './declarations.ts'
+import { keyCommands, restoreDatabase } from './keys.ts'
 import { ledgerCommands, verifySafeguarding } from './ledger.ts'
 import { monitoringCommands } from './monitoring.ts'
 import { moveCommands } from './moves.ts'
 import { formOptions, parseCommand, readOptions } from './parse.ts'
 import { partnerCommands, readPublicKey } from './partners.ts'
 import { paymentCommands } from './payments.ts'
-import { actingAs, identified, peopleCommands } from './people.ts'
+import { createCall, identifyCaller, peopleCommands } from './people.ts'
 import { bashCompletion, commandsPage, fishCompletion, zshCompletion } from './printed.ts'
 import { ruleCommands } from './rules.ts'
 import { screeningCommands } from './screening.ts'
 
-/** Runs a command with its options as its declaration reads them. Throws a ConfigError. */
+/** Reads the options of a command and runs it. Throws a ConfigError. */
 async function run(context: Context, call: Call): Promise<Result> {
   const { command, typed, staff } = call
   assert(!isOffline(command) && !isPrinted(command), 'the command needs a database')
-  // Each function takes the options of its own name, which the compiler cannot follow for a name that is a variable.
+  // The compiler cannot match the options with a command whose name is a variable.
   const own = commands[command] as (context: Context, options: unknown, call: Call) => Result | Promise<Result>
   return own(context, readOptions(command, staff === undefined ? typed : { ...typed, staff }), call)
 }
@@ -45,7 +53,7 @@ async function run(context: Context, call: Call): Promise<Result> {
 const offlineCommands: {
   readonly [N in OfflineName]: (config: Config, options: OptionsOf<N>) => Promise<object>
 } = {
-  'backup restore': restore,
+  'backup restore': restoreDatabase,
   'safeguarding verify': (_config, options) => verifySafeguarding(options),
 }
 const isOffline = (command: CommandName): command is OfflineName => Object.hasOwn(offlineCommands, command)
@@ -64,14 +72,14 @@ const isPrinted = (command: CommandName): command is PrintedName =>
  */
 export function checkCommand(args: readonly string[]): string | undefined {
   const { command, typed } = parseCommand(args)
-  if (command === 'commands') return readOptions(command, typed).markdown ? commandsPage() : `${listOf()}\n`
+  if (command === 'commands') return readOptions(command, typed).markdown ? commandsPage() : `${commandList()}\n`
   if (isPrinted(command)) return completions[command]()
-  // Who has signed in is not known yet.
+  // The person is not known yet.
   readOptions(command, rolesOf(command) === undefined ? typed : { staff: '-', ...typed })
   return undefined
 }
 
-/** The result of a command that needs no database. Undefined: `runOperator` runs the command. */
+/** Runs a command that needs no database. Undefined if `runOperator` must run it. */
 export async function runOffline(args: readonly string[], config: Config): Promise<object | undefined> {
   const { command, typed } = parseCommand(args)
   if (!isOffline(command)) return undefined
@@ -80,7 +88,7 @@ export async function runOffline(args: readonly string[], config: Config): Promi
     : offlineCommands[command](config, readOptions(command, typed))
 }
 
-/** Decides changes at the desk, by the commands that carry them out. */
+/** Runs commands and decides changes for the desk. */
 export const deskChanges = (context: Context): DeskChanges => ({
   mayDecide: mayRun,
   form: (command) => {
@@ -93,31 +101,31 @@ export const deskChanges = (context: Context): DeskChanges => ({
     const needsFile = Object.values(options).some(({ kind, optional }) => kind === 'file' && optional !== true)
     return needsFile ? undefined : { cuts: cuts !== undefined, secret: secret === true }
   },
-  approve: (by, id) => refusedAtDesk(async () => void (await approveChange(context, by, id))),
+  approve: (by, id) => refusalAtDesk(async () => void (await approveChange(context, by, id))),
   reject: (by, id, note) => rejectChange(context, by, id, note),
   read: (command, options) =>
-    refusedAtDesk(() => {
+    refusalAtDesk(() => {
       assert(isCommand(command) && rolesOf(command) === undefined, 'the desk reads by commands that change nothing')
       return run(context, { command, typed: options })
     }),
-  carryOut: (by, id) => refusedAtDesk(() => carryOutApproved(context, by, id)),
+  carryOut: (by, id) => refusalAtDesk(() => carryOutApproved(context, by, id)),
   run: (by, command, form) =>
-    refusedAtDesk(async () => {
+    refusalAtDesk(async () => {
       assert(isCommand(command), 'a form of the desk runs a command')
-      // A field that is left empty is an option that is not given.
-      const typed: Typed = Object.fromEntries(Object.entries(form).filter(([, value]) => value.trim() !== ''))
-      const call = await actingAs(context, { command, typed }, by)
+      // An empty field is an option that was not given.
+      const typed: TypedOptions = Object.fromEntries(Object.entries(form).filter(([, value]) => value.trim() !== ''))
+      const call = await createCall(context, { command, typed }, by)
       try {
         return { result: await run(context, call) }
       } catch (error) {
         if (!(error instanceof WaitsForSecondPerson)) throw error
-        return { waits: (await proposed(context, call)).waits }
+        return { waits: (await proposeChange(context, call)).waits }
       }
     }),
 })
 
-/** Turns the line that a command prints into a refusal. */
-async function refusedAtDesk<T>(work: () => Promise<T>): Promise<T> {
+/** Turns a ConfigError of a command into a refusal. */
+async function refusalAtDesk<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -132,19 +140,19 @@ async function refusedAtDesk<T>(work: () => Promise<T>): Promise<T> {
  */
 export async function runOperator(args: readonly string[], context: Context, ask?: Ask): Promise<Result> {
   const parsed = parseCommand(args)
-  const call = await identified(context, parsed)
-  if (parsed.typed['yes'] === undefined) await confirmed(context, call, ask)
+  const call = await identifyCaller(context, parsed)
+  if (parsed.typed['yes'] === undefined) await confirmEffect(context, call, ask)
   try {
     return await run(context, call)
   } catch (error) {
-    if (error instanceof WaitsForSecondPerson) return proposed(context, call)
+    if (error instanceof WaitsForSecondPerson) return proposeChange(context, call)
     throw error
   }
 }
 
-/** Asks the person, who reads whose access the command takes away. Throws a ConfigError without a yes. */
-async function confirmed(context: Context, { command, typed }: Call, ask: Ask | undefined): Promise<void> {
-  const effect = declarationOf(command).cuts?.({ ...typed, ...(await whomOf(context, command, typed)) })
+/** Asks for confirmation if the command takes access away. Throws a ConfigError without a yes. */
+async function confirmEffect(context: Context, { command, typed }: Call, ask: Ask | undefined): Promise<void> {
+  const effect = declarationOf(command).cuts?.({ ...typed, ...(await readAffected(context, command, typed)) })
   if (effect === undefined) return
   if (ask === undefined)
     throw new ConfigError(`operator: ${command} ${effect}. Nothing was done: to do it, repeat the command with --yes`)
@@ -152,8 +160,8 @@ async function confirmed(context: Context, { command, typed }: Call, ask: Ask | 
     throw new ConfigError('operator: nothing was done, because the answer was not yes')
 }
 
-/** The names of whom the options identify. An unknown one keeps its id: the command refuses it. */
-async function whomOf({ service, db }: Context, command: CommandName, { partner, id }: Typed) {
+/** Reads the names of the partner, person or service account that the options identify. The command refuses unknown ids. */
+async function readAffected({ service, db }: Context, command: CommandName, { partner, id }: TypedOptions) {
   const partnerId = String(partner).toLowerCase()
   const partnerName = partner === undefined ? '' : await service.access.partnerName(db, partnerId)
   const people = /^staff (?!token)/.test(command) ? await service.staff.list(db) : []
@@ -168,12 +176,12 @@ async function whomOf({ service, db }: Context, command: CommandName, { partner,
   }
 }
 
-const changesShown = 1000
+const changesMax = 1000
 
 type Person = { readonly id: string; readonly fullName: string; readonly role: StaffRole }
 
-/** Keeps a change whose checks have passed. What a file said is kept, not its path. */
-async function proposed(context: Context, { command, typed, ...person }: Call) {
+/** Stores a checked change for approval. It stores the content of files instead of their paths. */
+async function proposeChange(context: Context, { command, typed, ...person }: Call) {
   const by = {
     id: present(person.staffId, `no signed-in person for the change by ${command}`),
     fullName: present(person.staff, `no name for person ${person.staffId ?? ''}`),
@@ -185,7 +193,7 @@ async function proposed(context: Context, { command, typed, ...person }: Call) {
     const options = { ...typed, ...key, ...evidence }
     const change = await context.service.staff.changes.propose(tx, by, { command, options })
     const said = { ...(partner && { partner }), ...(note && { note }) }
-    await record(context.service, tx, {
+    await recordCommand(context.service, tx, {
       ...{ command: 'change propose', staff: by.fullName, staffId: by.id },
       ...{ typed: { ...said, action: command, id: change.id }, partnerId: operatorPartnerId },
     })
@@ -207,7 +215,7 @@ function refuseRole(role: StaffRole, { command }: StaffChange): void {
 }
 
 /**
- * Approves a change and carries it out in one transaction. One whose result is a secret waits for its author, who runs it. Refuses: not_found,
+ * Approves a change and carries it out in one transaction. If its result is a secret, its author runs it later. Refuses: not_found,
  * validation_failed (also as the command does), permission_denied.
  */
 async function approveChange(context: Context, by: Person, id: string): Promise<Result> {
@@ -217,7 +225,7 @@ async function approveChange(context: Context, by: Person, id: string): Promise<
   if (!isSecret(row.command)) return carryOut(context, row, by)
   await db.transaction(async (tx) => {
     await service.staff.changes.approve(tx, id, by, mayRun)
-    await record(service, tx, callOf('change approve', by, { id }))
+    await recordCommand(service, tx, toCall('change approve', by, { id }))
   })
   return { approved: id, command: row.command, next: `${row.proposedByName} runs: change run --id ${id}` }
 }
@@ -228,7 +236,7 @@ async function rejectChange(context: Context, by: Person, id: string, note: stri
   refuseRole(by.role, await service.staff.changes.get(db, id))
   await db.transaction(async (tx) => {
     await service.staff.changes.reject(tx, id, by, note)
-    await record(service, tx, callOf('change reject', by, { id, note }))
+    await recordCommand(service, tx, toCall('change reject', by, { id, note }))
   })
 }
 
@@ -245,43 +253,42 @@ async function carryOutApproved(context: Context, by: Person, id: string): Promi
 
 const isSecret = (command: string): boolean => isCommand(command) && declarationOf(command).secret === true
 
-const callOf = (command: Call['command'], { id: staffId, fullName: staff }: Person, typed: Typed): Call => ({
+const toCall = (command: Call['command'], { id: staffId, fullName: staff }: Person, typed: TypedOptions): Call => ({
   ...{ command, typed, staff, staffId },
 })
 
-/** Reads the options again. Throws a ConfigError if this version of the command no longer takes one: the change is proposed again. */
+/** Carries out a change with its stored options. Throws a ConfigError if this version of the command no longer takes an option. */
 function carryOut(context: Context, row: StaffChange, by: Omit<Person, 'role'>): Promise<Result> {
   if (!isCommand(row.command)) throw new ConfigError(`operator: there is no command ${row.command} any more`)
   const second = { changeId: row.id, id: by.id, fullName: by.fullName }
   const person = { staff: row.proposedByName, staffId: row.proposedBy, second }
-  return run(context, { command: row.command, typed: ownJson<Typed>(row.options), ...person })
+  return run(context, { command: row.command, typed: ownJson<TypedOptions>(row.options), ...person })
 }
 
-const personOf = async ({ service, db }: Context, { staffId }: Call): Promise<Person> => {
+const readPerson = async ({ service, db }: Context, { staffId }: Call): Promise<Person> => {
   const account = (await service.staff.list(db)).find(({ id }) => id === staffId)
-  if (account === undefined) throw new ConfigError('operator: a change needs a person who has signed in')
+  if (account === undefined) throw new ConfigError('operator: a change needs a signed-in person: sign in first')
   return account
 }
 
 const changeCommands: CommandsOf<`change ${string}`> = {
-  /** The changes that wait, oldest first. */
-  'change list': async ({ service, db }) => (await service.staff.changes.waiting(db, changesShown)).map(changeView),
+  'change list': async ({ service, db }) => (await service.staff.changes.waiting(db, changesMax)).map(changeView),
 
   'change show': ({ service, db }, { id }) =>
-    refusedInOneLine(async () => changeView(await service.staff.changes.get(db, id))),
+    refusalAsLine(async () => changeView(await service.staff.changes.get(db, id))),
 
   'change approve': (context, { id }, call) =>
-    refusedInOneLine(async () => approveChange(context, await personOf(context, call), id)),
+    refusalAsLine(async () => approveChange(context, await readPerson(context, call), id)),
 
-  /** Rejects a change. Its author withdraws it. */
+  /** Rejects a change. Its author withdraws it in this way. */
   'change reject': async (context, { id, note }, call) => {
-    await refusedInOneLine(async () => rejectChange(context, await personOf(context, call), id, note))
+    await refusalAsLine(async () => rejectChange(context, await readPerson(context, call), id, note))
     return { rejected: id }
   },
 
   /** Carries out an approved change whose result is a secret. Its author runs it, once. */
   'change run': (context, { id }, call) =>
-    refusedInOneLine(async () => carryOutApproved(context, await personOf(context, call), id)),
+    refusalAsLine(async () => carryOutApproved(context, await readPerson(context, call), id)),
 }
 
 const changeView = ({ options, approved, ...row }: StaffChange) => ({

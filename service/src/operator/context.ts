@@ -1,4 +1,4 @@
-/** Parts of every command: its dependencies, the call of a person, and the transaction of a change with its record in the audit log. */
+/** Parts that commands share: dependencies, the call by a person, and the transaction of a change with its audit record. */
 import { Refusal } from '../kernel/api/index.ts'
 import type { Service } from '../app/compose.ts'
 import { type Config, ConfigError } from '../app/config.ts'
@@ -7,83 +7,48 @@ import { sandboxAddress } from '../app/seed.ts'
 import type { NewRecord } from '../audit/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import type { Typed } from './declaration.ts'
+import type { TypedOptions } from './declaration.ts'
 import { type CommandName, declarationOf, isCommand, mayRun, type OptionsOf, optionsOf } from './declarations.ts'
 
 export type Context = {
-  readonly service: Pick<
-    Service,
-    | 'access'
-    | 'accounts'
-    | 'audit'
-    | 'beneficiaries'
-    | 'cancellations'
-    | 'cancelEntry'
-    | 'cases'
-    | 'chainKeys'
-    | 'closePartner'
-    | 'customers'
-    | 'decisions'
-    | 'holdOf'
-    | 'deposits'
-    | 'isoBanks'
-    | 'ledger'
-    | 'members'
-    | 'monitoring'
-    | 'numbers'
-    | 'openPartner'
-    | 'payoutControls'
-    | 'payoutLife'
-    | 'payouts'
-    | 'rates'
-    | 'recalls'
-    | 'reconciliation'
-    | 'safeguarding'
-    | 'screener'
-    | 'screening'
-    | 'sealer'
-    | 'sealedColumns'
-    | 'staff'
-    | 'tellOfImpersonation'
-    | 'undoPayment'
-  >
+  readonly service: Service
   readonly db: Database
   readonly config: Config
   readonly databaseUrl: string
 }
 
-/** A credential as it is printed once: with the address of the API, so that a client needs nothing else. */
+/** Adds the address of the API to a new credential, so that a client needs nothing else. */
 export const withBaseUrl = <T extends object>({ config }: Pick<Context, 'config'>, credential: T) => ({
   // A sandbox may listen on a port that the environment of the command does not have.
   baseUrl: (config.MODE === 'sandbox' && !config.PUBLIC_URL && sandboxAddress(config.DATA_DIR)) || publicUrlOf(config),
   ...credential,
 })
 
-/** A result that is too long for memory writes its parts itself, and waits for the reader of each. */
+/** The result of a command. One that is too long for memory is a function that writes its parts. */
 export type Result = object | ((write: Write) => Promise<void>)
 
-/** Prints a part of a result. Resolves when it is on its way to the reader. */
+/** Writes a part of a result. Resolves when the output has taken it. */
 export type Write = (text: string) => Promise<void>
 
-/** A command with its options as they were typed, and the person for whom it acts. `staff` is the name of the account, if one has signed in. */
+/** A command with its options as typed, and the person who runs it. `staff`: the name of the signed-in account. */
 export type Call = {
   readonly command: CommandName
-  readonly typed: Typed
+  readonly typed: TypedOptions
   readonly staff?: string
   readonly staffId?: string
-  /** `needed`: the command waits for a second person. Else the person who has approved the change. */
+  /** `needed` if the command waits for a second person, else the person who has approved the change. */
   readonly second?: 'needed' | { readonly changeId: string; readonly id: string; readonly fullName: string }
 }
 
-/** Shows a question at a terminal. True: the person has answered yes. */
+/** Asks a question at the terminal. Resolves to true after a yes. */
 export type Ask = (question: string) => Promise<boolean>
 
-/** Commands that print what the declarations say, without settings. */
+/** Commands that print the declarations and need no settings. */
 export type PrintedName = 'commands' | `completion ${'bash' | 'zsh' | 'fish'}`
 /** Commands that run before a database is opened. */
 export type OfflineName = 'backup restore' | 'safeguarding verify'
 
-/** The functions of these commands. Each receives the options of its own declaration, and no others. */
+/** The functions of the commands. Each receives the options of its own declaration only. */
 export type CommandsOf<P extends string> = {
   readonly [N in Extract<CommandName, P>]: (
     context: Context,
@@ -92,29 +57,29 @@ export type CommandsOf<P extends string> = {
   ) => Result | Promise<Result>
 }
 
-export type Change = Omit<Call, 'command'> & {
+export type RecordedCall = Omit<Call, 'command'> & {
   readonly command: Call['command'] | 'change propose'
-  /** The partner whose log has the record. Default: `--partner`, or the operator without it and if partners must not read of the command. */
+  /** The partner whose log gets the record. Default: `--partner`. Hidden commands and commands without a partner are in the operator's log. */
   readonly partnerId?: string
   /** Ids of created records, if the options do not contain them. */
   readonly made?: Readonly<Record<string, string>>
 }
 
-/** Options that have fields of their own in a record: its subject and its reason. */
-const fieldsOfRecord: ReadonlySet<string> = new Set(['partner', 'id', 'note', 'reason'])
+/** Options that a record has in fields of its own: the subject and the reason. */
+const recordFields: ReadonlySet<string> = new Set(['partner', 'id', 'note', 'reason'])
 
 const isHidden = (command: string): boolean => isCommand(command) && declarationOf(command).hidden === true
 
-/** The record of a command. Options are texts that a person has typed: none is a secret. */
-function recordOf({ command, typed, staff, staffId, second, partnerId: whose, made = {} }: Change): NewRecord {
+/** Builds the record of a command. Options are typed text, and never secrets. */
+function toRecord({ command, typed, staff, staffId, second, partnerId: whose, made = {} }: RecordedCall): NewRecord {
   const text = (name: string) => (typed[name] === undefined ? undefined : String(typed[name]))
   const [id, partner] = [text('id')?.toLowerCase(), text('partner')?.toLowerCase()]
   const partnerId = (whose ?? (isHidden(command) ? undefined : partner) ?? operatorPartnerId).toLowerCase()
-  // A record about a partner that is not in its own log names it.
+  // A record in the operator's log names the partner that it concerns.
   const about = partner === undefined || partnerId === partner ? {} : { partnerId: partner }
   const taken = isCommand(command) ? optionsOf(command) : {}
   const said: (readonly [string, unknown])[] = Object.entries(typed).filter(
-    ([name]) => !fieldsOfRecord.has(name) && !taken[name]?.unrecorded,
+    ([name]) => !recordFields.has(name) && !taken[name]?.unrecorded,
   )
   if (typeof second === 'object') said.push(['approvedBy', second.fullName], ['change', second.changeId])
   const why = text('note') ?? text('reason')
@@ -132,21 +97,41 @@ function recordOf({ command, typed, staff, staffId, second, partnerId: whose, ma
   }
 }
 
-type Recording = Pick<Context['service'], 'access' | 'audit' | 'staff'>
+type RecordDeps = Pick<Context['service'], 'access' | 'audit' | 'staff'>
 
 /**
- * Joins the transaction of the change. Records without a partner are in the log of the operator, which is a partner of
- * its own. Refuses: permission_denied (the account of the person was removed since the command began).
+ * Adds the audit record of a command in the transaction of its change. Records without a partner are in the operator's
+ * log. Refuses: permission_denied (the account of the person was removed since the command began).
  */
-export async function record({ access, audit, staff }: Recording, tx: Tx, change: Change): Promise<void> {
+export async function recordCommand({ access, audit, staff }: RecordDeps, tx: Tx, change: RecordedCall): Promise<void> {
   if (change.staffId !== undefined) await staff.commands.hold(tx, change.staffId)
-  const written = recordOf(change)
+  const written = toRecord(change)
   if (written.partnerId === operatorPartnerId) await access.addOperator(tx, operatorPartnerId)
   audit.append(tx, [written])
 }
 
-/** Runs a verb. Its refusal is the line that the command prints. */
-export async function refusedInOneLine<T>(work: () => T | Promise<T>): Promise<T> {
+/** Throws the error of a file as the line that the command prints. `label`: names the file. */
+export const failFile =
+  (label: string) =>
+  (error: unknown): never => {
+    throw new ConfigError(`operator: ${label}: ${(error as Error).message}`)
+  }
+
+/** Reads all pages of a list. `read`: reads the page after a row. */
+export async function readAllPages<T>(
+  rowsMax: number,
+  read: (last: T | undefined) => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  const rows: T[] = []
+  for (;;) {
+    const page = await read(rows.at(-1))
+    rows.push(...page)
+    if (page.length < rowsMax) return rows
+  }
+}
+
+/** Runs a verb, and turns its refusal into the line that the command prints. */
+export async function refusalAsLine<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -155,18 +140,18 @@ export async function refusedInOneLine<T>(work: () => T | Promise<T>): Promise<T
   }
 }
 
-/** The command has passed its checks, wrote nothing, and waits for a second person. */
+/** Thrown when a command has passed its checks and waits for a second person. Its transaction is rolled back. */
 export class WaitsForSecondPerson extends Error {
   override readonly name = 'WaitsForSecondPerson'
 }
 
 /**
- * Carries out a command and records it: both, or neither. `made` reads the result. Throws WaitsForSecondPerson, with nothing written, if another
- * person must approve it first.
+ * Carries out a command and records it in one transaction. `made`: reads the ids of created records from the result. Throws
+ * WaitsForSecondPerson, with nothing written, if another person must approve the command first.
  */
-export function changing<T>(
-  { service, db }: { readonly service: Recording; readonly db: Database },
-  change: Change,
+export function runAndRecord<T>(
+  { service, db }: { readonly service: RecordDeps; readonly db: Database },
+  change: RecordedCall,
   work: (tx: Tx) => Promise<T>,
   made?: (result: T) => Readonly<Record<string, string>>,
 ): Promise<T> {
@@ -175,15 +160,15 @@ export function changing<T>(
     if (typeof second === 'object') await service.staff.changes.carryOut(tx, second.changeId, second, mayRun)
     const result = await work(tx)
     if (second === 'needed') throw new WaitsForSecondPerson()
-    await record(service, tx, made === undefined ? change : { ...change, made: made(result) })
+    await recordCommand(service, tx, made === undefined ? change : { ...change, made: made(result) })
     return result
   })
 }
 
-/** Runs a verb in a transaction, and records it there. Its refusal is the line that the command prints. */
-export async function decided(
+/** Runs a verb and records it in one transaction. Turns its refusal into the line that the command prints. */
+export async function runChange(
   context: Context,
-  change: Change,
+  change: RecordedCall,
   work: (tx: Tx) => Promise<Readonly<Record<string, unknown>>>,
 ): Promise<object> {
   const known = async (tx: Tx) => {
@@ -192,5 +177,11 @@ export async function decided(
       throw new Refusal('not_found', 'No such partner.')
     return work(tx)
   }
-  return refusedInOneLine(() => changing(context, change, known, ({ id }) => (typeof id === 'string' ? { id } : {})))
+  return refusalAsLine(() => runAndRecord(context, change, known, ({ id }) => (typeof id === 'string' ? { id } : {})))
 }
+
+/** Makes a command of a verb, which runs in one transaction with its audit record. */
+export const verbCommand =
+  <O>(verb: (service: Service, tx: Tx, options: O, call: Call) => Promise<Readonly<Record<string, unknown>>>) =>
+  (context: Context, options: O, call: Call): Promise<object> =>
+    runChange(context, call, (tx) => verb(context.service, tx, options, call))

@@ -1,26 +1,25 @@
 /**
- * The form of a command's declaration. Its parsing, its help, who may run it and the page of commands derive from it. Pure, and loads nothing:
- * `--help` reads declarations, and a command loads its function when it runs.
+ * The type of a command's declaration, from which its parsing, help, roles and the page of commands derive. Pure, and loads no module, so that
+ * `--help` is fast: a command loads its function when it runs.
  */
 import type { Capability, Permission } from '@partner-payments/wire'
 import type { Currency, Minor } from '../kernel/index.ts'
 import type { StaffRole } from '../people/staff/index.ts'
 
-/** The value of an option of each kind when it has been read (parse.ts). */
-export type Kinds = {
+/** The value of each kind of option after parsing (parse.ts). */
+export type OptionValues = {
   readonly text: string
   readonly name: string
-  /** The address of a person. */
   readonly email: string
   readonly id: string
   readonly time: Date
   /** A time, or the end of a day in UTC. */
   readonly moment: Date
-  /** A day in UTC, as it is typed. */
+  /** A day in UTC, as typed. */
   readonly day: string
   readonly integer: number
   readonly currency: Currency
-  /** Zero or more, in minor units of `--currency`. */
+  /** An amount of at least zero, in minor units of `--currency`. */
   readonly amount: Minor
   readonly positive: Minor
   readonly iban: string
@@ -37,27 +36,26 @@ export type Kinds = {
   readonly choices: readonly string[]
 }
 
-export type Option = {
-  readonly kind: keyof Kinds
-  /** Stands for a value in the help. */
+export type CommandOption = {
+  readonly kind: keyof OptionValues
+  /** The placeholder of the value in the help. */
   readonly value: string
   readonly text: string
-  /** Left out by a caller that does not need it. An option without this and without a default is required. */
+  /** True if the option may be left out. An option without this and without a default is required. */
   readonly optional?: true
-  /** The value of an option that is left out. */
   readonly otherwise?: string | number | false
   readonly choices?: readonly string[]
   readonly min?: number
   readonly max?: number
-  /** Absent from the audit log: the path of a key does not concern the partner, and a signed chain could not erase the name of a person. */
+  /** Left out of the audit log: paths of keys do not concern the partner, and the signed log could never erase a person's name. */
   readonly unrecorded?: true
 }
-export type Declared = Readonly<Record<string, Option>>
-/** Options as they were typed, and as a change that waits keeps them. */
-export type Typed = Readonly<Record<string, string | true>>
+export type DeclaredOptions = Readonly<Record<string, CommandOption>>
+/** Options as typed, which a waiting change stores. */
+export type TypedOptions = Readonly<Record<string, string | true>>
 
 const option =
-  <const K extends keyof Kinds>(kind: K, value: string) =>
+  <const K extends keyof OptionValues>(kind: K, value: string) =>
   (text: string, shown = value) =>
     ({ kind, value: shown, text }) as const
 export const text = option('text', 'TEXT')
@@ -84,25 +82,24 @@ export const choice = <const C extends readonly string[]>(text: string, ...choic
   ({ kind: 'choice', value: choices.join('|'), text, choices }) as const
 export const choices = <const C extends readonly string[]>(text: string, ...each: C) =>
   ({ kind: 'choices', value: each.join(','), text, choices: each }) as const
-export const maybe = <const O extends Option>(given: O) => ({ ...given, optional: true }) as const
-export const unrecorded = <const O extends Option>(given: O) => ({ ...given, unrecorded: true }) as const
-export const or = <const O extends Option, const V extends string | number>(given: O, otherwise: V) =>
+export const optional = <const O extends CommandOption>(given: O) => ({ ...given, optional: true }) as const
+export const unrecorded = <const O extends CommandOption>(given: O) => ({ ...given, unrecorded: true }) as const
+export const withDefault = <const O extends CommandOption, const V extends string | number>(given: O, otherwise: V) =>
   ({ ...given, otherwise }) as const
 
-type Read<O> = O extends { readonly kind: 'choice'; readonly choices: readonly (infer C)[] }
+type ReadValue<O> = O extends { readonly kind: 'choice'; readonly choices: readonly (infer C)[] }
   ? C
   : O extends { readonly kind: 'choices'; readonly choices: readonly (infer C)[] }
     ? readonly C[]
-    : O extends { readonly kind: infer K extends keyof Kinds }
-      ? Kinds[K]
+    : O extends { readonly kind: infer K extends keyof OptionValues }
+      ? OptionValues[K]
       : never
-/** The options of a declaration when they have been read: no other name compiles. */
-export type Values<Os extends Declared> = {
-  readonly [N in keyof Os as Os[N] extends { readonly optional: true } ? never : N]: Read<Os[N]>
-} & { readonly [N in keyof Os as Os[N] extends { readonly optional: true } ? N : never]?: Read<Os[N]> }
+/** The options of a declaration after parsing. Other names do not compile. */
+export type ReadOptions<Os extends DeclaredOptions> = {
+  readonly [N in keyof Os as Os[N] extends { readonly optional: true } ? never : N]: ReadValue<Os[N]>
+} & { readonly [N in keyof Os as Os[N] extends { readonly optional: true } ? N : never]?: ReadValue<Os[N]> }
 
-/** Roles that run the commands of a group. */
-export const groups = {
+export const roleGroups = {
   finance: ['finance', 'admin'],
   compliance: ['compliance', 'admin'],
   money: ['finance', 'compliance', 'admin'],
@@ -111,50 +108,55 @@ export const groups = {
   all: ['support', 'compliance', 'finance', 'admin'],
 } as const satisfies Readonly<Record<string, readonly StaffRole[]>>
 
-type More<Os extends Declared> = {
+type CommandTraits<Os extends DeclaredOptions> = {
   /**
-   * Another person approves it: `always` if it moves money or lets a person into a partner's team by the decision of people, `on` where TWO_PERSONS
-   * is on. A block is not among them: while it waits, the money leaves. Nor are the ends of credentials. Cases, hits and rules of monitoring have
    * proposals of their own.
+   * A second person must approve the command: `always` if it moves money or admits a person to a partner's team, `on` if TWO_PERSONS is on.
+   * Blocks and ends of credentials take effect at once, because money could leave while they wait. Cases, hits and rules of monitoring have their
+   * own proposals.
    */
   readonly second?: 'always' | 'on'
-  /** Only those of its roles run it that decide the kind of the case or hit, as `decider list` shows. The verb refuses others. */
+  /** Only roles that decide the kind of the case or hit may run it, as `decider list` shows. The verb refuses others. */
   readonly byKind?: true
-  /** Only its author sees the result: approved by another person, and then run by the author. */
+  /** Only the author sees the result: another person approves the command, and then the author runs it. */
   readonly secret?: true
-  /** A schedule may run it with a token: it loads or computes, and decides nothing. */
+  /** A schedule may run it with a token, because it loads or computes and does not decide. */
   readonly scheduled?: true
   /**
-   * The partner must not read its record: a suspicion against its customer (tipping off; AMLD, Article 39), the class of risk of one, or why an
-   * account is blocked. Decisions about cases depend on the case (cases.ts).
+   * The partner must not read the record: it is about a suspicion against a customer (tipping off; AMLD, Article 39), a customer's class of risk,
+   * or the reason of a block. For decisions about cases, the kind of the case decides this.
    */
   readonly hidden?: true
-  /** Names whose access it takes away, when, and how: the command then asks for `--yes`. Undefined: it takes none away, with these options. */
+  /** Says whose access the command takes away, when and how. It then asks for `--yes`. Undefined if these options take no access away. */
   readonly cuts?: (given: { readonly [N in keyof Os]?: string }) => string | undefined
-  /** Options of calls that are not obvious from the list. */
+  /** Options of calls that the list does not explain. */
   readonly examples?: readonly string[]
 }
 
-export type Declaration<Os extends Declared = Declared> = More<Os> & {
-  /** A verb phrase: what it does, or changes. */
+export type Declaration<Os extends DeclaredOptions = DeclaredOptions> = CommandTraits<Os> & {
+  /** A verb phrase that says what the command does. */
   readonly summary: string
   readonly options: Os
-  /** The group that may run it. Undefined: it only reads, and needs no person. */
-  readonly by?: keyof typeof groups
+  /** The group whose roles may run it. Undefined if it only reads and needs no sign-in. */
+  readonly by?: keyof typeof roleGroups
 }
 
-/** A command that changes nothing. */
-export const reads = <const Os extends Declared>(summary: string, options: Os, more: More<Os> = {}) => ({
+/** Declares a command that only reads. */
+export const readCommand = <const Os extends DeclaredOptions>(
+  summary: string,
+  options: Os,
+  more: CommandTraits<Os> = {},
+) => ({
   ...more,
   summary,
   options,
 })
-/** A command that changes something, for a person of these roles. The audit log records it. */
-export const changes = <const Os extends Declared>(
-  by: keyof typeof groups,
+/** Declares a command that changes something, for the roles of a group. The audit log records it. */
+export const changeCommand = <const Os extends DeclaredOptions>(
+  by: keyof typeof roleGroups,
   summary: string,
   options: Os,
-  more: More<Os> = {},
+  more: CommandTraits<Os> = {},
 ) => ({ ...more, by, summary, options })
 
 // Options that many commands take.

@@ -1,16 +1,16 @@
-/** Pure: every command by its name, and what derives from the declarations: the options of each, who may run it, and its help. */
+/** Pure: the declarations by command, and what derives from them: options, roles and help. */
 import type { StaffRole } from '../people/staff/index.ts'
 import {
   type Declaration,
-  type Declared,
+  type DeclaredOptions,
   flag,
-  groups,
-  maybe,
+  roleGroups,
+  optional,
   note,
-  type Option,
+  type CommandOption,
   staff,
   tokenFile,
-  type Values,
+  type ReadOptions,
 } from './declaration.ts'
 import { moneyDeclarations } from './declared-money.ts'
 import { peopleDeclarations } from './declared-people.ts'
@@ -18,60 +18,60 @@ import { ruleDeclarations } from './declared-rules.ts'
 
 const all = { ...peopleDeclarations, ...moneyDeclarations, ...ruleDeclarations }
 export type CommandName = keyof typeof all
-export type OptionsOf<N extends CommandName> = Values<(typeof all)[N]['options']>
+export type OptionsOf<N extends CommandName> = ReadOptions<(typeof all)[N]['options']>
 export const commandNames = Object.keys(all) as readonly CommandName[]
 
 export const declarationOf = (command: CommandName): Declaration => all[command] as Declaration
 export const isCommand = (text: string): text is CommandName => Object.hasOwn(all, text)
 
-const ofPerson = { staff: maybe(staff), note: maybe(note), 'token-file': maybe(tokenFile) }
-const yes = { yes: flag('Do it without asking. A script needs it.') }
+const personOptions = { staff: optional(staff), note: optional(note), 'token-file': optional(tokenFile) }
+const confirmationOption = { yes: flag('Do it without asking. A script needs it.') }
 
-/** The options that a command takes: its own first, then those of every command that a person runs. */
-export function optionsOf(command: CommandName): Declared {
+/** Lists the options of a command: its own first, then those that every command of a person takes. */
+export function optionsOf(command: CommandName): DeclaredOptions {
   const { options, by, cuts } = declarationOf(command)
-  const others = { ...(cuts && yes), ...(by && ofPerson) }
+  const others = { ...(cuts && confirmationOption), ...(by && personOptions) }
   return { ...options, ...Object.fromEntries(Object.entries(others).filter(([name]) => !Object.hasOwn(options, name))) }
 }
 
-/** The roles that run a command which changes something. Undefined: it reads, and needs no person; or there is no such command. */
+/** The roles that may run a command. Undefined if it only reads, or does not exist. */
 export function rolesOf(command: string): readonly StaffRole[] | undefined {
   const by = isCommand(command) ? declarationOf(command).by : undefined
-  return by && groups[by]
+  return by && roleGroups[by]
 }
 
 /** Reports whether a role may run a command that changes something. */
 export const mayRun = (command: string, role: StaffRole): boolean => rolesOf(command)?.includes(role) ?? false
 
-const wordOf = (name: string, { kind, value }: Option): string => (kind === 'flag' ? `--${name}` : `--${name} ${value}`)
-/** A person who has signed in leaves `--staff` out. */
-const isLeftOut = (name: string, { optional, otherwise }: Option): boolean =>
+const optionSynopsis = (name: string, { kind, value }: CommandOption): string =>
+  kind === 'flag' ? `--${name}` : `--${name} ${value}`
+/** A signed-in person leaves `--staff` out. */
+const isOptional = (name: string, { optional, otherwise }: CommandOption): boolean =>
   optional === true || otherwise !== undefined || name === 'staff'
 
-/** One line: the command with all its options. */
-export const synopsisOf = (command: CommandName): string =>
+export const commandSynopsis = (command: CommandName): string =>
   [
     `operator ${command}`,
     ...Object.entries(optionsOf(command)).map(([name, option]) =>
-      isLeftOut(name, option) ? `[${wordOf(name, option)}]` : wordOf(name, option),
+      isOptional(name, option) ? `[${optionSynopsis(name, option)}]` : optionSynopsis(name, option),
     ),
   ].join(' ')
 
-const boundsOf = ({ min, max, otherwise }: Option): string =>
+const boundsText = ({ min, max, otherwise }: CommandOption): string =>
   [
     ...(max === undefined ? [] : [` From ${min} to ${max}.`]),
     ...(otherwise === undefined || otherwise === false ? [] : [` Default: ${otherwise}.`]),
   ].join('')
-export const textOf = (option: Option): string => `${option.text}${boundsOf(option)}`
+export const optionText = (option: CommandOption): string => `${option.text}${boundsText(option)}`
 
-/** The roles of a command, and what it asks for. */
-export function rulesOf(command: CommandName): readonly string[] {
+/** Explains the roles of a command, its approval, confirmation and audit record. */
+export function commandRules(command: CommandName): readonly string[] {
   const { by, byKind, second, cuts, hidden, scheduled, secret, options } = declarationOf(command)
   if (by === undefined) return ['It changes nothing for partners, and needs no sign-in.']
   const log = hidden || !('partner' in options) ? 'the operator' : 'the partner'
   const absent = Object.entries(options).flatMap(([name, { unrecorded }]) => (unrecorded ? [`--${name}`] : []))
   return [
-    `Roles: ${groups[by].join(', ')}${byKind ? ': those that decide the kind, as decider list shows' : ''}.`,
+    `Roles: ${roleGroups[by].join(', ')}${byKind ? ': those that decide the kind, as decider list shows' : ''}.`,
     ...(second ? [`Another person approves it${second === 'on' ? ' where TWO_PERSONS is on' : ''}.`] : []),
     ...(secret ? ['It prints a secret once.'] : []),
     ...(cuts ? ['It takes access away: it says whose, and asks for yes at a terminal or for --yes.'] : []),
@@ -80,28 +80,29 @@ export function rulesOf(command: CommandName): readonly string[] {
   ]
 }
 
-export const examplesOf = (command: CommandName): readonly string[] =>
+export const commandExamples = (command: CommandName): readonly string[] =>
   (declarationOf(command).examples ?? []).map((example) => `operator ${command} ${example}`)
 
-function helpOfOne(command: CommandName): string {
-  const words = Object.entries(optionsOf(command)).map(([name, option]) => [wordOf(name, option), option] as const)
+function commandHelp(command: CommandName): string {
+  const words = Object.entries(optionsOf(command)).map(
+    ([name, option]) => [optionSynopsis(name, option), option] as const,
+  )
   const width = Math.min(Math.max(0, ...words.map(([word]) => word.length)), 32)
   return [
-    synopsisOf(command),
+    commandSynopsis(command),
     `  ${declarationOf(command).summary}`,
     ...(words.length === 0 ? [] : ['']),
-    ...words.map(([word, option]) => `  ${word.padEnd(width)}  ${textOf(option)}`),
+    ...words.map(([word, option]) => `  ${word.padEnd(width)}  ${optionText(option)}`),
     '',
-    ...rulesOf(command).map((rule) => `  ${rule}`),
-    ...examplesOf(command).map((example) => `  Example: ${example}`),
+    ...commandRules(command).map((rule) => `  ${rule}`),
+    ...commandExamples(command).map((example) => `  Example: ${example}`),
   ].join('\n')
 }
 
 const title =
   'operator commands (operator COMMAND --help has the options of one; those that change something act for the person who has signed in, or in a sandbox without staff for --staff NAME):'
 
-/** The list of commands: all, or those of a group. */
-export function listOf(group = ''): string {
+export function commandList(group = ''): string {
   const own = commandNames.filter((command) => `${command} `.startsWith(`${group} `))
   const listed = own.length > 0 ? own : commandNames
   const width = Math.max(...listed.map((command) => command.length))
@@ -111,9 +112,9 @@ export function listOf(group = ''): string {
   ].join('\n')
 }
 
-/** The answer to `--help` or `-h`: one command, a group, or all commands. Undefined: not asked for. */
+/** The help for `--help` or `-h`: about one command, a group or all. Undefined without these arguments. */
 export function helpOf(args: readonly string[]): string | undefined {
   if (!args.includes('--help') && !args.includes('-h')) return undefined
   const words = args.filter((arg) => !arg.startsWith('-')).join(' ')
-  return isCommand(words) ? helpOfOne(words) : listOf(words)
+  return isCommand(words) ? commandHelp(words) : commandList(words)
 }

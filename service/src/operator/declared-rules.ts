@@ -3,7 +3,7 @@ import type { Capability } from '@partner-payments/wire'
 import {
   balances,
   capabilities,
-  changes,
+  changeCommand,
   choice,
   choices,
   countries,
@@ -14,23 +14,25 @@ import {
   flag,
   id,
   integer,
-  maybe,
+  optional,
   money,
   name,
   note,
-  or,
+  withDefault,
   partner,
   positive,
-  reads,
+  readCommand,
   staff,
   text,
   time,
 } from './declaration.ts'
 
-const ruleOf = { partner, id: id('The rule, as the list shows it.') }
+const ruleOptions = { partner, id: id('The rule, as the list shows it.') }
 const state = choice('The state of the verification of a customer.', 'Complete', 'Incomplete', 'Invalid')
-const balanceOf = { partner, currency }
-const overAll = { 'all-currencies': flag('Payouts in every currency count, in --currency, by the rate of the day.') }
+const balanceOptions = { partner, currency }
+const allCurrencies = {
+  'all-currencies': flag('Payouts in every currency count, in --currency, by the rate of the day.'),
+}
 const countryRules = {
   countries: countries('The countries, by their codes of two letters.'),
   for: choices('What the rule is for.', 'payouts', 'deposits', 'customers'),
@@ -38,20 +40,20 @@ const countryRules = {
 }
 const list = name('The name of a list of politically exposed persons.')
 const rule = { id: id('The rule of monitoring.') }
-const version = maybe(integer('The version that you have read.', 1, 999_999_999))
+const version = optional(integer('The version that you have read.', 1, 999_999_999))
 const days = { from: day('The first day.'), until: day('The last day.') }
-const payersFrom = {
+const payerRuleOptions = {
   banks: choice(
     'Where the bank of the payer is: in the European Economic Area, or outside or unknown.',
     'inside',
     'outside',
   ),
   currency,
-  above: maybe(money('Payments above this amount. Default: all.', '1000.00')),
+  above: optional(money('Payments above this amount. Default: all.', '1000.00')),
 }
 const hit = { partner, id: id('The hit.') }
 
-/** Named here, because the help of commands does not load the contract. */
+/** Listed here because the help of commands does not load the contract. */
 const everyCapability: Readonly<Record<Capability, true>> = {
   OpenAccount: true,
   Receive: true,
@@ -60,16 +62,16 @@ const everyCapability: Readonly<Record<Capability, true>> = {
 }
 
 export const ruleDeclarations = {
-  'limit set': changes(
+  'limit set': changeCommand(
     'finance',
     'Set a limit of payouts, or the amount of one that exists.',
     {
       ...{ partner, scope: choice('Whose payouts it limits.', 'partner', 'customer', 'beneficiary') },
       ...{ period: choice('The period.', 'payment', 'day', 'month'), currency, amount: positive('The most.') },
-      customer: maybe({ ...customer, text: 'Only this customer, with --scope customer.' }),
-      state: maybe({ ...state, text: 'Only customers in this state of verification, with --scope customer.' }),
-      beneficiary: maybe(text('Only this beneficiary, with --scope beneficiary.', 'ID')),
-      ...overAll,
+      customer: optional({ ...customer, text: 'Only this customer, with --scope customer.' }),
+      state: optional({ ...state, text: 'Only customers in this state of verification, with --scope customer.' }),
+      beneficiary: optional(text('Only this beneficiary, with --scope beneficiary.', 'ID')),
+      ...allCurrencies,
     },
     {
       second: 'on',
@@ -80,58 +82,58 @@ export const ruleDeclarations = {
       ],
     },
   ),
-  'limit list': reads('List the limits of a partner.', { partner }),
-  'limit remove': changes('finance', 'Remove a limit.', ruleOf, { second: 'on' }),
-  'fee set': changes(
+  'limit list': readCommand('List the limits of a partner.', { partner }),
+  'limit remove': changeCommand('finance', 'Remove a limit.', ruleOptions, { second: 'on' }),
+  'fee set': changeCommand(
     'finance',
     'Set a fee of the payouts of a partner, from a time on.',
     {
-      ...balanceOf,
-      rail: or(choice('The rail of the payouts.', 'any', 'Sepa', 'Swift', 'Wallet'), 'any'),
-      fixed: maybe(money('The fixed part.', '0.20')),
-      'basis-points': or(integer('The part by the amount, in hundredths of a percent.', 0, 10_000), 0),
-      min: maybe(money('The least.')),
-      max: maybe(money('The most.', '20.00')),
-      from: maybe(time('When it begins. Default: now.')),
+      ...balanceOptions,
+      rail: withDefault(choice('The rail of the payouts.', 'any', 'Sepa', 'Swift', 'Wallet'), 'any'),
+      fixed: optional(money('The fixed part.', '0.20')),
+      'basis-points': withDefault(integer('The part by the amount, in hundredths of a percent.', 0, 10_000), 0),
+      min: optional(money('The least.')),
+      max: optional(money('The most.', '20.00')),
+      from: optional(time('When it begins. Default: now.')),
     },
     { second: 'on', examples: ['--partner ID --currency USD --rail Swift --fixed 15.00 --from 2027-01-01T00:00:00Z'] },
   ),
-  'fee list': reads('List the fees of a partner.', { partner }),
-  'fee remove': changes('finance', 'Remove a fee.', ruleOf, { second: 'on' }),
-  'approval set': changes(
+  'fee list': readCommand('List the fees of a partner.', { partner }),
+  'fee remove': changeCommand('finance', 'Remove a fee.', ruleOptions, { second: 'on' }),
+  'approval set': changeCommand(
     'finance',
     'Make payouts wait for a second person of the partner.',
     {
-      ...balanceOf,
-      above: maybe(money('Payouts above this amount.', '10000.00')),
-      'above-day': maybe(money('What leaves above this sum in a day.', '50000.00')),
-      'above-bulk': maybe(money('Bulk payouts above this sum.', '50000.00')),
-      'beneficiary-hours': maybe(integer('Payouts to a beneficiary that is younger than these hours.', 1, 24 * 365)),
-      'per-person': maybe(positive('The most that a person approves in a day.', '50000.00')),
-      'expires-hours': or(integer('Hours until a payout without an approval is cancelled.', 1, 24 * 30), 72),
+      ...balanceOptions,
+      above: optional(money('Payouts above this amount.', '10000.00')),
+      'above-day': optional(money('What leaves above this sum in a day.', '50000.00')),
+      'above-bulk': optional(money('Bulk payouts above this sum.', '50000.00')),
+      'beneficiary-hours': optional(integer('Payouts to a beneficiary that is younger than these hours.', 1, 24 * 365)),
+      'per-person': optional(positive('The largest sum that a person may approve in a day.', '50000.00')),
+      'expires-hours': withDefault(integer('Hours until a payout without an approval is cancelled.', 1, 24 * 30), 72),
       passkey: flag('A person approves with a passkey.'),
       'payee-mismatch': flag('Payouts to a payee whose name does not match.'),
-      ...overAll,
+      ...allCurrencies,
     },
     { second: 'on', examples: ['--partner ID --currency EUR --above 10000.00 --per-person 50000.00'] },
   ),
-  'approval list': reads('List the rules of approval of a partner.', { partner }),
-  'approval remove': changes('finance', 'Remove a rule of approval.', ruleOf, { second: 'on' }),
-  'cooling-off set': changes(
+  'approval list': readCommand('List the rules of approval of a partner.', { partner }),
+  'approval remove': changeCommand('finance', 'Remove a rule of approval.', ruleOptions, { second: 'on' }),
+  'cooling-off set': changeCommand(
     'finance',
     'Set the hours during which a new beneficiary is not paid.',
-    { ...balanceOf, hours: or(integer('The hours.', 1, 24 * 365), 24) },
+    { ...balanceOptions, hours: withDefault(integer('The hours.', 1, 24 * 365), 24) },
     { second: 'on' },
   ),
-  'cooling-off list': reads('List the cooling-offs of a partner.', { partner }),
-  'cooling-off remove': changes('finance', 'Remove a cooling-off.', ruleOf, { second: 'on' }),
-  'gate set': changes(
+  'cooling-off list': readCommand('List the cooling-offs of a partner.', { partner }),
+  'cooling-off remove': changeCommand('finance', 'Remove a cooling-off.', ruleOptions, { second: 'on' }),
+  'gate set': changeCommand(
     'compliance',
     'Set what the customers of a partner may do in a state of their verification.',
     {
       ...{ partner, state, allow: capabilities('What they may do.') },
-      'hold-up-to': maybe(balances('The largest balance of a customer, by currency.')),
-      'hold-up-to-in-all': maybe(balances('The largest sum over all currencies, in the reference currency.')),
+      'hold-up-to': optional(balances('The largest balance of a customer, by currency.')),
+      'hold-up-to-in-all': optional(balances('The largest sum over all currencies, in the reference currency.')),
     },
     {
       second: 'on',
@@ -142,10 +144,10 @@ export const ruleDeclarations = {
       examples: ['--partner ID --state Incomplete --allow OpenAccount,Receive,Pay,Convert --hold-up-to EUR=150.00'],
     },
   ),
-  'gate list': reads('List the gates of a partner.', { partner }),
-  'gate remove': changes(
+  'gate list': readCommand('List the gates of a partner.', { partner }),
+  'gate remove': changeCommand(
     'compliance',
-    'Give a state the default of the installation again.',
+    'Restore the default of the installation for a state.',
     { partner, state },
     {
       second: 'on',
@@ -153,55 +155,55 @@ export const ruleDeclarations = {
         `lets the ${given.state} customers of ${given.partner} do only what KYC_GATES allows, from now on`,
     },
   ),
-  'segregation list': reads('List whose money pays, by currency.', { partner }),
-  'segregation plan': reads('Say what prevents a balance from being segregated.', balanceOf),
-  'segregation cover': changes(
+  'segregation list': readCommand('List whose money pays, by currency.', { partner }),
+  'segregation plan': readCommand('Show what prevents a balance from being segregated.', balanceOptions),
+  'segregation cover': changeCommand(
     'finance',
     'Move own money of a partner to the customers that paid out more than they paid in.',
-    balanceOf,
+    balanceOptions,
     { second: 'on' },
   ),
-  'segregation set': changes(
+  'segregation set': changeCommand(
     'finance',
     'Change whose money pays: that of each customer, or all of it.',
-    { ...balanceOf, mode: choice('The mode of the balance.', 'segregated', 'pooled') },
+    { ...balanceOptions, mode: choice('The mode of the balance.', 'segregated', 'pooled') },
     { second: 'on' },
   ),
-  'screening load': changes(
+  'screening load': changeCommand(
     'compliance',
     'Load a list of sanctions, or of politically exposed persons.',
     {
       from: file('The list of the UN, of the EU (1.1), SDN.XML or SDN_ADVANCED.XML; with --name targets.simple.csv.'),
-      name: maybe(list),
+      name: optional(list),
       staff,
     },
     { scheduled: true },
   ),
-  'screening remove': changes(
+  'screening remove': changeCommand(
     'compliance',
     'Empty a list of politically exposed persons.',
     { name: list, staff },
     { second: 'on' },
   ),
-  'screening country set': changes(
+  'screening country set': changeCommand(
     'compliance',
     'Set the rules of countries.',
     { ...countryRules, action: choice('What is done.', 'refuse', 'review') },
     { second: 'on', examples: ['--countries IR,KP --for payouts,deposits --action refuse --staff NAME'] },
   ),
-  'screening country list': reads('List the rules of countries.', {}),
-  'screening country remove': changes('compliance', 'Remove rules of countries.', countryRules, { second: 'on' }),
-  'screening status': reads('Show the lists, and what is not screened yet.', {}),
-  'screening rescreen': reads('Screen everything that is due, and print what has changed.', {}),
-  'screening hits': reads('List the open hits, oldest first.', {}),
-  'screening show': reads('Show a hit, with its words and decisions.', hit),
-  'screening excluded': reads('List the matches of common names that a second datum excludes.', { partner }),
-  'screening report': reads('Measure what the loaded lists find, as a document for a regulator.', {
-    format: or(choice('The form of the report.', 'text', 'json'), 'text'),
-    names: or(integer('Names that are written in each form.', 1, 1000), 100),
-    seed: or(integer('Seed by which names are drawn.', 1, 1_000_000), 1),
+  'screening country list': readCommand('List the rules of countries.', {}),
+  'screening country remove': changeCommand('compliance', 'Remove rules of countries.', countryRules, { second: 'on' }),
+  'screening status': readCommand('Show the lists, and what is not screened yet.', {}),
+  'screening rescreen': readCommand('Screen all names that are due, and print the changes.', {}),
+  'screening hits': readCommand('List the open hits, oldest first.', {}),
+  'screening show': readCommand('Show a hit, with its words and decisions.', hit),
+  'screening excluded': readCommand('List the matches of common names that a second datum excludes.', { partner }),
+  'screening report': readCommand('Measure what the loaded lists find, as a document for a regulator.', {
+    format: withDefault(choice('The form of the report.', 'text', 'json'), 'text'),
+    names: withDefault(integer('Names that are written in each form.', 1, 1000), 100),
+    seed: withDefault(integer('Seed by which names are drawn.', 1, 1_000_000), 1),
   }),
-  'screening decide': changes(
+  'screening decide': changeCommand(
     'all',
     'Decide a hit.',
     {
@@ -220,13 +222,13 @@ export const ruleDeclarations = {
       ],
     },
   ),
-  'payer-data set': changes(
+  'payer-data set': changeCommand(
     'compliance',
     'Set what happens to incoming payments that lack data of their payer.',
     {
-      ...payersFrom,
+      ...payerRuleOptions,
       measure: choice('Credit it, let it wait for an answer, or send it back.', 'accept', 'ask', 'reject'),
-      days: or(integer('Days until money without an answer goes back.', 1, 90), 3),
+      days: withDefault(integer('Days until money without an answer goes back.', 1, 90), 3),
     },
     {
       second: 'on',
@@ -236,86 +238,93 @@ export const ruleDeclarations = {
       ],
     },
   ),
-  'payer-data list': reads('List the rules for payments that lack data of their payer.', {}),
-  'payer-data remove': changes('compliance', 'Remove such a rule.', payersFrom, { second: 'on' }),
-  'payer-data waiting': reads('List payments that wait for data of their payer.', {}),
-  'payer-data decide': changes(
+  'payer-data list': readCommand('List the rules for payments that lack data of their payer.', {}),
+  'payer-data remove': changeCommand(
+    'compliance',
+    'Remove a rule for payments that lack data of their payer.',
+    payerRuleOptions,
+    { second: 'on' },
+  ),
+  'payer-data waiting': readCommand('List payments that wait for data of their payer.', {}),
+  'payer-data decide': changeCommand(
     'compliance',
     'Record the answer about the payer of a payment, or that there is none.',
     {
       ...{ partner, id: id('The payment, as the list shows it. Its case has the same id.') },
       outcome: choice('The data are there, or the money goes back.', 'received', 'refused'),
-      name: maybe(text('The name of the payer.')),
-      account: maybe(text('The account of the payer.')),
-      address: maybe(text('The address of the payer, with its country.')),
-      identification: maybe(text('Date and place of birth, or a number of the payer.')),
+      name: optional(text('The name of the payer.')),
+      account: optional(text('The account of the payer.')),
+      address: optional(text('The address of the payer, with its country.')),
+      identification: optional(text('Date and place of birth, or a number of the payer.')),
       note,
     },
     { second: 'always', hidden: true },
   ),
-  'payer-data banks': reads('Count the payments that lacked data of their payer, by bank.', {
-    since: time('From when on.'),
+  'payer-data banks': readCommand('Count the payments that lacked data of their payer, by bank.', {
+    since: time('The start of the period.'),
   }),
-  'monitoring rule set': changes('compliance', 'Keep a new rule of monitoring, or the next version of one.', {
-    from: maybe(file('A file with the rule. Or --rule.', 'FILE.json')),
-    rule: maybe(text('The rule. Or --from.', 'JSON')),
-    ...{ id: maybe(id('The rule of which it is a version.')), version, staff },
+  'monitoring rule set': changeCommand('compliance', 'Save a new rule of monitoring, or the next version of a rule.', {
+    from: optional(file('A file with the rule. Or --rule.', 'FILE.json')),
+    rule: optional(text('The rule. Or --from.', 'JSON')),
+    ...{ id: optional(id('The rule whose next version it is.')), version, staff },
   }),
-  'monitoring rule list': reads('List the rules of monitoring, with their backtests.', {}),
-  'monitoring rule backtest': changes(
+  'monitoring rule list': readCommand('List the rules of monitoring, with their backtests.', {}),
+  'monitoring rule backtest': changeCommand(
     'compliance',
     'Run the last version of a rule over past days. Opens no alert.',
     { ...rule, ...days, staff },
     { scheduled: true },
   ),
-  'monitoring backtest start': changes('compliance', 'Ask a worker for a backtest.', {
+  'monitoring backtest start': changeCommand('compliance', 'Queue a backtest of a rule for a worker.', {
     ...{ ...rule, ...days, version, staff },
   }),
-  'monitoring rule on': changes('compliance', 'Propose to turn a rule on, or approve that.', {
+  'monitoring rule on': changeCommand('compliance', 'Propose to turn a rule on, or approve that.', {
     ...{ ...rule, version, staff },
   }),
-  'monitoring rule off': changes('compliance', 'Propose to turn a rule off, or approve that.', {
+  'monitoring rule off': changeCommand('compliance', 'Propose to turn a rule off, or approve that.', {
     ...{ ...rule, version, staff },
   }),
-  'monitoring alert list': reads('List the alerts of a partner.', { partner }),
-  'monitoring alert export': changes(
+  'monitoring alert list': readCommand('List the alerts of a partner.', { partner }),
+  'monitoring alert export': changeCommand(
     'compliance',
     'Write the transactions of the alerts of a partner to a file, or one alert as a report by goAML.',
     {
       ...{ partner, to: file('The file to write.', 'FILE') },
-      format: or(choice('The form of the file.', 'csv', 'goaml'), 'csv'),
-      alert: maybe(id('Only this alert. Required for goaml.')),
+      format: withDefault(choice('The form of the file.', 'csv', 'goaml'), 'csv'),
+      alert: optional(id('Only this alert. Required for goaml.')),
     },
     { scheduled: true, hidden: true },
   ),
-  'monitoring numbers': reads(
+  'monitoring numbers': readCommand(
     'Print what is open, what was decided and how long it took, by month.',
     {
-      months: or(integer('The months, this one included.', 1, 24), 6),
-      format: or(choice('The form of the output.', 'json', 'csv'), 'json'),
+      months: withDefault(integer('The months, this one included.', 1, 24), 6),
+      format: withDefault(choice('The form of the output.', 'json', 'csv'), 'json'),
     },
     { examples: ['--months 24 --format csv'] },
   ),
-  'bic load': changes(
+  'bic load': changeCommand(
     'finance',
     'Load the directory of BICs.',
     { from: file('A CSV file with the header country,bank code,BIC,name.'), staff },
     { scheduled: true },
   ),
-  'bic show': reads('Show the directory of BICs.', {}),
-  'sort-codes load': changes(
+  'bic show': readCommand('Show the directory of BICs.', {}),
+  'sort-codes load': changeCommand(
     'finance',
     'Load the tables of the modulus check.',
-    { from: file('The file VALACDOS.'), substitutes: maybe(file('The file SCSUBTAB.')), staff },
+    { from: file('The file VALACDOS.'), substitutes: optional(file('The file SCSUBTAB.')), staff },
     { scheduled: true },
   ),
-  'sort-codes show': reads('Show the tables of the modulus check.', {}),
-  'audit verify': reads('Compare the audit logs with their chains and signed heads.', { partner: maybe(partner) }),
-  'key list': reads('List the master keys, with what each seals.', {}),
-  'key reseal': changes('admin', 'Seal every secret under the first master key.', {}),
-  'backup create': reads('Back up the embedded database.', {}),
-  'backup restore': reads('Restore the embedded database from a backup.', {
+  'sort-codes show': readCommand('Show the tables of the modulus check.', {}),
+  'audit verify': readCommand('Compare the audit logs with their chains and signed heads.', {
+    partner: optional(partner),
+  }),
+  'key list': readCommand('List the master keys, with what each seals.', {}),
+  'key reseal': changeCommand('admin', 'Seal every secret under the first master key.', {}),
+  'backup create': readCommand('Back up the embedded database.', {}),
+  'backup restore': readCommand('Restore the embedded database from a backup.', {
     from: file('The folder of the backups.', 'FOLDER'),
-    until: maybe(time('The time. Default: the last one.')),
+    until: optional(time('The time. Default: the last one.')),
   }),
 }

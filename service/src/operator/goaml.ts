@@ -1,6 +1,6 @@
 /**
- * Pure: an alert of monitoring as a report of goAML (schemas 4 and 5 of the UNODC), with its elements in the order of the schema. What the
- * data lacks is left out and listed: each authority requires other fields, and a person completes them.
+ * Pure: formats an alert of monitoring as a goAML report (UNODC schemas 4 and 5), with elements in the order of the schema. Missing data is
+ * left out and listed, because each authority requires other fields, which a person completes.
  */
 import { amountText, type Currency, type Minor } from '../kernel/index.ts'
 import { shortened, xmlDeclaration, xmlElement as element, xmlText } from '../iso20022/index.ts'
@@ -8,8 +8,8 @@ import type { Customer } from '../parties/customers/index.ts'
 import { countryOf, type FiuCodes } from '../monitoring/index.ts'
 import type { Payment } from '../transactions/index.ts'
 
-/** The reporting entity, by the settings. */
-export type Reporting = {
+/** The reporting entity, from the settings. */
+export type ReportingEntity = {
   readonly entityId: string
   readonly person: readonly string[] | null
   readonly location: readonly string[] | null
@@ -19,7 +19,7 @@ export type Reporting = {
   readonly rates: ReadonlyMap<Currency, string>
 }
 export type ReportedPayment = Payment & {
-  /** The amount in the currency of the report. Null: there is no rate. */
+  /** The amount in the currency of the report. Null without a rate. */
   readonly local: Minor | null
 }
 export type ReportedAlert = {
@@ -34,17 +34,17 @@ export type ReportedAlert = {
   readonly customers: ReadonlyMap<string, Customer>
 }
 
-/** Collects what a report lacks, each once. */
-type Missing = Set<string>
-type Report = { readonly missing: Missing; readonly reporting: Reporting; readonly alert: ReportedAlert }
+/** The missing data of a report, each named once. */
+type MissingFields = Set<string>
+type Report = { readonly missing: MissingFields; readonly reporting: ReportingEntity; readonly alert: ReportedAlert }
 
 const commentsCharsMax = 8000
 const timeText = (at: Date): string => at.toISOString().slice(0, 19)
 const dateText = (day: string): string => `${day.slice(0, 10)}T00:00:00`
 
-/** An element with text. Without one it is left out, and `lacking` names it in the list. */
-function given(
-  missing: Missing,
+/** Formats an element with text. Without text it is left out, and `lacking` names it in the list of missing data. */
+function optionalElement(
+  missing: MissingFields,
   name: string,
   text: string | null | undefined,
   charsMax: number,
@@ -56,10 +56,10 @@ function given(
 }
 
 export function goamlReport(
-  reporting: Reporting,
+  reporting: ReportingEntity,
   alert: ReportedAlert,
 ): { readonly text: string; readonly missing: readonly string[] } {
-  const missing: Missing = new Set()
+  const missing: MissingFields = new Set()
   const { entityId, codes, currency, person, location } = reporting
   const { id, kind, reason, action, reportedAt, payments } = alert
   const [first, last] = person ?? []
@@ -71,7 +71,7 @@ export function goamlReport(
     'report',
     [
       element('rentity_id', entityId),
-      given(missing, 'rentity_branch', codes.branch, 255),
+      optionalElement(missing, 'rentity_branch', codes.branch, 255),
       element('submission_code', codes.submission),
       element('report_code', codes.report),
       element('entity_reference', id),
@@ -81,13 +81,16 @@ export function goamlReport(
         ? ''
         : element(
             'reporting_person',
-            given(missing, 'first_name', first, 100) + given(missing, 'last_name', last, 100),
+            optionalElement(missing, 'first_name', first, 100) + optionalElement(missing, 'last_name', last, 100),
           ),
       location === null
         ? ''
-        : element('location', addressContent(missing, codes, place) + given(missing, 'state', codes.state, 255)),
-      given(missing, 'reason', reason, commentsCharsMax),
-      given(missing, 'action', action, commentsCharsMax),
+        : element(
+            'location',
+            addressContent(missing, codes, place) + optionalElement(missing, 'state', codes.state, 255),
+          ),
+      optionalElement(missing, 'reason', reason, commentsCharsMax),
+      optionalElement(missing, 'action', action, commentsCharsMax),
       ...payments.map((payment) => transactionXml({ missing, reporting, alert }, payment)),
       element('report_indicators', element('indicator', codes[`indicator.${kind}`] ?? codes.indicator)),
     ].join(''),
@@ -102,12 +105,12 @@ type Place = {
   readonly zip: string | undefined
   readonly country: string
 }
-const addressContent = (missing: Missing, codes: FiuCodes, { street, city, zip, country }: Place): string =>
+const addressContent = (missing: MissingFields, codes: FiuCodes, { street, city, zip, country }: Place): string =>
   [
     element('address_type', codes.contact),
-    given(missing, 'address', street, 100),
-    given(missing, 'city', city, 255),
-    given(missing, 'zip', zip, 10),
+    optionalElement(missing, 'address', street, 100),
+    optionalElement(missing, 'city', city, 255),
+    optionalElement(missing, 'zip', zip, 10),
     element('country_code', xmlText(country)),
   ].join('')
 
@@ -116,10 +119,10 @@ function transactionXml(report: Report, payment: ReportedPayment): string {
   const { codes, currency } = reporting
   const { reference, transactionId, description, type, status, createdAt, local } = payment
   const about = [type, status, description].filter((text) => text !== null && text !== '').join(': ')
-  const paid = moneyOf(payment.amount, payment.currency)
-  // What leaves and what arrives differ for an exchange.
+  const paid = toMoney(payment.amount, payment.currency)
+  // In an exchange the amounts sold and bought differ.
   const { userAmount, userCurrency } = payment
-  const bought = userAmount === null || userCurrency === null ? paid : moneyOf(userAmount, userCurrency)
+  const bought = userAmount === null || userCurrency === null ? paid : toMoney(userAmount, userCurrency)
   const own = clientSide(report, payment.customerId)
   const other = otherSide(report, payment)
   const [from, to] = payment.direction === 'Inward' ? [other, own] : [own, other]
@@ -129,13 +132,13 @@ function transactionXml(report: Report, payment: ReportedPayment): string {
   return element(
     'transaction',
     [
-      given(missing, 'transactionnumber', reference, 100),
+      optionalElement(missing, 'transactionnumber', reference, 100),
       element('internal_ref_number', transactionId),
       element('transaction_location', 'Online'),
-      given(missing, 'transaction_description', about, commentsCharsMax),
+      optionalElement(missing, 'transaction_description', about, commentsCharsMax),
       element('date_transaction', timeText(createdAt)),
       element('transmode_code', codes.transmode),
-      given(missing, 'transmode_comment', codes.transmode_comment, 255),
+      optionalElement(missing, 'transmode_comment', codes.transmode_comment, 255),
       local === null ? '' : element('amount_local', amountText(local, currency)),
       sideXml(reporting, 'from', from, paid),
       sideXml(reporting, 'to', to, bought),
@@ -150,9 +153,9 @@ type Side = {
   readonly isClient: boolean
 }
 type Money = { readonly currency: Currency; readonly text: string }
-const moneyOf = (amount: Minor, currency: Currency): Money => ({ currency, text: amountText(amount, currency) })
+const toMoney = (amount: Minor, currency: Currency): Money => ({ currency, text: amountText(amount, currency) })
 
-function sideXml({ codes, currency, rates }: Reporting, way: 'from' | 'to', side: Side, money: Money): string {
+function sideXml({ codes, currency, rates }: ReportingEntity, way: 'from' | 'to', side: Side, money: Money): string {
   const foreign = [
     element('foreign_currency_code', money.currency),
     element('foreign_amount', money.text),
@@ -167,7 +170,7 @@ function sideXml({ codes, currency, rates }: Reporting, way: 'from' | 'to', side
   return element(side.isClient ? `t_${way}_my_client` : `t_${way}`, inner.join(''))
 }
 
-/** A customer, or the partner itself for its own money. Both are clients of the entity that reports. */
+/** Formats the client's side: a customer, or the partner for its own money. */
 function clientSide({ missing, reporting, alert }: Report, customerId: string | null): Side {
   const { codes, location } = reporting
   const place = { country: location?.[2] ?? '-', isClient: true } as const
@@ -180,33 +183,33 @@ function clientSide({ missing, reporting, alert }: Report, customerId: string | 
     : { ...place, tag: 'person', content: personContent(missing, codes, customer) }
 }
 
-/** The other side of a transfer is a customer or the partner, that of a conversion the same party. */
+/** Formats the other side: a customer or the partner for a transfer, the same party for a conversion, else an outside account. */
 function otherSide(report: Report, payment: ReportedPayment): Side {
   const { missing } = report
   const { reference, account, bic, otherName, otherCountry, currency, userCurrency } = payment
-  const customerId = customerOf(account)
+  const customerId = counterpartyCustomer(account)
   if (customerId !== undefined) return clientSide(report, customerId)
   if (account === 'partner') return clientSide(report, null)
   if (payment.direction === 'Internal') return clientSide(report, payment.customerId)
   if (bic === null) missing.add(`swift of the bank of ${otherName ?? reference}`)
   const content = [
     bic === null ? element('institution_code', '-') : element('swift', xmlText(bic)),
-    given(missing, 'account', account, 255, `account of the other side of ${reference}`),
+    optionalElement(missing, 'account', account, 255, `account of the other side of ${reference}`),
     element('currency_code', userCurrency ?? currency),
-    given(missing, 'account_name', otherName, 255, `name of the other side of ${reference}`),
-    /^[A-Z]{2}\d{2}/.test(account ?? '') ? given(missing, 'iban', account, 34) : '',
+    optionalElement(missing, 'account_name', otherName, 255, `name of the other side of ${reference}`),
+    /^[A-Z]{2}\d{2}/.test(account ?? '') ? optionalElement(missing, 'iban', account, 34) : '',
   ].join('')
   return { tag: 'account', content, country: countryOf(account, bic) ?? otherCountry ?? '-', isClient: false }
 }
 
-/** The customer on the other side of a transfer. */
-export const customerOf = (account: string | null): string | undefined =>
+/** Reads the customer on the other side of a transfer. */
+export const counterpartyCustomer = (account: string | null): string | undefined =>
   /^customer (?<id>.+)$/.exec(account ?? '')?.groups?.['id']
 
-/** The partner's own money: the service has no legal data of a partner but its name. */
-function partnerContent(missing: Missing, name: string): string {
+/** Formats the partner as an entity. The service knows only its name. */
+function partnerContent(missing: MissingFields, name: string): string {
   missing.add(`legal data of the partner ${name}, whose own money it is`)
-  return given(missing, 'name', name, 255)
+  return optionalElement(missing, 'name', name, 255)
 }
 
 function phoneXml(codes: FiuCodes, phone: string | undefined): string {
@@ -216,7 +219,7 @@ function phoneXml(codes: FiuCodes, phone: string | undefined): string {
   return element('phones', element('phone', kinds + number))
 }
 
-function addressesXml(missing: Missing, codes: FiuCodes, { kyc }: Customer, of: string): string {
+function addressesXml(missing: MissingFields, codes: FiuCodes, { kyc }: Customer, of: string): string {
   const { addressLine1, addressLine2, residenceAddress, city, postalCode: zip } = kyc
   const street = [addressLine1, addressLine2].filter((line) => line !== undefined).join(', ') || residenceAddress
   if (street === undefined || city === undefined) missing.add(`address of ${of}`)
@@ -226,10 +229,10 @@ function addressesXml(missing: Missing, codes: FiuCodes, { kyc }: Customer, of: 
   return element('addresses', element('address', addressContent(missing, codes, { street, city, zip, country })))
 }
 
-const emailXml = (missing: Missing, { email }: Customer): string => given(missing, 'email', email, 255)
+const emailXml = (missing: MissingFields, { email }: Customer): string => optionalElement(missing, 'email', email, 255)
 
-/** The last word is the family name, as most documents have it: the list asks a person to check it. */
-function personContent(missing: Missing, codes: FiuCodes, customer: Customer): string {
+/** Formats a person. The last word counts as the family name, which the list asks a person to check. */
+function personContent(missing: MissingFields, codes: FiuCodes, customer: Customer): string {
   const { kyc, serviceId } = customer
   const words = (kyc.fullName ?? '').split(/\s+/).filter((word) => word !== '')
   const of = `customer ${serviceId}`
@@ -239,19 +242,19 @@ function personContent(missing: Missing, codes: FiuCodes, customer: Customer): s
   const phones = phoneXml(codes, kyc.mobilePhone)
   if (phones === '') missing.add(`phones of ${of}`)
   return [
-    given(missing, 'first_name', words.slice(0, -1).join(' '), 100, `first_name of ${of}`),
-    given(missing, 'last_name', words.at(-1), 100, `last_name of ${of}`),
-    given(missing, 'birthdate', birth, 19, `birthdate of ${of}`),
-    given(missing, 'id_number', kyc.personalIdentificationNumber, 255, `id_number of ${of}`),
-    given(missing, 'nationality1', kyc.citizenshipCountryCode, 2, `nationality1 of ${of}`),
+    optionalElement(missing, 'first_name', words.slice(0, -1).join(' '), 100, `first_name of ${of}`),
+    optionalElement(missing, 'last_name', words.at(-1), 100, `last_name of ${of}`),
+    optionalElement(missing, 'birthdate', birth, 19, `birthdate of ${of}`),
+    optionalElement(missing, 'id_number', kyc.personalIdentificationNumber, 255, `id_number of ${of}`),
+    optionalElement(missing, 'nationality1', kyc.citizenshipCountryCode, 2, `nationality1 of ${of}`),
     phones,
     addressesXml(missing, codes, customer, of),
     emailXml(missing, customer),
-    given(missing, 'tax_number', kyc.taxId, 100),
+    optionalElement(missing, 'tax_number', kyc.taxId, 100),
   ].join('')
 }
 
-function entityContent(missing: Missing, codes: FiuCodes, customer: Customer): string {
+function entityContent(missing: MissingFields, codes: FiuCodes, customer: Customer): string {
   const { kyc, serviceId } = customer
   const of = `customer ${serviceId}`
   missing.add(`director_id of ${of}`)
@@ -268,17 +271,23 @@ function entityContent(missing: Missing, codes: FiuCodes, customer: Customer): s
   ].join(' ')
   missing.add(`incorporation_legal_form of ${of}: a code of the authority`)
   return [
-    given(missing, 'name', kyc.legalName ?? kyc.fullName, 255, `name of ${of}`),
-    given(missing, 'commercial_name', kyc.tradingName, 255),
-    given(missing, 'incorporation_number', kyc.registrationNumber, 50, `incorporation_number of ${of}`),
-    given(missing, 'business', kyc.natureOfBusiness, 255, `business of ${of}`),
+    optionalElement(missing, 'name', kyc.legalName ?? kyc.fullName, 255, `name of ${of}`),
+    optionalElement(missing, 'commercial_name', kyc.tradingName, 255),
+    optionalElement(missing, 'incorporation_number', kyc.registrationNumber, 50, `incorporation_number of ${of}`),
+    optionalElement(missing, 'business', kyc.natureOfBusiness, 255, `business of ${of}`),
     phones,
     addressesXml(missing, codes, customer, of),
     emailXml(missing, customer),
-    given(missing, 'url', kyc.website, 255),
-    given(missing, 'incorporation_country_code', kyc.countryOfIncorporation, 2, `incorporation_country_code of ${of}`),
-    given(missing, 'incorporation_date', incorporated, 19, `incorporation_date of ${of}`),
-    given(missing, 'tax_number', kyc.taxId, 100),
-    given(missing, 'comments', said, commentsCharsMax),
+    optionalElement(missing, 'url', kyc.website, 255),
+    optionalElement(
+      missing,
+      'incorporation_country_code',
+      kyc.countryOfIncorporation,
+      2,
+      `incorporation_country_code of ${of}`,
+    ),
+    optionalElement(missing, 'incorporation_date', incorporated, 19, `incorporation_date of ${of}`),
+    optionalElement(missing, 'tax_number', kyc.taxId, 100),
+    optionalElement(missing, 'comments', said, commentsCharsMax),
   ].join('')
 }

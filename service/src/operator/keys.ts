@@ -14,7 +14,7 @@ import {
   sealedColumnName,
   valuesUnderOtherKeys,
 } from '../postgres/index.ts'
-import { type CommandsOf, type Context, record } from './context.ts'
+import { type CommandsOf, type Context, recordCommand } from './context.ts'
 import type { OptionsOf } from './declarations.ts'
 
 export const keyCommands: CommandsOf<`${'key' | 'audit'} ${string}` | 'backup create'> = {
@@ -30,10 +30,10 @@ export const keyCommands: CommandsOf<`${'key' | 'audit'} ${string}` | 'backup cr
     }))
   },
 
-  /** May be interrupted and repeated: values that are sealed under the first key are left. */
+  /** Seals all values under the first key. It may be interrupted and repeated. */
   'key reseal': async ({ service, db, config }, _options, call) => {
-    // It has many statements: the record says that it began.
-    await db.transaction((tx) => record(service, tx, call))
+    // The command runs many transactions, so that its record says that it began.
+    await db.transaction((tx) => recordCommand(service, tx, call))
     const keyId = masterKeyId(config.MASTER_KEY[0])
     const { sealedColumns } = service
     const resealed: Record<string, number> = Object.fromEntries(
@@ -60,7 +60,7 @@ export const keyCommands: CommandsOf<`${'key' | 'audit'} ${string}` | 'backup cr
     return createBackup({ url: databaseUrl, dataDir: config.DATA_DIR, backupDir: config.BACKUP_DIR })
   },
 
-  /** A fault is an error, so that the exit status reports it as well. */
+  /** Verifies audit logs. A fault is an error, so that the exit status shows it. */
   'audit verify': async ({ service, db }, { partner }) => {
     const partnerIds = partner === undefined ? await service.access.partnerIds(db) : [partner]
     const verified = []
@@ -72,10 +72,10 @@ export const keyCommands: CommandsOf<`${'key' | 'audit'} ${string}` | 'backup cr
 }
 
 const rowsPerStep = 500
-/** A running service may seal values between the walk and the count. */
+/** Passes over all values. A running service may seal values between a pass and the count. */
 const walksMax = 3
 
-/** Seals the values of one partner in steps of one statement each. Returns how many. */
+/** Seals the values of one partner in steps of one statement each. Returns their number. */
 async function resealPartner(
   { sealer }: Context['service'],
   db: Context['db'],
@@ -96,7 +96,6 @@ async function resealPartner(
   }
 }
 
-/** The number of values of each column, by key. */
 async function countsByKey(
   columns: readonly SealedColumn[],
   db: Context['db'],
@@ -118,8 +117,8 @@ const refuseExternal = ({ DATABASE_URL }: Config) => {
     )
 }
 
-/** Runs before a database is opened. */
-export async function restore(config: Config, { from, until }: OptionsOf<'backup restore'>): Promise<object> {
+/** Restores the embedded database. Runs before a database is opened. */
+export async function restoreDatabase(config: Config, { from, until }: OptionsOf<'backup restore'>): Promise<object> {
   refuseExternal(config)
   makeDataDir(config.DATA_DIR)
   return restoreBackup({ dataDir: config.DATA_DIR, backupDir: resolve(from), until })

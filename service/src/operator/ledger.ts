@@ -1,4 +1,4 @@
-/** Commands for the ledger: balances, statements, checks, reconciliation with the banks, safeguarding, positions of exchanges, and states of accounts. */
+/** Commands for the ledger: balances, statements, checks, reconciliation, safeguarding, exchange positions, and states of accounts. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { isSigned, ownJson, readForeign, Type } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
@@ -28,26 +28,27 @@ import {
 import { reportHead, reportLine } from '../cases/reconciliation/index.ts'
 import type { AccountRef, StateChange } from '../accounts/index.ts'
 import {
-  type Content,
-  digestOf,
-  faultsOfContent,
+  type SafeguardingContent,
+  contentDigest,
+  findFaults,
   safeguardingCsv,
   safeguardingPdf,
   type SafeguardingRecord,
-  type Signed,
-  signedOf,
-  signedOfCsv,
+  type SignedContent,
+  toSigned,
+  readSignedCsv,
 } from '../reports/safeguarding/index.ts'
-import { createDatabase, type Database, readAtOneMoment } from '../postgres/index.ts'
+import { createDatabase, type Database, readAtOneMoment, type Tx } from '../postgres/index.ts'
 import { midRateOf, rateText, type Sheet } from '../rates/index.ts'
 import {
-  decided,
+  runChange,
   type Call,
-  changing,
+  runAndRecord,
   type CommandsOf,
   type Context,
-  record,
-  refusedInOneLine,
+  failFile,
+  recordCommand,
+  refusalAsLine,
   type Write,
 } from './context.ts'
 import type { CommandName, OptionsOf } from './declarations.ts'
@@ -77,7 +78,7 @@ export const ledgerCommands: CommandsOf<Exclude<Name, 'safeguarding verify'>> = 
   'ledger check':
     (context, { partner, from = '' }) =>
     (write) =>
-      check(context, partner, from, write),
+      checkLedger(context, partner, from, write),
 
   reconcile:
     (context, { connector, account, at, format }) =>
@@ -87,35 +88,30 @@ export const ledgerCommands: CommandsOf<Exclude<Name, 'safeguarding verify'>> = 
   'safeguarding accounts set': async (context, { account, currency, staff, ...period }, call) => {
     const { from = systemClock.now().toISOString().slice(0, 10), until = null } = period
     const designation = { account: account.replaceAll(' ', ''), currency, from, until, staff }
-    return refusedInOneLine(() =>
-      changing(context, call, (tx) => context.service.safeguarding.designate(tx, designation)),
+    return refusalAsLine(() =>
+      runAndRecord(context, call, (tx) => context.service.safeguarding.designate(tx, designation)),
     )
   },
 
   'safeguarding accounts list': ({ service: { safeguarding }, db }) => safeguarding.accounts(db),
 
-  /** Computes a day, and prints the record of each currency, new or not. */
+  /** Computes a day, and prints the record of each currency. `isNew`: whether it is a new version. */
   'safeguarding run': async ({ service, db }, { day, at }, call) => {
-    const computed = await refusedInOneLine(() => service.safeguarding.compute(day, at))
-    await db.transaction((tx) => record(service, tx, call))
+    const computed = await refusalAsLine(() => service.safeguarding.compute(day, at))
+    await db.transaction((tx) => recordCommand(service, tx, call))
     return computed.map(({ record: found, isNew }) => ({ isNew, ...recordView(found) }))
   },
 
-  /** The versions of a day, the last of each currency first. */
-  'safeguarding show': async (context, options) => (await recordsOf(context, options, 'all')).map(recordView),
+  /** Lists the versions of a day, the latest of each currency first. */
+  'safeguarding show': async (context, options) => (await readRecords(context, options, 'all')).map(recordView),
 
-  /** Writes the last version of a day in each currency to a file. */
+  /** Writes the latest version of a day in each currency to a file. */
   'safeguarding export': async (context, options) => {
     const { format, to: file } = options
-    const records = await recordsOf(context, options, 'last')
-    const signed = records.map(signedOf)
-    try {
-      if (format === 'pdf') await writeFile(file, safeguardingPdf(signed))
-      else
-        await writeFile(file, format === 'csv' ? safeguardingCsv(signed) : `${JSON.stringify(signed, undefined, 2)}\n`)
-    } catch (error) {
-      throw new ConfigError(`operator: ${file}: ${(error as Error).message}`)
-    }
+    const records = await readRecords(context, options, 'last')
+    const signed = records.map(toSigned)
+    const text = () => (format === 'csv' ? safeguardingCsv(signed) : `${JSON.stringify(signed, undefined, 2)}\n`)
+    await writeFile(file, format === 'pdf' ? safeguardingPdf(signed) : text()).catch(failFile(file))
     return {
       file,
       format,
@@ -123,11 +119,11 @@ export const ledgerCommands: CommandsOf<Exclude<Name, 'safeguarding verify'>> = 
     }
   },
 
-  /** The open position in each currency over all partners, valued in euros at the newest mid rates, however old they are. */
+  /** Shows the open position in each currency over all partners, valued in euros at the newest mid rates. */
   'fx position': async ({ service: { ledger, rates }, db }) => {
     const [rows, sheet] = await Promise.all([ledger.positions(db), rates.newest(db)])
     const positions = rows.map(({ currency, posted, reserved }) => {
-      const valued = sheet && valueOf(sheet, currency, posted)
+      const valued = sheet && valueInEuros(sheet, currency, posted)
       return {
         currency,
         position: amountText(posted, currency),
@@ -147,27 +143,25 @@ export const ledgerCommands: CommandsOf<Exclude<Name, 'safeguarding verify'>> = 
     }
   },
 
-  /** Replaces an earlier block. A worker cancels the payouts that an interrupted command has left. */
-  'account block': (context, options, call) => change(context, options, call, stateOf[options.direction]),
+  /** Blocks an account, and replaces an earlier block. If the command is interrupted, a worker cancels the remaining payouts. */
+  'account block': (context, options, call) => changeState(context, options, call, blockStates[options.direction]),
 
-  'account unblock': (context, options, call) => change(context, options, call, 'Active'),
+  'account unblock': (context, options, call) => changeState(context, options, call, 'Active'),
 
-  /** Closes an empty account without payouts under way. Final. */
-  'account close': (context, options, call) => change(context, options, call, 'Closed'),
+  'account close': (context, options, call) => changeState(context, options, call, 'Closed'),
 
-  /** The accounts that are not active, each with its last change. */
   'account list': async ({ service: { accounts }, db }, { partner }) =>
     (await accounts.notActive(db, partner)).map(stateView),
 }
 
 const linesPerPage = 500
-type Format = OptionsOf<'ledger statement'>['format']
+type StatementFormat = OptionsOf<'ledger statement'>['format']
 
 /**
- * Prints a line for each finding. A position says where an interrupted command continues: at a comparison of a partner.
- * A finding is an error at the end.
+ * Prints a line for each finding, and positions from which an interrupted check continues. The command fails if there
+ * are findings.
  */
-async function check(context: Context, only: string | undefined, from: string, write: Write): Promise<void> {
+async function checkLedger(context: Context, only: string | undefined, from: string, write: Write): Promise<void> {
   const first = readPosition(from)
   let findings = 0
   const work = async (db: Database) => {
@@ -175,22 +169,21 @@ async function check(context: Context, only: string | undefined, from: string, w
     for (const partnerId of partnerIds.filter((id) => id >= first.partnerId))
       for (const step of partnerId === first.partnerId ? steps.slice(first.step) : steps) {
         await write(`position ${partnerId}/${step}\n`)
-        const found = await findingsOf(db, partnerId, step)
+        const found = await findDifferences(db, partnerId, step)
         findings += found.length
-        await write(found.map((finding) => `${lineOfFinding(finding)}\n`).join(''))
+        await write(found.map((finding) => `${findingLine(finding)}\n`).join(''))
         if (found.length >= findingsMax) await write(`the first ${findingsMax} of these\n`)
       }
   }
-  await onConnection(context, work, { readsWholeTables: true })
+  await withOwnConnection(context, work, { readsWholeTables: true })
   await write(`${findings} findings\n`)
   if (findings > 0) throw new ConfigError(`operator: ${findings} rows do not agree: docs/operations.md says what to do`)
 }
 
 const auditLog = 'auditLog'
-/** The steps of a check of one partner. */
 const steps: readonly string[] = [...Object.keys(comparisons), auditLog]
 
-/** A position that the command has printed, or the id of a partner. */
+/** Reads a position that the command has printed, or the id of a partner. */
 function readPosition(text: string): { readonly partnerId: string; readonly step: number } {
   const [partnerId = '', step, ...rest] = text.split('/')
   const at = step === undefined ? 0 : steps.indexOf(step)
@@ -199,18 +192,27 @@ function readPosition(text: string): { readonly partnerId: string; readonly step
   return { partnerId, step: at }
 }
 
-async function findingsOf(db: Database, partnerId: string, step: string): Promise<readonly Finding[]> {
+async function findDifferences(db: Database, partnerId: string, step: string): Promise<readonly Finding[]> {
   const compare = comparisons[step]
   if (compare !== undefined) return compare(db, partnerId, findingsMax)
   const { faults } = await verifyLog(db, partnerId)
   return faults.map((found) => ({ table: 'audit', key: partnerId, column: 'chain', expected: 'unchanged', found }))
 }
 
-const lineOfFinding = ({ table, key, column, expected, found }: Finding): string =>
+const findingLine = ({ table, key, column, expected, found }: Finding): string =>
   `${table} ${key} (${column}): expected ${expected}, found ${found}`
 
-/** A connection of its own, whose statements may take as long as they need. */
-export async function onConnection<T>(
+/** Runs work in one snapshot on its own connection, so that its amounts agree while the service books further transfers. */
+const inSnapshot = (context: Context, work: (tx: Tx) => Promise<void>): Promise<void> =>
+  withOwnConnection(context, (db) =>
+    db.transaction(async (tx) => {
+      await readAtOneMoment(tx)
+      await work(tx)
+    }),
+  )
+
+/** Runs work on its own connection, whose statements may take up to a day. */
+export async function withOwnConnection<T>(
   { config, databaseUrl }: Context,
   work: (db: Database) => Promise<T>,
   options: { readonly readsWholeTables?: boolean } = {},
@@ -233,38 +235,35 @@ function accountName(name: string) {
 }
 
 /**
- * All pages are read in one snapshot, on a connection of its own: opening, lines and closing add up while the service books
- * further transfers, and the reader of the output may pause for longer than a transaction of the service may.
+ * Writes a statement from one snapshot on its own connection, so that opening, lines and closing agree while the service
+ * books further transfers. The reader of the output may pause for longer than a transaction of the service may last.
  */
 async function writeStatement(
   context: Context,
   request: StatementRequest,
-  format: Format,
+  format: StatementFormat,
   write: Write,
 ): Promise<void> {
   const { ledger } = context.service
-  await onConnection(context, (db) =>
-    db.transaction(async (tx) => {
-      await readAtOneMoment(tx)
-      const { partnerId, name, currency, from, until } = request
-      const row = rowOf(format, request.currency)
-      let page: StatementPage | undefined
-      do {
-        const first = page === undefined
-        page = await ledger.statement(tx, { ...request, cursor: page?.next })
-        if (page === undefined) throw new ConfigError(`operator: the partner has no account ${name} in ${currency}`)
-        const opening = first ? [row(titles), row(edge('opening', from, page.opening))] : []
-        await write([...opening, ...page.lines.map((line) => row(lineOf(line)))].map((text) => `${text}\n`).join(''))
-      } while (page.next !== undefined)
-      const accounts = await ledger.balancesAt(tx, partnerId, until)
-      const account = accounts.find((each) => each.name === name && each.currency === currency)
-      assert(account?.posted === page.closing, 'a statement ends with the balance of its account')
-      await write(`${row(edge('closing', until, page.closing))}\n`)
-    }),
-  )
+  await inSnapshot(context, async (tx) => {
+    const { partnerId, name, currency, from, until } = request
+    const row = createRowFormat(format, request.currency)
+    let page: StatementPage | undefined
+    do {
+      const first = page === undefined
+      page = await ledger.statement(tx, { ...request, cursor: page?.next })
+      if (page === undefined) throw new ConfigError(`operator: the partner has no account ${name} in ${currency}`)
+      const opening = first ? [row(titles), row(balanceRow('opening', from, page.opening))] : []
+      await write([...opening, ...page.lines.map((line) => row(transferRow(line)))].map((text) => `${text}\n`).join(''))
+    } while (page.next !== undefined)
+    const accounts = await ledger.balancesAt(tx, partnerId, until)
+    const account = accounts.find((each) => each.name === name && each.currency === currency)
+    assert(account?.posted === page.closing, 'a statement ends with the balance of its account')
+    await write(`${row(balanceRow('closing', until, page.closing))}\n`)
+  })
 }
 
-type Row = readonly [
+type StatementRow = readonly [
   time: string,
   kind: string,
   amount: Minor | string,
@@ -275,8 +274,17 @@ type Row = readonly [
   entryId: string,
 ]
 
-const titles: Row = ['time', 'kind', 'amount', 'posted', 'counter_account', 'reference', 'transfer_id', 'entry_id']
-const edge = (kind: string, moment: Date | undefined, posted: Minor): Row => [
+const titles: StatementRow = [
+  'time',
+  'kind',
+  'amount',
+  'posted',
+  'counter_account',
+  'reference',
+  'transfer_id',
+  'entry_id',
+]
+const balanceRow = (kind: string, moment: Date | undefined, posted: Minor): StatementRow => [
   moment?.toISOString() ?? '',
   kind,
   '',
@@ -286,7 +294,16 @@ const edge = (kind: string, moment: Date | undefined, posted: Minor): Row => [
   '',
   '',
 ]
-const lineOf = ({ at, kind, amount, posted, counterAccount, reference, id, entryId }: StatementLine): Row => [
+const transferRow = ({
+  at,
+  kind,
+  amount,
+  posted,
+  counterAccount,
+  reference,
+  id,
+  entryId,
+}: StatementLine): StatementRow => [
   at.toISOString(),
   kind,
   amount,
@@ -297,10 +314,10 @@ const lineOf = ({ at, kind, amount, posted, counterAccount, reference, id, entry
   entryId ?? '',
 ]
 
-/** Fixed widths, because the following rows are not known yet. Amounts are right-aligned. */
+/** Column widths, fixed because rows are written one by one. Negative widths are left-aligned. */
 const widths = [24, -7, 20, 20, -24, -36, -36, -36]
 
-function rowOf(format: Format, currency: Currency): (row: Row) => string {
+function createRowFormat(format: StatementFormat, currency: Currency): (row: StatementRow) => string {
   return (row) => {
     const texts = row.map((cell) => (typeof cell === 'bigint' ? amountText(cell, currency) : cell))
     if (format === 'csv') return texts.map(csvCellOrAmount).join(',')
@@ -312,49 +329,42 @@ function rowOf(format: Format, currency: Currency): (row: Row) => string {
   }
 }
 
-/** Columns of the CSV, in this order. A line of JSON has those that it fills. */
-type Wanted = Parameters<Context['service']['reconciliation']['report']>[1]
+type ReportQuery = Parameters<Context['service']['reconciliation']['report']>[1]
 
-/** Prints all of it in one snapshot, on a connection of its own, like a statement of the ledger. */
-async function printReport(context: Context, wanted: Wanted, format: 'json' | 'csv', write: Write): Promise<void> {
+/** Prints a reconciliation report from one snapshot on its own connection. */
+async function printReport(context: Context, wanted: ReportQuery, format: 'json' | 'csv', write: Write): Promise<void> {
   const { reconciliation } = context.service
-  await onConnection(context, (db) =>
-    db.transaction(async (tx) => {
-      await readAtOneMoment(tx)
-      let lines = 0
-      await write(format === 'json' ? '[' : `${reportHead}\n`)
-      for await (const page of reconciliation.report(tx, wanted)) {
-        const texts = page.map((line) => (format === 'json' ? JSON.stringify(line) : reportLine(line)))
-        if (texts.length === 0) continue
-        await write(
-          format === 'json'
-            ? `${lines === 0 ? '\n' : ',\n'}${texts.join(',\n')}`
-            : texts.map((text) => `${text}\n`).join(''),
-        )
-        lines += texts.length
-      }
-      if (format === 'json') await write('\n]\n')
-    }),
-  )
+  await inSnapshot(context, async (tx) => {
+    let lines = 0
+    await write(format === 'json' ? '[' : `${reportHead}\n`)
+    for await (const page of reconciliation.report(tx, wanted)) {
+      const texts = page.map((line) => (format === 'json' ? JSON.stringify(line) : reportLine(line)))
+      if (texts.length === 0) continue
+      await write(
+        format === 'json'
+          ? `${lines === 0 ? '\n' : ',\n'}${texts.join(',\n')}`
+          : texts.map((text) => `${text}\n`).join(''),
+      )
+      lines += texts.length
+    }
+    if (format === 'json') await write('\n]\n')
+  })
 }
 
 /** Verifies an exported file without a database: its signatures, its sums, and its key. */
 export async function verifySafeguarding({ from: file, key }: OptionsOf<'safeguarding verify'>): Promise<object> {
-  const text = await readFile(file, 'utf8').catch((error: Error) => {
-    throw new ConfigError(`operator: ${file}: ${error.message}`)
-  })
-  const signed = text.startsWith('[') ? signedOfJson(text) : signedOfCsv(text)
+  const text = await readFile(file, 'utf8').catch(failFile(file))
+  const signed = text.startsWith('[') ? readSignedJson(text) : readSignedCsv(text)
   if (signed === undefined)
     throw new ConfigError(`operator: ${file}: is not an unchanged JSON or CSV export of "safeguarding export"`)
   const faults: string[] = []
   const records = signed.map((each) => {
-    const { day, currency, version, status, ...content } = ownJson<Content>(each.content)
+    const { day, currency, version, status, ...content } = ownJson<SafeguardingContent>(each.content)
     const name = `${day} ${currency}`
     if (!isSigned(each)) faults.push(`${name}: the signature is wrong.`)
     if (key !== undefined && each.publicKey !== key) faults.push(`${name}: signed by another key.`)
-    for (const fault of faultsOfContent({ day, currency, version, status, ...content }))
-      faults.push(`${name}: ${fault}`)
-    return { day, currency, version, status, digest: digestOf(each.content), publicKey: each.publicKey }
+    for (const fault of findFaults({ day, currency, version, status, ...content })) faults.push(`${name}: ${fault}`)
+    return { day, currency, version, status, digest: contentDigest(each.content), publicKey: each.publicKey }
   })
   if (faults.length > 0) throw new ConfigError(`operator: ${file}: ${faults.join(' ')}`)
   return { isKeyCompared: key !== undefined, records }
@@ -364,14 +374,15 @@ const SignedFile = Type.Array(
   Type.Object({ content: Type.String(), signature: Type.String(), publicKey: Type.String() }),
   { minItems: 1 },
 )
-/** Records of some years, each of a few kilobytes. */
+/** The records of some years, each of a few kilobytes. */
 const signedCharsMax = 256 * 2 ** 20
 
-const signedOfJson = (text: string): readonly Signed[] | undefined => readForeign(text, SignedFile, signedCharsMax)
+const readSignedJson = (text: string): readonly SignedContent[] | undefined =>
+  readForeign(text, SignedFile, signedCharsMax)
 
 const recordView = ({ digest, publicKey, content }: SafeguardingRecord) => ({ digest, publicKey, ...content })
 
-async function recordsOf(
+async function readRecords(
   { service, db }: Context,
   { day, currency: only }: OptionsOf<'safeguarding show'>,
   versions: 'all' | 'last',
@@ -385,8 +396,8 @@ async function recordsOf(
   return (await Promise.all(last.map(({ currency }) => service.safeguarding.versions(db, day, currency)))).flat()
 }
 
-/** Value in cents, rounded towards zero. Undefined: the sheet has no rate of the currency. */
-function valueOf(
+/** Values an amount in cents, rounded towards zero. Undefined if the sheet has no rate of the currency. */
+function valueInEuros(
   { quotes }: Sheet,
   currency: Currency,
   minor: Minor,
@@ -398,17 +409,17 @@ function valueOf(
   return { midRate: rateText(rate), minor: over / (rate.digits * 10n ** BigInt(currencies[currency].digits)) }
 }
 
-const stateOf = { both: 'Blocked', inbound: 'BlockedInbound', outbound: 'BlockedOutbound' } as const
+const blockStates = { both: 'Blocked', inbound: 'BlockedInbound', outbound: 'BlockedOutbound' } as const
 
 /**
- * Waiting payouts are cancelled after the block: no further ones are accepted, and those that a worker has begun
- * continue. Before an unblock the command ends the rest of these cancellations, because it would also find payouts
- * accepted afterwards.
+ * Changes the state of an account. After a block it cancels the waiting payouts, while payouts that a worker has begun
+ * continue. Before an unblock it completes these cancellations, because later it would also cancel newly accepted
+ * payouts.
  */
-async function change(context: Context, options: Changing, call: Call, state: AccountState): Promise<object> {
+async function changeState(context: Context, options: StateOptions, call: Call, state: AccountState): Promise<object> {
   const { accounts, cancellations, customers } = context.service
   const { partner: partnerId, staff, reason } = options
-  const account = accountOf(options)
+  const account = readAccount(options)
   const note = String(call.typed['note'] ?? '')
   const cancelled = async () => {
     const of =
@@ -418,7 +429,7 @@ async function change(context: Context, options: Changing, call: Call, state: Ac
     return cancellations.finish(partnerId, of)
   }
   if (!blocksOutbound(state)) await cancelled()
-  const told = await decided(context, call, async (tx) => {
+  const told = await runChange(context, call, async (tx) => {
     const changed = await accounts.changeState(tx, { partnerId, account, state, reason, note, staff })
     return changed === undefined ? { state, unchanged: true } : stateView(changed)
   })
@@ -426,9 +437,9 @@ async function change(context: Context, options: Changing, call: Call, state: Ac
   return { ...told, cancelledPayouts: await cancelled() }
 }
 
-type Changing = OptionsOf<'account unblock'>
+type StateOptions = OptionsOf<'account unblock'>
 
-function accountOf({ currency, customer }: Changing): AccountRef {
+function readAccount({ currency, customer }: StateOptions): AccountRef {
   if (currency !== undefined && customer === undefined) return { currency }
   if (customer !== undefined && currency === undefined) return { customerRef: customer }
   throw new ConfigError('operator: name --currency for a balance, or --customer for the account of a customer')

@@ -7,37 +7,45 @@ import type { Customer } from '../parties/customers/index.ts'
 import { readRule, type Rule } from '../monitoring/index.ts'
 import { decisionsCsv } from '../reports/decisions/index.ts'
 import type { Payment } from '../transactions/index.ts'
-import { type Call, changing, type CommandsOf, type Context, record, refusedInOneLine } from './context.ts'
-import { customerOf, goamlReport } from './goaml.ts'
+import {
+  type Call,
+  runAndRecord,
+  type CommandsOf,
+  type Context,
+  failFile,
+  recordCommand,
+  refusalAsLine,
+} from './context.ts'
+import { counterpartyCustomer, goamlReport } from './goaml.ts'
 
 const alertsPerPage = 200
 const hitsPerPage = 1000
 
 export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
-  /** Keeps a new rule, or the next version of one. */
+  /** Saves a new rule, or the next version of a rule. */
   'monitoring rule set': async (context, options, call) => {
     const { rule, from, id, staff } = options
     if ((rule === undefined) === (from === undefined)) throw new ConfigError('operator: give --from or --rule')
-    const text = from === undefined ? (rule ?? '') : await textOfFile(from)
-    const given = { ...(id === undefined ? {} : { id }), ...seenOf(options) }
-    return refusedInOneLine(() => {
+    const text = from === undefined ? (rule ?? '') : await readRuleFile(from)
+    const given = { ...(id === undefined ? {} : { id }), ...seenVersion(options) }
+    return refusalAsLine(() => {
       const draft = readRule(text)
-      return changed(context, call, (tx) => context.service.monitoring.set(tx, { ...given, draft, staff }))
+      return changeRule(context, call, (tx) => context.service.monitoring.set(tx, { ...given, draft, staff }))
     })
   },
 
-  /** The versions of each rule, the last first, with their backtests, and the runs that are under way or have failed. */
+  /** Lists the versions of each rule, latest first, with their backtests and the runs that are under way or have failed. */
   'monitoring rule list': async ({ service: { monitoring }, db }) => {
     const rows = await monitoring.rules(db)
     return Promise.all(
       rows.map(async (rule) => ({
-        ...viewOf(rule),
+        ...ruleView(rule),
         backtests: (await monitoring.backtests(db, rule.id))
           .filter(({ version }) => version === rule.version)
           .map(({ fromDay, untilDay, transactions, hits, subjects, ranBy, ranAt }) => ({
             ...{
               from: fromDay,
-              until: lastDayOf(untilDay),
+              until: lastDay(untilDay),
               transactions: Number(transactions),
               hits: Number(hits),
               subjects: Number(subjects),
@@ -47,75 +55,72 @@ export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
         runs: (await monitoring.runs(db, rule.id))
           .filter(({ version, endedAt, problem }) => version === rule.version && (endedAt === null || problem !== null))
           .map(({ fromDay, untilDay, transactions, askedBy, askedAt, problem }) => ({
-            ...{ from: fromDay, until: lastDayOf(untilDay), transactions: Number(transactions) },
+            ...{ from: fromDay, until: lastDay(untilDay), transactions: Number(transactions) },
             ...{ askedBy, askedAt, problem },
           })),
       })),
     )
   },
 
-  /** Counts of cases, hits and alerts for the head of compliance. */
+  /** Prints the figures of decisions for the head of compliance. */
   'monitoring numbers': async ({ service: { numbers } }, { months, format }) => {
     const read = await numbers.read(months)
     return format === 'csv' ? (write) => write(decisionsCsv(read)) : read
   },
 
-  /** Runs the last version over some days, and keeps the numbers. It opens no alert. */
+  /** Runs the latest version of a rule over some days, and stores the counts. It does not open alerts. */
   'monitoring rule backtest': async ({ service, db }, { id, from, until, staff }, call) => {
-    const found = await refusedInOneLine(() => service.monitoring.backtest({ id, from, until, staff }))
-    await db.transaction((tx) => record(service, tx, call))
+    const found = await refusalAsLine(() => service.monitoring.backtest({ id, from, until, staff }))
+    await db.transaction((tx) => recordCommand(service, tx, call))
     const { transactions, hits, subjects, version, examples } = found
     return { version, transactions: Number(transactions), hits: Number(hits), subjects: Number(subjects), examples }
   },
 
-  /** Asks for a backtest of the last version, which a worker runs: `monitoring rule list` has its result. It opens no alert. */
+  /** Queues a backtest of the latest version for a worker. `monitoring rule list` shows its result. It does not open alerts. */
   'monitoring backtest start': (context, options, call) =>
-    refusedInOneLine(() => {
+    refusalAsLine(() => {
       const { from, until } = options
-      return changed(context, call, (tx) =>
-        context.service.monitoring.askBacktest(tx, { ...turnOf(options), from, until }),
+      return changeRule(context, call, (tx) =>
+        context.service.monitoring.askBacktest(tx, { ...ruleKey(options), from, until }),
       )
     }),
 
-  /** The first person proposes, another one turns it on. */
+  /** Proposes to turn a rule on. A second person who runs the command turns it on. */
   'monitoring rule on': (context, options, call) =>
-    refusedInOneLine(() => changed(context, call, (tx) => context.service.monitoring.turnOn(tx, turnOf(options)))),
+    refusalAsLine(() => changeRule(context, call, (tx) => context.service.monitoring.turnOn(tx, ruleKey(options)))),
 
-  /** The first person proposes, another one turns it off. */
+  /** Proposes to turn a rule off. A second person who runs the command turns it off. */
   'monitoring rule off': (context, options, call) =>
-    refusedInOneLine(() => changed(context, call, (tx) => context.service.monitoring.turnOff(tx, turnOf(options)))),
+    refusalAsLine(() => changeRule(context, call, (tx) => context.service.monitoring.turnOff(tx, ruleKey(options)))),
 
-  /** The alerts of a partner with their decisions. */
   'monitoring alert list': async (context, { partner: partnerId }) => {
     const { service, db } = context
     const found = []
-    for await (const alert of alertsOf(context, partnerId)) {
+    for await (const alert of readAlerts(context, partnerId)) {
       const { waiting, left, ended } = await service.monitoring.standingOf(db, partnerId, alert.id)
       found.push({ ...alert, payouts: { waiting: Number(waiting), left: Number(left), ended: Number(ended) } })
     }
     return found
   },
 
-  /** Writes the transactions of each alert of a partner to a file, with the decision: for the authority or the auditor. */
+  /** Writes the transactions of a partner's alerts, with the decisions, to a file for the authority or the auditor. */
   'monitoring alert export': async (context, { partner: partnerId, to: file, format, alert: alertId }, call) => {
     const { service, db } = context
     if (format === 'goaml' && alertId === undefined)
-      throw new ConfigError('operator: a report by goAML is about one alert: give --alert')
-    // Before the file: what was read is on record, also if the command ends half way.
-    await db.transaction((tx) => record(service, tx, call))
+      throw new ConfigError('operator: a goAML report is about one alert: give --alert')
+    // Recorded first, so that the log has the read even if the command is interrupted.
+    await db.transaction((tx) => recordCommand(service, tx, call))
     if (format === 'goaml') return exportReport(context, partnerId, alertId ?? '', file)
-    const handle = await open(file, 'w').catch((error: Error) => {
-      throw new ConfigError(`operator: ${file}: ${error.message}`)
-    })
+    const handle = await open(file, 'w').catch(failFile(file))
     let [alerts, transactions] = [0, 0]
     try {
-      await handle.write(`${columns.join(',')}\r\n`)
-      for await (const alert of alertsOf(context, partnerId)) {
+      await handle.write(`${alertColumns.join(',')}\r\n`)
+      for await (const alert of readAlerts(context, partnerId)) {
         if (alertId !== undefined && alert.id !== alertId) continue
         alerts += 1
-        for await (const hits of hitsOf(context, partnerId, alert.id)) {
+        for await (const hits of readHits(context, partnerId, alert.id)) {
           transactions += hits.length
-          await handle.write(hits.map((hit) => lineOf(alert, hit)).join(''))
+          await handle.write(hits.map((hit) => alertLine(alert, hit)).join(''))
         }
       }
     } finally {
@@ -125,22 +130,22 @@ export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
   },
 }
 
-/** A report names what a person has read: more transactions are no pattern that one could describe. */
+/** Transactions of a report. A person must be able to read and describe them. */
 const reportedMax = 10_000
 
-/** Writes one alert as a report by goAML, with the personal data of its customers. Returns what the report lacks. */
+/** Writes an alert as a goAML report with the personal data of its customers. Returns the missing data. */
 async function exportReport(context: Context, partnerId: string, alertId: string, file: string) {
   const { service, db, config } = context
   const { FIU_ENTITY_ID: entityId, FIU_REPORTING_PERSON: person, FIU_LOCATION: location, FIU_CODES: codes } = config
   if (entityId === null) throw new ConfigError('operator: set FIU_ENTITY_ID')
-  const alert = await alertOf(context, partnerId, alertId)
+  const alert = await findAlert(context, partnerId, alertId)
   if (alert === undefined) throw new ConfigError(`operator: no alert ${alertId} of this partner`)
   const references = new Set<string>()
-  for await (const hits of hitsOf(context, partnerId, alertId))
+  for await (const hits of readHits(context, partnerId, alertId))
     for (const { reference, evidence } of hits)
       for (const each of [reference, ...(ownJson<HitEvidence>(evidence).references ?? [])])
         if (each !== '') references.add(each)
-  if (references.size === 0) throw new ConfigError('operator: what the rule has found was erased')
+  if (references.size === 0) throw new ConfigError('operator: the transactions of the alert were erased')
   if (references.size > reportedMax)
     throw new ConfigError(
       `operator: the alert has ${references.size} transactions, and a report at most ${reportedMax}`,
@@ -159,30 +164,28 @@ async function exportReport(context: Context, partnerId: string, alertId: string
     {
       ...{ id: alertId, kind: alert.kind, reportedAt: systemClock.now() },
       partnerName: await service.access.partnerName(db, partnerId),
-      reason: reasonOf(alert),
-      action: actionsOf[alert.state] ?? '',
+      reason: reasonText(alert),
+      action: actionTexts[alert.state] ?? '',
       payments: rows.map((row) => ({ ...row, local: convert(row, currency)?.amount ?? null })),
-      customers: await customersOf(context, partnerId, rows),
+      customers: await readCustomers(context, partnerId, rows),
     },
   )
-  await writeFile(file, text, { mode: 0o600 }).catch((error: Error) => {
-    throw new ConfigError(`operator: ${file}: ${error.message}`)
-  })
+  await writeFile(file, text, { mode: 0o600 }).catch(failFile(file))
   return { file, alerts: 1, transactions: rows.length, missing }
 }
 
-const actionsOf: Readonly<Record<string, string>> = {
+const actionTexts: Readonly<Record<string, string>> = {
   open: 'Under review.',
   noted: 'The alert was closed; payments that waited were released.',
   released: 'The alert was closed; payments that waited were released.',
   refused: 'Payments that waited were refused.',
 }
-const reasonOf = ({ name, kind, note }: Alert): string =>
+const reasonText = ({ name, kind, note }: Alert): string =>
   `The rule "${name}" (${kind}) has found a pattern of payments.${note === null ? '' : ` ${note}`}`
 
-/** The customers of both sides, with their data opened. An erased one has none. */
-async function customersOf({ service, db }: Context, partnerId: string, rows: readonly Payment[]) {
-  const others = rows.map(({ account }) => customerOf(account) ?? null)
+/** Reads the customers of both sides. Erased customers are absent. */
+async function readCustomers({ service, db }: Context, partnerId: string, rows: readonly Payment[]) {
+  const others = rows.map(({ account }) => counterpartyCustomer(account) ?? null)
   const ids = new Set([...rows.map(({ customerId }) => customerId), ...others].filter((id) => id !== null))
   const found = new Map<string, Customer>()
   for (const id of ids)
@@ -191,14 +194,14 @@ async function customersOf({ service, db }: Context, partnerId: string, rows: re
   return found
 }
 
-/** The version that the person has read, if it is given. */
-const seenOf = ({ version }: { readonly version?: number }): { readonly seen?: number } =>
+/** The version that the person has read, if given. */
+const seenVersion = ({ version }: { readonly version?: number }): { readonly seen?: number } =>
   version === undefined ? {} : { seen: version }
 
-/** The day as it was typed: the column has the day after it. */
-const lastDayOf = (untilDay: string): string => Temporal.PlainDate.from(untilDay).subtract({ days: 1 }).toString()
+/** The last day of a backtest. The column has the day after it. */
+const lastDay = (untilDay: string): string => Temporal.PlainDate.from(untilDay).subtract({ days: 1 }).toString()
 
-const turnOf = ({
+const ruleKey = ({
   id,
   staff,
   ...options
@@ -207,40 +210,36 @@ const turnOf = ({
   readonly staff: string
   readonly version?: number
 }) => ({
-  ...{ id, staff, ...seenOf(options) },
+  ...{ id, staff, ...seenVersion(options) },
 })
 
-const textOfFile = (file: string): Promise<string> =>
-  readFile(file, 'utf8').catch((error: Error) => {
-    throw new ConfigError(`operator: ${file}: ${error.message}`)
-  })
+const readRuleFile = (file: string): Promise<string> => readFile(file, 'utf8').catch(failFile(file))
 
-/** Empty: erased after the retention. */
+/** The findings of a rule. Empty after the retention period. */
 type HitEvidence = Partial<{
   readonly count: number
   readonly sum: string
   readonly currency: string
   readonly references: readonly string[]
 }>
-const columns = [
+const alertColumns = [
   ...(['id', 'openedAt', 'rule', 'name', 'version', 'kind', 'severity', 'subject', 'state', 'resolvedBy'] as const),
   ...(['resolvedAt', 'note', 'reference', 'count', 'sum', 'currency', 'pattern'] as const),
   ...(['disposition', 'approvedBy'] as const),
 ] as const
-const textOf = (value: string | number | Date | null): string =>
+const cellText = (value: string | number | Date | null): string =>
   value === null ? '' : value instanceof Date ? value.toISOString() : `${value}`
 
-type Alert = ReturnType<typeof alertsOf> extends AsyncGenerator<infer T> ? T : never
+type Alert = ReturnType<typeof readAlerts> extends AsyncGenerator<infer T> ? T : never
 type Hit = Awaited<ReturnType<Context['service']['monitoring']['hits']>>[number]
 
-function lineOf(alert: Alert, { reference, evidence }: Hit): string {
+function alertLine(alert: Alert, { reference, evidence }: Hit): string {
   const { count = null, sum = '', currency = '', references = [] } = ownJson<HitEvidence>(evidence)
   const cells = { ...alert, ...{ reference, count, sum, currency, pattern: references.join(' ') } }
-  return `${columns.map((column) => csvCellOrAmount(textOf(cells[column]))).join(',')}\r\n`
+  return `${alertColumns.map((column) => csvCellOrAmount(cellText(cells[column]))).join(',')}\r\n`
 }
 
-/** The transactions of an alert, in pages. */
-async function* hitsOf({ service: { monitoring }, db }: Context, partnerId: string, alertId: string) {
+async function* readHits({ service: { monitoring }, db }: Context, partnerId: string, alertId: string) {
   for (let position = nilId; ;) {
     const page = await monitoring.hits(db, partnerId, alertId, position, hitsPerPage)
     if (page.length > 0) yield page
@@ -249,40 +248,37 @@ async function* hitsOf({ service: { monitoring }, db }: Context, partnerId: stri
   }
 }
 
-async function alertOf(context: Context, partnerId: string, alertId: string): Promise<Alert | undefined> {
-  for await (const alert of alertsOf(context, partnerId)) if (alert.id === alertId) return alert
+async function findAlert(context: Context, partnerId: string, alertId: string): Promise<Alert | undefined> {
+  for await (const alert of readAlerts(context, partnerId)) if (alert.id === alertId) return alert
   return undefined
 }
 
-/** The alerts of a partner, oldest first, each with its rule and its decision. */
-async function* alertsOf({ service: { monitoring, cases }, db }: Context, partnerId: string) {
+/** Reads the alerts of a partner, oldest first, each with its rule and its decision. */
+async function* readAlerts({ service: { monitoring, cases }, db }: Context, partnerId: string) {
   const rules = new Map((await monitoring.rules(db)).map((rule) => [`${rule.id} ${rule.version}`, rule]))
   for (let position = nilId; ;) {
     const page = await monitoring.alerts(db, partnerId, position, alertsPerPage)
     for (const { id, ruleId, version, subjectId, openedAt, transactions } of page) {
       const rule = rules.get(`${ruleId} ${version}`)
-      const { severity = 'medium', when = 'after' } = ownJson<Partial<Settings>>(rule?.settings ?? '{}')
+      const { severity = 'medium', when = 'after' } = ownJson<Partial<RuleSettings>>(rule?.settings ?? '{}')
       const decision = await cases.byId(db, partnerId, id)
-      const {
-        resolution = null,
-        resolvedBy = null,
-        approvedBy = null,
-        resolvedAt = null,
-        note = null,
-        disposition = null,
-      } = decision ?? {}
       yield {
-        ...{ id, openedAt, rule: ruleId, name: rule?.name ?? '', version, kind: rule?.kind ?? '', severity, when },
+        id,
+        openedAt,
+        rule: ruleId,
+        name: rule?.name ?? '',
+        version,
+        kind: rule?.kind ?? '',
+        severity,
+        when,
         subject: subjectId === partnerId ? 'partner' : subjectId,
-        ...{
-          transactions: Number(transactions),
-          state: resolution ?? 'open',
-          resolvedBy,
-          approvedBy,
-          resolvedAt,
-          note,
-          disposition,
-        },
+        transactions: Number(transactions),
+        state: decision?.resolution ?? 'open',
+        resolvedBy: decision?.resolvedBy ?? null,
+        approvedBy: decision?.approvedBy ?? null,
+        resolvedAt: decision?.resolvedAt ?? null,
+        note: decision?.note ?? null,
+        disposition: decision?.disposition ?? null,
       }
     }
     if (page.length < alertsPerPage) return
@@ -290,9 +286,9 @@ async function* alertsOf({ service: { monitoring, cases }, db }: Context, partne
   }
 }
 
-type Settings = { readonly severity: string; readonly when: string }
+type RuleSettings = { readonly severity: string; readonly when: string }
 
-const viewOf = ({ settings, ...rule }: Rule) => ({ ...rule, settings: ownJson<object>(settings) })
+const ruleView = ({ settings, ...rule }: Rule) => ({ ...rule, settings: ownJson<object>(settings) })
 
-const changed = (context: Context, call: Call, work: Parameters<typeof changing<Rule>>[2]) =>
-  changing(context, call, work, ({ id }) => ({ id })).then(viewOf)
+const changeRule = (context: Context, call: Call, work: Parameters<typeof runAndRecord<Rule>>[2]) =>
+  runAndRecord(context, call, work, ({ id }) => ({ id })).then(ruleView)

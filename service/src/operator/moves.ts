@@ -39,11 +39,11 @@ import {
   type TextRow,
   type Tx,
 } from '../postgres/index.ts'
-import { type CommandsOf, type Context, record } from './context.ts'
+import { type Context, type CommandsOf, failFile, recordCommand } from './context.ts'
 
-/** Longer than the transactions of the service, which a move waits for. */
+/** Longer than the transactions of the service, for which a move waits. */
 const lockTimeoutMs = 30 * secondMs
-/** A process reads a credential again after `credentialTtlMs`, and then answers the requests that it has accepted. */
+/** The time until every process has read the closed credentials again and has answered its accepted requests. */
 const closeMs = credentialTtlMs + secondMs
 const rowsPerInsertMax = 200
 
@@ -61,19 +61,19 @@ export const moveCommands: CommandsOf<'partner export' | 'partner import'> = {
       const name = await service.access.partnerName(db, partnerId)
       if (name === '') throw new Refusal('not_found', 'No such partner.')
       const move = { partnerId, name, path, key, removes }
-      if (!removes) await db.transaction((tx) => record(service, tx, call))
+      if (!removes) await db.transaction((tx) => recordCommand(service, tx, call))
       if (!removes) return { ...summary(move), rows: await db.transaction((tx) => writeFile(context, tx, move)) }
       await db.transaction(async (tx) => {
         await service.closePartner(tx, partnerId)
         // This record leaves with the partner. The log of the operator keeps the removal.
-        await record(service, tx, call)
-        await record(service, tx, { ...call, partnerId: operatorPartnerId, made: { partnerId } })
+        await recordCommand(service, tx, call)
+        await recordCommand(service, tx, { ...call, partnerId: operatorPartnerId, made: { partnerId } })
       })
       await pause(closeMs)
       try {
         return { ...summary(move), rows: await db.transaction((tx) => writeFile(context, tx, move)) }
       } catch (error) {
-        throw await undo(context, db, move, error)
+        throw await undoRemoval(context, db, move, error)
       }
     })
   },
@@ -87,23 +87,23 @@ export const moveCommands: CommandsOf<'partner export' | 'partner import'> = {
         `operator: --from ${path} is a copy: the partner is still in its cell. Export it with --remove, or import a copy for tests with --copy`,
       )
     return withLongStatements(context, async (db) => {
-      await requireRoom(context, db, header, path)
+      await requireNoPartner(context, db, header, path)
       const { partnerId, name, cell: from } = header
       const rows = await db
         .transaction(async (tx) => {
           const inserted = await readFileInto(context, tx, path, key)
-          await record(context.service, tx, { ...call, partnerId })
+          await recordCommand(context.service, tx, { ...call, partnerId })
           return inserted
         })
         .catch((error: unknown) => {
-          throw stateOf(error) === sqlState.uniqueViolation ? isHere(partnerId) : error
+          throw stateOf(error) === sqlState.uniqueViolation ? partnerExists(partnerId) : error
         })
       return { partnerId, name, from, cell: context.config.CELL ?? null, rows }
     })
   },
 }
 
-type Move = {
+type PartnerMove = {
   readonly partnerId: string
   readonly name: string
   readonly path: string
@@ -111,12 +111,10 @@ type Move = {
   readonly removes: boolean
 }
 
-const summary = ({ partnerId, name, path, removes }: Move) => ({ partnerId, name, file: path, removed: removes })
+const summary = ({ partnerId, name, path, removes }: PartnerMove) => ({ partnerId, name, file: path, removed: removes })
 
 async function readKey(file: string): Promise<Buffer> {
-  const text = await readFile(file, 'utf8').catch((error: Error) => {
-    throw new ConfigError(`operator: --key-file ${file}: ${error.message}`)
-  })
+  const text = await readFile(file, 'utf8').catch(failFile(`--key-file ${file}`))
   const key = Buffer.from(text.trim(), 'base64')
   if (key.length === masterKeyBytes) return key
   throw new ConfigError(
@@ -124,9 +122,10 @@ async function readKey(file: string): Promise<Buffer> {
   )
 }
 
-/** A partner may have so many rows that a statement takes longer than a request may. */
+/** Runs work on a connection with long limits, because a statement over all rows of a partner takes longer than a request may. */
 async function withLongStatements<T>({ config, databaseUrl }: Context, work: (db: Database) => Promise<T>): Promise<T> {
-  if (config.DATABASE_SHARDED) throw new ConfigError('operator: a sharded database exports and imports no partners')
+  if (config.DATABASE_SHARDED)
+    throw new ConfigError('operator: partners of a sharded database cannot be exported or imported')
   const limits = { queryTimeoutMs: dayMs, idleInTransactionMsMax: dayMs, lockTimeoutMs }
   const db = createDatabase({ url: databaseUrl, connectionsMax: 2, log: createLog('silent'), ...limits })
   try {
@@ -136,8 +135,12 @@ async function withLongStatements<T>({ config, databaseUrl }: Context, work: (db
   }
 }
 
-/** Returns how many rows of each table it wrote. */
-async function writeFile({ service, config }: Context, tx: Tx, move: Move): Promise<Readonly<Record<string, number>>> {
+/** Writes the file of a partner. Returns the number of rows by table. */
+async function writeFile(
+  { service, config }: Context,
+  tx: Tx,
+  move: PartnerMove,
+): Promise<Readonly<Record<string, number>>> {
   const { partnerId, name, path, key, removes } = move
   if (!removes) await readAtOneMoment(tx)
   const tables = await partnerTables(tx)
@@ -156,20 +159,25 @@ async function writeFile({ service, config }: Context, tx: Tx, move: Move): Prom
         rows[table.name] = (rows[table.name] ?? 0) + 1
       }
     }
-    if (removes) requireEqual(await deletePartnerRows(tx, tables, partnerId), rows)
+    if (removes) requireEqualCounts(await deletePartnerRows(tx, tables, partnerId), rows)
     await file.complete(rows)
   })
   return rows
 }
 
-function requireEqual(one: Readonly<Record<string, number>>, other: Readonly<Record<string, number>>): void {
+function requireEqualCounts(one: Readonly<Record<string, number>>, other: Readonly<Record<string, number>>): void {
   const table = Object.keys({ ...one, ...other }).find((name) => one[name] !== other[name])
   if (table !== undefined)
     throw new ConfigError(`operator: the rows of ${table} changed during the command, which had no effect: repeat it`)
 }
 
-/** The removal failed. If its outcome is unknown, the file must stay: it may hold the only rows of the partner. */
-async function undo({ service }: Context, db: Database, { partnerId, path }: Move, error: unknown): Promise<unknown> {
+/** Undoes a failed removal. If its outcome is unknown, the file stays, because it may hold the only rows of the partner. */
+async function undoRemoval(
+  { service }: Context,
+  db: Database,
+  { partnerId, path }: PartnerMove,
+  error: unknown,
+): Promise<unknown> {
   if (error instanceof Unreachable)
     return new ConfigError(
       `operator: the database did not answer. Run partner list: if the partner is gone, ${path} holds its rows; otherwise remove the file and repeat the export`,
@@ -179,17 +187,18 @@ async function undo({ service }: Context, db: Database, { partnerId, path }: Mov
   return error
 }
 
-/** Throws a ConfigError if the partner is there, or if the tables may differ from those of the file. */
-async function requireRoom({ service }: Context, db: Database, { partnerId, schema }: Header, path: string) {
+/** Throws a ConfigError if the partner exists in this cell, or if the file has another schema. */
+async function requireNoPartner({ service }: Context, db: Database, { partnerId, schema }: FileHeader, path: string) {
   const own = await schemaNumber(db)
   if (schema !== own)
     throw new ConfigError(
       `operator: --from ${path} is of migration ${schema}, this database of ${own}: both cells need the same version`,
     )
-  if ((await service.access.partnerName(db, partnerId)) !== '') throw isHere(partnerId)
+  if ((await service.access.partnerName(db, partnerId)) !== '') throw partnerExists(partnerId)
 }
 
-const isHere = (partnerId: string) => new ConfigError(`operator: the partner ${partnerId} is in this cell already`)
+const partnerExists = (partnerId: string) =>
+  new ConfigError(`operator: the partner ${partnerId} is in this cell already`)
 
 async function readFileInto({ service }: Context, tx: Tx, path: string, key: Buffer) {
   const tables = await partnerTables(tx)
@@ -210,7 +219,7 @@ async function readFileInto({ service }: Context, tx: Tx, path: string, key: Buf
           tables.find((each) => each.name === name),
           `no table ${name} in this cell`,
         )
-        assert(String(columns) === String(columnsOf(table)), 'both cells have the same columns')
+        assert(String(columns) === String(columnNames(table)), 'both cells have the same columns')
         reseal = createReseal(service.sealedColumns, table, partnerId, createSealer([key]), service.sealer)
       },
       row: async (row) => {
@@ -220,12 +229,12 @@ async function readFileInto({ service }: Context, tx: Tx, path: string, key: Buf
       end: flush,
     }
   })
-  requireEqual(inserted, rows)
+  requireEqualCounts(inserted, rows)
   await service.openPartner(tx, header.partnerId)
   return inserted
 }
 
-const columnsOf = ({ columns }: PartnerTable): readonly string[] => columns.map(({ name }) => name)
+const columnNames = ({ columns }: PartnerTable): readonly string[] => columns.map(({ name }) => name)
 
 type Reseal = (row: TextRow) => TextRow
 
@@ -237,7 +246,7 @@ function createReseal(
   from: Sealer,
   to: Sealer,
 ): Reseal {
-  const names = columnsOf(table)
+  const names = columnNames(table)
   const sealed = new Map(
     sealedColumns.flatMap((declared) =>
       declared.table === table.name ? [[names.indexOf(declared.column), declared.contextOf] as const] : [],
@@ -258,9 +267,9 @@ function createReseal(
   }
 }
 
-type Header = {
+type FileHeader = {
   readonly format: typeof format
-  /** The number of the last migration. */
+  /** The number of the latest migration. */
   readonly schema: number
   readonly partnerId: string
   readonly name: string
@@ -272,19 +281,19 @@ type Header = {
   readonly keyId: string
 }
 type TableLine = { readonly table: string; readonly columns: readonly string[] }
-type Trailer = { readonly rows: Readonly<Record<string, number>>; readonly code: string }
-type Line = Header | TableLine | TextRow | Trailer
+type FileTrailer = { readonly rows: Readonly<Record<string, number>>; readonly code: string }
+type FileLine = FileHeader | TableLine | TextRow | FileTrailer
 
 const format = 1
 const bytesPerWrite = 65_536
 const lineFeed = 0x0a
 
-const codeOf = (key: Buffer): Hmac => createHmac('sha256', deriveKey(key, 'partner-file'))
+const createFileCode = (key: Buffer): Hmac => createHmac('sha256', deriveKey(key, 'partner-file'))
 
 type PartnerFileWriter = {
-  readonly add: (line: Header | TableLine | TextRow) => Promise<void>
-  /** Renames the complete file, flushed to the disk. */
-  readonly complete: (rows: Trailer['rows']) => Promise<void>
+  readonly add: (line: FileHeader | TableLine | TextRow) => Promise<void>
+  /** Flushes the file to the disk and gives it its final name. */
+  readonly complete: (rows: FileTrailer['rows']) => Promise<void>
 }
 
 /** Writes under a temporary name until `complete`. Removes the remains of an earlier attempt. */
@@ -307,7 +316,7 @@ async function writePartnerFile(
 }
 
 function createWriter(handle: FileHandle, key: Buffer, path: string): PartnerFileWriter {
-  const code = codeOf(key)
+  const code = createFileCode(key)
   let waiting: string[] = []
   let chars = 0
   const flush = async () => {
@@ -325,7 +334,7 @@ function createWriter(handle: FileHandle, key: Buffer, path: string): PartnerFil
     },
     complete: async (rows) => {
       await flush()
-      await handle.writeFile(`${JSON.stringify({ rows, code: code.digest('base64') } satisfies Trailer)}\n`)
+      await handle.writeFile(`${JSON.stringify({ rows, code: code.digest('base64') } satisfies FileTrailer)}\n`)
       await handle.sync()
       await rename(`${path}.part`, path)
       const folder = await open(dirname(resolve(path)))
@@ -344,27 +353,27 @@ type PartnerFileReader = {
   readonly end: () => Promise<void>
 }
 
-const refuse = (path: string, reason: string) => new ConfigError(`operator: --from ${path} ${reason}`)
+const fileError = (path: string, reason: string) => new ConfigError(`operator: --from ${path} ${reason}`)
 
 /**
- * Reads the whole file. Throws a ConfigError if it is incomplete, changed or of another key: the reader must not commit
- * what it has done by then.
+ * Reads the whole file. Throws a ConfigError if it is incomplete or changed, or has another key. The caller must then
+ * roll back what the reader has done.
  */
 async function readPartnerFile(
   path: string,
   key: Buffer,
-  readerOf?: (header: Header) => PartnerFileReader,
-): Promise<{ readonly header: Header; readonly rows: Trailer['rows'] }> {
-  const code = codeOf(key)
-  let header: Header | undefined
+  readerOf?: (header: FileHeader) => PartnerFileReader,
+): Promise<{ readonly header: FileHeader; readonly rows: FileTrailer['rows'] }> {
+  const code = createFileCode(key)
+  let header: FileHeader | undefined
   let reader: PartnerFileReader | undefined
-  let trailer: Trailer | undefined
-  for await (const bytes of linesOf(path)) {
+  let trailer: FileTrailer | undefined
+  for await (const bytes of readLines(path)) {
     const line = parse(path, bytes)
     if (header === undefined) {
       header = requireHeader(path, line, key)
       reader = readerOf?.(header)
-    } else if (trailer !== undefined) throw refuse(path, 'was changed: it continues after its end')
+    } else if (trailer !== undefined) throw fileError(path, 'was changed: it continues after its end')
     else if (isRow(line)) await reader?.row(line)
     else if ('table' in line) await reader?.table(line)
     else if ('code' in line) {
@@ -374,24 +383,24 @@ async function readPartnerFile(
     }
     code.update(bytes)
   }
-  if (header === undefined || trailer === undefined) throw refuse(path, 'is incomplete: export the partner again')
+  if (header === undefined || trailer === undefined) throw fileError(path, 'is incomplete: export the partner again')
   const [expected, found] = [code.digest(), Buffer.from(String(trailer.code), 'base64')]
   if (expected.length !== found.length || !timingSafeEqual(expected, found))
-    throw refuse(path, 'was changed after the export')
+    throw fileError(path, 'was changed after the export')
   return { header, rows: trailer.rows }
 }
 
-const isRow = (line: Line): line is TextRow => Array.isArray(line)
+const isRow = (line: FileLine): line is TextRow => Array.isArray(line)
 
-function requireHeader(path: string, line: Line, key: Buffer): Header {
-  if (!('format' in line) || !('keyId' in line)) throw refuse(path, 'is not the file of a partner')
-  if (line.format !== format) throw refuse(path, `has format ${String(line.format)}; this version reads ${format}`)
-  if (line.keyId !== masterKeyId(key)) throw refuse(path, 'was written under another key: see --key-file')
+function requireHeader(path: string, line: FileLine, key: Buffer): FileHeader {
+  if (!('format' in line) || !('keyId' in line)) throw fileError(path, 'is not the file of a partner')
+  if (line.format !== format) throw fileError(path, `has format ${String(line.format)}; this version reads ${format}`)
+  if (line.keyId !== masterKeyId(key)) throw fileError(path, 'was written under another key: see --key-file')
   return line
 }
 
-/** The lines with their line feeds. The rest after the last one is incomplete and left out. */
-async function* linesOf(path: string): AsyncGenerator<Buffer> {
+/** Reads lines with their line feeds. An incomplete last line is left out. */
+async function* readLines(path: string): AsyncGenerator<Buffer> {
   let parts: Buffer[] = []
   try {
     for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
@@ -405,16 +414,16 @@ async function* linesOf(path: string): AsyncGenerator<Buffer> {
     }
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    throw code === undefined ? error : refuse(path, `cannot be read: ${message}`)
+    throw code === undefined ? error : fileError(path, `cannot be read: ${message}`)
   }
 }
 
-function parse(path: string, bytes: Buffer): Line {
+function parse(path: string, bytes: Buffer): FileLine {
   try {
-    const line = ownJson<Line | null>(bytes.toString('utf8'))
+    const line = ownJson<FileLine | null>(bytes.toString('utf8'))
     if (typeof line === 'object' && line !== null) return line
   } catch {
     // Refused below, like every line that does not belong to the file.
   }
-  throw refuse(path, 'was changed: it has a line that cannot be read')
+  throw fileError(path, 'was changed: it has a line that cannot be read')
 }

@@ -4,31 +4,31 @@ import { ConfigError } from '../app/config.ts'
 import { type Currency, currencies, isCurrency, type Minor, nearest, tidyName } from '../kernel/index.ts'
 import type { FormOption } from '../pages/index.ts'
 import { isIban } from '../rails/index.ts'
-import type { Kinds, Option, Typed } from './declaration.ts'
+import type { OptionValues, CommandOption, TypedOptions } from './declaration.ts'
 import {
   type CommandName,
   commandNames,
   declarationOf,
   isCommand,
-  listOf,
+  commandList,
   type OptionsOf,
   optionsOf,
 } from './declarations.ts'
 
-export type Parsed = { readonly command: CommandName; readonly typed: Typed }
+export type ParsedCommand = { readonly command: CommandName; readonly typed: TypedOptions }
 
 const refuse = (text: string) => new ConfigError(`operator: ${text}`)
 
-/** Throws for an unknown command, and for whatever it does not take. */
-export function parseCommand(args: readonly string[]): Parsed {
-  const [command, rest] = commandIn(args)
+/** Reads a command and its typed options. Throws for an unknown command or option. */
+export function parseCommand(args: readonly string[]): ParsedCommand {
+  const [command, rest] = findCommand(args)
   const taken = optionsOf(command)
   const typed: Record<string, string | true> = {}
   for (let at = 0; at < rest.length; at += 1) {
     const [, name = '', inline] = /^--([^=]+)(?:=(.*))?$/s.exec(rest[at] ?? '') ?? []
-    if (name === '') throw refuse(`${command} takes no argument "${rest[at]}": ${takes(command)}`)
+    if (name === '') throw refuse(`${command} takes no argument "${rest[at]}": ${optionList(command)}`)
     const option = Object.hasOwn(taken, name) ? taken[name] : undefined
-    if (option === undefined) throw notTaken(command, name, typed)
+    if (option === undefined) throw unknownOption(command, name, typed)
     if (Object.hasOwn(typed, name)) throw refuse(`--${name} is given twice: give it once`)
     if (option.kind === 'flag') {
       if (inline !== undefined) throw refuse(`--${name} takes no value: leave out "=${inline}"`)
@@ -45,8 +45,8 @@ export function parseCommand(args: readonly string[]): Parsed {
   return { command, typed }
 }
 
-/** The longest command that the words begin with, and what follows it. */
-function commandIn(args: readonly string[]): readonly [CommandName, readonly string[]] {
+/** Finds the longest command that the words begin with, and the arguments after it. */
+function findCommand(args: readonly string[]): readonly [CommandName, readonly string[]] {
   const first = args.findIndex((arg) => arg.startsWith('-'))
   const words = first === -1 ? args : args.slice(0, first)
   for (let count = words.length; count > 0; count -= 1) {
@@ -58,50 +58,55 @@ function commandIn(args: readonly string[]): readonly [CommandName, readonly str
   }
   const typed = words.join(' ')
   const meant = nearest(typed, commandNames)
-  throw meant === undefined ? new ConfigError(listOf()) : refuse(`no command ${typed}; did you mean ${meant}?`)
+  throw meant === undefined ? new ConfigError(commandList()) : refuse(`no command ${typed}; did you mean ${meant}?`)
 }
 
-function takes(command: CommandName): string {
+function optionList(command: CommandName): string {
   const names = Object.keys(optionsOf(command))
   return names.length === 0 ? 'it takes no options' : `it takes ${names.map((name) => `--${name}`).join(', ')}`
 }
 
-/** Kinds of which a person takes one for another. */
-const senses: Partial<Record<keyof Kinds, string>> = {
+/** Kinds that people confuse with each other, by their common sense. */
+const kindSenses: Partial<Record<keyof OptionValues, string>> = {
   ...{ time: 'time', moment: 'time', day: 'time', amount: 'money', positive: 'money', file: 'file', id: 'id' },
 }
 
-/** The sense of an option by its name, in any command that has it. */
-const senseOf: ReadonlyMap<string, string> = new Map(
+/** The sense of each option name over all commands. */
+const optionSenses: ReadonlyMap<string, string> = new Map(
   commandNames.flatMap((command) =>
     Object.entries(declarationOf(command).options).flatMap(([name, { kind }]) => {
-      const sense = senses[kind]
+      const sense = kindSenses[kind]
       return sense === undefined ? [] : [[name, sense] as const]
     }),
   ),
 )
 
-/** Names the option that was meant: the one that is spelled alike, or one of the same sense that is not given. */
-function notTaken(command: CommandName, name: string, typed: Typed): ConfigError {
-  const sense = senseOf.get(name)
+/** The error for an unknown option. It suggests an option with a similar name, or one with the same sense that was not given. */
+function unknownOption(command: CommandName, name: string, typed: TypedOptions): ConfigError {
+  const sense = optionSenses.get(name)
   const alike = Object.entries(declarationOf(command).options).find(
-    ([own, { kind }]) => sense !== undefined && senses[kind] === sense && !Object.hasOwn(typed, own),
+    ([own, { kind }]) => sense !== undefined && kindSenses[kind] === sense && !Object.hasOwn(typed, own),
   )
   const meant = nearest(name, Object.keys(optionsOf(command))) ?? alike?.[0]
   return refuse(
-    `--${name} is not an option of ${command}; ${meant === undefined ? takes(command) : `did you mean --${meant}?`}`,
+    `--${name} is not an option of ${command}; ${meant === undefined ? optionList(command) : `did you mean --${meant}?`}`,
   )
 }
 
-type Reader<T> = (text: string, mistake: (cure: string) => ConfigError, option: Option, typed: Typed) => T
+type OptionReader<T> = (
+  text: string,
+  mistake: (cure: string) => ConfigError,
+  option: CommandOption,
+  typed: TypedOptions,
+) => T
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const timeForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/
 const dayForm = /^\d{4}-\d\d-\d\d$/
-/** Larger than every sum of a currency. */
+/** More digits than any sum of a currency has. */
 const wholeDigitsMax = 12
 
-const readTime: Reader<Date> = (text, mistake) => {
+const readTime: OptionReader<Date> = (text, mistake) => {
   const read = new Date(text)
   if (!timeForm.test(text) || Number.isNaN(read.getTime()) || !isDay(text.slice(0, 10)))
     throw mistake('must be a time such as 2026-03-01T12:00:00Z')
@@ -114,24 +119,24 @@ const isDay = (text: string): boolean => {
   return dayForm.test(text) && !Number.isNaN(read.getTime()) && read.toISOString().startsWith(text)
 }
 
-const readCurrency: Reader<Currency> = (text, mistake) => {
+const readCurrency: OptionReader<Currency> = (text, mistake) => {
   if (!isCurrency(text)) throw mistake(`must be one of ${Object.keys(currencies).join(', ')}`)
   return text
 }
 
-/** An amount in major units, exactly, of the currency that is given with it. */
-const readAmount: Reader<Minor> = (text, mistake, _option, { currency: code }) => {
+/** Reads an exact amount in major units of `--currency`. */
+const readAmount: OptionReader<Minor> = (text, mistake, _option, { currency: code }) => {
   if (code === undefined) throw refuse('--currency is required')
   const given = readCurrency(
     String(code),
     (cure) => refuse(`--currency ${cure} (it is "${String(code)}")`),
-    {} as Option,
+    {} as CommandOption,
     {},
   )
-  return minorOf(text, given, mistake)
+  return readMinor(text, given, mistake)
 }
 
-function minorOf(text: string, currency: Currency, mistake: (cure: string) => ConfigError): Minor {
+function readMinor(text: string, currency: Currency, mistake: (cure: string) => ConfigError): Minor {
   const { digits } = currencies[currency]
   const match = /^(\d+)(?:\.(\d+))?$/.exec(text)
   const [, whole = '', fraction = ''] = match ?? []
@@ -140,16 +145,15 @@ function minorOf(text: string, currency: Currency, mistake: (cure: string) => Co
   return BigInt(`${whole}${fraction.padEnd(digits, '0')}`)
 }
 
-const listed = (text: string): readonly string[] => text.split(',').map((part) => part.trim())
+const splitList = (text: string): readonly string[] => text.split(',').map((part) => part.trim())
 
-/** A list of some of these words. */
 const readList = <T extends string>(
   text: string,
   known: readonly T[],
   mistake: (cure: string) => ConfigError,
   also = '',
 ): readonly T[] =>
-  listed(text).map((part) => {
+  splitList(text).map((part) => {
     const found = known.find((each) => each === part)
     if (found === undefined) throw mistake(`must be a list of ${known.join(',')}${also}: ${part} is none of them`)
     return found
@@ -157,17 +161,22 @@ const readList = <T extends string>(
 
 const scheduled: readonly CommandName[] = commandNames.filter((command) => declarationOf(command).scheduled)
 
-/** The values that an option may have, for a shell and for a form. Undefined: they are not listed. */
-export function knownValues({ kind, choices }: Option): readonly string[] | undefined {
+/** Lists the values of an option, for shells and forms. Undefined for free text. */
+export function knownValues({ kind, choices }: CommandOption): readonly string[] | undefined {
   if (kind === 'currency') return Object.keys(currencies)
   if (kind === 'permissions') return ['all', ...permissions]
   if (kind === 'capabilities') return ['none', ...capabilities]
   return kind === 'commands' ? scheduled : choices
 }
 /** Kinds whose value is a list with commas. */
-export const listKinds: ReadonlySet<keyof Kinds> = new Set(['permissions', 'capabilities', 'commands', 'choices'])
-/** The most characters that a field of a form takes. */
-const fieldCharsMax: Readonly<Partial<Record<keyof Kinds, number>>> = {
+export const listKinds: ReadonlySet<keyof OptionValues> = new Set([
+  'permissions',
+  'capabilities',
+  'commands',
+  'choices',
+])
+/** Length limits of form fields. */
+const fieldCharsMax: Readonly<Partial<Record<keyof OptionValues, number>>> = {
   id: 36,
   iban: 42,
   name: 140,
@@ -175,13 +184,13 @@ const fieldCharsMax: Readonly<Partial<Record<keyof Kinds, number>>> = {
   positive: 20,
 }
 const textCharsMax = 1000
-/** Options that a form has in its own way: the person has signed in, and the server reads no path that a browser names. */
-const askedElsewhere: ReadonlySet<string> = new Set(['staff', 'note'])
+/** Options without a generated field: the person has signed in, and forms have their own field for the note. */
+const notInForms: ReadonlySet<string> = new Set(['staff', 'note'])
 
-/** The options of a command as a form of the desk asks for them. */
+/** Lists the options of a command for a form of the desk. Files are left out, because the server does not read paths from a browser. */
 export const formOptions = (command: CommandName): readonly FormOption[] =>
   Object.entries(declarationOf(command).options)
-    .filter(([name, { kind }]) => kind !== 'file' && !askedElsewhere.has(name))
+    .filter(([name, { kind }]) => kind !== 'file' && !notInForms.has(name))
     .map(([name, option]) => ({
       ...{ name, kind: option.kind, required: !option.optional && option.otherwise === undefined },
       otherwise: option.otherwise === undefined || option.otherwise === false ? undefined : String(option.otherwise),
@@ -190,7 +199,7 @@ export const formOptions = (command: CommandName): readonly FormOption[] =>
       charsMax: String(option.max ?? '').length || (fieldCharsMax[option.kind] ?? textCharsMax),
     }))
 
-const readers: { readonly [K in keyof Kinds]: Reader<Kinds[K]> } = {
+const readers: { readonly [K in keyof OptionValues]: OptionReader<OptionValues[K]> } = {
   text: (text) => text,
   name: (text) => tidyName(text),
   email: (text) => text,
@@ -232,15 +241,15 @@ const readers: { readonly [K in keyof Kinds]: Reader<Kinds[K]> } = {
     return codes
   },
   permissions: (text, mistake): readonly Permission[] =>
-    listed(text).includes('all') ? permissions : readList(text, permissions, mistake, ', or all'),
+    splitList(text).includes('all') ? permissions : readList(text, permissions, mistake, ', or all'),
   capabilities: (text, mistake) => (text === 'none' ? [] : readList(text, capabilities, mistake, ', or none')),
   balances: (text, mistake) => {
     const maxima: Partial<Record<Currency, Minor>> = {}
-    for (const part of listed(text)) {
+    for (const part of splitList(text)) {
       const [code = '', amount] = part.split('=')
       if (!isCurrency(code) || amount === undefined || code in maxima)
         throw mistake(`must be amounts such as EUR=150.00,USD=150.00: ${part} is none`)
-      maxima[code] = minorOf(amount, code, mistake)
+      maxima[code] = readMinor(amount, code, mistake)
     }
     return maxima
   },
@@ -253,14 +262,14 @@ const readers: { readonly [K in keyof Kinds]: Reader<Kinds[K]> } = {
   choices: (text, mistake, { choices = [] }) => readList(text, choices, mistake),
 }
 
-/** Long values, such as a rule, are not repeated. */
-const shownMax = 60
-const shown = (text: string): string => (text.length > shownMax ? `${text.slice(0, shownMax)}...` : text)
+/** Errors shorten longer values, such as a rule. */
+const shortCharsMax = 60
+const shortened = (text: string): string => (text.length > shortCharsMax ? `${text.slice(0, shortCharsMax)}...` : text)
 
-/** Reads what was typed for a command, here, at the desk or for a change that waits. */
-export function readOptions<N extends CommandName>(command: N, typed: Typed): OptionsOf<N> {
+/** Parses the typed options of a command, for the command line, the desk and waiting changes. */
+export function readOptions<N extends CommandName>(command: N, typed: TypedOptions): OptionsOf<N> {
   const taken = optionsOf(command)
-  for (const name of Object.keys(typed)) if (!Object.hasOwn(taken, name)) throw notTaken(command, name, typed)
+  for (const name of Object.keys(typed)) if (!Object.hasOwn(taken, name)) throw unknownOption(command, name, typed)
   const read = Object.entries(declarationOf(command).options).flatMap(
     ([name, option]): readonly (readonly [string, unknown])[] => {
       const given = typed[name]
@@ -270,10 +279,10 @@ export function readOptions<N extends CommandName>(command: N, typed: Typed): Op
         throw refuse(`--${name} is required`)
       }
       const text = String(given)
-      const mistake = (cure: string) => refuse(`--${name} ${cure} (it is "${shown(text)}")`)
+      const mistake = (cure: string) => refuse(`--${name} ${cure} (it is "${shortened(text)}")`)
       return [[name, readers[option.kind](text, mistake, option, typed)]]
     },
   )
-  // The declaration of the command says the kinds, by which the readers are chosen.
+  // The readers are chosen by the kinds in the declaration, which the compiler cannot follow.
   return Object.fromEntries(read) as OptionsOf<N>
 }

@@ -6,7 +6,7 @@ import { consoleUrlOf } from '../app/derived-settings.ts'
 import { createSandboxPartner } from '../app/seed.ts'
 import { after, minuteMs, systemClock } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { changing, type CommandsOf, record, withBaseUrl } from './context.ts'
+import { runAndRecord, type CommandsOf, recordCommand, withBaseUrl } from './context.ts'
 import type { CommandName } from './declarations.ts'
 
 type Name = CommandName & (`partner ${string}` | `service-account ${string}` | 'impersonate')
@@ -18,7 +18,7 @@ export const partnerCommands: CommandsOf<Exclude<Name, 'partner export' | 'partn
         config.MODE === 'sandbox'
           ? withBaseUrl({ config }, await createSandboxPartner(service, tx, name))
           : { partnerId: await service.access.createPartner(tx, name) }
-      await record(service, tx, { ...call, partnerId: made.partnerId })
+      await recordCommand(service, tx, { ...call, partnerId: made.partnerId })
       return made
     }),
 
@@ -33,7 +33,7 @@ export const partnerCommands: CommandsOf<Exclude<Name, 'partner export' | 'partn
     const owners = itemsIn(typed)
     if ([legalName ?? '', ...owners].some((each) => each.length > nameCharsMax))
       throw new ConfigError(`operator: a name has at most ${nameCharsMax} characters`)
-    return changing(context, call, async (tx) => {
+    return runAndRecord(context, call, async (tx) => {
       await access.nameOwners(tx, partnerId, { legalName, owners })
       return access.namesOfPartner(tx, partnerId)
     })
@@ -43,7 +43,7 @@ export const partnerCommands: CommandsOf<Exclude<Name, 'partner export' | 'partn
   'partner rotate': (context, { partner: partnerId, 'overlap-hours': hours }, call) => {
     const { access } = context.service
     const oldExpiresAt = overlapEnd(hours)
-    return changing(context, call, async (tx) => {
+    return runAndRecord(context, call, async (tx) => {
       const accounts = await access.serviceAccounts(tx, partnerId)
       const rotated: object[] = []
       for (const { serviceAccountId: id, status, impersonatedBy } of accounts)
@@ -56,37 +56,37 @@ export const partnerCommands: CommandsOf<Exclude<Name, 'partner export' | 'partn
   },
 
   'partner expire': async (context, { partner: partnerId, at }, call) => {
-    const expiresAt = endAt(at)
-    const credentials = await changing(context, call, (tx) =>
+    const expiresAt = expiryTime(at)
+    const credentials = await runAndRecord(context, call, (tx) =>
       context.service.access.expirePartner(tx, partnerId, expiresAt),
     )
     return { partnerId, expiresAt, credentials }
   },
 
   'service-account create': async (context, { partner: partnerId, name, permissions, ...key }, call) => {
-    const request = { partnerId, name, permissions, ...(await keyOf(key)) }
+    const request = { partnerId, name, permissions, ...(await readKeyOption(key)) }
     const create = (tx: Tx) => context.service.access.createServiceAccount(tx, request)
-    return withBaseUrl(context, await changing(context, call, create, idOf))
+    return withBaseUrl(context, await runAndRecord(context, call, create, serviceAccountKey))
   },
 
   'service-account list': ({ service, db }, { partner }) => service.access.serviceAccounts(db, partner),
 
   'service-account rotate': async (context, { partner: partnerId, id, ...options }, call) => {
     const oldExpiresAt = overlapEnd(options['overlap-hours'])
-    const rotation = { partnerId, id, oldExpiresAt, ...(await keyOf(options)) }
+    const rotation = { partnerId, id, oldExpiresAt, ...(await readKeyOption(options)) }
     const rotate = (tx: Tx) => context.service.access.rotateServiceAccount(tx, rotation)
-    const issued = await changing(context, call, rotate, idOf)
+    const issued = await runAndRecord(context, call, rotate, serviceAccountKey)
     return { ...withBaseUrl(context, issued), replaces: id, oldExpiresAt }
   },
 
   'service-account expire': async (context, { partner, id, at }, call) => {
-    const expiresAt = endAt(at)
-    await changing(context, call, (tx) => context.service.access.expireServiceAccount(tx, partner, id, expiresAt))
+    const expiresAt = expiryTime(at)
+    await runAndRecord(context, call, (tx) => context.service.access.expireServiceAccount(tx, partner, id, expiresAt))
     return { serviceAccountId: id, expiresAt }
   },
 
   'service-account revoke': async (context, { partner, id }, call) => {
-    await changing(context, call, (tx) => context.service.access.revoke(tx, partner, id))
+    await runAndRecord(context, call, (tx) => context.service.access.revoke(tx, partner, id))
     return { revoked: id }
   },
 
@@ -100,7 +100,7 @@ export const partnerCommands: CommandsOf<Exclude<Name, 'partner export' | 'partn
       const consoleUrl = `${consoleUrlOf(context.config)}/support?code=${code}`
       return { ...issued, consoleUrl, consoleUrlExpiresAt: codeExpiresAt }
     }
-    return withBaseUrl(context, await changing(context, call, open, idOf))
+    return withBaseUrl(context, await runAndRecord(context, call, open, serviceAccountKey))
   },
 }
 
@@ -108,8 +108,8 @@ const nameCharsMax = 140
 
 const hourMs = 60 * minuteMs
 
-/** The time at which credentials end. A year typed wrongly would end them at once, which is said by leaving the time out. */
-function endAt(at: Date | undefined): Date {
+/** The time at which credentials end, by default now. A past time is refused, because a mistyped year would end them at once. */
+function expiryTime(at: Date | undefined): Date {
   const now = systemClock.now()
   if (at !== undefined && at < now)
     throw new ConfigError(
@@ -118,12 +118,12 @@ function endAt(at: Date | undefined): Date {
   return at ?? now
 }
 
-/** When the old credential of a rotation ends. */
+/** The time at which the old credential of a rotation ends. */
 const overlapEnd = (hours: number): Date => after(systemClock.now(), hours * hourMs)
 
 const pemStart = '-----BEGIN PUBLIC KEY-----'
 
-/** The text of a key. Refuses a key of another kind, which would fail at every request. */
+/** Reads a public key. Throws a ConfigError for other kinds of keys, which would fail at every request. */
 export async function readPublicKey(file: string): Promise<string> {
   const refuse = (reason: string) => new ConfigError(`operator: --public-key ${file}: ${reason}`)
   // A change that waited has the text of the file.
@@ -137,7 +137,7 @@ export async function readPublicKey(file: string): Promise<string> {
   return pem
 }
 
-const keyOf = async ({ 'public-key': file }: { readonly 'public-key'?: string }) =>
+const readKeyOption = async ({ 'public-key': file }: { readonly 'public-key'?: string }) =>
   file === undefined ? {} : { publicKeyPem: await readPublicKey(file) }
 
-const idOf = ({ serviceAccountId }: { readonly serviceAccountId: string }) => ({ serviceAccountId })
+const serviceAccountKey = ({ serviceAccountId }: { readonly serviceAccountId: string }) => ({ serviceAccountId })

@@ -1,4 +1,4 @@
-/** Commands for payments, and for cases: bank reports that match nothing known. One person proposes how a case ends, another one approves. */
+/** Commands for payments and for cases. One person proposes the resolution of a case, and another one approves it. */
 import { ownJson } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
 import { keptFromPartners, operatorPartnerId } from '../cases/index.ts'
@@ -7,46 +7,49 @@ import { instructionIdOf, partiesOf, type PayoutSearch } from '../payouts/index.
 import { operatorOf } from '../payouts/recalls/index.ts'
 import { explain, type Hold, holds } from '../transactions/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { decided, type Call, changing, type CommandsOf, type Context, refusedInOneLine } from './context.ts'
+import {
+  type Call,
+  runAndRecord,
+  type CommandsOf,
+  type Context,
+  readAllPages,
+  refusalAsLine,
+  verbCommand,
+} from './context.ts'
 import type { CommandName, OptionsOf } from './declarations.ts'
 
 type Name = CommandName & `${'payment' | 'deposit' | 'case'} ${string}`
 
 export const paymentCommands: CommandsOf<Exclude<Name, 'payment end'>> = {
-  /** Takes a credit, or a part of a session, from what it was matched with by mistake. A case in suspense waits for its owner. */
-  'deposit undo': (context, { partner: partnerId, reference, part: partId }, call) =>
-    decided(context, call, async (tx) => {
-      const undone = await context.service.deposits.undoCredit(tx, { partnerId, reference, partId })
-      return { id: undone.caseId, partnerId, reference, correction: undone.reference }
-    }),
+  /** Undoes a wrong match of a credit or of a part of a session. Its money goes to suspense with a case. */
+  'deposit undo': verbCommand(async ({ deposits }, tx, { partner: partnerId, reference, part: partId }) => {
+    const undone = await deposits.undoCredit(tx, { partnerId, reference, partId })
+    return { id: undone.caseId, partnerId, reference, correction: undone.reference }
+  }),
 
-  /** Takes the debit of a bank from a payment that it was matched with by mistake. A case in suspense waits for what it paid. */
-  'payment undo': (context, { partner: partnerId, payout: payoutId }, call) =>
-    decided(context, call, async (tx) => {
-      const { caseId, ...money } = await context.service.undoPayment(tx, { partnerId, payoutId })
-      return { id: caseId, partnerId, payoutId, ...money }
-    }),
+  /** Undoes a wrong match of a bank debit with a payment. The debit goes to suspense with a case. */
+  'payment undo': verbCommand(async ({ undoPayment }, tx, { partner: partnerId, payout: payoutId }) => {
+    const { caseId, ...money } = await undoPayment(tx, { partnerId, payoutId })
+    return { id: caseId, partnerId, payoutId, ...money }
+  }),
 
-  /** Asks the bank to have a paid payout back, such as the refund of a payment that its bank has taken back. */
-  'payment recall': (context, { partner: partnerId, payout: payoutId, reason }, call) =>
-    decided(context, call, async (tx) => {
-      const { id, status } = await context.service.recalls.create(operatorOf(partnerId), payoutId, { reason }, tx)
-      return { partnerId, payoutId, recallId: id, status }
-    }),
+  /** Recalls a paid payout, such as the refund of a payment that its bank has taken back. */
+  'payment recall': verbCommand(async ({ recalls }, tx, { partner: partnerId, payout: payoutId, reason }) => {
+    const { id, status } = await recalls.create(operatorOf(partnerId), payoutId, { reason }, tx)
+    return { partnerId, payoutId, recallId: id, status }
+  }),
 
-  /** Makes the next attempt of a payout due now. */
-  'payment retry': (context, { partner: partnerId, payout: payoutId }, call) =>
-    decided(context, call, async (tx) => {
-      await context.service.payouts.retry(tx, partnerId, payoutId)
-      return { partnerId, payoutId }
-    }),
+  'payment retry': verbCommand(async ({ payouts }, tx, { partner: partnerId, payout: payoutId }) => {
+    await payouts.retry(tx, partnerId, payoutId)
+    return { partnerId, payoutId }
+  }),
 
-  /** Payouts that match a search, of one partner or partner by partner, newest first within a partner. */
+  /** Finds payouts of one or all partners, newest first within a partner. */
   'payment find': async (context, { partner, ...wanted }) => {
     const { access, payouts } = context.service
-    const search = searchOf(wanted)
+    const search = readSearch(wanted)
     const partnerIds = partner === undefined ? await access.partnerIds(context.db) : [partner]
-    const found: Found[] = []
+    const found: PayoutRecord[] = []
     for (const partnerId of partnerIds) {
       found.push(...(await payouts.find(partnerId, search, paymentsMax + 1 - found.length)))
       if (found.length > paymentsMax) break
@@ -56,17 +59,12 @@ export const paymentCommands: CommandsOf<Exclude<Name, 'payment end'>> = {
     return { payments, hasMore: found.length > paymentsMax }
   },
 
-  /** The open cases, oldest first. */
   'case list': async ({ service: { cases } }) => {
-    const open: Case[] = []
-    for (let page: readonly Case[] = []; ;) {
-      page = await cases.list(page.at(-1), pageMax)
-      open.push(...page)
-      if (page.length < pageMax) return open.map(caseView)
-    }
+    const open = await readAllPages<Case>(pageMax, (last) => cases.list(last, pageMax))
+    return open.map(caseView)
   },
 
-  /** One case, and candidates for its money: the best first, with what agreed. */
+  /** Shows a case with candidates for its money, the best first, and why each fits. */
   'case show': async ({ service: { cases, reconciliation }, db }, { partner: partnerId, id }) => {
     const found = await cases.byId(db, partnerId, id)
     if (found === undefined) throw new ConfigError('operator: No such case.')
@@ -84,13 +82,13 @@ export const paymentCommands: CommandsOf<Exclude<Name, 'payment end'>> = {
   'case propose': (context, options, call) => {
     const { action, staff, note, customer, disposition, payout: payoutId, 'to-partner': toPartnerId } = options
     const proposing = {
-      ...{ ...keyOf(options), action, staff, ...accountOf(call), note },
+      ...{ ...caseKey(options), action, staff, ...signedInPerson(call), note },
       ...(toPartnerId === undefined ? {} : { toPartnerId }),
       ...(payoutId === undefined ? {} : { payoutId }),
       ...(customer === undefined ? {} : { customerId: customer }),
       ...(disposition === undefined ? {} : { disposition }),
     }
-    return decidedCase(context, options, call, (tx) => context.service.decisions.propose(tx, proposing))
+    return decideCase(context, options, call, (tx) => context.service.decisions.propose(tx, proposing))
   },
 
   'case approve': async (context, options, call) => {
@@ -98,19 +96,18 @@ export const paymentCommands: CommandsOf<Exclude<Name, 'payment end'>> = {
     await context.service.screening.lists.snapshot()
     const { staff, proposal: proposalId } = options
     const approving = {
-      ...{ ...keyOf(options), staff, ...accountOf(call) },
+      ...{ ...caseKey(options), staff, ...signedInPerson(call) },
       ...(proposalId === undefined ? {} : { proposalId }),
     }
-    return decidedCase(context, options, call, (tx) => context.service.decisions.approve(tx, approving))
+    return decideCase(context, options, call, (tx) => context.service.decisions.approve(tx, approving))
   },
 
   'case reject': (context, options, call) => {
     const { staff, note } = options
-    const rejecting = { ...keyOf(options), staff, ...accountOf(call), note }
-    return decidedCase(context, options, call, (tx) => context.service.decisions.reject(tx, rejecting))
+    const rejecting = { ...caseKey(options), staff, ...signedInPerson(call), note }
+    return decideCase(context, options, call, (tx) => context.service.decisions.reject(tx, rejecting))
   },
 
-  /** Every decision about a case, in their order. */
   'case history': async ({ service: { decisions }, db }, { partner, id }) => {
     const rows = await decisions.history(db, partner, id)
     return rows.map(({ before, after, ...row }) => ({
@@ -121,16 +118,22 @@ export const paymentCommands: CommandsOf<Exclude<Name, 'payment end'>> = {
   },
 }
 
-/** More than a person reads: the search is too wide. */
+/** Rows of a search. A search with more matches is too wide. */
 const paymentsMax = 50
 
 const runbook = 'docs/runbooks/stuck-payout.md'
 
-type Found = Awaited<ReturnType<Context['service']['payouts']['find']>>[number]
-type Status = Found['payout']['status'] | 'Screening'
+type PayoutRecord = Awaited<ReturnType<Context['service']['payouts']['find']>>[number]
+type ShownStatus = PayoutRecord['payout']['status'] | 'Screening'
 type HoldKind = Hold['kind']
 
-function searchOf({ id, reference, amount, currency, day }: Omit<OptionsOf<'payment find'>, 'partner'>): PayoutSearch {
+function readSearch({
+  id,
+  reference,
+  amount,
+  currency,
+  day,
+}: Omit<OptionsOf<'payment find'>, 'partner'>): PayoutSearch {
   if ([id, reference, amount].filter((key) => key !== undefined).length !== 1)
     throw new ConfigError('operator: give one of --id, --reference and --amount')
   if (currency !== undefined && amount === undefined) throw new ConfigError('operator: --currency goes with --amount')
@@ -146,7 +149,7 @@ function searchOf({ id, reference, amount, currency, day }: Omit<OptionsOf<'paym
 
 async function payoutView(
   { service: { cases, holdOf, monitoring, screening }, db }: Context,
-  { payout, transaction }: Found,
+  { payout, transaction }: PayoutRecord,
 ): Promise<object> {
   const { partnerId, id, currency, soldAmount, soldCurrency, transactionId } = payout
   const instructionId = instructionIdOf(payout)
@@ -158,10 +161,10 @@ async function payoutView(
   ]
   const { timeline, row } = transaction
   const step = timeline.at(-1)?.step
-  const status: Status =
+  const status: ShownStatus =
     payout.status === 'Pending' && (hits.length > 0 || step === 'Screening') ? 'Screening' : payout.status
   const hold = await holdOf(transaction)
-  const kind = hold === undefined ? undefined : trueKind(hold, hits, alerts.length > 0)
+  const kind = hold === undefined ? undefined : exactHoldKind(hold, hits, alerts.length > 0)
   return {
     partnerId,
     payoutId: id,
@@ -177,7 +180,7 @@ async function payoutView(
       soldAmount === null || soldCurrency === null ? null : `${amountText(soldAmount, soldCurrency)} ${soldCurrency}`,
     connector: payout.connector,
     attempts: payout.sendAttempts,
-    beneficiary: masked(payout.creditorName),
+    beneficiary: maskName(payout.creditorName),
     errorKey: payout.errorKey,
     errorDetails: payout.errorDetails,
     timeline,
@@ -191,23 +194,27 @@ async function payoutView(
     alerts: alerts.map(({ alertId }) => alertId),
     hold: kind,
     partnerReads: hold && explain(hold).reason,
-    next: kind === undefined ? ended[payout.status] : holds[kind].staff,
+    next: kind === undefined ? endedAdvice[payout.status] : holds[kind].staff,
     runbook: `${runbook}#${status.toLowerCase()}`,
   }
 }
 
-/** Tells apart what the partner's own read does not: a name, a text or a rule. */
-function trueKind({ kind }: Hold, hits: readonly { readonly subjectKind: string }[], isMonitored: boolean): HoldKind {
+/** Finds the exact hold, which partners do not see: a name, a text or a rule. */
+function exactHoldKind(
+  { kind }: Hold,
+  hits: readonly { readonly subjectKind: string }[],
+  isMonitored: boolean,
+): HoldKind {
   if (kind !== 'decision' && kind !== 'sending') return kind
   if (hits.length === 0) return isMonitored ? 'monitoring' : kind
   return hits.every(({ subjectKind }) => subjectKind === 'payout') ? 'texts' : 'names'
 }
 
-/** The first letter of each word: enough to recognise a name that the caller knows. */
-const masked = (name: string): string => name.replaceAll(/(?<=\p{L})[\p{L}\p{M}]+/gu, '***')
+/** Masks a name except the first letter of each word, so that a caller can recognise it. */
+const maskName = (name: string): string => name.replaceAll(/(?<=\p{L})[\p{L}\p{M}]+/gu, '***')
 
-/** The first thing to do about a payout that waits for nothing. */
-const ended: Readonly<Partial<Record<Status, string>>> = {
+/** Advice about a payout that does not wait. */
+const endedAdvice: Readonly<Partial<Record<ShownStatus, string>>> = {
   Completed: 'The bank has paid it. To have it back: bank recall.',
   Failed: 'It has ended, and its money is available again. The partner pays again with a new payout.',
   Returned: 'The bank has returned it, and its money is available again.',
@@ -216,23 +223,22 @@ const ended: Readonly<Partial<Record<Status, string>>> = {
 
 const pageMax = 1000
 
-/** The account of the person, if one has signed in. */
-const accountOf = ({ staffId }: Call) => (staffId === undefined ? {} : { staffId })
+const signedInPerson = ({ staffId }: Call) => (staffId === undefined ? {} : { staffId })
 
-type Key = { readonly partner: string; readonly id: string }
-const keyOf = ({ partner, id }: Key) => ({ partnerId: partner, id })
+type CaseOptions = { readonly partner: string; readonly id: string }
+const caseKey = ({ partner, id }: CaseOptions) => ({ partnerId: partner, id })
 
-async function decidedCase(context: Context, { partner, id }: Key, call: Call, work: (tx: Tx) => Promise<Case>) {
+async function decideCase(context: Context, { partner, id }: CaseOptions, call: Call, work: (tx: Tx) => Promise<Case>) {
   const found = await context.service.cases.byId(context.db, partner, id)
   // A partner reads its audit log, and must not learn that its customer is under suspicion (AMLD, Article 39).
   const isHidden = found !== undefined && keptFromPartners.has(found.kind)
   const recorded = isHidden ? { ...call, partnerId: operatorPartnerId } : call
-  return refusedInOneLine(async () => caseView(await changing(context, recorded, work)))
+  return refusalAsLine(async () => caseView(await runAndRecord(context, recorded, work)))
 }
 
 type Case = Awaited<ReturnType<Context['service']['cases']['list']>>[number]
 
-/** Formats a case for the operator: money as a decimal number, the report as the bank sent it. */
+/** Formats a case for the operator, with money as a decimal number and the report as the bank sent it. */
 function caseView({ booked, currency, report, proposal, ...row }: Case): object {
   const money =
     booked === null

@@ -1,4 +1,4 @@
-/** Commands for people: the person for whom a command acts, sign-in, tokens for schedules, accounts of staff, and recoveries of Admins of partners. */
+/** Commands for people: sign-in, tokens of schedules, accounts of staff, and recoveries of partners' Admins. */
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { homedir, hostname, userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -7,9 +7,17 @@ import { type Config, ConfigError } from '../app/config.ts'
 import { deskUrlOf } from '../app/derived-settings.ts'
 import { masterKeyId, systemClock, tidyName } from '../kernel/index.ts'
 import type { Bearer } from '../people/staff/index.ts'
-import { decided, type Call, changing, type CommandsOf, type Context, refusedInOneLine } from './context.ts'
+import {
+  runChange,
+  type Call,
+  runAndRecord,
+  type CommandsOf,
+  type Context,
+  refusalAsLine,
+  verbCommand,
+} from './context.ts'
 import { type CommandName, declarationOf, rolesOf } from './declarations.ts'
-import type { Parsed } from './parse.ts'
+import type { ParsedCommand } from './parse.ts'
 
 export const peopleCommands: CommandsOf<
   `sign-${string}` | 'who' | `staff ${string}` | `decider ${string}` | `member ${string}`
@@ -17,7 +25,7 @@ export const peopleCommands: CommandsOf<
   /** Prints a link to the desk and waits until a person has confirmed the code there, for ten minutes at most. */
   'sign-in': (context, options) => async (write) => {
     const { service, config } = context
-    const { token, userCode, confirmBefore } = await service.staff.commands.request(originOf())
+    const { token, userCode, confirmBefore } = await service.staff.commands.request(callerOrigin())
     const link = new URL('/desk/device', deskUrlOf(config))
     link.searchParams.set('code', userCode)
     await write(`Open ${link.href} and confirm the code ${userCode} within ten minutes.\n`)
@@ -25,7 +33,7 @@ export const peopleCommands: CommandsOf<
       const bearer = await service.staff.commands.bearer(token)
       if (bearer === undefined) break
       if (bearer !== 'waiting') {
-        const file = await keepToken(config, options['token-file'], token)
+        const file = await writeToken(config, options['token-file'], token)
         const { fullName, role } = bearer.account
         return write(`${JSON.stringify({ signedIn: fullName, role, until: bearer.expiresAt, file })}\n`)
       }
@@ -34,96 +42,88 @@ export const peopleCommands: CommandsOf<
     throw new ConfigError('operator: the code was not confirmed in time')
   },
 
-  /** Ends the token, and removes its file. */
   'sign-out': async (context, { 'token-file': file }, call) => {
-    const bearer = await bearerOf(context, file)
+    const bearer = await readBearer(context, file)
     if (bearer !== undefined) {
       const person = { staff: bearer.account.fullName, staffId: bearer.account.id }
-      await decided(context, { ...call, ...person }, async (tx) => {
+      await runChange(context, { ...call, ...person }, async (tx) => {
         await context.service.staff.commands.end(tx, bearer.tokenId)
         return {}
       })
     }
-    await forgetToken(context.config, file)
+    await removeToken(context.config, file)
     return { signedOut: bearer?.account.fullName ?? null }
   },
 
   who: async (context, options) => {
-    const bearer = await bearerOf(context, options['token-file'])
+    const bearer = await readBearer(context, options['token-file'])
     if (bearer === undefined) return { signedIn: null }
     const { account, commands, expiresAt } = bearer
     return { signedIn: account.fullName, role: account.role, commands, until: expiresAt }
   },
 
-  /** Writes a token for commands of a schedule to a file. It works for an account until it ends, and decides nothing. */
+  /** Writes a token for scheduled commands to a file. It acts for an account until it expires, and cannot decide anything. */
   'staff token create': async (context, { commands, days, to }, call) => {
-    if (call.staffId === undefined) throw new ConfigError('operator: a token is of a person who has signed in')
+    if (call.staffId === undefined) throw new ConfigError('operator: a token acts for a person: sign in first')
     const by = call.staffId
-    return decided(context, call, async (tx) => {
+    return runChange(context, call, async (tx) => {
       const { token, ...issued } = await context.service.staff.commands.issue(tx, by, {
         commands,
         days,
-        origin: originOf(),
+        origin: callerOrigin(),
       })
-      // Before the commit: a token that is kept nowhere does not work.
-      const file = await keepToken(context.config, to, token)
+      // Written before the commit, because a token without a file would be lost.
+      const file = await writeToken(context.config, to, token)
       return { ...issued, commands, file }
     })
   },
 
-  /** The tokens that work now, of all persons. */
   'staff token list': async ({ service, db }) => service.staff.commands.list(db),
 
-  'staff token end': (context, { id }, call) =>
-    decided(context, call, async (tx) => {
-      await context.service.staff.commands.end(tx, id)
-      return { ended: id }
-    }),
+  'staff token end': verbCommand(async ({ staff }, tx, { id }) => {
+    await staff.commands.end(tx, id)
+    return { ended: id }
+  }),
 
-  /** Prints a link that works once, for 24 hours. */
   'staff invite': (context, { email, name: fullName, role }, call) =>
-    decided(context, call, async (tx) => {
+    runChange(context, call, async (tx) => {
       const { token, ...invitation } = await context.service.staff.invite(tx, { email, fullName, role })
       const link = new URL('/desk/join', deskUrlOf(context.config))
       link.searchParams.set('token', token)
       return { ...invitation, link: link.href }
     }),
 
-  'staff role': (context, { id: personId, role }, call) =>
-    decided(context, call, async (tx) => {
-      const { id, email, fullName } = await context.service.staff.setRole(tx, personId, role)
-      return { id, email, fullName, role }
-    }),
+  'staff role': verbCommand(async ({ staff }, tx, { id: personId, role }) => {
+    const { id, email, fullName } = await staff.setRole(tx, personId, role)
+    return { id, email, fullName, role }
+  }),
 
-  /** Ends all sessions and commands of a person, who signs in again. */
-  'staff end-sessions': (context, { id: personId }, call) =>
-    decided(context, call, async (tx) => {
-      const { id, email, fullName } = await context.service.staff.endSessions(tx, personId)
-      return { id, email, fullName }
-    }),
+  'staff end-sessions': verbCommand(async ({ staff }, tx, { id: personId }) => {
+    const { id, email, fullName } = await staff.endSessions(tx, personId)
+    return { id, email, fullName }
+  }),
 
   'staff list': ({ service, db }) => service.staff.list(db),
 
-  /** Ends all sessions of the person at once. */
-  'staff remove': (context, { id: personId }, call) =>
-    decided(context, call, async (tx) => {
-      const { id, email, fullName } = await context.service.staff.remove(tx, personId)
-      return { removed: id, email, fullName }
-    }),
+  'staff remove': verbCommand(async ({ staff }, tx, { id: personId }) => {
+    const { id, email, fullName } = await staff.remove(tx, personId)
+    return { removed: id, email, fullName }
+  }),
 
   'decider list': ({ service, db }) => service.staff.deciders(db),
 
-  'decider set': (context, { kind, roles = [], staff }, call) =>
-    decided(context, call, (tx) => context.service.staff.setDeciders(tx, { kind, roles, staff })),
+  'decider set': verbCommand((service, tx, { kind, roles = [], staff }) =>
+    service.staff.setDeciders(tx, { kind, roles, staff }),
+  ),
 
   /** Begins the recovery of an Admin. The link is mailed after a cooling-off of 24 hours, in which every Admin can cancel. */
-  'member recover': (context, { partner, email, staff, note: reason }, call) =>
-    decided(context, call, (tx) => context.service.members.recoveries.begin(tx, partner, { email, staff, reason })),
+  'member recover': verbCommand(({ members }, tx, { partner, email, staff, note: reason }) =>
+    members.recoveries.begin(tx, partner, { email, staff, reason }),
+  ),
 
-  /** Cancels a recovery before its link is used. */
   'member recovery cancel': async (context, { partner, id, staff }, call) => {
-    await refusedInOneLine(() =>
-      changing(context, call, (tx) => context.service.members.recoveries.stop(tx, partner, id, { staff })),
+    await refusalAsLine(() =>
+      runAndRecord(context, call, (tx) => context.service.members.recoveries.stop(tx, partner, id, { staff })),
     )
     return { cancelled: id }
   },
@@ -131,8 +131,8 @@ export const peopleCommands: CommandsOf<
   'member recovery list': ({ service, db }, { partner }) => service.members.recoveries.list(db, partner),
 }
 
-/** The folder of the user. A user without one, as in some containers, has the data folder. */
-function homeOf({ DATA_DIR }: Config): string {
+/** The home folder of the user. In containers without one it is the data folder. */
+function homeFolder({ DATA_DIR }: Config): string {
   try {
     return homedir()
   } catch {
@@ -141,7 +141,7 @@ function homeOf({ DATA_DIR }: Config): string {
 }
 
 /** The person and machine that ask for a sign-in, as the desk shows them. */
-function originOf(): string {
+function callerOrigin(): string {
   try {
     return `${userInfo().username}@${hostname()}`
   } catch {
@@ -149,16 +149,16 @@ function originOf(): string {
   }
 }
 
-/** One file for each installation, which its key names. */
+/** The path of the token. Each installation has its own file, named after its master key. */
 const tokenFile = (config: Config, named: string | undefined): string =>
-  named ?? join(homeOf(config), '.partner-payments', `${masterKeyId(config.MASTER_KEY[0])}.token`)
+  named ?? join(homeFolder(config), '.partner-payments', `${masterKeyId(config.MASTER_KEY[0])}.token`)
 
 /** Writes a token so that only its user can read it. */
-async function keepToken(config: Config, named: string | undefined, token: string): Promise<string> {
+async function writeToken(config: Config, named: string | undefined, token: string): Promise<string> {
   const path = tokenFile(config, named)
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-    // A file that exists keeps its mode: a new one is made.
+    // An existing file would keep its mode, so that it is replaced.
     await rm(path, { force: true })
     await writeFile(path, `${token}\n`, { mode: 0o600, flag: 'wx' })
   } catch (error) {
@@ -167,11 +167,11 @@ async function keepToken(config: Config, named: string | undefined, token: strin
   return path
 }
 
-const forgetToken = (config: Config, named: string | undefined): Promise<void> =>
+const removeToken = (config: Config, named: string | undefined): Promise<void> =>
   rm(tokenFile(config, named), { force: true })
 
-/** Undefined: there is no file, or its token works no longer. */
-async function bearerOf({ service, config }: Context, named: string | undefined): Promise<Bearer | undefined> {
+/** Reads the signed-in person. Undefined if there is no file, or its token has ended. */
+async function readBearer({ service, config }: Context, named: string | undefined): Promise<Bearer | undefined> {
   const path = tokenFile(config, named)
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' && named === undefined) return undefined
@@ -187,14 +187,14 @@ async function bearerOf({ service, config }: Context, named: string | undefined)
 const howToSignIn = 'sign in first: npm run -s operator -- sign-in'
 
 /**
- * Finds the person for whom a command acts. A sandbox without an account of staff takes the typed `--staff`. Throws a ConfigError if a person must sign in, or
- * may not run the command.
+ * Finds the person for whom a command acts. A sandbox without accounts of staff takes the typed `--staff`. Throws a ConfigError if a person
+ * must sign in, or may not run the command.
  */
-export async function identified(context: Context, { command, typed }: Parsed): Promise<Call> {
+export async function identifyCaller(context: Context, { command, typed }: ParsedCommand): Promise<Call> {
   if (rolesOf(command) === undefined) return { command, typed }
   const { config, db, service } = context
   const { staff, 'token-file': named, yes: _yes, ...own } = typed
-  const bearer = await bearerOf(context, named === undefined ? undefined : String(named))
+  const bearer = await readBearer(context, named === undefined ? undefined : String(named))
   if (bearer === undefined) {
     const isFirst = (await service.staff.list(db)).length === 0
     const isTyped =
@@ -209,13 +209,13 @@ export async function identified(context: Context, { command, typed }: Parsed): 
     throw new ConfigError(`operator: leave out --staff: the command acts for ${account.fullName}, who is signed in`)
   if (commands !== null && !commands.includes(command))
     throw new ConfigError(`operator: this token is for ${commands.join(', ')}`)
-  return actingAs(context, { command, typed: own }, account)
+  return createCall(context, { command, typed: own }, account)
 }
 
-/** The call of a command for an account. Throws a ConfigError if its role may not run the command. */
-export async function actingAs(
+/** Creates the call of a command for an account. Throws a ConfigError if its role may not run the command. */
+export async function createCall(
   context: Context,
-  { command, typed }: Parsed,
+  { command, typed }: ParsedCommand,
   account: Bearer['account'],
 ): Promise<Call> {
   const roles = rolesOf(command) ?? []
@@ -224,16 +224,16 @@ export async function actingAs(
       `operator: ${command} needs the role ${roles.join(' or ')}; ${account.fullName} has ${account.role}`,
     )
   const call = { command, typed, staff: account.fullName, staffId: account.id }
-  return (await waits(context, command)) ? { ...call, second: 'needed' } : call
+  return (await needsSecondPerson(context, command)) ? { ...call, second: 'needed' } : call
 }
 
-/** Reports whether the command waits for a second person. One admin alone invites the next one. */
-async function waits({ config, db, service }: Context, command: CommandName): Promise<boolean> {
+/** Reports whether a second person must approve the command. A single admin invites the next one alone. */
+async function needsSecondPerson({ config, db, service }: Context, command: CommandName): Promise<boolean> {
   const { second } = declarationOf(command)
   if (second === 'always') return true
   if (config.TWO_PERSONS === 'off' || second === undefined) return false
   return !command.startsWith('staff ') || (await service.staff.changes.admins(db)) > 1
 }
 
-/** RFC 8628 has five seconds between the questions of a client over a network. This one asks its database. */
+/** Shorter than the five seconds of RFC 8628, because the command asks its own database. */
 const askEveryMs = 500

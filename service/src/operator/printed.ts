@@ -1,38 +1,40 @@
 /** Pure: texts that derive from the declarations: the page of commands, and completions for bash, zsh and fish. */
 import { markdownTable } from '../kernel/index.ts'
-import { groups, type Option } from './declaration.ts'
+import { roleGroups, type CommandOption } from './declaration.ts'
 import {
   type CommandName,
   commandNames,
   declarationOf,
-  examplesOf,
+  commandExamples,
   optionsOf,
   rolesOf,
-  rulesOf,
-  synopsisOf,
-  textOf,
+  commandRules,
+  commandSynopsis,
+  optionText,
 } from './declarations.ts'
 import { knownValues, listKinds } from './parse.ts'
 
-/** Every command with its roles and options, in Markdown. */
+/** Formats every command with its roles and options as a page in Markdown. */
 export function commandsPage(): string {
   const roles = commandNames.flatMap((command) => {
     const may = rolesOf(command)
     const { second, cuts } = declarationOf(command)
     if (may === undefined) return []
     const two = second === 'always' ? 'always' : second === 'on' ? '`TWO_PERSONS`' : ''
-    return [[`\`${command}\``, ...groups.all.map((role) => (may.includes(role) ? 'yes' : '')), two, cuts ? 'yes' : '']]
+    return [
+      [`\`${command}\``, ...roleGroups.all.map((role) => (may.includes(role) ? 'yes' : '')), two, cuts ? 'yes' : ''],
+    ]
   })
   const sections = commandNames.map((command) => {
     const options = Object.entries(optionsOf(command)).map(([name, option]) => [
       `\`--${name}\``,
       option.value === '' ? '' : `\`${option.value}\``,
-      textOf(option),
+      optionText(option),
     ])
     return [
       `## ${command}`,
-      `${declarationOf(command).summary} ${rulesOf(command).join(' ')}`,
-      `\`\`\`sh\n${[synopsisOf(command), ...examplesOf(command)].join('\n')}\n\`\`\``,
+      `${declarationOf(command).summary} ${commandRules(command).join(' ')}`,
+      `\`\`\`sh\n${[commandSynopsis(command), ...commandExamples(command)].join('\n')}\n\`\`\``,
       ...(options.length === 0 ? [] : [markdownTable(['option', 'value', 'meaning'], options)]),
     ].join('\n\n')
   })
@@ -40,13 +42,13 @@ export function commandsPage(): string {
 
 Each with its options. \`operator COMMAND --help\` prints the same. Commands that are not in the first table change nothing for partners, and need no person.
 
-${markdownTable(['command', ...groups.all, 'second person', 'asks for yes'], roles)}
+${markdownTable(['command', ...roleGroups.all, 'second person', 'asks for yes'], roles)}
 
 ${sections.join('\n\n')}
 `
 }
 
-/** The words that may follow each beginning of a command. */
+/** Lists the words that may follow each beginning of a command. */
 function nextWords(): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, Set<string>>()
   for (const command of commandNames) {
@@ -59,10 +61,10 @@ function nextWords(): ReadonlyMap<string, readonly string[]> {
   return new Map([...found].map(([typed, words]) => [typed, [...words].toSorted()]))
 }
 
-const isFile = ({ kind }: Option): boolean => kind === 'file'
+const isFile = ({ kind }: CommandOption): boolean => kind === 'file'
 const optionNames = (command: CommandName) => Object.keys(optionsOf(command)).map((name) => `--${name}`)
 
-/** One branch of a `case` for each text, with all words that lead to it. */
+/** Formats a shell function with a `case` branch for each text, which lists all words that lead to it. */
 function shellCase(name: string, entries: Iterable<readonly [typed: string, text: string]>): string {
   const branches = Map.groupBy(entries, ([, text]) => text)
   const lines = [...branches].map(
@@ -71,7 +73,7 @@ function shellCase(name: string, entries: Iterable<readonly [typed: string, text
   return `${name}() {\n  case "$1" in\n${lines.join('\n')}\n  esac\n}`
 }
 
-/** The values of each option: `@file`, `@list` with values, values, or `@any`. A flag has no line. */
+/** Lists the values of each option: `@file`, `@list` with values, values, or `@any`. Flags have no line. */
 const valueLines = () =>
   commandNames.flatMap((command) =>
     Object.entries(optionsOf(command)).flatMap(([name, option]): readonly (readonly [string, string])[] => {
@@ -84,8 +86,8 @@ const valueLines = () =>
     }),
   )
 
-/** Tables as functions of a POSIX shell, for bash and zsh. */
-const tables = () =>
+/** Formats the tables as functions of a POSIX shell, for bash and zsh. */
+const shellTables = () =>
   [
     shellCase(
       '_operator_words',
@@ -100,7 +102,7 @@ const tables = () =>
 
 export const bashCompletion =
   (): string => `# Completion of the commands of the operator: source <(operator completion bash)
-${tables()}
+${shellTables()}
 _operator() {
   local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" typed='' values option given
   # bash takes --option=value apart.
@@ -130,7 +132,7 @@ complete -o filenames -F _operator operator
 
 export const zshCompletion = (): string => `#compdef operator
 # Completion of the commands of the operator: source <(operator completion zsh)
-${tables()}
+${shellTables()}
 _operator() {
   local typed='' values given previous="\${words[CURRENT-1]}"
   local -a free

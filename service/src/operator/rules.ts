@@ -5,27 +5,26 @@ import { amountText, type Currency, type Minor, nilId } from '../kernel/index.ts
 import type { ShortParty } from '../ledger/index.ts'
 import type { ApprovalRule, FeeRule, Limit } from '../payouts/controls/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { type Call, type CommandsOf, type Context, decided } from './context.ts'
+import { type Call, type CommandsOf, type Context, runChange, verbCommand } from './context.ts'
 import type { OptionsOf } from './declarations.ts'
-import { onConnection } from './ledger.ts'
+import { withOwnConnection } from './ledger.ts'
 
 type Subject = 'limit' | 'fee' | 'approval' | 'cooling-off' | 'gate' | 'segregation' | 'review'
 
 export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
-  /** Sets a limit, or the amount of the one with the same partner, scope, period and currency. */
+  /** Sets a limit. Replaces the amount of a limit with the same scope, period and currency. */
   'limit set': (context, options, call) => {
     const { partner: partnerId, scope, period, currency, amount, 'all-currencies': allCurrencies } = options
-    const [scopeRef, verificationState] = [scopeRefOf(options), verificationStateOf(options)]
+    const [scopeRef, verificationState] = [readScopeRef(options), readVerificationState(options)]
     const limit = { partnerId, scope, verificationState, period, currency, amount, scopeRef, allCurrencies }
-    return decided(context, call, async (tx) => limitView(await context.service.payoutControls.limits.set(tx, limit)))
+    return runChange(context, call, async (tx) => limitView(await context.service.payoutControls.limits.set(tx, limit)))
   },
 
   'limit list': async ({ service: { payoutControls }, db }, { partner }) =>
     (await payoutControls.limits.list(db, partner)).map(limitView),
 
-  'limit remove': (context, rule, call) => removed(context, 'limits', rule, call),
+  'limit remove': (context, rule, call) => removeRule(context, 'limits', rule, call),
 
-  /** Sets a fee of payouts from a time on, by default from now. */
   'fee set': (context, options, call) => {
     const { partner: partnerId, currency, rail, fixed = 0n, min = 0n, max = null } = options
     if (max !== null && max < min) throw new ConfigError('operator: --max must not be below --min')
@@ -33,15 +32,14 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
       ...{ partnerId, currency, rail, fixedAmount: fixed, minAmount: min, maxAmount: max },
       ...{ basisPoints: options['basis-points'], validFrom: options.from },
     }
-    return decided(context, call, async (tx) => feeView(await context.service.payoutControls.fees.set(tx, rule)))
+    return runChange(context, call, async (tx) => feeView(await context.service.payoutControls.fees.set(tx, rule)))
   },
 
   'fee list': async ({ service: { payoutControls }, db }, { partner }) =>
     (await payoutControls.fees.list(db, partner)).map(feeView),
 
-  'fee remove': (context, rule, call) => removed(context, 'fees', rule, call),
+  'fee remove': (context, rule, call) => removeRule(context, 'fees', rule, call),
 
-  /** Sets the rule of a currency, or replaces it. */
   'approval set': (context, options, call) => {
     const rule = {
       partnerId: options.partner,
@@ -64,7 +62,7 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
       throw new ConfigError(
         'operator: --above, --above-day, --above-bulk, --beneficiary-hours, --per-person or --payee-mismatch is required',
       )
-    return decided(context, call, async (tx) =>
+    return runChange(context, call, async (tx) =>
       approvalView(await context.service.payoutControls.approvalRules.set(tx, rule)),
     )
   },
@@ -72,31 +70,30 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
   'approval list': async ({ service: { payoutControls }, db }, { partner }) =>
     (await payoutControls.approvalRules.list(db, partner)).map(approvalView),
 
-  'approval remove': (context, rule, call) => removed(context, 'approvalRules', rule, call),
+  'approval remove': (context, rule, call) => removeRule(context, 'approvalRules', rule, call),
 
-  /** Sets the hours of a currency, or replaces them. */
-  'cooling-off set': (context, { partner: partnerId, currency, hours }, call) =>
-    decided(context, call, (tx) => context.service.payoutControls.coolingOffs.set(tx, { partnerId, currency, hours })),
+  'cooling-off set': verbCommand(({ payoutControls }, tx, { partner: partnerId, currency, hours }) =>
+    payoutControls.coolingOffs.set(tx, { partnerId, currency, hours }),
+  ),
 
   'cooling-off list': ({ service: { payoutControls }, db }, { partner }) =>
     payoutControls.coolingOffs.list(db, partner),
 
-  'cooling-off remove': (context, rule, call) => removed(context, 'coolingOffs', rule, call),
+  'cooling-off remove': (context, rule, call) => removeRule(context, 'coolingOffs', rule, call),
 
-  /** Sets what the state allows, or replaces it. */
   'gate set': (context, { partner: partnerId, state, allow: allowed, ...options }, call) => {
     const { 'hold-up-to': balancesMax = {}, 'hold-up-to-in-all': totalMax = {} } = options
     const { customers, rates } = context.service
     if (Object.keys(totalMax).some((currency) => currency !== rates.referenceCurrency))
       throw new ConfigError(`operator: --hold-up-to-in-all is in ${rates.referenceCurrency}, the reference currency`)
-    return decided(context, call, (tx) => customers.gates.set(tx, { partnerId, state, allowed, balancesMax, totalMax }))
+    return runChange(context, call, (tx) =>
+      customers.gates.set(tx, { partnerId, state, allowed, balancesMax, totalMax }),
+    )
   },
 
   'gate list': ({ service: { customers }, db }, { partner }) => customers.gates.list(db, partner),
 
-  /** Gives the state the default of the installation again. */
-  'gate remove': (context, { partner, state }, call) =>
-    decided(context, call, (tx) => context.service.customers.gates.remove(tx, partner, state)),
+  'gate remove': verbCommand(({ customers }, tx, { partner, state }) => customers.gates.remove(tx, partner, state)),
 
   'segregation list': async ({ service: { ledger }, db }, { partner }) =>
     (await ledger.modes(db, partner)).map(({ currency, segregated, own }) => ({
@@ -107,17 +104,16 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
         : { own: amountText(own.posted, currency), ownReserved: amountText(own.reserved, currency) }),
     })),
 
-  /** Says what prevents a pooled balance from being segregated. Writes nothing. */
-  'segregation plan': (context, options) => onConnection(context, (db) => plan(context, db, options)),
+  'segregation plan': (context, options) => withOwnConnection(context, (db) => segregationPlan(context, db, options)),
 
-  /** Moves own money of the partner to the customers that have paid out more than they paid in. */
+  /** Moves the partner's own money to customers who have paid out more than they paid in. */
   'segregation cover': (context, { partner: partnerId, currency }, call) =>
-    onConnection(context, (db) =>
-      decided({ ...context, db }, call, async (tx) => {
+    withOwnConnection(context, (db) =>
+      runChange({ ...context, db }, call, async (tx) => {
         const { accounts, ledger } = context.service
         const { short, own } = await ledger.shortParties(tx, partnerId, currency)
         const customers = short.filter(({ partyId }) => partyId !== partnerId)
-        const total = missingOf(customers)
+        const total = totalMissing(customers)
         if (total > own)
           throw new ConfigError(
             `operator: customers miss ${amountText(total, currency)} ${currency}, and the partner has ${amountText(own, currency)} ${currency} of its own`,
@@ -142,11 +138,11 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
       }),
     ),
 
-  /** Changes the mode of a balance. Payments continue; those that were judged by the other mode are judged again. */
+  /** Changes the mode of a balance. Payments continue, and are checked again under the new mode. */
   'segregation set': (context, { partner: partnerId, currency, mode }, call) =>
-    onConnection(context, async (db) => {
+    withOwnConnection(context, async (db) => {
       const { ledger } = context.service
-      const changed = await decided({ ...context, db }, call, async (tx) => {
+      const changed = await runChange({ ...context, db }, call, async (tx) => {
         if (mode === 'pooled') await ledger.pool(tx, partnerId, currency)
         else {
           const short = await ledger.segregate(tx, partnerId, currency)
@@ -154,37 +150,35 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
         }
         return { currency, mode }
       })
-      // Without use from here on. A command that is killed before leaves them to the next one.
+      // The rows of parties are unused from here on. If the command is killed, the next one deletes them.
       if (mode === 'pooled') await db.transaction((tx) => ledger.clearParties(tx, partnerId, currency))
       return changed
     }),
 
-  /** Records a review of today, instead of the last one. */
-  'review set': (context, { partner: partnerId, customer: customerRef, risk, staff, months }, call) =>
-    decided(context, call, (tx) =>
-      context.service.customers.reviews.set(tx, { partnerId, customerRef, risk, staff, months }),
-    ),
+  /** Records a review of today. It replaces the previous one. */
+  'review set': verbCommand(({ customers }, tx, { partner: partnerId, customer: customerRef, ...review }) =>
+    customers.reviews.set(tx, { partnerId, customerRef, ...review }),
+  ),
 
   'review list': ({ service: { customers }, db }, { partner }) => customers.reviews.list(db, partner),
 
-  /** Lists those of all partners, or of one. */
   'review overdue': ({ service: { customers }, db }, { partner }) => customers.reviews.overdue(db, partner),
 
   'review missing': ({ service: { customers }, db }, { partner }) => customers.reviews.missing(db, partner),
 }
 
-const removed = (
+const removeRule = (
   context: Context,
   kind: 'limits' | 'fees' | 'approvalRules' | 'coolingOffs',
   { partner, id }: OptionsOf<'limit remove'>,
   call: Call,
 ) =>
-  decided(context, call, async (tx) => ({
+  runChange(context, call, async (tx) => ({
     removed: (await context.service.payoutControls[kind].remove(tx, partner, id)).id,
   }))
 
-/** Undefined: the limit is that of the partner, or of each customer or beneficiary. */
-function scopeRefOf({ customer, beneficiary, scope }: OptionsOf<'limit set'>): string | undefined {
+/** Reads the customer or beneficiary of a limit. Undefined if the limit holds for the partner, or for each of them. */
+function readScopeRef({ customer, beneficiary, scope }: OptionsOf<'limit set'>): string | undefined {
   if (customer !== undefined && scope !== 'customer')
     throw new ConfigError('operator: --customer needs --scope customer')
   if (beneficiary !== undefined && scope !== 'beneficiary')
@@ -192,8 +186,8 @@ function scopeRefOf({ customer, beneficiary, scope }: OptionsOf<'limit set'>): s
   return customer ?? beneficiary
 }
 
-/** Null: the limit holds in every state. */
-function verificationStateOf({ state, scope, customer }: OptionsOf<'limit set'>): Limit['verificationState'] {
+/** Reads the verification state of a limit. Null if the limit holds in every state. */
+function readVerificationState({ state, scope, customer }: OptionsOf<'limit set'>): Limit['verificationState'] {
   if (state !== undefined && (scope !== 'customer' || customer !== undefined))
     throw new ConfigError('operator: --state needs --scope customer, without --customer')
   return state ?? null
@@ -226,16 +220,16 @@ function approvalView({ aboveAmount, aboveDayAmount, aboveBulkAmount, perPersonA
   }
 }
 
-/** Short parties that an answer names; the counts are of all. */
+/** Customers that an answer lists. The counts include all. */
 const namedMax = 100
 
-const missingOf = (short: readonly ShortParty[]) => short.reduce((sum, { missing }) => sum + missing, 0n)
+const totalMissing = (short: readonly ShortParty[]) => short.reduce((sum, { missing }) => sum + missing, 0n)
 
 const shortMessage = (short: readonly ShortParty[], currency: Currency) =>
-  `operator: ${short.length} parties have less than nothing, ${amountText(missingOf(short), currency)} ${currency} in all: ` +
+  `operator: ${short.length} parties have a negative balance, ${amountText(totalMissing(short), currency)} ${currency} in all: ` +
   '`operator segregation plan` names them'
 
-async function plan(
+async function segregationPlan(
   { service: { access, ledger } }: Context,
   tx: Tx,
   { partner: partnerId, currency }: OptionsOf<'segregation plan'>,
@@ -243,7 +237,7 @@ async function plan(
   if ((await access.partnerName(tx, partnerId)) === '') throw new ConfigError('operator: No such partner.')
   const { short, own } = await ledger.shortParties(tx, partnerId, currency)
   const customers = short.filter(({ partyId }) => partyId !== partnerId)
-  const total = missingOf(customers)
+  const total = totalMissing(customers)
   return {
     currency,
     ready: short.length === 0,

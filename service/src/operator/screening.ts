@@ -1,4 +1,4 @@
-/** Commands for screening: lists, hits, rules of countries, and incoming payments that lack data of their payers. Rules hold for all partners: the log of the operator has their records. */
+/** Commands for screening: lists, hits, country rules, and payments without payer data. Rules hold for all partners, so that the operator's log records them. */
 import { createReadStream, type ReadStream } from 'node:fs'
 import { ConfigError } from '../app/config.ts'
 import { MessageProblem } from '../iso20022/index.ts'
@@ -18,13 +18,23 @@ import {
   screeningReport,
   screeningReportText,
 } from '../screening/index.ts'
-import { decided, type Call, changing, type CommandsOf, type Context, record, refusedInOneLine } from './context.ts'
+import {
+  runChange,
+  type Call,
+  runAndRecord,
+  type CommandsOf,
+  type Context,
+  recordCommand,
+  readAllPages,
+  refusalAsLine,
+  verbCommand,
+} from './context.ts'
 import type { OptionsOf } from './declarations.ts'
 
 export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${string}`> = {
-  /** Loads the whole list or nothing. The worker then screens the names of all partners again. */
+  /** Loads the whole list or nothing. The worker then screens all names again. */
   'screening load': async ({ service }, { from: file, name, staff }, call) => {
-    const list = await readerOf(
+    const list = await chooseReader(
       file,
       name,
     )(createReadStream(file)).catch((error: unknown) => {
@@ -33,17 +43,17 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
       throw new ConfigError(`operator: ${file}: ${(error as Error).message}`)
     })
     const { screening } = service
-    const recorded = (tx: Tx) => record(service, tx, { ...call, made: { list: list.source } })
-    return refusedInOneLine(() => screening.lists.load(list, staff, recorded))
+    const recorded = (tx: Tx) => recordCommand(service, tx, { ...call, made: { list: list.source } })
+    return refusalAsLine(() => screening.lists.load(list, staff, recorded))
   },
 
-  /** Empties a list of politically exposed persons. Its open hits stay until persons have decided. */
+  /** Empties a list of politically exposed persons. Its open hits stay until persons decide. */
   'screening remove': (context, { name, staff }, call) => {
-    const source = sourceOf(name)
-    return decided(context, call, (tx) => context.service.screening.lists.remove(tx, source, staff))
+    const source = readSource(name)
+    return runChange(context, call, (tx) => context.service.screening.lists.remove(tx, source, staff))
   },
 
-  /** The list of each source, the share of all names that was screened against the newest, and what is not screened. */
+  /** Shows the loaded lists, how many names are still due for screening, and warnings. */
   'screening status': async ({ service: { screening, access }, db }) => {
     const lists = await screening.lists.current(db)
     const generation = await screening.lists.generation(db)
@@ -53,7 +63,7 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
       subjects += progress.subjects
       due += progress.due
     }
-    const open = await allOpen(screening)
+    const open = await readOpenHits(screening)
     const rules = await screening.countries.list(db)
     const warnings = [
       ...sanctionsSources
@@ -65,20 +75,17 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
   },
 
   /**
-   * Screens everything that is due, beside the workers of the service, and prints the changes by the newest list: `new`
-   * hits, those that are `gone` with their entry, and those whose entry has `changed`.
+   * Screens all names that are due, beside the workers of the service, and prints the changes by the newest list: `new`
+   * hits, hits that are `gone` with their entry, and hits whose entry has `changed`.
    */
   'screening rescreen': async ({ service: { screening, screener }, db }) => {
     while ((await screener.sweepStep()) > 0);
     let screened = 0
     for (let count = await screener.screenStep(); count > 0; count = await screener.screenStep()) screened += count
     const generation = await screening.lists.generation(db)
-    const found: Hit[] = []
-    for (let page: readonly Hit[] = []; ;) {
-      page = await screening.differences(generation, page.at(-1)?.id ?? null, pageMax)
-      found.push(...page)
-      if (page.length < pageMax) break
-    }
+    const found = await readAllPages<Hit>(pageMax, (last) =>
+      screening.differences(generation, last?.id ?? null, pageMax),
+    )
     const opened = found.filter(({ generation: from }) => from === generation)
     const replaced = new Set(opened.map(({ replaces }) => replaces))
     return {
@@ -90,20 +97,23 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
     }
   },
 
-  /** The open hits, oldest first, each with every present and earlier name of its subject. */
+  /** Lists the open hits, oldest first, each with all present and earlier names of its subject. */
   'screening hits': async ({ service: { screening, screener }, db }) =>
     Promise.all(
-      (await allOpen(screening)).map(async (hit) => ({ ...hitView(hit), names: await namesOf(screener, db, hit) })),
+      (await readOpenHits(screening)).map(async (hit) => ({
+        ...hitView(hit),
+        names: await readNames(screener, db, hit),
+      })),
     ),
 
   /**
-   * One hit with all compared words, every present and earlier name of its subject, and its decisions. `view`: the listed entry beside the
-   * party, the payments that wait because of it, and what was decided about the same pair before.
+   * Shows a hit with its compared words, the names of its subject, and its decisions. `view`: the listed entry, the payments that the hit
+   * holds, and earlier decisions about the same pair.
    */
   'screening show': async ({ service: { screening, screener }, db }, { partner: partnerId, id }) => {
     const hit = await screening.hit(partnerId, id)
     if (hit === undefined) throw new ConfigError('operator: No such hit.')
-    const names = await namesOf(screener, db, hit)
+    const names = await readNames(screener, db, hit)
     const { payments, sums, ...view } = await screener.viewOf(db, hit)
     const money = <M extends Pick<HeldPayment, 'amount' | 'currency'>>(row: M) => ({
       ...{ ...row, amount: amountText(row.amount, row.currency) },
@@ -112,17 +122,11 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
     return { ...hit, names, decisions: await screening.decisionsOf(db, partnerId, id), view: { ...view, ...held } }
   },
 
-  /** Every match of a common name of this partner that a second datum excludes, with the reason. */
-  'screening excluded': async ({ db }, { partner: partnerId }) => {
-    const found: ExclusionRow[] = []
-    for (let page: readonly ExclusionRow[] = []; ;) {
-      page = await exclusionsOf(db, partnerId, page.at(-1), pageMax)
-      found.push(...page)
-      if (page.length < pageMax) return found
-    }
-  },
+  /** Lists matches of common names that a second datum excludes, with the reason. */
+  'screening excluded': ({ db }, { partner: partnerId }) =>
+    readAllPages<ExclusionRow>(pageMax, (last) => exclusionsOf(db, partnerId, last, pageMax)),
 
-  /** Measures the loaded lists, some minutes of one core. Says on the standard error how far it has come. */
+  /** Measures what the loaded lists find, in some minutes. Prints its progress on standard error. */
   'screening report': async ({ service: { screening }, db, config }, { seed, names: namesMax, format }) => {
     const { lists, countries } = screening
     const settings = { pepHits: config.PEP_HITS, secondDatum: config.SECOND_DATUM }
@@ -139,53 +143,47 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
     const { screening } = context.service
     const { staffId } = call
     const deciding = { partnerId, id, outcome, disposition, staff, ...(staffId === undefined ? {} : { staffId }), note }
-    return refusedInOneLine(async () => hitView(await changing(context, call, (tx) => screening.decide(tx, deciding))))
+    return refusalAsLine(async () => hitView(await runAndRecord(context, call, (tx) => screening.decide(tx, deciding))))
   },
 
-  /** Sets the rules of these countries. The worker then screens all names again. */
-  'screening country set': (context, options, call) => change(context, options, call, options.action),
+  /** Sets rules of countries. The worker then screens all names again. */
+  'screening country set': (context, options, call) => changeCountryRules(context, options, call, options.action),
 
   'screening country list': async ({ service: { screening }, db }) => ({ rules: await screening.countries.list(db) }),
 
-  /** Removes rules. Open hits stay until persons have decided. */
-  'screening country remove': (context, options, call) => change(context, options, call, null),
+  /** Removes rules of countries. Open hits stay until persons decide. */
+  'screening country remove': (context, options, call) => changeCountryRules(context, options, call, null),
 
-  /** Sets a rule, or the measure of the one with the same banks, currency and amount. */
-  'payer-data set': (context, { banks: region, currency, above = 0n, measure, days: answerDays }, call) =>
-    decided(context, call, async (tx) => ({
-      rules: (await context.service.deposits.payers.setRule(tx, { region, currency, above, measure, answerDays })).map(
-        payerRuleView,
-      ),
-    })),
+  /** Sets a rule. Replaces the measure of a rule with the same banks, currency and amount. */
+  'payer-data set': verbCommand(async ({ deposits }, tx, { banks: region, above = 0n, days: answerDays, ...rule }) => ({
+    rules: (await deposits.payers.setRule(tx, { region, above, answerDays, ...rule })).map(payerRuleView),
+  })),
 
   'payer-data list': async ({ service: { deposits }, db }) => ({
     rules: (await deposits.payers.rules(db)).map(payerRuleView),
   }),
 
-  'payer-data remove': (context, { banks: region, currency, above = 0n }, call) =>
-    decided(context, call, async (tx) => ({
-      rules: (await context.service.deposits.payers.removeRule(tx, { region, currency, above })).map(payerRuleView),
-    })),
+  'payer-data remove': verbCommand(async ({ deposits }, tx, { banks: region, currency, above = 0n }) => ({
+    rules: (await deposits.payers.removeRule(tx, { region, currency, above })).map(payerRuleView),
+  })),
 
-  /** The payments that wait for an answer, the next deadline first. */
   'payer-data waiting': async ({ service: { deposits }, db }) =>
     (await deposits.payers.waiting(db, payersShownMax)).map(
       ({ decision: _none, measure: _asked, lacks, ...check }) => ({
         ...check,
-        amount: moneyOf(check),
+        amount: formatMoney(check),
         lacks: lacks.split(' '),
       }),
     ),
 
-  'payer-data decide': (context, { partner: partnerId, id, outcome, ...given }, call) =>
-    decided(context, call, async (tx) => {
-      const { name, account, address, identification } = given
-      const answer = Object.fromEntries(
-        Object.entries({ name, account, address, identification }).filter(([, value]) => value !== undefined),
-      )
-      await context.service.deposits.payers.decide(tx, { partnerId, id }, outcome === 'received' ? answer : null)
-      return { id, outcome }
-    }),
+  'payer-data decide': verbCommand(async ({ deposits }, tx, { partner: partnerId, id, outcome, ...given }) => {
+    const { name, account, address, identification } = given
+    const answer = Object.fromEntries(
+      Object.entries({ name, account, address, identification }).filter(([, value]) => value !== undefined),
+    )
+    await deposits.payers.decide(tx, { partnerId, id }, outcome === 'received' ? answer : null)
+    return { id, outcome }
+  }),
 
   'payer-data banks': async ({ service: { deposits }, db }, { since }) =>
     (await deposits.payers.failingBanks(db, since, payersShownMax)).map((bank) =>
@@ -195,16 +193,16 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
     ),
 }
 
-/** `name`: that of a list of politically exposed persons. A list of sanctions says itself what it is. */
-function readerOf(file: string, name: string | undefined): (source: ReadStream) => Promise<SanctionsList> {
+/** Chooses the reader of a list. `name`: set for a list of politically exposed persons; sanctions lists name themselves. */
+function chooseReader(file: string, name: string | undefined): (source: ReadStream) => Promise<SanctionsList> {
   if (name === undefined && file.toLowerCase().endsWith('.csv'))
     throw new ConfigError('operator: --name is required for a list of politically exposed persons (CSV)')
   if (name === undefined) return readSanctionsList
-  const source = sourceOf(name)
+  const source = readSource(name)
   return (bytes) => readPepList(bytes, source)
 }
 
-function sourceOf(name: string) {
+function readSource(name: string) {
   const source = pepSource(name)
   if (source === undefined)
     throw new ConfigError('operator: --name must have 1 to 40 lower-case letters, digits, hyphens or underscores')
@@ -214,39 +212,33 @@ function sourceOf(name: string) {
 const pageMax = 1000
 const sanctionsSources = ['un', 'eu', 'ofac'] as const
 
-/** The present names first. */
-const namesOf = (
+/** Reads the names of a hit's subject, present names first. */
+const readNames = (
   screener: Context['service']['screener'],
   tx: Tx,
   { partnerId, subjectKind: kind, subjectId: id }: Hit,
 ) => screener.namesOf(tx, { partnerId, kind, id })
 
-async function allOpen(screening: Context['service']['screening']): Promise<readonly Hit[]> {
-  const open: Hit[] = []
-  for (let page: readonly Hit[] = []; ;) {
-    page = await screening.openHits(page.at(-1), pageMax)
-    open.push(...page)
-    if (page.length < pageMax) return open
-  }
-}
+const readOpenHits = (screening: Context['service']['screening']): Promise<readonly Hit[]> =>
+  readAllPages<Hit>(pageMax, (last) => screening.openHits(last, pageMax))
 
-/** Summary of a hit for choosing one; `show` has the rest. */
+/** Summarises a hit for a list. `screening show` prints all of it. */
 function hitView({ words, entryDigest: _digest, endedGeneration: _ended, cause: _cause, ...hit }: Hit): object {
   return { ...hit, matched: words.map(({ word, listed, how }) => `${word ?? '-'} ~ ${listed ?? '-'}: ${how}`) }
 }
 
-const change = (
+const changeCountryRules = (
   context: Context,
   { countries, for: sides, staff }: OptionsOf<'screening country remove'>,
   call: Call,
   action: CountryAction | null,
 ) =>
-  decided(context, call, async (tx) => ({
+  runChange(context, call, async (tx) => ({
     rules: await context.service.screening.countries.change(tx, { countries, sides, action, staff }),
   }))
 
 const payersShownMax = 1000
 
-const moneyOf = ({ amount, currency }: { readonly amount: Minor; readonly currency: PayerRule['currency'] }) =>
+const formatMoney = ({ amount, currency }: { readonly amount: Minor; readonly currency: PayerRule['currency'] }) =>
   amountText(amount, currency)
-const payerRuleView = ({ above, ...rule }: PayerRule) => ({ ...rule, above: moneyOf({ ...rule, amount: above }) })
+const payerRuleView = ({ above, ...rule }: PayerRule) => ({ ...rule, above: formatMoney({ ...rule, amount: above }) })

@@ -1,6 +1,6 @@
 /** How long payouts have stood in a status or waited for a person: for metrics, alerts and the queue of the desk. */
 import type { TimelineStep } from '@partner-payments/wire'
-import { after, dayMs, minuteMs } from '../kernel/index.ts'
+import { after, type Currency, dayMs, type Minor, minuteMs } from '../kernel/index.ts'
 import { oldestOf, type OldestUnfinished, type Unfinished } from '../lifecycle/index.ts'
 import type { Hold, TransactionView } from '../transactions/index.ts'
 import type { PayoutsDeps } from './deps.ts'
@@ -25,6 +25,8 @@ export type WaitingPayout = {
   readonly transactionId: string
   readonly why: 'held' | 'unknown' | 'stands'
   readonly status: string
+  readonly amount: Minor
+  readonly currency: Currency
   readonly since: Date
 }
 
@@ -160,8 +162,18 @@ async function readBehind({ db }: Deps, wanted: readonly StatusOfPartner[]): Pro
 
 /** Undefined: it does not wait for a person. */
 function waitingOf(row: WaitingRow, now: Date): WaitingPayout | undefined {
-  const { partnerId, id, transactionId, status, createdAt, dueAt, leaseId, sendAttempts, screeningSince } = row
-  const found = (why: WaitingPayout['why'], since: Date) => ({ partnerId, id, transactionId, why, status, since })
+  const { partnerId, id, transactionId, status, amount, currency } = row
+  const { createdAt, dueAt, leaseId, sendAttempts, screeningSince } = row
+  const found = (why: WaitingPayout['why'], since: Date) => ({
+    partnerId,
+    id,
+    transactionId,
+    why,
+    status,
+    amount,
+    currency,
+    since,
+  })
   if (status === 'Pending' && screeningSince !== null && dueAt !== null) return found('held', screeningSince)
   const ageMs = (since: Date) => now.getTime() - since.getTime()
   if (

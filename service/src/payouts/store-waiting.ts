@@ -22,6 +22,8 @@ export type WaitingRow = {
   readonly id: string
   readonly transactionId: string
   readonly status: PayoutStatus
+  readonly amount: Minor
+  readonly currency: Currency
   readonly createdAt: Date
   readonly updatedAt: Date
   readonly dueAt: Date | null
@@ -30,7 +32,7 @@ export type WaitingRow = {
   readonly screeningSince: Date | null
 }
 
-const columns = sql`partner_id, id, transaction_id, status, created_at, updated_at, due_at, lease_id, send_attempts, screening_since`
+const columns = sql`partner_id, id, transaction_id, status, amount, currency, created_at, updated_at, due_at, lease_id, send_attempts, screening_since`
 
 /** Payouts that wait for a decision about a name or a rule, the longest wait first. The conditions are those of the index. */
 export function heldPayouts(tx: Tx, rowsMax: number): Promise<readonly WaitingRow[]> {

@@ -224,7 +224,7 @@ suite('rows', async () => {
     assert.deepEqual(new Set(lines.slice(1).map(({ amount }) => amount)), new Set(['-0.01']))
   })
 
-  test('a statement of fees has no case that was written off, and no charge of a bank', async () => {
+  test('a statement of fees leaves out written-off cases and charges of banks', async () => {
     const { partnerId } = await filled()
     await book(service, partnerId, [
       { amount: 49_89n, from: 'settlement.bank', to: 'suspense' },
@@ -254,7 +254,7 @@ suite('rows', async () => {
     assert.equal(pdf.report.rows, 2n)
   })
 
-  test('an empty period, and one of ten years, are reports like others', async () => {
+  test('reports of an empty period and of ten years are written', async () => {
     const { partnerId } = await filled()
     const to = now(service)
     const long = { from: new Date(to.getTime() - 3652 * 86_400_000), to }
@@ -290,7 +290,7 @@ suite('rows', async () => {
     assert.match((await written(service, partnerId, { ...request, format: 'pdf' })).text, /^%PDF/)
   })
 
-  test('transactions are as they stood at the end of the period, also if they ended later', async () => {
+  test('transactions have their status at the end of the period, even if they ended later', async () => {
     const partner = await addPartner(service, 100_000n)
     const { partnerId, customer } = partner
     const from = dayBefore(now(service))
@@ -417,7 +417,7 @@ suite('camt.053', async () => {
     assert.ok(text.includes(`<TtlNtries><NbOfNtries>4</NbOfNtries><Sum>1002.62</Sum>${net}</TtlNtries>`), text)
   })
 
-  test('each version says the same to a reader of bank statements', async () => {
+  test('both versions have the same content for a reader of bank statements', async () => {
     for (const [format, version] of [
       ['camt.053', '08'],
       ['camt.053.001.02', '02'],

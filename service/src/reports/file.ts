@@ -1,4 +1,4 @@
-/** The file of a report, in parts of one length: written as the content is made, and read without the parts before. */
+/** The file of a report in parts of one length, so that reading can start at any part. */
 import { createHash } from 'node:crypto'
 import { compress, decompress } from '../kernel/index.ts'
 import type { Database } from '../postgres/index.ts'
@@ -10,16 +10,16 @@ import * as store from './store.ts'
  * statement shrink to a fifth.
  */
 const chunkBytes = 512 * 1024
-/** Parts that wait for the database: beyond this number the content waits. */
+/** Parts that may wait for the database. Then the writer waits. */
 const writesUnderWayMax = 4
 
-/** The lease is gone: the report was deleted, or another worker writes it. */
+/** The lease was lost: the report was deleted, or another worker writes it. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 }
 
 export type FileWriter = {
-  /** Resolves when more may follow. Throws LeaseLost. */
+  /** Writes content. Resolves when more may follow. Throws LeaseLost. */
   readonly write: (content: string | Uint8Array) => Promise<void>
   readonly end: () => Promise<{ readonly bytes: number; readonly sha256: string }>
 }
@@ -39,7 +39,7 @@ export function createFileWriter(db: Database, claimed: store.ReportRow): FileWr
     const part = buffer.subarray(0, used)
     hash.update(part)
     const inserted = insert(number, part)
-    // Awaited below, perhaps after another part has failed.
+    // Awaited below, possibly after another part has failed.
     inserted.catch(() => undefined)
     writing.push(inserted)
     number += 1
@@ -67,7 +67,7 @@ export function createFileWriter(db: Database, claimed: store.ReportRow): FileWr
   }
 }
 
-/** Each part is a short statement of its own, so that a slow reader holds no connection. */
+/** Reads a range of bytes. Each part is a short statement, so that a slow reader does not hold a connection. */
 export async function* readFile(
   db: Database,
   report: store.ReportRow,

@@ -39,25 +39,25 @@ export function reportJobs({ config, reports, ...deps }: JobsDeps): readonly Job
   ]
 }
 
-// The workers of reports: they write them, create those of schedules, and delete expired ones.
+// Workers that write reports, create scheduled reports, and delete expired ones.
 
 type ReportWorkDeps = WriteDeps & {
   readonly log: Log
   readonly mail: Pick<MailQueue, 'enqueue'>
   readonly membersByAddress: MembersByAddress
   readonly keptDays: number
-  /** Largest clock difference between the processes, which make the ids, and the database. */
+  /** The largest clock difference between the database and the processes, which create the ids. */
   readonly clockDifferenceMsMax: number
   /** Base URL of the links in mails. */
   readonly publicUrl: string
 }
 
 type ReportWork = {
-  /** Writes one report to its end. Returns how many it claimed: 0 or 1. */
+  /** Writes one report. Returns the number claimed: 0 or 1. */
   readonly writeStep: () => Promise<number>
-  /** Creates the reports of schedules whose period has ended. Returns how many. */
+  /** Creates the reports of schedules whose period has ended. Returns their number. */
   readonly scheduleStep: () => Promise<number>
-  /** Deletes expired reports, a part of their files at a time. Returns how many it worked on. */
+  /** Deletes expired reports in parts. Returns the number of reports it worked on. */
   readonly sweepStep: () => Promise<number>
 }
 
@@ -67,19 +67,19 @@ const sweptPerStepMax = 20
 /** 16 MiB, deleted in about 50 ms. */
 const chunksPerDeleteMax = 64
 const retryMs = 10 * secondMs
-const triedInVain = 'The report could not be written. Request it again; if it fails again, contact support.'
+const writeFailedText = 'The report could not be written. Request it again; if it fails again, contact support.'
 
 export function createReportWork(deps: ReportWorkDeps): ReportWork {
   const { db, clock, log } = deps
   return {
     writeStep: async () => {
-      const claimed = await claim(deps)
+      const claimed = await claimNext(deps)
       if (claimed === undefined) return 0
       const { partnerId, id } = claimed
       try {
-        // The report ended its process at each attempt.
-        if (claimed.attempts > attemptsMax) await fail(deps, claimed, triedInVain)
-        else await finish(deps, claimed, await writeReport(deps, claimed))
+        // Each attempt ended its process.
+        if (claimed.attempts > attemptsMax) await failReport(deps, claimed, writeFailedText)
+        else await completeReport(deps, claimed, await writeReport(deps, claimed))
       } catch (error) {
         if (error instanceof LeaseLost) log.info({ partnerId, reportId: id }, 'report cancelled, or its lease was lost')
         else await recordFailure(deps, claimed, error)
@@ -88,24 +88,24 @@ export function createReportWork(deps: ReportWorkDeps): ReportWork {
     },
     scheduleStep: async () => {
       const due = await store.dueSchedules(db, clock.now(), schedulesPerStepMax)
-      return eachOrLog(deps, due, 'schedule not run', runSchedule)
+      return forEachLogged(deps, due, 'schedule not run', runSchedule)
     },
     sweepStep: async () => {
       const expired = await store.expiredReports(db, clock.now(), sweptPerStepMax)
-      return eachOrLog(deps, expired, 'report not deleted', sweep)
+      return forEachLogged(deps, expired, 'report not deleted', deleteExpired)
     },
   }
 }
 
-type Key = { readonly partnerId: string; readonly id: string }
+type ReportKey = { readonly partnerId: string; readonly id: string }
 
 /**
- * Runs a step for each item. A failure is logged and does not stop the others. Returns how many succeeded, so that only
- * failures lead to back-off.
+ * Runs a step for each item. A failure is logged and does not stop the others. Returns the number of successes, so that
+ * a run with failures only backs off.
  */
-async function eachOrLog(
+async function forEachLogged(
   deps: ReportWorkDeps,
-  keys: readonly Key[],
+  keys: readonly ReportKey[],
   message: string,
   work: (deps: ReportWorkDeps, partnerId: string, id: string) => Promise<void>,
 ): Promise<number> {
@@ -124,7 +124,7 @@ async function eachOrLog(
  * Claims the next report of the partner that waits longest. A report waits until every transaction that may write into
  * its period has ended: an id is made after its transaction has begun (ledger/README.md).
  */
-async function claim({ db, clock, clockDifferenceMsMax }: ReportWorkDeps): Promise<store.ReportRow | undefined> {
+async function claimNext({ db, clock, clockDifferenceMsMax }: ReportWorkDeps): Promise<store.ReportRow | undefined> {
   const certainUntil = after(await oldestTransactionStart(db), -clockDifferenceMsMax)
   const now = clock.now()
   for (const { partnerId } of await store.partnersWithDueReports(db, now, certainUntil, partnersPerLookMax)) {
@@ -137,7 +137,11 @@ async function claim({ db, clock, clockDifferenceMsMax }: ReportWorkDeps): Promi
   return undefined
 }
 
-async function finish(deps: ReportWorkDeps, claimed: store.ReportRow, finished: store.Finished): Promise<void> {
+async function completeReport(
+  deps: ReportWorkDeps,
+  claimed: store.ReportRow,
+  finished: store.WrittenFile,
+): Promise<void> {
   const { db, clock, keptDays } = deps
   const { partnerId, id, scheduleId, attempts } = claimed
   const expiresAt = after(clock.now(), keptDays * dayMs)
@@ -149,7 +153,7 @@ async function finish(deps: ReportWorkDeps, claimed: store.ReportRow, finished: 
   await deleteChunks(deps, partnerId, id, attempts)
 }
 
-async function fail(deps: ReportWorkDeps, claimed: store.ReportRow, failure: string): Promise<void> {
+async function failReport(deps: ReportWorkDeps, claimed: store.ReportRow, failure: string): Promise<void> {
   const { db, log } = deps
   const { partnerId, id, scheduleId } = claimed
   await db.transaction(async (tx) => {
@@ -164,11 +168,11 @@ async function fail(deps: ReportWorkDeps, claimed: store.ReportRow, failure: str
 async function recordFailure(deps: ReportWorkDeps, claimed: store.ReportRow, error: unknown): Promise<void> {
   const { db, clock, log } = deps
   const { partnerId, id, attempts } = claimed
-  if (error instanceof ReportImpossible) return fail(deps, claimed, error.message)
+  if (error instanceof ReportImpossible) return failReport(deps, claimed, error.message)
   log.error({ err: error, partnerId, reportId: id, attempts }, 'report not written')
-  if (attempts >= attemptsMax) return fail(deps, claimed, triedInVain)
+  if (attempts >= attemptsMax) return failReport(deps, claimed, writeFailedText)
   await store.markQueued(db, claimed, after(clock.now(), retryMs * 2 ** (attempts - 1)))
-  // The parts that this attempt has written are useless: the next one has parts of its own.
+  // The parts of this attempt are useless, because the next attempt writes its own.
   await deleteChunks(deps, partnerId, id, null)
 }
 
@@ -177,9 +181,9 @@ async function deleteChunks({ db }: ReportWorkDeps, partnerId: string, id: strin
   while ((await store.deleteChunks(db, partnerId, id, kept, chunksPerDeleteMax)) === chunksPerDeleteMax);
 }
 
-async function sweep(deps: ReportWorkDeps, partnerId: string, id: string): Promise<void> {
+async function deleteExpired(deps: ReportWorkDeps, partnerId: string, id: string): Promise<void> {
   const { db, clock } = deps
-  // From now on no worker adds a part and no request reads one.
+  // From now on, workers cannot add parts, and requests cannot read them.
   await store.markDeleted(db, partnerId, id, clock.now())
   await deleteChunks(deps, partnerId, id, null)
   await db.transaction(async (tx) => {
@@ -188,7 +192,7 @@ async function sweep(deps: ReportWorkDeps, partnerId: string, id: string): Promi
   })
 }
 
-/** Creates the report of the period that has ended. After a long stop it creates one for each period. */
+/** Creates the report of the latest ended period. After a long stop, each step creates the report of one missed period. */
 async function runSchedule({ db, clock, keptDays }: ReportWorkDeps, partnerId: string, id: string): Promise<void> {
   const now = clock.now()
   await db.transaction(async (tx) => {

@@ -1,4 +1,4 @@
-/** The mails of schedules: a link to a report that is ready, or the reason why there is none. */
+/** The mails of schedules, with a link to the report or the reason why it failed. */
 import { ownJson } from '@partner-payments/wire'
 import {
   escapeHtml,
@@ -26,15 +26,15 @@ type MailDeps = {
   readonly membersByAddress: MembersByAddress
   readonly publicUrl: string
 }
-type Outcome = { readonly expiresAt: Date } | { readonly failure: string }
+type MailOutcome = { readonly expiresAt: Date } | { readonly failure: string }
 
-/** Queues a mail for each address that is a member of the team now. Each mail has a token of its own. */
+/** Queues a mail for each address that still belongs to a member. Each mail has its own token. */
 export async function queueReportMails(
   { mail, membersByAddress, publicUrl }: MailDeps,
   tx: Tx,
   schedule: store.ScheduleRow,
   { partnerId, id, kind, format, currency, periodFrom, periodTo }: ReportRow,
-  outcome: Outcome,
+  outcome: MailOutcome,
 ): Promise<void> {
   const addresses = ownJson<readonly string[]>(schedule.emails)
   const expiresAt = 'expiresAt' in outcome ? outcome.expiresAt : null
@@ -62,7 +62,6 @@ export async function queueReportMails(
   await mail.enqueue(tx, partnerId, mails)
 }
 
-/** The template of both kinds. */
 export function renderReportMail(mail: MailToRender): MailContent {
   const { kind, format, currency, from, to, baseUrl, failure } = mail.data
   const partner = oneLine(mail.partnerName)
@@ -94,5 +93,4 @@ export function renderReportMail(mail: MailToRender): MailContent {
   }
 }
 
-/** The hash of a token, as the database stores it. */
 export const tokenHash = (token: string): Uint8Array => createHash('sha256').update(token).digest()

@@ -1,4 +1,4 @@
-/** Pure: which reports exist, which requests are refused, and which periods a schedule covers. */
+/** Pure: the formats of reports, the checks of requests, and the periods of schedules. */
 import {
   type BodyOf,
   type FieldError,
@@ -11,12 +11,12 @@ import {
 import { readCurrency, readTime, Refusal, refuseFields } from '../kernel/api/index.ts'
 import { type Currency, isCurrency, isFiat } from '../kernel/index.ts'
 
-/** Open reports of a partner. Further requests are refused, so that no partner fills the queue. */
+/** Open reports of a partner. Further requests are refused, so that a partner cannot fill the queue. */
 export const openReportsMax = 50
 export const schedulesMax = 20
-/** Later attempts fail as the earlier ones did. */
+/** Further attempts would fail as well. */
 export const attemptsMax = 5
-/** A PDF of more lines has thousands of pages, and no program opens it. */
+/** A longer PDF would have thousands of pages, which programs cannot open. */
 export const pdfLinesMax = 100_000
 
 export type ReportSpec = {
@@ -26,7 +26,7 @@ export type ReportSpec = {
 }
 export type Period = { readonly from: Date; readonly to: Date }
 
-/** The content cannot be written in this format, whatever the number of attempts. The text is for the partner. */
+/** The report can never be written in its format. The partner reads the message, which says what to do. */
 export class ReportImpossible extends Error {
   override readonly name = 'ReportImpossible'
 }
@@ -38,7 +38,7 @@ type SpecInput = {
   readonly customerId?: string
 }
 
-/** Refuses: report_format_not_supported, validation_failed (currency, customerId), currency_not_supported. */
+/** Reads kind, format and currency. Refuses: report_format_not_supported, validation_failed (currency, customerId), currency_not_supported. */
 export function readSpec({ kind, format, currency: code, customerId }: SpecInput): ReportSpec {
   const formats = reportMatrix[kind]
   if (!formats.includes(format))
@@ -61,7 +61,7 @@ export function readSpec({ kind, format, currency: code, customerId }: SpecInput
   return { kind, format, currency: code === undefined ? null : readCurrency(code) }
 }
 
-/** Refuses: validation_failed. A period that has not ended has no certain content. The earliest year is 0001. */
+/** Reads a period, which must have ended, because its content could still change. The earliest year is 0001. Refuses: validation_failed. */
 export function readPeriod({ from, to }: Pick<BodyOf<'createReport'>, 'from' | 'to'>, now: Date): Period {
   const period = { from: readTime(from), to: readTime(to) }
   const errors: FieldError[] = []
@@ -72,7 +72,7 @@ export function readPeriod({ from, to }: Pick<BodyOf<'createReport'>, 'from' | '
   return period
 }
 
-/** Refuses: validation_failed (timeZone). */
+/** Reads a time zone. Refuses: validation_failed (timeZone). */
 export function readTimeZone(name: string): string {
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone
@@ -88,7 +88,7 @@ const lengths: Readonly<Record<ReportFrequency, Temporal.DurationLike>> = {
   monthly: { months: 1 },
 }
 
-/** The first end of a period after a moment: a midnight of the time zone, of Monday or of the first of a month. */
+/** Finds the first end of a period after a moment: midnight in the time zone, of a Monday or the first of a month if needed. */
 export function nextEnd(frequency: ReportFrequency, timeZone: string, after: Date): Date {
   const local = Temporal.Instant.fromEpochMilliseconds(after.getTime()).toZonedDateTimeISO(timeZone)
   const day = local.toPlainDate()
@@ -101,17 +101,16 @@ export function nextEnd(frequency: ReportFrequency, timeZone: string, after: Dat
   return midnight(begun.add(lengths[frequency]), timeZone)
 }
 
-/** The period that ends at a midnight. */
 export function periodBefore(frequency: ReportFrequency, timeZone: string, end: Date): Period {
   const day = Temporal.Instant.fromEpochMilliseconds(end.getTime()).toZonedDateTimeISO(timeZone).toPlainDate()
   return { from: midnight(day.subtract(lengths[frequency]), timeZone), to: end }
 }
 
-/** A day begins later than midnight where the clocks go forward at midnight. */
+/** Finds the start of a day, which is later than midnight where the clocks go forward at midnight. */
 const midnight = (day: Temporal.PlainDate, timeZone: string): Date =>
   new Date(day.toZonedDateTime({ timeZone }).startOfDay().epochMilliseconds)
 
-/** The name of the file: `statement-EUR-2026-01-01-2026-02-01.csv`. */
+/** Builds the name of the file, such as `statement-EUR-2026-01-01-2026-02-01.csv`. */
 export function fileNameOf({ kind, format, currency }: ReportSpec, { from, to }: Period): string {
   const day = (moment: Date) => moment.toISOString().slice(0, 10)
   const ending = reportMediaTypes[format] === 'application/xml' ? `${format}.xml` : format

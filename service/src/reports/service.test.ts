@@ -74,7 +74,7 @@ suite('reports', () => {
     )
   })
 
-  test('twenty of a hundred concurrent requests too many are refused, and a deleted report makes way', async () => {
+  test('concurrent requests beyond the limit are refused, and a deleted report makes room', async () => {
     const { partnerId } = await addPartner(service)
     const { reports } = service
     const outcomes = await Promise.allSettled(
@@ -89,7 +89,7 @@ suite('reports', () => {
     await service.db.run(sql`delete from reports.reports where partner_id = ${partnerId}`)
   })
 
-  test('a key gives one report, in the header and in the body', async () => {
+  test('an idempotency key in the header or in the body creates one report', async () => {
     const { caller, partnerId } = await addPartner(service)
     const idempotency = createIdempotency({ ...service, sealer: service.sealer })
     const routes = reportsRoutes(service.reports, idempotency)
@@ -265,7 +265,7 @@ suite('reports', () => {
       invitations: [{ email: 'ada@example.com', fullName: 'Ada Lovelace', role: 'Admin' }],
     })
 
-  test('a link reads its report until it expires, and no other text does', async () => {
+  test('a link opens its report until it expires, and other tokens do not', async () => {
     const { partnerId, caller } = await addPartner(service)
     await inviteAda(caller)
     const mailed: { secret: string | null }[] = []
@@ -351,7 +351,7 @@ suite('files', () => {
     return { kind: 'statement', format: 'csv', currency: 'EUR', from: new Date(0), to: now(service) } as const
   }
 
-  test('any range of the content is what the whole has there, and a deleted report ends a download with an error', async () => {
+  test('any range has the bytes of the whole content, and deleting a report ends its download with an error', async () => {
     const { partnerId } = await addPartner(service)
     const { report, content, bytes } = await written(service, partnerId, await long(partnerId))
     assert.ok(bytes.length > 2 * 512 * 1024, String(bytes.length))
@@ -438,7 +438,11 @@ suite('files', () => {
     const failed = await service.reports.get(partnerId, waiting.id)
     assert.equal(failed.status, 'Failed')
     assert.match(failed.failure ?? '', /could not be written/)
-    await assert.rejects(service.reports.content(partnerId, waiting.id), refused('report_not_ready'))
+    await assert.rejects(service.reports.content(partnerId, waiting.id), {
+      code: 'report_not_ready',
+      detail:
+        'The report failed: The report could not be written. Request it again; if it fails again, contact support.',
+    })
     await service.db.pool.query('drop function reports.full_disk cascade')
     // With space again, a new request is written, and one that waits is as well.
     assert.equal(
@@ -471,5 +475,8 @@ suite('files', () => {
     const { status, failure } = await service.reports.get(partnerId, id)
     assert.equal(status, 'Failed')
     assert.match(failure ?? '', /at most 100,000 lines, and the period has 102,001/)
+    await assert.rejects(service.reports.content(partnerId, id), {
+      detail: `The report failed: ${failure}`,
+    })
   })
 })

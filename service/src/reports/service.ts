@@ -1,4 +1,4 @@
-/** The verbs of reports and their schedules. Workers write the files (work.ts). */
+/** The verbs of reports and their schedules. Workers write the files (jobs.ts). */
 import { type BodyOf, type QueryOf, reportMediaTypes } from '@partner-payments/wire'
 import {
   type Content,
@@ -26,7 +26,7 @@ export type Reports = {
    * currency_not_supported, not_found (/customerId), report_limit_reached.
    */
   readonly create: (partnerId: string, input: BodyOf<'createReport'>, tx?: Tx) => Promise<Report>
-  /** Newest first. Refuses: validation_failed (cursor). */
+  /** Lists newest first. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listReports'>) => Promise<Page<Report>>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<Report>
@@ -34,14 +34,14 @@ export type Reports = {
   readonly remove: (partnerId: string, id: string) => Promise<void>
   /** Refuses: not_found, report_not_ready. */
   readonly content: (partnerId: string, id: string) => Promise<Content>
-  /** The content behind the link of a mail. Refuses: not_found, report_not_ready. */
+  /** Reads the content by the token of a mail's link. Refuses: not_found, report_not_ready. */
   readonly contentOfLink: (token: string) => Promise<Content>
   /**
    * Refuses: report_format_not_supported, validation_failed (currency, customerId, timeZone, emails),
    * currency_not_supported, not_found (/customerId), report_schedule_limit_reached.
    */
   readonly createSchedule: (partnerId: string, input: BodyOf<'createReportSchedule'>, tx?: Tx) => Promise<Schedule>
-  /** Newest first. Refuses: validation_failed (cursor). */
+  /** Lists newest first. Refuses: validation_failed (cursor). */
   readonly listSchedules: (partnerId: string, query: QueryOf<'listReportSchedules'>) => Promise<Page<Schedule>>
   /** Refuses: not_found. */
   readonly getSchedule: (partnerId: string, id: string) => Promise<Schedule>
@@ -49,7 +49,7 @@ export type Reports = {
   readonly removeSchedule: (partnerId: string, id: string) => Promise<void>
   /** Deletes the schedules of an erased customer. */
   readonly removeSchedulesOf: typeof store.deleteSchedulesOf
-  /** Makes the reports that a worker had leased due at once. */
+  /** Releases the leases of a partner's reports, which become due at once. */
   readonly releaseLeases: (partnerId: string) => Promise<void>
 }
 
@@ -63,7 +63,7 @@ export type ReportsDeps = {
   readonly keptDays: number
 }
 
-/** A partner that asks before its report is ready asks again after this time. */
+/** Seconds after which a partner should ask again for a report that is not ready. */
 const retrySeconds = 2
 
 export function createReports(deps: ReportsDeps): Reports {
@@ -85,21 +85,21 @@ export function createReports(deps: ReportsDeps): Reports {
     remove: async (partnerId, id) => {
       if ((await store.markDeleted(db, partnerId, id, clock.now())) === 0) throw notFound('report')
     },
-    content: async (partnerId, id) => contentOf(db, await get(partnerId, id)),
+    content: async (partnerId, id) => toContent(db, await get(partnerId, id)),
     contentOfLink: async (token) => {
       const partnerId = readLink(token)
       const id = partnerId && (await store.reportOfLink(db, partnerId, tokenHash(token), clock.now()))
       if (partnerId === undefined || id === undefined) throw notFound('report')
-      return contentOf(db, await get(partnerId, id))
+      return toContent(db, await get(partnerId, id))
     },
     releaseLeases: (partnerId) => store.endLeases(db, partnerId, clock.now()),
   }
 }
 
-function contentOf(db: Database, report: Report): Content {
+function toContent(db: Database, report: Report): Content {
   const { status, bytes, sha256, failure } = report
   if (status === 'Failed')
-    throw new Refusal('report_not_ready', `The report failed: ${failure ?? ''} Request it again.`)
+    throw new Refusal('report_not_ready', `The report failed: ${failure ?? 'the reason was not recorded.'}`)
   if (status !== 'Ready' || bytes === null || sha256 === null)
     throw new Refusal('report_not_ready', undefined, { headers: { 'retry-after': String(retrySeconds) } })
   return {

@@ -27,7 +27,7 @@ export type ReportRow = ReportSpec & {
 const columns = sql`partner_id, id, kind, format, period_from, period_to, currency, customer_id, schedule_id, status, progress,
   attempts, lease_id, rows, bytes, sha256, content_attempt, failure, created_at, expires_at`
 
-/** Serialises the requests and claims of a partner. */
+/** Locks the turn of a partner, which serialises its requests and claims. */
 export async function lockTurn(tx: Tx, partnerId: string): Promise<void> {
   await tx.run(sql`/* reports.lockTurn */
     insert into reports.turns (partner_id, served_at) values (${partnerId}, ${new Date(0)})
@@ -45,7 +45,7 @@ export type NewReport = ReportSpec &
     readonly period: Period
   }
 
-/** Returns 0 if the schedule has made the report of this period already. */
+/** Adds a report. Returns 0 if the schedule has already created the report of this period. */
 export function insertReport(tx: Tx, row: NewReport): Promise<number> {
   return tx.run(sql`/* reports.insertReport */
     insert into reports.reports (partner_id, id, kind, format, period_from, period_to, currency, customer_id, schedule_id,
@@ -73,14 +73,14 @@ export function listReports(
     order by id desc limit ${limit + 1}`)
 }
 
-/** Hides the report from every request. A worker that writes it loses its lease. Returns 1 or 0. */
+/** Hides a report from requests, and ends the lease of a worker that writes it. Returns 1 or 0. */
 export function markDeleted(tx: Tx, partnerId: string, id: string, now: Date): Promise<number> {
   return tx.run(sql`/* reports.markDeleted */
     update reports.reports set status = 'Deleted', lease_id = null, expires_at = ${now}
     where partner_id = ${partnerId} and id = ${id} and status <> 'Deleted'`)
 }
 
-/** The partners with reports that a worker may write, the longest waiting first. */
+/** Lists partners with due reports, longest waiting first. */
 export function partnersWithDueReports(
   tx: Tx,
   now: Date,
@@ -103,7 +103,7 @@ export async function takeTurn(tx: Tx, partnerId: string, now: Date): Promise<vo
     update reports.turns set served_at = greatest(served_at, ${now}::timestamptz) where partner_id = ${partnerId}`)
 }
 
-/** Counts the attempt at the claim, so that an attempt that ends its process is counted too. */
+/** Claims a report. The claim counts the attempt, also if it ends its process. */
 export function claimReport(
   tx: Tx,
   partnerId: string,
@@ -121,10 +121,15 @@ export function claimReport(
     returning ${columns}`)
 }
 
-type Leased = Pick<ReportRow, 'partnerId' | 'id' | 'leaseId'>
+type LeaseKey = Pick<ReportRow, 'partnerId' | 'id' | 'leaseId'>
 
-/** The verbs of a worker return 0 if its lease is gone: the report was deleted, or another worker has claimed it. */
-export function renewLease(tx: Tx, { partnerId, id, leaseId }: Leased, until: Date, progress: number): Promise<number> {
+/** Renews a lease. Like other statements of a worker it returns 0 if the lease was lost. */
+export function renewLease(
+  tx: Tx,
+  { partnerId, id, leaseId }: LeaseKey,
+  until: Date,
+  progress: number,
+): Promise<number> {
   return tx.run(sql`/* reports.renewLease */
     update reports.reports set due_at = ${until}, progress = ${progress}
     where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId}`)
@@ -132,7 +137,7 @@ export function renewLease(tx: Tx, { partnerId, id, leaseId }: Leased, until: Da
 
 export function insertChunk(
   tx: Tx,
-  { partnerId, id, leaseId, attempts }: Leased & Pick<ReportRow, 'attempts'>,
+  { partnerId, id, leaseId, attempts }: LeaseKey & Pick<ReportRow, 'attempts'>,
   number: number,
   bytes: Uint8Array,
 ): Promise<number> {
@@ -142,12 +147,12 @@ export function insertChunk(
     where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId}`)
 }
 
-export type Finished = { readonly rows: bigint; readonly bytes: number; readonly sha256: string }
+export type WrittenFile = { readonly rows: bigint; readonly bytes: number; readonly sha256: string }
 
 export function markReady(
   tx: Tx,
-  { partnerId, id, leaseId }: Leased,
-  { rows, bytes, sha256 }: Finished,
+  { partnerId, id, leaseId }: LeaseKey,
+  { rows, bytes, sha256 }: WrittenFile,
   expiresAt: Date,
 ): Promise<number> {
   return tx.run(sql`/* reports.markReady */
@@ -157,19 +162,19 @@ export function markReady(
 }
 
 /** Makes a report due again at a later time. */
-export function markQueued(tx: Tx, { partnerId, id, leaseId }: Leased, dueAt: Date): Promise<number> {
+export function markQueued(tx: Tx, { partnerId, id, leaseId }: LeaseKey, dueAt: Date): Promise<number> {
   return tx.run(sql`/* reports.markQueued */
     update reports.reports set status = 'Queued', lease_id = null, due_at = ${dueAt}, progress = 0
     where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId}`)
 }
 
-export function markFailed(tx: Tx, { partnerId, id, leaseId }: Leased, failure: string): Promise<number> {
+export function markFailed(tx: Tx, { partnerId, id, leaseId }: LeaseKey, failure: string): Promise<number> {
   return tx.run(sql`/* reports.markFailed */
     update reports.reports set status = 'Failed', lease_id = null, failure = ${failure}
     where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId}`)
 }
 
-/** One part of the content. Undefined: the report was deleted. */
+/** Reads a part of the content. Undefined if the report was deleted. */
 export async function chunkOf(
   tx: Tx,
   { partnerId, id, contentAttempt }: Pick<ReportRow, 'partnerId' | 'id' | 'contentAttempt'>,
@@ -182,7 +187,7 @@ export async function chunkOf(
   return row?.bytes
 }
 
-/** Deletes parts of attempts that did not end, or of all attempts. Returns how many. */
+/** Deletes the parts of failed attempts, or of all attempts. Returns their number. */
 export function deleteChunks(
   tx: Tx,
   partnerId: string,
@@ -196,7 +201,6 @@ export function deleteChunks(
         and attempt is distinct from ${keptAttempt}::integer limit ${chunksMax})`)
 }
 
-/** Expired reports of all partners. */
 export function expiredReports(
   tx: Tx,
   now: Date,
@@ -216,7 +220,7 @@ export async function deleteReport(tx: Tx, partnerId: string, id: string): Promi
     delete from reports.reports where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** When the next report may be written. */
+/** Selects when the next report may be written. */
 export const reportsDue = (after: Date): Sql =>
   dueWork(
     'reads when the next report is due',
@@ -224,7 +228,7 @@ export const reportsDue = (after: Date): Sql =>
       select min(due_at) as due_at from reports.reports where status in ('Queued', 'Running') and due_at > ${after} and ${whose()}`,
   )
 
-/** When the next report expires. */
+/** Selects when the next report expires. */
 export const reportsToExpire = (after: Date): Sql =>
   dueWork(
     'reads when the time of the next report is over',
@@ -233,7 +237,6 @@ export const reportsToExpire = (after: Date): Sql =>
       order by expires_at limit 1`,
   )
 
-/** Makes the leases of a partner's reports end at once. */
 export async function endLeases(tx: Tx, partnerId: string, now: Date): Promise<void> {
   await tx.run(sql`/* reports.endLeases */
     update reports.reports set due_at = ${now} where partner_id = ${partnerId} and status = 'Running'`)
@@ -288,7 +291,6 @@ export function deleteSchedule(tx: Tx, partnerId: string, id: string): Promise<n
     delete from reports.schedules where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Deletes the schedules of a customer. */
 export async function deleteSchedulesOf(tx: Tx, partnerId: string, customerId: string): Promise<void> {
   await tx.run(sql`/* reports.deleteSchedulesOf */
     delete from reports.schedules where partner_id = ${partnerId} and customer_id = ${customerId}`)
@@ -308,7 +310,7 @@ export function dueSchedules(
   )
 }
 
-/** When the next period of a schedule ends. */
+/** Selects when the next period of a schedule ends. */
 export const schedulesDue = (after: Date): Sql =>
   dueWork(
     'reads when the next period of a schedule ends',
@@ -316,7 +318,7 @@ export const schedulesDue = (after: Date): Sql =>
       select next_at as due_at from reports.schedules where next_at > ${after} and ${whose()} order by next_at limit 1`,
   )
 
-/** Undefined: it is no longer due, or another worker has it. */
+/** Locks a due schedule. Undefined if it is no longer due, or another worker has it. */
 export function lockDueSchedule(tx: Tx, partnerId: string, id: string, now: Date): Promise<ScheduleRow | undefined> {
   return tx.row<ScheduleRow>(sql`/* reports.lockDueSchedule */
     select ${scheduleColumns} from reports.schedules where partner_id = ${partnerId} and id = ${id} and next_at <= ${now}
@@ -328,14 +330,14 @@ export async function setNext(tx: Tx, partnerId: string, id: string, nextAt: Dat
     update reports.schedules set next_at = ${nextAt} where partner_id = ${partnerId} and id = ${id}`)
 }
 
-export type Link = {
+export type MailLink = {
   readonly partnerId: string
   readonly tokenHash: Uint8Array
   readonly reportId: string
   readonly expiresAt: Date
 }
 
-export async function insertLink(tx: Tx, { partnerId, tokenHash, reportId, expiresAt }: Link): Promise<void> {
+export async function insertLink(tx: Tx, { partnerId, tokenHash, reportId, expiresAt }: MailLink): Promise<void> {
   await tx.run(sql`/* reports.insertLink */
     insert into reports.links (partner_id, token_hash, report_id, expires_at)
     values (${partnerId}, ${tokenHash}, ${reportId}, ${expiresAt})`)

@@ -1,4 +1,4 @@
-/** Writes the file of one claimed report: reads the content, formats it, and keeps the lease meanwhile. */
+/** Writes the file of a claimed report, and renews the lease meanwhile. */
 import { after, amountText, type Clock, csvCell, present, secondMs } from '../kernel/index.ts'
 import type { Cases } from '../cases/index.ts'
 import type { Ledger } from '../ledger/index.ts'
@@ -6,9 +6,16 @@ import type { Database, Tx } from '../postgres/index.ts'
 import { type Customers, nameOf } from '../parties/customers/index.ts'
 import type { DocumentBrand } from '../typesetting/index.ts'
 import { toTransaction, type Transactions } from '../transactions/index.ts'
-import type { Columns, Content, Head, Line, Row, Section } from './contents/content.ts'
+import type {
+  ContentColumns,
+  ReportContent,
+  ReportHead,
+  AccountLine,
+  ContentRow,
+  AccountSection,
+} from './contents/content.ts'
 import { reconciliation } from './contents/reconciliation.ts'
-import { type SectionDeps, sectionsOf, statement } from './contents/statement.ts'
+import { type SectionDeps, readSections, statement } from './contents/statement.ts'
 import { createFileWriter, LeaseLost } from './file.ts'
 import { pdf } from './formats/pdf.ts'
 import * as store from './store.ts'
@@ -44,7 +51,7 @@ const correction: Readonly<Record<'credit' | 'debit', TransactionCode>> = {
 
 const withoutDashes = (id: string) => id.replaceAll('-', '')
 
-const entryOf = ({ id, time, text, reference, amount, payment }: Line): StatementEntry => ({
+const toEntry = ({ id, time, text, reference, amount, payment }: AccountLine): StatementEntry => ({
   id: withoutDashes(id),
   amount,
   bookedAt: time,
@@ -54,9 +61,9 @@ const entryOf = ({ id, time, text, reference, amount, payment }: Line): Statemen
   text,
 })
 
-async function* written(
+async function* statementEntries(
   version: Camt053Version,
-  { head, sections }: Content,
+  { head, sections }: ReportContent,
   count: (lines: number) => void,
 ): AsyncGenerator<string> {
   const { period, partnerName, customer } = head
@@ -70,7 +77,7 @@ async function* written(
   const names = [accountId, currency, customer?.id ?? '', period.from.toISOString(), period.to.toISOString()]
   const statement: BankStatement = {
     version,
-    // The same statement has the same id.
+    // Derived from the content, so that each attempt gives the same id.
     id: createHash('sha256').update(names.join('\n')).digest('hex').slice(0, 32),
     createdAt: period.to,
     period,
@@ -82,7 +89,7 @@ async function* written(
     opening,
     ...summary,
     entries: async function* entries() {
-      for await (const part of lines()) yield part.map(entryOf)
+      for await (const part of lines()) yield part.map(toEntry)
     },
   }
   yield* camt053Xml(statement)
@@ -90,16 +97,16 @@ async function* written(
 
 const camt053 =
   (version: Camt053Version) =>
-  (content: Content, count: (lines: number) => void): AsyncGenerator<string> =>
-    written(version, content, count)
+  (content: ReportContent, count: (lines: number) => void): AsyncGenerator<string> =>
+    statementEntries(version, content, count)
 
 // CSV by RFC 4180: UTF-8 without a byte order mark, CRLF, a header line. Numbers are never changed, so that a negative one stays.
 
-const columnsOf = (columns: Columns) => Object.entries(columns).filter(([, type]) => type !== 'json')
+const csvColumns = (columns: ContentColumns) => Object.entries(columns).filter(([, type]) => type !== 'json')
 
-/** Writes rows. The parts of a line are joined one by one: a list of cells for each line takes twice the time. */
-function csvLines(columns: Columns): (rows: readonly Row[]) => string {
-  const cells = columnsOf(columns).map(([name, type]) => ({ name, isText: type === 'text' }))
+/** Formats rows as lines. It joins cells one by one, because a list of cells for each line takes twice the time. */
+function csvLines(columns: ContentColumns): (rows: readonly ContentRow[]) => string {
+  const cells = csvColumns(columns).map(([name, type]) => ({ name, isText: type === 'text' }))
   return (rows) => {
     let text = ''
     for (const row of rows) {
@@ -116,9 +123,9 @@ function csvLines(columns: Columns): (rows: readonly Row[]) => string {
   }
 }
 
-async function* csv(content: Content, count: (rows: number) => void): AsyncGenerator<string> {
+async function* csv(content: ReportContent, count: (rows: number) => void): AsyncGenerator<string> {
   const { columns } = content
-  yield `${columnsOf(columns)
+  yield `${csvColumns(columns)
     .map(([name]) => name)
     .join(',')}\r\n`
   if (content.csvLines === undefined) {
@@ -144,15 +151,15 @@ export type WriteDeps = {
   readonly brandOf: (partnerId: string) => Promise<DocumentBrand | undefined>
 }
 
-/** Far above the longest statement (16 s): only a worker that ended or hangs loses its lease. */
+/** Far above the longest statement (16 s), so that only a worker that has ended or hangs loses its lease. */
 export const leaseMs = 60 * secondMs
 /** Interval of lease renewals, and of recording `progress`. */
 const renewalMs = 2 * secondMs
 
 const formats = { csv, jsonl, pdf, 'camt.053': camt053('08'), 'camt.053.001.02': camt053('02') } as const
 
-/** Throws LeaseLost, and ReportImpossible if no attempt can succeed. */
-export async function writeReport(deps: WriteDeps, claimed: store.ReportRow): Promise<store.Finished> {
+/** Writes a report. Throws LeaseLost, and ReportImpossible if no attempt can succeed. */
+export async function writeReport(deps: WriteDeps, claimed: store.ReportRow): Promise<store.WrittenFile> {
   const { db, clock } = deps
   const { periodFrom, periodTo } = claimed
   const lengthMs = periodTo.getTime() - periodFrom.getTime()
@@ -161,9 +168,9 @@ export async function writeReport(deps: WriteDeps, claimed: store.ReportRow): Pr
     const done = ((moment.getTime() - periodFrom.getTime()) / lengthMs) * 100
     percent = Math.max(percent, Math.min(99, Math.floor(done)))
   }
-  const content = await contentOf(deps, claimed, reached)
+  const content = await readContent(deps, claimed, reached)
   let rows = 0n
-  const counted: Content = {
+  const counted: ReportContent = {
     ...content,
     rows: async function* countedRows() {
       for await (const part of content.rows()) {
@@ -183,14 +190,14 @@ export async function writeReport(deps: WriteDeps, claimed: store.ReportRow): Pr
   return { rows, ...(await file.end()) }
 }
 
-async function contentOf(
+async function readContent(
   deps: WriteDeps,
   { partnerId, kind, format, currency, customerId, periodFrom, periodTo }: store.ReportRow,
   reached: (moment: Date) => void,
-): Promise<Content> {
+): Promise<ReportContent> {
   const { db, customers, partnerName, brandOf } = deps
   const customer = customerId === null ? undefined : await customers.find(db, partnerId, customerId)
-  const head: Head = {
+  const head: ReportHead = {
     kind,
     currency,
     period: { from: periodFrom, to: periodTo },
@@ -212,7 +219,7 @@ async function contentOf(
 
 // JSON lines: one object for each record, UTF-8, line feed. Numbers are exact decimals; a column without a value is absent.
 
-function jsonLines(columns: Columns): (rows: readonly Row[]) => string {
+function jsonLines(columns: ContentColumns): (rows: readonly ContentRow[]) => string {
   const whole = Object.entries(columns).find(([, type]) => type === 'json')?.[0]
   const fields = Object.entries(columns).map(([name, type]) => ({ name, key: `"${name}":`, type }))
   return (rows) => {
@@ -236,7 +243,7 @@ function jsonLines(columns: Columns): (rows: readonly Row[]) => string {
   }
 }
 
-async function* jsonl({ columns, rows }: Content): AsyncGenerator<string> {
+async function* jsonl({ columns, rows }: ReportContent): AsyncGenerator<string> {
   const lines = jsonLines(columns)
   for await (const part of rows()) yield lines(part)
 }
@@ -244,7 +251,7 @@ async function* jsonl({ columns, rows }: Content): AsyncGenerator<string> {
 // Fees: movements between the balance and `fees`, which also has written-off cases, with a total for each day (UTC) and
 // currency.
 
-const columns: Columns = {
+const columns: ContentColumns = {
   record: 'plain',
   currency: 'plain',
   time: 'plain',
@@ -256,8 +263,8 @@ const columns: Columns = {
   amount: 'number',
 }
 
-async function fees(deps: SectionDeps, partnerId: string, head: Head): Promise<Content> {
-  const sections = await sectionsOf(deps, {
+async function fees(deps: SectionDeps, partnerId: string, head: ReportHead): Promise<ReportContent> {
+  const sections = await readSections(deps, {
     partnerId,
     customerId: head.customer?.id ?? null,
     account: 'fees',
@@ -269,12 +276,12 @@ async function fees(deps: SectionDeps, partnerId: string, head: Head): Promise<C
   return { head, columns, sections, rows: () => feeRows(sections) }
 }
 
-type Total = { day: string; count: number; amount: bigint }
+type DayTotal = { day: string; count: number; amount: bigint }
 
-async function* feeRows(sections: readonly Section[]): AsyncGenerator<readonly Row[]> {
+async function* feeRows(sections: readonly AccountSection[]): AsyncGenerator<readonly ContentRow[]> {
   for (const { currency, lines } of sections) {
     const amount = (minor: bigint) => amountText(minor, currency)
-    const row = (line: Line): Row => ({
+    const row = (line: AccountLine): ContentRow => ({
       record: 'line',
       currency,
       time: line.time,
@@ -285,17 +292,17 @@ async function* feeRows(sections: readonly Section[]): AsyncGenerator<readonly R
       count: '1',
       amount: amount(line.amount),
     })
-    const totalRow = (record: string, { day, count, amount: sum }: Total): Row => ({
+    const totalRow = (record: string, { day, count, amount: sum }: DayTotal): ContentRow => ({
       record,
       currency,
       time: day,
       count: String(count),
       amount: amount(sum),
     })
-    const total: Total = { day: '', count: 0, amount: 0n }
-    let ofDay: Total | undefined
+    const total: DayTotal = { day: '', count: 0, amount: 0n }
+    let ofDay: DayTotal | undefined
     for await (const part of lines()) {
-      const rows: Row[] = []
+      const rows: ContentRow[] = []
       for (const line of part) {
         const day = line.time.slice(0, 10)
         if (ofDay && ofDay.day !== day) rows.push(totalRow('day', ofDay))
@@ -315,7 +322,7 @@ async function* feeRows(sections: readonly Section[]): AsyncGenerator<readonly R
 
 // The transactions created in a period with every field of the interface document, as they stood at its end.
 
-const party = (prefix: string): Columns => ({
+const party = (prefix: string): ContentColumns => ({
   [`${prefix}Name`]: 'text',
   [`${prefix}Iban`]: 'text',
   [`${prefix}Bic`]: 'text',
@@ -352,9 +359,9 @@ const fields = {
   beneficiaryId: 'plain',
   beneficiaryAlias: 'text',
   transactionHash: 'plain',
-} as const satisfies Columns
+} as const satisfies ContentColumns
 
-const transactionColumns: Columns = {
+const transactionColumns: ContentColumns = {
   ...fields,
   ...party('creditor'),
   ...party('debtor'),
@@ -362,15 +369,15 @@ const transactionColumns: Columns = {
   partnerUserName: 'text',
   partnerUserIpAddress: 'text',
   timeline: 'text',
-  // After the columns of earlier versions: readers by position continue.
+  // Later columns come last, because clients may read by position.
   partnerUserEmail: 'text',
   partnerUserAddress: 'text',
   partnerUserCountryCode: 'plain',
-  /** The whole transaction, for formats with structure. */
+  /** The whole transaction, for structured formats. */
   transaction: 'json',
 }
 
-const partyRow = (prefix: string, details: Readonly<Record<string, string>> | undefined): Row =>
+const partyRow = (prefix: string, details: Readonly<Record<string, string>> | undefined): ContentRow =>
   details === undefined
     ? {}
     : Object.fromEntries(
@@ -382,12 +389,12 @@ const partyRow = (prefix: string, details: Readonly<Record<string, string>> | un
 function transactions(
   { asOf, withUsers }: Pick<Transactions, 'asOf' | 'withUsers'>,
   partnerId: string,
-  head: Head,
+  head: ReportHead,
   reached: (moment: Date) => void,
-): Content {
+): ReportContent {
   const { from, to } = head.period
   const filter = { partnerId, from, to, customerId: head.customer?.id ?? null, currency: head.currency }
-  const rows = async function* rows(): AsyncGenerator<readonly Row[]> {
+  const rows = async function* rows(): AsyncGenerator<readonly ContentRow[]> {
     for await (const page of asOf(filter)) {
       const last = page.at(-1)
       if (last) reached(last.row.createdAt)
@@ -397,7 +404,7 @@ function transactions(
   return { head, columns: transactionColumns, sections: [], rows }
 }
 
-function transactionRow(transaction: ReturnType<typeof toTransaction>): Row {
+function transactionRow(transaction: ReturnType<typeof toTransaction>): ContentRow {
   const { creditorDetails, debtorDetails, partnerUser, timeline } = transaction
   const row: Record<string, string> = {}
   for (const [name, value] of Object.entries(transaction))

@@ -11,20 +11,20 @@ import * as store from './store.ts'
 
 const flushMs = secondMs
 const rowsPerFlushMax = 1000
-/** Rows in memory: some 10 MB. Further requests are not recorded, and are counted. */
+/** Rows in memory, about 10 MB. Further requests are counted as dropped. */
 export const rowsInMemoryMax = 20_000
-/** A stranger who knows an API key can fill this much of the log of its partner. */
+/** Refused requests recorded for each API key in a minute, because a stranger who knows the key could fill the partner's log. */
 export const refusedPerKeyMax = 60
-/** Bounds the look-ups of keys that strangers invent. */
+/** Bounds the lookups of invented API keys. */
 const refusedMax = 600
 
 export type RequestRecorder = {
-  /** Returns at once. Without a caller it records a 401 only, if the API key is known. */
+  /** Records a request, without waiting. Without a caller it records only a 401 with a known API key. */
   readonly record: (
     request: AnsweredRequest,
     sent: { readonly caller?: Caller | undefined; readonly apiKey?: string | undefined },
   ) => void
-  /** Writes what is in memory. Called after the last answer, and by tests. */
+  /** Writes the rows in memory, after the last answer. */
   readonly flush: () => Promise<void>
 }
 
@@ -33,7 +33,6 @@ export type RecorderDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly credential: Access['credential']
-  /** Counts requests that are not recorded. */
   readonly dropped?: ((reason: 'full' | 'refused' | 'unwritable', count: number) => void) | undefined
 }
 
@@ -79,7 +78,7 @@ export function createRequestRecorder(deps: RecorderDeps): RequestRecorder {
   }
 }
 
-type Rows = readonly store.RequestRow[]
+type RequestRows = readonly store.RequestRow[]
 
 /**
  * The rows in memory. A batch is one transaction, and is repeated with the same rows: if its answer was lost after the commit,
@@ -88,25 +87,25 @@ type Rows = readonly store.RequestRow[]
 function createWaitingRows({ db, clock, log, dropped }: RecorderDeps) {
   const warn = createWarning(clock, log)
   let rows: store.RequestRow[] = []
-  let batches: Rows[] = []
+  let batches: RequestRows[] = []
   let inBatches = 0
 
-  const next = (): Rows | undefined => {
+  const next = (): RequestRows | undefined => {
     if (batches.length === 0) {
       const taken = rows.splice(0, rowsPerFlushMax)
-      batches = batchesOf(db, taken)
+      batches = splitBatches(db, taken)
       inBatches = taken.length
     }
     return batches[0]
   }
   const drop = (row: store.RequestRow, error: unknown) => {
-    log.error({ err: error, operation: row.operation }, 'a row of the request log cannot be stored')
+    log.error({ err: error, operation: row.operation }, 'request log row not stored')
     dropped?.('unwritable', 1)
   }
   return {
     count: () => rows.length + inBatches,
     add: (row: store.RequestRow) => void rows.push(row),
-    /** Ends at the first batch that cannot be written now. */
+    /** Writes batches until one fails. */
     write: async (): Promise<void> => {
       for (let batch = next(); batch !== undefined; batch = next()) {
         try {
@@ -114,7 +113,7 @@ function createWaitingRows({ db, clock, log, dropped }: RecorderDeps) {
         } catch (error) {
           const [first] = batch
           if (isDataException(error) && batch.length > 1) {
-            // The halves find the row that the database refuses.
+            // Splitting the batch finds the row that the database refuses.
             const middle = Math.ceil(batch.length / 2)
             batches.splice(0, 1, batch.slice(0, middle), batch.slice(middle))
             continue
@@ -131,24 +130,24 @@ function createWaitingRows({ db, clock, log, dropped }: RecorderDeps) {
 
 const isDuplicate = (error: unknown): boolean => stateOf(error) === sqlState.uniqueViolation
 
-/** Partners share a batch, but not on a sharded database. */
-const batchesOf = ({ sharded }: Database, rows: Rows): Rows[] =>
+/** Splits rows into batches. Only on a sharded database has each partner its own. */
+const splitBatches = ({ sharded }: Database, rows: RequestRows): RequestRows[] =>
   rows.length === 0 ? [] : sharded ? [...Map.groupBy(rows, ({ partnerId }) => partnerId).values()] : [rows]
 
-const writeBatch = (db: Database, rows: Rows): Promise<void> =>
+const writeBatch = (db: Database, rows: RequestRows): Promise<void> =>
   db.transaction(async (tx) => {
     await store.insertRows(tx, rows)
     await store.addSums(tx, sumRows(rows))
   })
 
-/** A database that does not answer is one line a minute. */
+/** Logs at most one line a minute while the database does not answer. */
 function createWarning(clock: Clock, log: Log): (error: unknown) => void {
   let quietUntilMs = 0
   return (error) => {
     const nowMs = clock.now().getTime()
     if (nowMs < quietUntilMs && nowMs >= quietUntilMs - minuteMs) return
     quietUntilMs = nowMs + minuteMs
-    log.warn({ err: error }, 'the request log cannot be written; its rows wait in memory')
+    log.warn({ err: error }, 'request log not written; its rows wait in memory')
   }
 }
 

@@ -47,7 +47,7 @@ const answer = {
   userAgent: 'test',
 }
 
-test('each row is counted once, also by two processes at once, and two partners are never mixed', async () => {
+test('two concurrent processes count each row once, and never mix partners', async () => {
   const [one, other] = [await start(), await start()]
   for (let each = 0; each < 5; each += 1) {
     one.recorder.record({ ...answer, durationMs: each }, { caller: one.caller })
@@ -114,7 +114,7 @@ async function startUnsteady(fail: (write: () => Promise<unknown>) => Promise<ne
   return { recorder, requests, partnerId, caller, warnings, drops, count, state }
 }
 
-test('the memory is bounded, and a full one is counted; a write that fails is repeated', async () => {
+test('memory is bounded, dropped rows are counted, and a failed write is repeated', async () => {
   const { recorder, caller, count, drops, state } = await startUnsteady(() =>
     Promise.reject(new Error('the connection was lost')),
   )

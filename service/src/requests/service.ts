@@ -1,24 +1,24 @@
-/** Reads the request log, and drops what is older than its retention. */
+/** Reads the request log, and drops rows after their retention. */
 import { type ProblemCode, problemPath, problems } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, readTime, refuseField } from '../kernel/api/index.ts'
 import { after, type Clock, dayMs, firstIdOf, type Log, momentOfId } from '../kernel/index.ts'
 import { type Database, deleteDefault, dropWeek, ensureWeeks, weeksOf } from '../postgres/index.ts'
-import { dayOf } from './store.ts'
+import { utcDay } from './store.ts'
 import * as store from './store.ts'
 
 const table = 'requests.log'
-const wholeDays = 30
+const keptDays = 30
 /** 13 months. */
 const sumDays = 396
 const periodDaysMax = 31
 const weeksAhead = 8
 const rowsPerStepMax = 1000
-/** Rows that a page with filters reads: some milliseconds. */
+/** Rows that a page with filters reads, in some milliseconds. */
 export const rowsPerPageMax = 5000
 
 export type LoggedRequest = store.RequestRow & { readonly at: Date }
-type Period = { readonly createdFrom?: string; readonly createdTo?: string }
-type Query = Period & {
+type PeriodQuery = { readonly createdFrom?: string; readonly createdTo?: string }
+type RequestQuery = PeriodQuery & {
   readonly limit?: string
   readonly cursor?: string
   readonly operation?: string
@@ -35,15 +35,15 @@ export type RequestProblem = store.ProblemSum & {
 }
 
 export type Requests = {
-  /** Newest first, of the last 30 days. With filters a page may be short or empty before the last one. Refuses: validation_failed (cursor). */
-  readonly list: (partnerId: string, query: Query) => Promise<Page<LoggedRequest>>
+  /** Lists the requests of the last 30 days, newest first. With filters any page may be short or empty. Refuses: validation_failed (cursor). */
+  readonly list: (partnerId: string, query: RequestQuery) => Promise<Page<LoggedRequest>>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<LoggedRequest>
   /** Refuses: validation_failed (a period of more than 31 days). */
-  readonly problems: (partnerId: string, period: Period) => Promise<readonly RequestProblem[]>
+  readonly problems: (partnerId: string, period: PeriodQuery) => Promise<readonly RequestProblem[]>
   /** Refuses: validation_failed (a period of more than 31 days). */
-  readonly sums: (partnerId: string, period: Period) => Promise<readonly store.OperationSum[]>
-  /** One step of retention. Returns how much it has dropped. */
+  readonly sums: (partnerId: string, period: PeriodQuery) => Promise<readonly store.OperationSum[]>
+  /** Runs one step of retention. Returns the number of dropped weeks and rows. */
   readonly retain: () => Promise<number>
 }
 
@@ -57,7 +57,7 @@ export type RequestsDeps = {
 
 export function createRequests(deps: RequestsDeps): Requests {
   const { db, clock, cursors } = deps
-  const oldest = () => firstIdOf(after(clock.now(), -wholeDays * dayMs))
+  const oldest = () => firstIdOf(after(clock.now(), -keptDays * dayMs))
   return {
     list: async (partnerId, { createdFrom, createdTo, limit, cursor, statusClass, ...filter }) => {
       const list = `requests:${partnerId}`
@@ -72,37 +72,37 @@ export function createRequests(deps: RequestsDeps): Requests {
       const selected = { ...filter, statuses, from, before }
       const rows = await store.listRows(db, partnerId, selected, most)
       const readTo = rows.length < most.rowsMax ? await store.lastRead(db, partnerId, selected, most) : undefined
-      if (readTo === undefined) return cursors.page(list, page, rows.map(timed))
-      return { data: rows.map(timed), nextCursor: cursors.write(list, readTo), hasMore: true }
+      if (readTo === undefined) return cursors.page(list, page, rows.map(withTime))
+      return { data: rows.map(withTime), nextCursor: cursors.write(list, readTo), hasMore: true }
     },
     get: async (partnerId, id) => {
       const row = id < oldest() ? undefined : await store.rowById(db, partnerId, id)
       if (row === undefined) throw notFound('request')
-      return timed(row)
+      return withTime(row)
     },
     problems: async (partnerId, period) => {
-      const sums = await store.problemSums(db, partnerId, daysOf(period, clock.now()))
-      return sums.map((sum) => ({ ...sum, ...cureOf(sum.code) }))
+      const sums = await store.problemSums(db, partnerId, readPeriod(period, clock.now()))
+      return sums.map((sum) => ({ ...sum, ...problemCure(sum.code) }))
     },
-    sums: async (partnerId, period) => store.operationSums(db, partnerId, daysOf(period, clock.now())),
+    sums: async (partnerId, period) => store.operationSums(db, partnerId, readPeriod(period, clock.now())),
     retain: () => retain(deps, oldest()),
   }
 }
 
-const timed = (row: store.RequestRow): LoggedRequest => ({ ...row, at: momentOfId(row.id) })
+const withTime = (row: store.RequestRow): LoggedRequest => ({ ...row, at: momentOfId(row.id) })
 
-/** A problem of an earlier version may be unknown. */
-function cureOf(code: string) {
+/** Finds the cure of a problem. Problems of an earlier version may be unknown. */
+function problemCure(code: string) {
   const known = problems[code as ProblemCode] as (typeof problems)[ProblemCode] | undefined
   const { status = 400, title = code, detail = '' } = known ?? {}
   return { status, title, cure: detail, type: problemPath(code as ProblemCode) }
 }
 
 /**
- * Whole days, the last one exclusive, within what is kept. A period with one end only is as long as a period may be from there
- * (or the default, if its end is given).
+ * Reads a period of whole days, the last one exclusive, within the retention. A period with one end only has the largest length,
+ * or the default length if only its end is given.
  */
-function daysOf({ createdFrom, createdTo }: Period, now: Date) {
+function readPeriod({ createdFrom, createdTo }: PeriodQuery, now: Date) {
   const [begin, before] = [createdFrom, createdTo].map((text) => (text === undefined ? undefined : readTime(text)))
   if (begin && before && daysBetween(begin, before) > periodDaysMax)
     throw refuseField({
@@ -113,14 +113,14 @@ function daysOf({ createdFrom, createdTo }: Period, now: Date) {
   const [oldest, tomorrow] = [after(now, -sumDays * dayMs), after(now, dayMs)]
   const kept = (time: Date) => new Date(Math.min(Math.max(+time, +oldest), +tomorrow))
   const end = before ? after(kept(before), dayMs - 1) : kept(after(begin ?? now, periodDaysMax * dayMs))
-  const start = begin ? kept(begin) : after(end, -wholeDays * dayMs)
-  return { from: dayOf(start), to: dayOf(end) }
+  const start = begin ? kept(begin) : after(end, -keptDays * dayMs)
+  return { from: utcDay(start), to: utcDay(end) }
 }
 
-/** The days (UTC) that a period touches. */
+/** Counts the days (UTC) that a period touches. */
 const daysBetween = (begin: Date, end: Date): number => Math.ceil(+end / dayMs) - Math.floor(+begin / dayMs)
 
-/** Rows are dropped by whole weeks, so that a row is kept for 30 to 37 days. Reads return 30 days. */
+/** Drops whole weeks, so that rows are kept for 30 to 37 days. Reads return 30 days. */
 async function retain({ db, clock, log, partnerIds }: RequestsDeps, end: string): Promise<number> {
   await ensureWeeks(db, table, clock.now(), weeksAhead)
   let dropped = 0
@@ -130,7 +130,7 @@ async function retain({ db, clock, log, partnerIds }: RequestsDeps, end: string)
     dropped += 1
   }
   dropped += await deleteDefault(db, { table, column: 'id', before: end, rowsMax: rowsPerStepMax })
-  const before = dayOf(after(clock.now(), -sumDays * dayMs))
+  const before = utcDay(after(clock.now(), -sumDays * dayMs))
   for (const partnerId of await partnerIds(db)) dropped += await store.deleteSums(db, partnerId, before, rowsPerStepMax)
   return dropped
 }

@@ -2,7 +2,7 @@
 import { insertBy, noSql, type RowOf, type Sql, sql, type Tx, unprepared } from '../postgres/index.ts'
 import { dayMs, momentOfId } from '../kernel/index.ts'
 
-const types = {
+const rowTypes = {
   partnerId: 'uuid',
   id: 'uuid',
   requestId: 'text',
@@ -21,10 +21,10 @@ const types = {
   ip: 'text',
   userAgent: 'text?',
 } as const
-export type RequestRow = RowOf<typeof types>
+export type RequestRow = RowOf<typeof rowTypes>
 
 const newRows = insertBy<RequestRow>(
-  types,
+  rowTypes,
   // Most columns have one value in a batch, which is sent once.
   [
     ['partnerId'],
@@ -43,7 +43,7 @@ const newRows = insertBy<RequestRow>(
   ],
 )
 
-/** Unprepared: its text depends on which columns have one value. */
+/** Adds rows. The statement is unprepared, because its text depends on which columns have a single value. */
 export async function insertRows(tx: Tx, rows: readonly RequestRow[]): Promise<void> {
   await tx.run(
     unprepared(sql`/* requests.insertRows */
@@ -67,7 +67,7 @@ export type SumRow = RowOf<typeof sumTypes>
 
 const newSums = insertBy<SumRow>(sumTypes, [['partnerId']], ['partnerId', 'day', 'operation', 'status', 'code'])
 
-/** Adds to the sums of the day. The order by key prevents a deadlock between two processes. */
+/** Adds to the sums of the day, in the order of keys, so that two processes do not deadlock. */
 export async function addSums(tx: Tx, rows: readonly SumRow[]): Promise<void> {
   await tx.run(sql`/* requests.addSums */
     insert into requests.sums as known (partner_id, day, operation, status, code, count, duration_ms_sum, duration_ms_max)
@@ -91,51 +91,51 @@ export type RowFilter = {
 const columns: Sql = sql`partner_id, id, request_id, method, operation, params, status, code, pointer, duration_ms,
   service_account_id, service_account_name, impersonated_by, verified, replayed, ip, user_agent`
 
-const matching = (column: Sql, value: string | number | undefined, operator: Sql = sql`=`): Sql =>
+const columnCondition = (column: Sql, value: string | number | undefined, operator: Sql = sql`=`): Sql =>
   value === undefined ? noSql : sql`and ${column} ${operator} ${value}`
 
-/** The filter that selects by an index: each read uses one. Without it the newest rows are read by their key. */
-const leadingOf = ({ requestId, code, statuses }: RowFilter): Sql => {
-  if (requestId !== undefined) return matching(sql`request_id`, requestId)
-  if (code !== undefined) return matching(sql`code`, code)
+/** Chooses the filter that selects by an index. Without one the newest rows are read by their key. */
+const leadingCondition = ({ requestId, code, statuses }: RowFilter): Sql => {
+  if (requestId !== undefined) return columnCondition(sql`request_id`, requestId)
+  if (code !== undefined) return columnCondition(sql`code`, code)
   return (statuses?.from ?? 0) < 400 ? noSql : sql`and status >= 400`
 }
 
-const newestOf = (partnerId: string, filter: RowFilter): Sql => sql`requests.log
+const newestRows = (partnerId: string, filter: RowFilter): Sql => sql`requests.log
   where partner_id = ${partnerId} and id >= ${filter.from}
-    ${filter.before === null ? noSql : sql`and id < ${filter.before}`} ${leadingOf(filter)} order by id desc`
+    ${filter.before === null ? noSql : sql`and id < ${filter.before}`} ${leadingCondition(filter)} order by id desc`
 
-type Most = { readonly rowsMax: number; readonly readMax: number }
+type ReadLimits = { readonly rowsMax: number; readonly readMax: number }
 
-/** Rows that match, newest first: at most `rowsMax` of the newest `readMax` that the leading filter selects. */
+/** Lists matching rows, newest first: at most `rowsMax` of the newest `readMax` rows of the leading filter. */
 export function listRows(
   tx: Tx,
   partnerId: string,
   filter: RowFilter,
-  { rowsMax, readMax }: Most,
+  { rowsMax, readMax }: ReadLimits,
 ): Promise<readonly RequestRow[]> {
   const { operation, code, serviceAccountId, requestId, statuses } = filter
   return tx.rows(
     unprepared(sql`/* requests.listRows */
-      select ${columns} from (select ${columns} from ${newestOf(partnerId, filter)} limit ${readMax}) as newest
-      where partner_id = ${partnerId} ${matching(sql`operation`, operation)} ${matching(sql`code`, code)}
-        ${matching(sql`request_id`, requestId)}
+      select ${columns} from (select ${columns} from ${newestRows(partnerId, filter)} limit ${readMax}) as newest
+      where partner_id = ${partnerId} ${columnCondition(sql`operation`, operation)} ${columnCondition(sql`code`, code)}
+        ${columnCondition(sql`request_id`, requestId)}
         ${serviceAccountId === undefined ? noSql : sql`and service_account_id = ${serviceAccountId}::uuid`}
-        ${matching(sql`status`, statuses?.from, sql`>=`)} ${matching(sql`status`, statuses?.to, sql`<`)}
+        ${columnCondition(sql`status`, statuses?.from, sql`>=`)} ${columnCondition(sql`status`, statuses?.to, sql`<`)}
       order by id desc limit ${rowsMax}`),
   )
 }
 
-/** The last row that `listRows` reads. Undefined: it reads fewer than `readMax`. */
+/** Finds the last row that `listRows` reads. Undefined if it reads fewer than `readMax`. */
 export async function lastRead(
   tx: Tx,
   partnerId: string,
   filter: RowFilter,
-  { readMax }: Most,
+  { readMax }: ReadLimits,
 ): Promise<string | undefined> {
   const row = await tx.row<{ id: string }>(
     unprepared(sql`/* requests.lastRead */
-      select id from ${newestOf(partnerId, filter)} limit 1 offset ${readMax - 1}`),
+      select id from ${newestRows(partnerId, filter)} limit 1 offset ${readMax - 1}`),
   )
   return row?.id
 }
@@ -145,7 +145,7 @@ export function rowById(tx: Tx, partnerId: string, id: string): Promise<RequestR
     select ${columns} from requests.log where partner_id = ${partnerId} and id = ${id}`)
 }
 
-type Days = { readonly from: string; readonly to: string }
+type DayRange = { readonly from: string; readonly to: string }
 
 export type ProblemSum = {
   readonly code: string
@@ -154,8 +154,8 @@ export type ProblemSum = {
   readonly lastDay: string
 }
 
-/** The problems of some days, the most frequent first. */
-export function problemSums(tx: Tx, partnerId: string, { from, to }: Days): Promise<readonly ProblemSum[]> {
+/** Sums the problems of some days, most frequent first. */
+export function problemSums(tx: Tx, partnerId: string, { from, to }: DayRange): Promise<readonly ProblemSum[]> {
   return tx.rows(
     unprepared(sql`/* requests.problemSums */
       select code, sum(count)::bigint as count, array_agg(distinct operation order by operation) as operations,
@@ -175,8 +175,8 @@ export type OperationSum = {
   readonly durationMsMax: number
 }
 
-/** The newest day first. */
-export function operationSums(tx: Tx, partnerId: string, { from, to }: Days): Promise<readonly OperationSum[]> {
+/** Sums the operations of some days, newest day first. */
+export function operationSums(tx: Tx, partnerId: string, { from, to }: DayRange): Promise<readonly OperationSum[]> {
   return tx.rows(
     unprepared(sql`/* requests.operationSums */
       select day, operation, sum(count)::bigint as count,
@@ -188,7 +188,6 @@ export function operationSums(tx: Tx, partnerId: string, { from, to }: Days): Pr
   )
 }
 
-/** Returns how many it has deleted. */
 export function deleteSums(tx: Tx, partnerId: string, before: string, rowsMax: number): Promise<number> {
   return tx.run(
     unprepared(sql`/* requests.deleteSums */
@@ -217,7 +216,7 @@ export type AnsweredRequest = {
   readonly userAgent: string | undefined
 }
 
-/** The caller, or the owner of the key whose signature was refused. */
+/** The caller, or the owner of the API key whose signature was refused. */
 export type Sender = {
   readonly partnerId: string
   readonly serviceAccountId: string
@@ -228,7 +227,7 @@ export type Sender = {
 
 /** Ids and references. An email address or free text may name a person. */
 const safeParameter = /^[\w.:~-]{1,140}$/
-const hidden = '…'
+const hiddenText = '…'
 const userAgentCharsMax = 120
 const pointerCharsMax = 200
 const durationMsMax = 2 ** 31 - 1
@@ -237,7 +236,7 @@ const printable = (text: string, charsMax: number): string => text.replaceAll(/[
 
 export function toRow(id: string, request: AnsweredRequest, sender: Sender): RequestRow {
   const { code, pointer, userAgent, durationMs, params, ...rest } = request
-  const shown = Object.entries(params).map(([name, value]) => [name, safeParameter.test(value) ? value : hidden])
+  const shown = Object.entries(params).map(([name, value]) => [name, safeParameter.test(value) ? value : hiddenText])
   return {
     ...rest,
     id,
@@ -254,7 +253,7 @@ export function toRow(id: string, request: AnsweredRequest, sender: Sender): Req
   }
 }
 
-export const dayOf = (moment: Date): string => moment.toISOString().slice(0, 10)
+export const utcDay = (moment: Date): string => moment.toISOString().slice(0, 10)
 
 export function sumRows(rows: readonly RequestRow[]): readonly SumRow[] {
   const sums = new Map<
@@ -276,7 +275,7 @@ export function sumRows(rows: readonly RequestRow[]): readonly SumRow[] {
   }
   return [...sums.values()].map(({ first: { partnerId, id, operation, status, code }, ...sum }) => ({
     ...{ partnerId, operation, status },
-    day: dayOf(momentOfId(id)),
+    day: utcDay(momentOfId(id)),
     code: code ?? '',
     count: BigInt(sum.count),
     durationMsSum: BigInt(sum.durationMsSum),

@@ -10,26 +10,26 @@ import type { BankBooks, BankInstruction } from '../../rails/index.ts'
 /** Sources of candidates in the modules. */
 export type CandidateSources = {
   /**
-   * Candidates for incoming money: the credited account, and deposits that a reference names or that wait for this
-   * amount at the partner of the case.
+   * Finds candidates for incoming money: the credited account, and deposits of the partner that a reference names or that
+   * wait for this amount.
    */
   readonly incoming: (tx: Tx, money: Money, credited: string, partnerId: string) => Promise<readonly Candidate[]>
-  /** Payouts of the partner of the case with this amount. */
+  /** Finds payouts of the case's partner with this amount. */
   readonly outgoing: (tx: Tx, money: Money, partnerId: string) => Promise<readonly Candidate[]>
 }
 
-const shownMax = 20
+const candidatesMax = 20
 
-export async function candidatesFor(
+export async function findCandidates(
   books: Pick<BankBooks, 'instructionsLike'>,
   sources: CandidateSources,
   tx: Tx,
   found: CaseRow,
-): Promise<readonly Scored[]> {
+): Promise<readonly ScoredCandidate[]> {
   const { booked, currency, connector, partnerId } = found
   if (booked === null || currency === null) return []
   const report = reportOf(found)
-  const money = moneyOf(found, { currency, amount: booked < 0n ? -booked : booked }, report)
+  const money = readMoney(found, { currency, amount: booked < 0n ? -booked : booked }, report)
   const ids = [...new Set(money.texts.flatMap((text) => text.match(/[0-9a-f]{32}/gi) ?? []))]
   const carried = await books.instructionsLike(
     tx,
@@ -43,10 +43,10 @@ export async function candidatesFor(
     ...(booked > 0n ? await sources.incoming(tx, money, report.account ?? '', partnerId) : []),
   ]
   const once = new Map(all.map((candidate) => [`${candidate.kind} ${candidate.id}`, candidate]))
-  return scored(money, [...once.values()]).slice(0, shownMax)
+  return scoreCandidates(money, [...once.values()]).slice(0, candidatesMax)
 }
 
-function moneyOf(
+function readMoney(
   { openedAt, subject }: CaseRow,
   { currency, amount }: { readonly currency: Money['currency']; readonly amount: Minor },
   { debtor, remittance, endToEndId, details, creditorReferences = [] }: CaseReport,
@@ -69,14 +69,14 @@ const toCandidate = (row: BankInstruction): Candidate => ({
   on: row.settledAt ?? row.createdAt,
 })
 
-// Pure: how well a payment fits the money of a case, as explained points.
+// Pure: scores how well a payment fits the money of a case, with the reasons.
 
 /** Known facts about the money of a case. Empty texts are unknown. */
 export type Money = {
   readonly currency: Currency
   /** Above zero, in either direction. */
   readonly amount: Minor
-  /** The account, and the name, of the other side. */
+  /** The account and the name of the other side. */
   readonly account: string
   readonly name: string
   /** All texts that may contain a reference: end-to-end ids, remittance, the bank's information. */
@@ -94,13 +94,16 @@ export type Candidate = {
   readonly amount: Minor | null
   readonly account: string
   readonly name: string
-  /** References that name it. */
   readonly references: readonly string[]
   readonly on: Date | null
 }
 
-type Agreed = { readonly what: string; readonly points: number }
-export type Scored = { readonly candidate: Candidate; readonly score: number; readonly agreed: readonly Agreed[] }
+type Agreement = { readonly what: string; readonly points: number }
+export type ScoredCandidate = {
+  readonly candidate: Candidate
+  readonly score: number
+  readonly agreed: readonly Agreement[]
+}
 
 const points = {
   amount: 40,
@@ -116,16 +119,16 @@ const points = {
 } as const
 
 const scoreMax = 100
-/** A lower score is chance. */
+/** A lower score may be chance. */
 const scoreMin = 40
 const dayMs = 86_400_000
 
-/** The best first, without poor matches. */
-export function scored(money: Money, candidates: readonly Candidate[]): readonly Scored[] {
+/** Scores candidates, best first, without poor matches. */
+export function scoreCandidates(money: Money, candidates: readonly Candidate[]): readonly ScoredCandidate[] {
   return candidates
     .filter(({ currency }) => currency === money.currency)
     .map((candidate) => {
-      const agreed = agreedOf(money, candidate).map((what) => ({ what, points: points[what] }))
+      const agreed = matchReasons(money, candidate).map((what) => ({ what, points: points[what] }))
       const sum = agreed.reduce((total, one) => total + one.points, 0)
       return { candidate, score: Math.min(scoreMax, sum), agreed }
     })
@@ -133,13 +136,13 @@ export function scored(money: Money, candidates: readonly Candidate[]): readonly
     .toSorted((a, b) => b.score - a.score || (a.candidate.id < b.candidate.id ? -1 : 1))
 }
 
-type What = keyof typeof points
-const first = (...found: readonly (What | false)[]): readonly What[] => {
-  const best = found.find((what): what is What => what !== false)
+type MatchReason = keyof typeof points
+const first = (...found: readonly (MatchReason | false)[]): readonly MatchReason[] => {
+  const best = found.find((what): what is MatchReason => what !== false)
   return best === undefined ? [] : [best]
 }
 
-function agreedOf(money: Money, candidate: Candidate): readonly What[] {
+function matchReasons(money: Money, candidate: Candidate): readonly MatchReason[] {
   const apart = candidate.amount === null ? undefined : absolute(candidate.amount - money.amount)
   const accounts = [compact(money.account), compact(candidate.account)] as const
   const alike = nameSimilarity(money.name, candidate.name)
@@ -147,7 +150,7 @@ function agreedOf(money: Money, candidate: Candidate): readonly What[] {
   return [
     // One percent: the usual charges of banks on the way.
     ...first(apart === 0n && 'amount', apart !== undefined && apart * 100n <= money.amount && 'amount nearly'),
-    ...first(namesOne(money.texts, candidate.references) && 'reference'),
+    ...first(containsReference(money.texts, candidate.references) && 'reference'),
     ...first(isSameText(...accounts) && 'account', isTypingError(...accounts) && 'account but for a typing error'),
     ...first(alike >= 0.9 && 'name', alike >= 0.7 && 'name nearly'),
     ...first(days <= 1 && 'same day', days <= 5 && 'within five days', days <= 30 && 'within thirty days'),
@@ -158,14 +161,14 @@ const absolute = (amount: Minor): Minor => (amount < 0n ? -amount : amount)
 const compact = (text: string): string => text.toUpperCase().replaceAll(/[^A-Z0-9]/g, '')
 const isSameText = (a: string, b: string): boolean => a !== '' && a === b
 
-/** Shorter references occur in texts by chance. */
+/** Shorter references occur by chance in texts. */
 const referenceCharsMin = 6
-function namesOne(texts: readonly string[], references: readonly string[]): boolean {
+function containsReference(texts: readonly string[], references: readonly string[]): boolean {
   const whole = texts.map(compact).join(' ')
   return references.map(compact).some((reference) => reference.length >= referenceCharsMin && whole.includes(reference))
 }
 
-/** One character is wrong, or two neighbours are exchanged: a typing error. */
+/** Reports whether texts differ by one wrong character, or by two exchanged neighbours. */
 function isTypingError(a: string, b: string): boolean {
   if (a.length !== b.length || a === b || a.length < referenceCharsMin) return false
   const wrong = Array.from({ length: a.length }, (_none, at) => at).filter((at) => a[at] !== b[at])
@@ -174,7 +177,7 @@ function isTypingError(a: string, b: string): boolean {
   return wrong.length === 2 && other === one + 1 && a[one] === b[other] && a[other] === b[one]
 }
 
-const wordsOf = (name: string): readonly string[] =>
+const nameWords = (name: string): readonly string[] =>
   name
     .normalize('NFKD')
     .replaceAll(/\p{M}/gu, '')
@@ -183,9 +186,9 @@ const wordsOf = (name: string): readonly string[] =>
     .filter((word) => word !== '')
     .toSorted()
 
-/** Similarity from 0 to 1, by the pairs of letters that both have, in any order of the words. */
+/** Computes the similarity of names from 0 to 1, by common pairs of letters in any word order. */
 function nameSimilarity(a: string, b: string): number {
-  const [one, other] = [pairsOf(wordsOf(a)), pairsOf(wordsOf(b))]
+  const [one, other] = [letterPairs(nameWords(a)), letterPairs(nameWords(b))]
   if (one.length === 0 || other.length === 0) return 0
   const left = [...other]
   const common = one.filter((pair) => {
@@ -196,7 +199,7 @@ function nameSimilarity(a: string, b: string): number {
   return (2 * common.length) / (one.length + other.length)
 }
 
-const pairsOf = (words: readonly string[]): readonly string[] =>
+const letterPairs = (words: readonly string[]): readonly string[] =>
   words.flatMap((word) => {
     const marked = ` ${word} `
     return Array.from({ length: marked.length - 1 }, (_none, at) => marked.slice(at, at + 2))

@@ -25,7 +25,7 @@ import {
   statusXml,
 } from '../../../../test/support/iso-incoming.ts'
 import { submitDuePayouts } from '../../banks/settlement/index.ts'
-import type { Line } from './index.ts'
+import type { ReportLine } from './index.ts'
 import { operatorPartnerId } from '../index.ts'
 import { checkLedger } from '../../../../test/model/ledger-audit.ts'
 
@@ -55,7 +55,7 @@ suite('messages', () => {
   }
 
   async function found(): Promise<Readonly<Record<string, string>>> {
-    const lines: Line[] = []
+    const lines: ReportLine[] = []
     await service.db.transaction(async (tx) => {
       await readAtOneMoment(tx)
       for await (const page of service.reconciliation.report(tx, { account: ownIban })) lines.push(...page)
@@ -292,7 +292,7 @@ suite('corrected statements', () => {
     }
   }
   async function unexplained(): Promise<string> {
-    const lines: Line[] = []
+    const lines: ReportLine[] = []
     await service.db.transaction(async (tx) => {
       await readAtOneMoment(tx)
       for await (const page of service.reconciliation.report(tx, { account: ownIban })) lines.push(...page)
@@ -517,7 +517,7 @@ suite('corrected statements', () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('of two cancellations at once, one takes the money back', async () => {
+  test('one of two concurrent cancellations takes the money back', async () => {
     await list(credit(3_00n, 'E2', 'R2'))
     await list()
     await look()

@@ -16,4 +16,4 @@ export {
   type ReconciliationObserver,
 } from './service.ts'
 export type { InLedger } from './look.ts'
-export { type Line, reportHead, reportLine } from './read.ts'
+export { type ReportLine, reportHead, reportLine } from './read.ts'

@@ -18,7 +18,14 @@ import {
   inOrder,
   type PendingReport,
 } from '../../rails/index.ts'
-import { type Chain, chainOf, type Item, type Looked, sum, unexplainedOf } from './rules.ts'
+import {
+  type StatementChain,
+  buildChain,
+  type DifferenceItem,
+  type LookResult,
+  sum,
+  unexplainedAmount,
+} from './rules.ts'
 
 /**
  * State of reports in the ledger: `settled`, the payout's payment; `returned`, its payment and return, or neither;
@@ -30,20 +37,20 @@ export type LookDeps = {
   readonly books: BankBooks
   readonly ledger: Pick<Ledger, 'connectorTotals'>
   readonly cases: Pick<Cases, 'openSums' | 'reversedSums'>
-  /** State of reports in the ledger, by the id of the report. */
+  /** Reads the state of reports in the ledger, by report id. */
   readonly inLedger: (tx: Tx, connector: string, reports: readonly PendingReport[]) => Promise<InLedger>
-  /** The sums of statements that no longer change. */
+  /** Reads the sums of statements that no longer change. */
   readonly counted: (tx: Tx, account: BooksAccount) => Promise<ReadonlyMap<string, Minor>>
 }
 
-/** Data of all accounts, read once per check. */
-export type Shared = {
+/** Data of all accounts, read once for each check. */
+export type SharedData = {
   readonly totals: Awaited<ReturnType<Ledger['connectorTotals']>>
   readonly open: Awaited<ReturnType<Cases['openSums']>>
   readonly reversed: Awaited<ReturnType<Cases['reversedSums']>>
 }
 
-export async function readShared({ ledger, cases }: LookDeps, tx: Tx): Promise<Shared> {
+export async function readShared({ ledger, cases }: LookDeps, tx: Tx): Promise<SharedData> {
   return {
     totals: await ledger.connectorTotals(tx),
     open: await cases.openSums(tx),
@@ -51,56 +58,56 @@ export async function readShared({ ledger, cases }: LookDeps, tx: Tx): Promise<S
   }
 }
 
-/** Statements all of whose entries are in the ledger: their sums are final. */
-export type Final = { readonly id: string; readonly entries: bigint; readonly written: Minor }
-export type Look = {
-  readonly looked: Looked
-  readonly chain: Chain
-  /** Statements of the chain whose entries are not all stored. */
+/** A statement with all entries in the ledger, so that its sum is final. */
+export type FinalStatement = { readonly id: string; readonly entries: bigint; readonly written: Minor }
+export type AccountLook = {
+  readonly looked: LookResult
+  readonly chain: StatementChain
+  /** Statements of the chain with entries that are not stored yet. */
   readonly incomplete: ReadonlySet<string>
-  readonly final: readonly Final[]
+  readonly final: readonly FinalStatement[]
 }
 
-export async function lookAt(deps: LookDeps, tx: Tx, account: BooksAccount, shared: Shared): Promise<Look> {
+export async function lookAt(deps: LookDeps, tx: Tx, account: BooksAccount, shared: SharedData): Promise<AccountLook> {
   const { books } = deps
   const { connector, currency } = account
   const all = await books.statements(tx, account)
-  const chain = chainOf(all)
+  const chain = buildChain(all)
   const partial = all.filter(({ taken }) => !taken).map(({ id }) => id)
-  const repeated = repeatedIn(partial.length === 0 ? chain.versions : inOrder(all))
+  const repeated = repeatedStatements(partial.length === 0 ? chain.versions : inOrder(all))
   const counted = new Map([...(await deps.counted(tx, account))].filter(([id]) => !repeated.has(id)))
   const whole = [...chain.versions.values()].flat()
   const uncounted = whole.filter(({ id }) => !counted.has(id))
   const sums = await books.ofStatements(tx, [...uncounted.map(({ id }) => id), ...partial])
   const off = [...(await books.notOnStatement(tx, account)), ...sums.filter((one) => partial.includes(one.statementId))]
   const on = sums.filter((one) => !partial.includes(one.statementId))
-  const early = await effects(deps, tx, account, new Set(whole.map(({ id }) => id)))
-  const written = writtenOf(whole, counted, on)
-  const missing = notTaken(chain, written)
+  const early = await readEffects(deps, tx, account, new Set(whole.map(({ id }) => id)))
+  const written = writtenSums(whole, counted, on)
+  const missing = notTakenSums(chain, written)
   const items = [
-    itemOf('not_on_statement', plus(only(off, 'Applied'), early.off)),
-    itemOf(
+    toItem('not_on_statement', plus(sumByStatus(off, 'Applied'), early.off)),
+    toItem(
       'not_applied',
       negative(
         minus(
-          only(on, 'New', (kind) => kind !== 'waiting'),
+          sumByStatus(on, 'New', (kind) => kind !== 'waiting'),
           early.on,
         ),
       ),
     ),
-    itemOf('waiting', negative(only(on, 'New', (kind) => kind === 'waiting'))),
-    itemOf('settled_not_booked', negative(minus(await books.settledNotBooked(tx, connector, currency), early.settled))),
-    itemOf(
+    toItem('waiting', negative(sumByStatus(on, 'New', (kind) => kind === 'waiting'))),
+    toItem('settled_not_booked', negative(minus(await books.settledNotBooked(tx, connector, currency), early.settled))),
+    toItem(
       'returned_not_booked',
       negative(minus(await books.returnedNotBooked(tx, connector, currency), early.returned)),
     ),
-    itemOf('reversed', negative(reversedOf(shared, connector, currency))),
-    itemOf('statement_gap', negative(sumsOf(chain.gaps.map((gap) => ({ ...gap, at: gap.after.createdAt }))))),
-    itemOf('valued_later', negative(sumsOf(valuedLater(chain)))),
-    itemOf('sum_differs', negative(sumsOf(sumsDiffer(chain)))),
-    itemOf('not_taken', negative(sumsOf(missing.map((one) => ({ ...one, at: one.statement.createdAt }))))),
+    toItem('reversed', negative(reversedSums(shared, connector, currency))),
+    toItem('statement_gap', negative(sumRows(chain.gaps.map((gap) => ({ ...gap, at: gap.after.createdAt }))))),
+    toItem('valued_later', negative(sumRows(valueDateDifference(chain)))),
+    toItem('sum_differs', negative(sumRows(sumDifference(chain)))),
+    toItem('not_taken', negative(sumRows(missing.map((one) => ({ ...one, at: one.statement.createdAt }))))),
     ...suspenseItems(shared, connector, currency),
-    ...(await books.underWay(tx, connector, currency)).map(({ status, ...sums }) => memo(status, sums)),
+    ...(await books.underWay(tx, connector, currency)).map(({ status, ...sums }) => toMemo(status, sums)),
   ].filter(({ count, amount }) => count !== 0n || amount !== 0n)
   const total = shared.totals.find((one) => one.name === `settlement.${connector}` && one.currency === currency)
   const ledger = -(total?.posted ?? 0n)
@@ -109,15 +116,15 @@ export async function lookAt(deps: LookDeps, tx: Tx, account: BooksAccount, shar
   const looked = { ...account, statement, opening, closing, bank, ledger, items }
   const final = uncounted.filter(({ id }) => !on.some((one) => one.statementId === id && one.status === 'New'))
   return {
-    looked: { ...looked, unexplained: unexplainedOf(ledger, bank, items) },
+    looked: { ...looked, unexplained: unexplainedAmount(ledger, bank, items) },
     chain,
     incomplete: new Set(missing.map(({ statement }) => statement.id)),
     final: final.map(({ id, entries }) => ({ id, entries, written: written.get(id) ?? 0n })),
   }
 }
 
-/** Compares the accounts `suspense` of all partners with the open cases: nothing else may be booked there. */
-export function suspenseLook({ totals, open }: Shared, currency: Currency): Looked {
+/** Compares the suspense accounts of all partners with the open cases, which alone may be booked there. */
+export function suspenseLook({ totals, open }: SharedData, currency: Currency): LookResult {
   const ledger = totals.find((one) => one.name === 'suspense' && one.currency === currency)?.posted ?? 0n
   const ours = open.filter((one) => one.currency === currency)
   const bank = sum(ours.map(({ booked }) => booked))
@@ -125,31 +132,31 @@ export function suspenseLook({ totals, open }: Shared, currency: Currency): Look
   return { ...account, bank, ledger, items: [], unexplained: ledger - bank }
 }
 
-type Sums = { readonly count: bigint; readonly amount: Minor; readonly oldest: Date | null }
-const nothing: Sums = { count: 0n, amount: 0n, oldest: null }
+type ItemSums = { readonly count: bigint; readonly amount: Minor; readonly oldest: Date | null }
+const nothing: ItemSums = { count: 0n, amount: 0n, oldest: null }
 const earlier = (a: Date | null, b: Date | null): Date | null => (a !== null && (b === null || a <= b) ? a : b)
-const plus = (a: Sums, b: Sums): Sums => ({
+const plus = (a: ItemSums, b: ItemSums): ItemSums => ({
   count: a.count + b.count,
   amount: a.amount + b.amount,
   oldest: earlier(a.oldest, b.oldest),
 })
-const minus = (a: Sums, b: Sums): Sums => ({ ...a, count: a.count - b.count, amount: a.amount - b.amount })
-const negative = (sums: Sums): Sums => ({ ...sums, amount: -sums.amount })
-const sumsOf = (rows: readonly { readonly amount: Minor; readonly at: Date }[]): Sums =>
+const minus = (a: ItemSums, b: ItemSums): ItemSums => ({ ...a, count: a.count - b.count, amount: a.amount - b.amount })
+const negative = (sums: ItemSums): ItemSums => ({ ...sums, amount: -sums.amount })
+const sumRows = (rows: readonly { readonly amount: Minor; readonly at: Date }[]): ItemSums =>
   rows.reduce((total, { amount, at }) => plus(total, { count: 1n, amount, oldest: at }), nothing)
 
-type EntrySums = Sums & { readonly kind: string; readonly status: 'New' | 'Applied' }
-const only = (rows: readonly EntrySums[], status: 'New' | 'Applied', of = (_kind: string) => true): Sums =>
+type EntrySums = ItemSums & { readonly kind: string; readonly status: 'New' | 'Applied' }
+const sumByStatus = (rows: readonly EntrySums[], status: 'New' | 'Applied', of = (_kind: string) => true): ItemSums =>
   rows.filter((row) => row.status === status && of(row.kind)).reduce(plus, nothing)
 
-const itemOf = (kind: string, { amount, count, oldest }: Sums): Item => ({
+const toItem = (kind: string, { amount, count, oldest }: ItemSums): DifferenceItem => ({
   side: 'difference',
   kind,
   amount,
   count,
   oldestAt: oldest,
 })
-const memo = (kind: string, { amount, count, oldest }: Sums): Item => ({
+const toMemo = (kind: string, { amount, count, oldest }: ItemSums): DifferenceItem => ({
   side: 'memo',
   kind,
   amount,
@@ -157,10 +164,15 @@ const memo = (kind: string, { amount, count, oldest }: Sums): Item => ({
   oldestAt: oldest,
 })
 
-/** The difference of the ledger to the connector's rows, for entries and for payments that are not booked. */
-type Effects = { readonly off: Sums; readonly on: Sums; readonly settled: Sums; readonly returned: Sums }
+/** Differences between the ledger and the connector's rows: entries, and payments that are not booked. */
+type Effects = {
+  readonly off: ItemSums
+  readonly on: ItemSums
+  readonly settled: ItemSums
+  readonly returned: ItemSums
+}
 
-async function effects(
+async function readEffects(
   { books, inLedger }: LookDeps,
   tx: Tx,
   { connector, account, currency }: BooksAccount,
@@ -182,7 +194,7 @@ async function effects(
   const isOn = ({ entry: { statementId } }: (typeof ours)[number]) =>
     statementId !== null && statements.has(statementId)
   const payments = (status: string) =>
-    sumsOf(
+    sumRows(
       unbooked
         .filter((one) => one.currency === currency && one.status === status)
         .map(({ amount, createdAt: at }) => ({ amount, at })),
@@ -198,9 +210,8 @@ async function effects(
 type Payment = NonNullable<PendingReport['instruction']>
 
 /**
- * Amounts that the ledger lacks, by entry, and payments that the connector counts as paid and not booked and that the
- * ledger lacks. An entry may be the sum of many payments, and the return of a payment may be reported before the
- * payment.
+ * Finds what the ledger lacks: amounts by entry, and payments that the connector counts as paid but not booked. An entry may
+ * be the sum of many payments, and the return of a payment may be reported before the payment.
  */
 function notInLedger(reports: readonly PendingReport[], states: InLedger) {
   const missing = new Map<string, Minor>()
@@ -226,12 +237,11 @@ function notInLedger(reports: readonly PendingReport[], states: InLedger) {
   return { missing, unbooked }
 }
 
-/** Statements that came again: a correction takes entries off the earlier version, so that its sum is not final. */
-const repeatedIn = (versions: Chain['versions']): ReadonlySet<string> =>
+/** Finds statements that came again. A correction removes entries of the earlier version, so that its sum is not final. */
+const repeatedStatements = (versions: StatementChain['versions']): ReadonlySet<string> =>
   new Set([...versions.values()].flatMap((all) => (all.length === 1 ? [] : all.map(({ id }) => id))))
 
-/** Sums of the written entries, by statement. */
-function writtenOf(
+function writtenSums(
   statements: readonly BankStatement[],
   counted: ReadonlyMap<string, Minor>,
   on: readonly (EntrySums & { readonly statementId: string })[],
@@ -242,15 +252,15 @@ function writtenOf(
   )
 }
 
-/** The entries of a statement may be written for an earlier version of it. */
-const notTaken = ({ versions }: Chain, written: ReadonlyMap<string, Minor>) =>
+/** Sums entries that are not stored. Entries of a statement may be stored for an earlier version of it. */
+const notTakenSums = ({ versions }: StatementChain, written: ReadonlyMap<string, Minor>) =>
   [...versions].flatMap(([statement, all]) => {
     const amount = statement.credits - statement.debits - sum(all.map(({ id }) => written.get(id) ?? 0n))
     return amount === 0n ? [] : [{ statement, amount }]
   })
 
-/** Banks' balances may count entries by value date: the value dates of later statements reverse the difference. */
-function valuedLater({ statements }: Chain) {
+/** Sums entries that the bank counts by a later value date. Later statements reverse this difference. */
+function valueDateDifference({ statements }: StatementChain) {
   let open: { readonly amount: Minor; readonly at: Date }[] = []
   for (const { byValueDate, createdAt: at } of statements) {
     if (byValueDate !== null) open.push({ amount: byValueDate, at })
@@ -259,24 +269,24 @@ function valuedLater({ statements }: Chain) {
   return open
 }
 
-const sumsDiffer = (chain: Chain) =>
+const sumDifference = (chain: StatementChain) =>
   chain.sumsDiffer.flatMap(({ statement: { byValueDate, createdAt: at }, amount: all }) => {
     const amount = all - (byValueDate ?? 0n)
     return amount === 0n ? [] : [{ amount, at }]
   })
 
-/** The money of a case that was reversed left suspense for the settlement account. */
-function reversedOf({ reversed }: Shared, connector: string, currency: Currency): Sums {
+/** Sums cases that were reversed: their money left suspense for the settlement account. */
+function reversedSums({ reversed }: SharedData, connector: string, currency: Currency): ItemSums {
   const found = reversed.find((one) => one.connector === connector && one.currency === currency)
   return found === undefined ? nothing : { count: found.count, amount: found.booked, oldest: found.oldest }
 }
 
-/** Open suspense items of the account, and open cases without money that may concern it. */
-function suspenseItems({ open }: Shared, connector: string, currency: Currency): readonly Item[] {
+/** Lists the open cases of the account in suspense, and open cases without money that may concern it. */
+function suspenseItems({ open }: SharedData, connector: string, currency: Currency): readonly DifferenceItem[] {
   const ours = open.filter((one) => one.connector === connector && (one.currency === currency || one.currency === null))
   return [...Map.groupBy(ours, ({ kind }) => kind)].map(([kind, rows]) => {
     const sums = rows
-      .map(({ booked: amount, count, oldest }): Sums => ({ amount, count, oldest }))
+      .map(({ booked: amount, count, oldest }): ItemSums => ({ amount, count, oldest }))
       .reduce(plus, nothing)
     return { side: 'suspense', kind, amount: sums.amount, count: sums.count, oldestAt: sums.oldest }
   })

@@ -1,33 +1,37 @@
-/** Reads for operators: every account with every item, now or as stored at a time; and candidates for a case. */
+/** Reads reconciliation for operators: accounts with their items, now or as stored at a time, and candidates for a case. */
 import type { CaseRow, Cases } from '../index.ts'
 import { amountText, type Clock, csvCellOrAmount, type Currency, type Minor, secondMs } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { BankBooks, BankEntry, BankInstruction, BankStatement, BooksAccount } from '../../rails/index.ts'
-import { candidatesFor, type CandidateSources, type Scored } from './candidates.ts'
-import { type Look, lookAt, type LookDeps, readShared, suspenseLook } from './look.ts'
-import { differenceKinds, type Item, type Looked, memoKinds } from './rules.ts'
+import { findCandidates, type CandidateSources, type ScoredCandidate } from './candidates.ts'
+import { type AccountLook, lookAt, type LookDeps, readShared, suspenseLook } from './look.ts'
+import { differenceKinds, type DifferenceItem, type LookResult, memoKinds } from './rules.ts'
 import * as store from './store.ts'
 
-/** One line: its fields by name. Amounts are decimal numbers of the account's currency. */
-export type Line = Readonly<Record<string, string>>
-export type Wanted = {
+/** A line of the report: fields by name, amounts as decimal numbers of the account's currency. */
+export type ReportLine = Readonly<Record<string, string>>
+export type ReportQuery = {
   readonly connector?: string | undefined
   readonly account?: string | undefined
   readonly currency?: string | undefined
   readonly at?: Date | undefined
-  /** Bounds a page: at most this many statements (the last ones), and single entries, payments and cases of each kind (the oldest). */
+  /** Bounds a page: the latest statements, and the oldest entries, payments and cases of each kind. */
   readonly rowsMax?: number | undefined
 }
 
-export type Reader = {
-  /** Reads the report in the caller's snapshot. With `at`: as stored then, without single entries. */
-  readonly report: (tx: Tx, wanted: Wanted) => AsyncGenerator<readonly Line[]>
-  /** The accounts that were looked at, or will be. */
+export type ReconciliationReader = {
+  /** Reads the report in the caller's snapshot. `at`: reads the results stored then, without single entries. */
+  readonly report: (tx: Tx, wanted: ReportQuery) => AsyncGenerator<readonly ReportLine[]>
   readonly accounts: (tx: Tx) => Promise<readonly BooksAccount[]>
-  /** Results as stored when each statement was first seen, the last one first: a line `account` each, without its items. */
-  readonly days: (tx: Tx, account: BooksAccount, before: Date | undefined, rowsMax: number) => Promise<readonly Line[]>
-  /** The best first. */
-  readonly candidates: (tx: Tx, found: CaseRow) => Promise<readonly Scored[]>
+  /** Lists the results stored when each statement was first seen, latest first: a line `account` each, without items. */
+  readonly days: (
+    tx: Tx,
+    account: BooksAccount,
+    before: Date | undefined,
+    rowsMax: number,
+  ) => Promise<readonly ReportLine[]>
+  /** Finds candidates for the money of a case, best first. */
+  readonly candidates: (tx: Tx, found: CaseRow) => Promise<readonly ScoredCandidate[]>
 }
 
 type ReaderDeps = {
@@ -41,42 +45,43 @@ type ReaderDeps = {
 
 const rowsPerPage = 1000
 
-export function createReader(deps: ReaderDeps): Reader {
+export function createReader(deps: ReaderDeps): ReconciliationReader {
   const { books, candidates } = deps
   return {
-    report: (tx, wanted) => (wanted.at === undefined ? current(deps, tx, wanted) : kept(deps, tx, wanted, wanted.at)),
-    accounts: (tx) => knownOf(deps, tx),
+    report: (tx, wanted) =>
+      wanted.at === undefined ? readCurrent(deps, tx, wanted) : readStored(deps, tx, wanted, wanted.at),
+    accounts: (tx) => knownAccounts(deps, tx),
     days: async (tx, account, before, rowsMax) =>
       (await store.runsOfStatements(tx, account, before, rowsMax)).flatMap((run) =>
-        accountLines({ ...run, statement: statementOf(run), items: [] }, run.firstAt),
+        accountLines({ ...run, statement: statementColumns(run), items: [] }, run.firstAt),
       ),
-    candidates: (tx, found) => candidatesFor(books, candidates, tx, found),
+    candidates: (tx, found) => findCandidates(books, candidates, tx, found),
   }
 }
 
-const isWanted =
-  ({ connector, account, currency }: Wanted) =>
+const matchesQuery =
+  ({ connector, account, currency }: ReportQuery) =>
   (one: BooksAccount): boolean =>
     (connector ?? one.connector) === one.connector &&
     (account ?? one.account) === one.account &&
     (currency ?? one.currency) === one.currency
 
-async function knownOf({ accounts }: ReaderDeps, tx: Tx): Promise<readonly BooksAccount[]> {
+async function knownAccounts({ accounts }: ReaderDeps, tx: Tx): Promise<readonly BooksAccount[]> {
   const known = [...(await store.accounts(tx)), ...accounts]
   return [...new Map(known.map((one) => [`${one.connector} ${one.account} ${one.currency}`, one])).values()]
 }
 
-async function* current(deps: ReaderDeps, tx: Tx, wanted: Wanted): AsyncGenerator<readonly Line[]> {
+async function* readCurrent(deps: ReaderDeps, tx: Tx, wanted: ReportQuery): AsyncGenerator<readonly ReportLine[]> {
   const now = deps.clock.now()
   const shared = await readShared(deps.parts, tx)
   const { rowsMax } = wanted
-  for (const { connector, account, currency } of (await knownOf(deps, tx)).filter(isWanted(wanted))) {
+  for (const { connector, account, currency } of (await knownAccounts(deps, tx)).filter(matchesQuery(wanted))) {
     if (account === 'suspense') {
       yield accountLines(suspenseLook(shared, currency), now)
       continue
     }
     const look = await lookAt(deps.parts, tx, { connector, account, currency }, shared)
-    const before = new Map((await lastItems(tx, { connector, account, currency })).map((item) => [keyOf(item), item]))
+    const before = new Map((await lastItems(tx, { connector, account, currency })).map((item) => [itemKey(item), item]))
     yield accountLines(look.looked, now, before)
     yield await statementLines(deps, tx, look, rowsMax)
     yield* entryLines(deps, tx, { looked: look.looked, now, rowsMax })
@@ -85,7 +90,7 @@ async function* current(deps: ReaderDeps, tx: Tx, wanted: Wanted): AsyncGenerato
   }
 }
 
-const keyOf = ({ side, kind }: Pick<Item, 'side' | 'kind'>): string => `${side} ${kind}`
+const itemKey = ({ side, kind }: Pick<DifferenceItem, 'side' | 'kind'>): string => `${side} ${kind}`
 
 async function lastItems(tx: Tx, of: BooksAccount): Promise<readonly store.ItemRow[]> {
   const known = (await store.accounts(tx)).find((row) => row.connector === of.connector && row.account === of.account)
@@ -93,43 +98,48 @@ async function lastItems(tx: Tx, of: BooksAccount): Promise<readonly store.ItemR
   return runId === null ? [] : store.itemsOf(tx, runId)
 }
 
-async function* kept({ clock }: ReaderDeps, tx: Tx, wanted: Wanted, at: Date): AsyncGenerator<readonly Line[]> {
-  for (const account of (await store.accounts(tx)).filter(isWanted(wanted))) {
+async function* readStored(
+  { clock }: ReaderDeps,
+  tx: Tx,
+  wanted: ReportQuery,
+  at: Date,
+): AsyncGenerator<readonly ReportLine[]> {
+  for (const account of (await store.accounts(tx)).filter(matchesQuery(wanted))) {
     const run = await store.runAt(tx, account, at)
     if (run === undefined) continue
     const items = await store.itemsOf(tx, run.id)
-    const seen = new Map(items.map((item) => [keyOf(item), item]))
-    yield accountLines({ ...run, statement: statementOf(run), items }, at < clock.now() ? at : clock.now(), seen)
+    const seen = new Map(items.map((item) => [itemKey(item), item]))
+    yield accountLines({ ...run, statement: statementColumns(run), items }, at < clock.now() ? at : clock.now(), seen)
   }
 }
 
-const statementOf = ({ statementId: id, statementOn: on, firstAt: takenAt }: store.RunRow) =>
+const statementColumns = ({ statementId: id, statementOn: on, firstAt: takenAt }: store.RunRow) =>
   id === null ? undefined : { id, on, takenAt }
 
-type Named = Pick<Looked, 'connector' | 'account' | 'currency'>
-const nameOf = ({ connector, account, currency }: Named) => ({ connector, account, currency })
+type AccountName = Pick<LookResult, 'connector' | 'account' | 'currency'>
+const accountName = ({ connector, account, currency }: AccountName) => ({ connector, account, currency })
 const seconds = (since: Date | null, now: Date): string =>
   since === null ? '' : String(Math.max(0, Math.floor((now.getTime() - since.getTime()) / secondMs)))
 const moment = (date: Date | null | undefined): string => date?.toISOString() ?? ''
 const money = (amount: Minor | null, currency: Currency): string =>
   amount === null ? '' : amountText(amount, currency)
 
-const whyOf = ({ side, kind }: Item): string =>
+const itemReason = ({ side, kind }: DifferenceItem): string =>
   side === 'suspense'
     ? 'Open cases: two persons decide.'
     : ({ ...differenceKinds, ...memoKinds }[kind as keyof typeof differenceKinds | keyof typeof memoKinds] ?? '')
 
 function accountLines(
-  looked: Looked,
+  looked: LookResult,
   now: Date,
   seen: ReadonlyMap<string, store.ItemRow> = new Map(),
-): readonly Line[] {
+): readonly ReportLine[] {
   const { currency, bank, ledger, unexplained, opening, closing, statement, items } = looked
   const text = (amount: Minor | null) => money(amount, currency)
   return [
     {
       record: 'account',
-      ...nameOf(looked),
+      ...accountName(looked),
       at: moment(now),
       statement_on: statement?.on ?? '',
       opening: text(opening),
@@ -142,27 +152,27 @@ function accountLines(
     },
     ...items.map((item) => ({
       record: item.side,
-      ...nameOf(looked),
+      ...accountName(looked),
       kind: item.kind,
       amount: text(item.amount),
       count: String(item.count),
       since: moment(item.oldestAt),
       age_seconds: seconds(item.oldestAt, now),
-      first_seen: moment(seen.get(keyOf(item))?.firstSeen ?? now),
-      why: whyOf(item),
+      first_seen: moment(seen.get(itemKey(item))?.firstSeen ?? now),
+      why: itemReason(item),
     })),
   ]
 }
 
-/** Number of latest statements whose entries are summed by kind. */
+/** Latest statements whose entries are summed by kind. */
 const detailedMax = 31
 
 async function statementLines(
   { books }: ReaderDeps,
   tx: Tx,
-  { looked, chain }: Look,
+  { looked, chain }: AccountLook,
   rowsMax = chain.statements.length,
-): Promise<readonly Line[]> {
+): Promise<readonly ReportLine[]> {
   const text = (amount: Minor | null) => money(amount, looked.currency)
   const shown = chain.statements.slice(Math.max(0, chain.statements.length - rowsMax))
   const last = shown.slice(-detailedMax).map(({ id }) => id)
@@ -173,14 +183,14 @@ async function statementLines(
     return [
       {
         record: 'statement',
-        ...nameOf(looked),
+        ...accountName(looked),
         ...statementFacts(statement, text),
         gap_before: gap === undefined ? '' : text(gap.amount),
         sum_differs: differs === undefined ? '' : text(differs.amount),
       },
       ...(sums.get(statement.id) ?? []).map(({ kind, status, count, amount }) => ({
         record: 'statement_entries',
-        ...nameOf(looked),
+        ...accountName(looked),
         id: statement.statementId,
         kind,
         status,
@@ -203,29 +213,29 @@ const statementFacts = (statement: BankStatement, text: (amount: Minor | null) =
   count: String(statement.entries),
 })
 
-type Of = { readonly looked: Looked; readonly now: Date; readonly rowsMax: number | undefined }
+type LineContext = { readonly looked: LookResult; readonly now: Date; readonly rowsMax: number | undefined }
 
-/** Single entries, oldest first, in pages. */
+/** Reads single entries, oldest first, in pages. */
 async function* entryLines(
   { books }: ReaderDeps,
   tx: Tx,
-  { looked, now, rowsMax }: Of,
-): AsyncGenerator<readonly Line[]> {
+  { looked, now, rowsMax }: LineContext,
+): AsyncGenerator<readonly ReportLine[]> {
   const pageMax = rowsMax ?? rowsPerPage
   for (const [record, read] of [
     ['entry_not_on_statement', books.entriesNotOnStatement],
     ['entry_new', books.entriesNew],
   ] as const)
     for (let page: readonly BankEntry[] = []; ;) {
-      page = await read(tx, nameOf(looked), page.at(-1), pageMax)
+      page = await read(tx, accountName(looked), page.at(-1), pageMax)
       yield page.map((entry) => entryLine(record, looked, entry, now))
       if (page.length < pageMax || rowsMax !== undefined) break
     }
 }
 
-const entryLine = (record: string, looked: Looked, entry: BankEntry, now: Date): Line => ({
+const entryLine = (record: string, looked: LookResult, entry: BankEntry, now: Date): ReportLine => ({
   record,
-  ...nameOf(looked),
+  ...accountName(looked),
   id: entry.id,
   kind: entry.kind,
   status: entry.status,
@@ -242,18 +252,18 @@ const entryLine = (record: string, looked: Looked, entry: BankEntry, now: Date):
   remittance: entry.remittance ?? '',
 })
 
-/** More than an operator reads; the sums above include all. */
+/** More than an operator reads. The sums include all. */
 const paymentsMax = 10_000
 
 async function paymentLines(
   { books }: ReaderDeps,
   tx: Tx,
-  { looked, now, rowsMax = paymentsMax }: Of,
-): Promise<readonly Line[]> {
+  { looked, now, rowsMax = paymentsMax }: LineContext,
+): Promise<readonly ReportLine[]> {
   const { connector, currency } = looked
-  const line = (record: string, row: BankInstruction, since: Date | null): Line => ({
+  const line = (record: string, row: BankInstruction, since: Date | null): ReportLine => ({
     record,
-    ...nameOf(looked),
+    ...accountName(looked),
     id: row.id,
     kind: row.status,
     amount: money(-row.amount, currency),
@@ -274,16 +284,16 @@ async function paymentLines(
   ]
 }
 
-/** The open cases of the connector, and those that were moved outside this service. */
+/** Reads the open cases of the connector, and cases whose money was moved outside this service. */
 async function* caseLines(
   { cases }: ReaderDeps,
   tx: Tx,
-  { looked, now, rowsMax }: Of,
-): AsyncGenerator<readonly Line[]> {
+  { looked, now, rowsMax }: LineContext,
+): AsyncGenerator<readonly ReportLine[]> {
   const { connector, currency } = looked
-  const line = (record: string, row: CaseRow, since: Date | null): Line => ({
+  const line = (record: string, row: CaseRow, since: Date | null): ReportLine => ({
     record,
-    ...nameOf(looked),
+    ...accountName(looked),
     id: row.id,
     kind: row.kind,
     amount: money(row.booked, currency),
@@ -299,7 +309,7 @@ async function* caseLines(
     page = await cases.list(page.at(-1), rowsPerPage, tx)
     const ours = page.filter(isOfAccount).map((row) => line('case', row, row.openedAt))
     yield ours.slice(0, rowsMax)
-    // A page of staff finds the others in the queue.
+    // Staff find the other cases in the queue.
     if (page.length < rowsPerPage || rowsMax !== undefined) break
   }
   const reversed = await cases.reversed(tx, connector, currency, rowsMax ?? paymentsMax)
@@ -313,7 +323,7 @@ const columns = [
   ...['matched_by', 'reference', 'other_party', 'remittance', 'explained'],
 ] as const
 
-/** The head of the report as CSV, and a line of it. Lines of all records share the columns. */
+/** The header of the report as CSV. Lines of all records share the columns. */
 export const reportHead: string = columns.join(',')
-export const reportLine = (line: Line): string =>
+export const reportLine = (line: ReportLine): string =>
   columns.map((name) => csvCellOrAmount((line as Readonly<Record<string, string>>)[name] ?? '')).join(',')

@@ -13,7 +13,7 @@ import {
 } from '../../../../test/support/composition.ts'
 import { createIsoBooksBank, isoAccount, type IsoBooksBank, isoConnector } from '../../../../test/support/iso-books.ts'
 import { processBankNotifications, sendDueReturns, submitDuePayouts } from '../../banks/settlement/index.ts'
-import type { Line } from './index.ts'
+import type { ReportLine } from './index.ts'
 import {
   type BankFolders,
   connectorId,
@@ -41,8 +41,8 @@ suite('differences', () => {
   const settlement = () => ({ ...service.settlement, connectors: [bank.connector] })
   const apply = () => processBankNotifications(settlement())
 
-  async function report(wanted: { readonly at?: Date } = {}): Promise<readonly Line[]> {
-    const lines: Line[] = []
+  async function report(wanted: { readonly at?: Date } = {}): Promise<readonly ReportLine[]> {
+    const lines: ReportLine[] = []
     await service.db.transaction(async (tx) => {
       await readAtOneMoment(tx)
       for await (const page of service.reconciliation.report(tx, wanted)) lines.push(...page)
@@ -102,7 +102,7 @@ suite('differences', () => {
     return instruction
   }
 
-  test('without entries both agree', async () => {
+  test('bank and ledger agree without entries', async () => {
     assert.deepEqual(await found(), { left: '0.00' })
     await bank.statement({ on: '2026-01-01', opening: 500n, closing: 500n })
     assert.deepEqual(await found(), { left: '0.00' })
@@ -147,7 +147,7 @@ suite('differences', () => {
     assert.deepEqual(await found(), { left: '0.00' })
   })
 
-  test('a word and a booking that are both under way count once', async () => {
+  test('a payment report and its booking that are both under way count once', async () => {
     const instruction = await sent()
     await bank.paid(instruction)
     await bank.booked([instruction])
@@ -291,7 +291,7 @@ suite('differences', () => {
     assert.deepEqual(await found(), { not_on_statement: '2.00', left: '0.00' })
   })
 
-  test('what no item names has a case from the second look on, which resolves itself when it is gone', async () => {
+  test('an unexplained difference has a case from the second look on, which ends with the difference', async () => {
     const money = { debit: `settlement.${isoConnector}` as const, ...euros, amount: 77n }
     await service.db.transaction((tx) => service.deposits.creditPartner(tx, partner.partnerId, money))
     assert.deepEqual(await found(), { left: '0.77' })
@@ -324,7 +324,7 @@ suite('differences', () => {
     assert.equal((await openCases()).length, 1)
   })
 
-  test('a case about a payment that the bank kept silent about is gone with its word', async () => {
+  test('a case about a payment without an answer ends when the bank reports', async () => {
     const instruction = await sent()
     await bank.file(instruction, true)
     await bank.report(instruction.id, { kind: 'oddity', what: 'payment_missing', details: 'No word.' })
@@ -443,12 +443,12 @@ suite('pages', () => {
     await look()
   }
 
-  const report = async (rowsMax?: number): Promise<readonly Line[]> => {
-    const lines: Line[] = []
+  const report = async (rowsMax?: number): Promise<readonly ReportLine[]> => {
+    const lines: ReportLine[] = []
     for await (const some of service.reconciliation.report(service.db, { ...account, rowsMax })) lines.push(...some)
     return lines
   }
-  const count = (lines: readonly Line[], wanted: string) => lines.filter(({ record }) => record === wanted).length
+  const count = (lines: readonly ReportLine[], wanted: string) => lines.filter(({ record }) => record === wanted).length
 
   test('days are those on which a statement was first seen, newest first, in pages, with the parts of each difference', async () => {
     await look()
@@ -480,7 +480,7 @@ suite('pages', () => {
       [['2026-01-01', '0.00']],
     )
     assert.deepEqual(await days(service.db, { ...account, account: 'other' }, undefined, 9), [])
-    const stored: Line[] = []
+    const stored: ReportLine[] = []
     const at = new Date(first[0]?.['at'] ?? '')
     for await (const some of service.reconciliation.report(service.db, { ...account, at })) stored.push(...some)
     assert.deepEqual(

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BankStatement } from '../../rails/index.ts'
-import { chainOf, unexplainedOf } from './rules.ts'
-import { type Candidate, type Money, scored } from './candidates.ts'
+import { buildChain, unexplainedAmount } from './rules.ts'
+import { type Candidate, type Money, scoreCandidates } from './candidates.ts'
 
 const at = new Date('2026-01-10T12:00:00Z')
 let number = 0
@@ -29,7 +29,7 @@ function statement(opening: bigint | null, closing: bigint | null, more: Partial
   }
 }
 const facts = (all: readonly BankStatement[]) => {
-  const { opening, closing, moved, gaps, sumsDiffer } = chainOf(all)
+  const { opening, closing, moved, gaps, sumsDiffer } = buildChain(all)
   return {
     opening,
     closing,
@@ -110,10 +110,10 @@ test('balances that differ from the entries are named by their statement', () =>
   assert.deepEqual(facts([statement(0n, 10n, { credits: 7n })]).differ, [3n])
 })
 
-test('only parts of the difference are taken off', () => {
+test('only items of the difference reduce it', () => {
   const item = (side: 'difference' | 'suspense' | 'memo', amount: bigint) =>
     ({ side, kind: 'x', amount, count: 1n, oldestAt: null }) as const
-  assert.equal(unexplainedOf(10n, 3n, [item('difference', 5n), item('suspense', 100n), item('memo', 100n)]), 2n)
+  assert.equal(unexplainedAmount(10n, 3n, [item('difference', 5n), item('suspense', 100n), item('memo', 100n)]), 2n)
 })
 
 const money: Money = {
@@ -136,15 +136,15 @@ const candidate: Candidate = {
   references: ['0190a000000070008000000000000001'],
   on: at,
 }
-const scoreOf = (more: Partial<Candidate>) => scored(money, [{ ...candidate, ...more }])[0]
+const scoreOf = (more: Partial<Candidate>) => scoreCandidates(money, [{ ...candidate, ...more }])[0]
 const agreedOf = (more: Partial<Candidate>) => scoreOf(more)?.agreed.map(({ what }) => what)
 
-test('all that agrees is 100 at most, each with its points', () => {
+test('the score is at most 100, with points for each agreement', () => {
   assert.equal(scoreOf({})?.score, 100)
   assert.deepEqual(agreedOf({}), ['amount', 'reference', 'account', 'name', 'same day'])
 })
 
-test('what nearly agrees has fewer points, and is said', () => {
+test('a near agreement has fewer points and its own reason', () => {
   const nearly = {
     amount: 9_900n,
     account: 'FR7630006000011234567890198',
@@ -161,7 +161,7 @@ test('what nearly agrees has fewer points, and is said', () => {
   assert.equal(scoreOf(nearly)?.score, 78)
 })
 
-test('what hardly fits is left out, and so is another currency', () => {
+test('poor matches and other currencies are left out', () => {
   const little = { amount: 5n, references: [], account: '', name: '', on: null }
   assert.equal(scoreOf(little), undefined)
   assert.equal(scoreOf({ currency: 'USD' }), undefined)
@@ -169,8 +169,8 @@ test('what hardly fits is left out, and so is another currency', () => {
   assert.deepEqual(agreedOf({ references: ['E2E'] }), ['amount', 'account', 'name', 'same day'])
 })
 
-test('the best is first', () => {
-  const found = scored(money, [{ ...candidate, id: 'b', references: [], account: '' }, candidate])
+test('the best candidate comes first', () => {
+  const found = scoreCandidates(money, [{ ...candidate, id: 'b', references: [], account: '' }, candidate])
   assert.deepEqual(
     found.map(({ candidate: { id } }) => id),
     ['c', 'b'],

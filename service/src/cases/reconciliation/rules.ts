@@ -28,9 +28,9 @@ export const memoKinds = {
   missing: 'These payments are at the bank, which has said nothing about them for too long.',
 } as const
 
-export type Item = {
+export type DifferenceItem = {
   readonly side: 'difference' | 'suspense' | 'memo'
-  /** Kind of the item: one of `differenceKinds`, of cases, or of `memoKinds`. */
+  /** The kind: one of `differenceKinds`, of the kinds of cases, or of `memoKinds`. */
   readonly kind: string
   readonly amount: Minor
   readonly count: bigint
@@ -38,34 +38,34 @@ export type Item = {
 }
 
 /** A gap between two consecutive statements. */
-export type Gap = {
+export type StatementGap = {
   readonly before: BankStatement
   readonly after: BankStatement
-  /** Sum of the movements between them. Zero if only a number is missing. */
+  /** The sum of the movements between the statements. Zero if only a number is missing. */
   readonly amount: Minor
 }
 
-export type Chain = {
+export type StatementChain = {
   readonly statements: readonly BankStatement[]
-  /** All messages that contained a statement, by the statement that counts, itself included. */
+  /** All versions of each statement, by the version that counts. */
   readonly versions: Versions<BankStatement>
   readonly last: BankStatement | undefined
-  /** The opening balance of the first statement, and the closing balance of the last; null: the bank states none. */
+  /** The opening balance of the first statement and the closing balance of the last. Null if the bank does not state them. */
   readonly opening: Minor | null
   readonly closing: Minor | null
   /** Movement that the bank reports on the account since the opening of the first statement. */
   readonly moved: Minor
-  readonly gaps: readonly Gap[]
+  readonly gaps: readonly StatementGap[]
   readonly sumsDiffer: readonly { readonly statement: BankStatement; readonly amount: Minor }[]
 }
 
-const listed = ({ credits, debits }: BankStatement): Minor => credits - debits
+const statementMovement = ({ credits, debits }: BankStatement): Minor => credits - debits
 
-/** Complete statements only: entries of the others are still being written. */
-export function chainOf(all: readonly BankStatement[]): Chain {
+/** Builds the chain of complete statements. Entries of the others are still being written. */
+export function buildChain(all: readonly BankStatement[]): StatementChain {
   const versions = inOrder(all.filter(({ taken }) => taken))
   const statements = [...versions.keys()]
-  const gaps: Gap[] = []
+  const gaps: StatementGap[] = []
   const sumsDiffer: { readonly statement: BankStatement; readonly amount: Minor }[] = []
   let moved = 0n
   let last: BankStatement | undefined
@@ -75,9 +75,10 @@ export function chainOf(all: readonly BankStatement[]): Chain {
       gaps.push({ before: last, after: statement, amount: gap })
       moved += gap
     }
-    const byBalances = opening === null || statement.closing === null ? listed(statement) : statement.closing - opening
+    const byBalances =
+      opening === null || statement.closing === null ? statementMovement(statement) : statement.closing - opening
     moved += byBalances
-    const more = byBalances - listed(statement)
+    const more = byBalances - statementMovement(statement)
     if (more !== 0n) sumsDiffer.push({ statement, amount: more })
     last = statement
   }
@@ -85,7 +86,7 @@ export function chainOf(all: readonly BankStatement[]): Chain {
   return { statements, versions, last, opening, closing, moved, gaps, sumsDiffer }
 }
 
-/** Undefined: the two join. Balances prove it; a number that is left out is a gap only as far as the bank's numbers count. */
+/** Finds the gap between two statements. Undefined if their balances join, or if the bank does not number its statements. */
 function gapBetween(before: BankStatement, after: BankStatement): Minor | undefined {
   const amount = before.closing === null || after.opening === null ? 0n : after.opening - before.closing
   return amount !== 0n || missingByNumber(before, after, after.numbering) > 0n ? amount : undefined
@@ -93,7 +94,7 @@ function gapBetween(before: BankStatement, after: BankStatement): Minor | undefi
 
 export const sum = (amounts: readonly Minor[]): Minor => amounts.reduce((total, amount) => total + amount, 0n)
 
-export type Looked = {
+export type LookResult = {
   readonly connector: string
   readonly account: string
   readonly currency: Currency
@@ -102,11 +103,11 @@ export type Looked = {
   readonly closing: Minor | null
   readonly bank: Minor
   readonly ledger: Minor
-  readonly items: readonly Item[]
-  /** Part of the difference that no item explains. */
+  readonly items: readonly DifferenceItem[]
+  /** The part of the difference that no item explains. */
   readonly unexplained: Minor
 }
 
-/** `ledger - bank`, without the named parts. */
-export const unexplainedOf = (ledger: Minor, bank: Minor, items: readonly Item[]): Minor =>
+/** Computes `ledger - bank` without the named parts. */
+export const unexplainedAmount = (ledger: Minor, bank: Minor, items: readonly DifferenceItem[]): Minor =>
   ledger - bank - sum(items.flatMap(({ side, amount }) => (side === 'difference' ? [amount] : [])))

@@ -1,6 +1,6 @@
 /**
- * Reconciliation of bank accounts with the ledger: stored looks, cases about unexplained differences, and cases that
- * resolve themselves when their reason is gone.
+ * Reconciliation of bank accounts with the ledger: stores looks, opens cases about unexplained differences, and resolves
+ * cases whose reason has ended.
  */
 import { type Cases, type Decisions, operatorPartnerId } from '../index.ts'
 import {
@@ -27,17 +27,17 @@ import {
   type Sums,
 } from '../../rails/index.ts'
 import type { CandidateSources } from './candidates.ts'
-import { type Look, lookAt, type LookDeps, readShared, suspenseLook } from './look.ts'
-import { createReader, type Reader } from './read.ts'
-import type { Item, Looked } from './rules.ts'
+import { type AccountLook, lookAt, type LookDeps, readShared, suspenseLook } from './look.ts'
+import { createReader, type ReconciliationReader } from './read.ts'
+import type { DifferenceItem, LookResult } from './rules.ts'
 import * as store from './store.ts'
 
 /** Observes the results of a check, for metrics. */
 export type ReconciliationObserver = {
-  readonly account: (state: Observed) => void
+  readonly account: (state: ObservedAccount) => void
   readonly cases: (kinds: readonly CaseCount[], proposals: number) => void
 }
-type Observed = BooksAccount & {
+type ObservedAccount = BooksAccount & {
   readonly unexplained: bigint
   readonly items: readonly {
     readonly side: string
@@ -46,7 +46,7 @@ type Observed = BooksAccount & {
     readonly count: bigint
     readonly ageMs: number
   }[]
-  /** Time since the last statement was received; undefined: there is none. */
+  /** The age of the last statement. Undefined without a statement. */
   readonly statementAgeMs: number | undefined
 }
 type CaseCount = { readonly connector: string; readonly kind: string; readonly count: number }
@@ -65,12 +65,12 @@ type ReconciliationDeps = {
   readonly candidates: CandidateSources
 }
 
-export type Reconciliation = Reader & {
+export type Reconciliation = ReconciliationReader & {
   /** Looks up to the statements of a day, for safeguarding. */
   readonly day: DayReader
   /**
-   * Looks at every account, stores the findings, and returns 0 so that its loop pauses. Of two processes only one
-   * looks.
+   * Looks at every account and stores the findings. Only one of several processes looks. Returns 0, so that its loop
+   * pauses.
    */
   readonly step: (observe?: ReconciliationObserver) => Promise<number>
 }
@@ -87,7 +87,7 @@ export function createReconciliation(deps: ReconciliationDeps): Reconciliation {
   const counted: LookDeps['counted'] = async (tx, account) =>
     new Map((await store.countedOf(tx, account)).map(({ id, written }) => [id, written]))
   const parts = { books, ledger, cases, inLedger: deps.inLedger, counted }
-  const gone = createGone({ db, books, cases, decisions })
+  const gone = createMissingReports({ db, books, cases, decisions })
   return {
     ...createReader({ ...deps, parts }),
     day: createDayReader(parts),
@@ -97,13 +97,13 @@ export function createReconciliation(deps: ReconciliationDeps): Reconciliation {
       const due = known.filter(({ checkedAt }) => checkedAt === null || now.getTime() - checkedAt.getTime() >= freshMs)
       if (due.length > 0) {
         const { looks, suspense } = await lookAtAll(deps, parts, due)
-        for (const look of looks) await keep(deps, look, now)
-        for (const looked of suspense) await keep(deps, { looked, final: [] }, now)
+        for (const look of looks) await storeLook(deps, look, now)
+        for (const looked of suspense) await storeLook(deps, { looked, final: [] }, now)
         for (const look of looks) await gone(look)
         await store.deleteRuns(db, new Date(now.getTime() - keptMs))
         await decisions.expire(db.transaction, proposalsPerStepMax)
       }
-      if (observe !== undefined) await tell(deps, observe, now)
+      if (observe !== undefined) await reportResults(deps, observe, now)
       return 0
     },
   }
@@ -111,10 +111,10 @@ export function createReconciliation(deps: ReconciliationDeps): Reconciliation {
 
 const isSuspense = ({ account }: Pick<BooksAccount, 'account'>): boolean => account === 'suspense'
 
-/** The configured accounts, those that were configured before, and suspense in each currency of the ledger. */
+/** Lists the accounts that are or were configured, and suspense in each currency of the ledger. */
 async function knownAccounts({ db, ledger, accounts }: ReconciliationDeps): Promise<readonly store.AccountRow[]> {
   const totals = await ledger.connectorTotals(db)
-  const suspense = totals.filter(({ name }) => name === 'suspense').map(({ currency }) => suspenseOf(currency))
+  const suspense = totals.filter(({ name }) => name === 'suspense').map(({ currency }) => suspenseAccount(currency))
   const before = await store.accounts(db)
   const isKnown = (one: BooksAccount) =>
     before.some(
@@ -125,23 +125,23 @@ async function knownAccounts({ db, ledger, accounts }: ReconciliationDeps): Prom
   for (const account of added) await store.addAccount(db, account)
   return store.accounts(db)
 }
-const suspenseOf = (currency: Currency): BooksAccount => ({ connector: '', account: 'suspense', currency })
+const suspenseAccount = (currency: Currency): BooksAccount => ({ connector: '', account: 'suspense', currency })
 
 /** Checks all due accounts in one snapshot, without locks. */
 const lookAtAll = ({ db }: ReconciliationDeps, parts: LookDeps, due: readonly BooksAccount[]) =>
   db.transaction(async (tx) => {
     await readAtOneMoment(tx)
     const shared = await readShared(parts, tx)
-    const looks: Look[] = []
+    const looks: AccountLook[] = []
     for (const { connector, account, currency } of due)
       if (!isSuspense({ account })) looks.push(await lookAt(parts, tx, { connector, account, currency }, shared))
     return { looks, suspense: due.filter(isSuspense).map(({ currency }) => suspenseLook(shared, currency)) }
   })
 
-/** Runs under the lock of the account: a look that is older than the stored one is dropped. */
-async function keep(
+/** Stores a look under the lock of the account. A look that is older than the stored one is dropped. */
+async function storeLook(
   deps: ReconciliationDeps,
-  { looked, final }: Pick<Look, 'looked' | 'final'>,
+  { looked, final }: Pick<AccountLook, 'looked' | 'final'>,
   now: Date,
 ): Promise<void> {
   const { connector, account, currency, unexplained } = looked
@@ -149,10 +149,9 @@ async function keep(
     const row = present(await store.lockAccount(tx, looked), `no account ${account} of ${connector}`)
     if (row.checkedAt !== null && row.checkedAt >= now) return
     for (const one of final) await store.insertCounted(tx, { ...one, connector, account, currency }, now)
-    const runId = await keepRun(tx, row, looked, now)
+    const runId = await storeRun(tx, row, looked, now)
     const since = unexplained === 0n ? null : (row.unexplainedSince ?? now)
-    // Only a difference that the next look still finds counts: a gap between two transactions of a bank's connector has
-    // closed by then.
+    // A difference counts if the next look still finds it. Until then a connector may be between two transactions.
     const opens = !row.hasCase && since !== null && since < now
     if (opens) await openCase(deps, tx, looked, since)
     const hasCase = unexplained !== 0n && (row.hasCase || opens)
@@ -161,23 +160,25 @@ async function keep(
   if (unexplained === 0n) await resolveUnexplained(deps, looked)
 }
 
-const factsOf = ({ bank, ledger, unexplained, opening, closing }: Omit<Looked, 'items'>, statementId: string | null) =>
-  [bank, ledger, unexplained, opening, closing, statementId].join(' ')
-const textOf = (items: readonly Looked['items'][number][]): string =>
+const lookFacts = (
+  { bank, ledger, unexplained, opening, closing }: Omit<LookResult, 'items'>,
+  statementId: string | null,
+) => [bank, ledger, unexplained, opening, closing, statementId].join(' ')
+const itemsText = (items: readonly LookResult['items'][number][]): string =>
   items
     .map(({ side, kind, amount, count, oldestAt }) => `${side} ${kind} ${amount} ${count} ${oldestAt?.getTime()}`)
     .toSorted()
     .join('\n')
 
-/** A look with the same findings as the one before extends its run. */
-async function keepRun(tx: Tx, row: store.AccountRow, looked: Looked, now: Date): Promise<string> {
+/** Stores the run of a look. A look with the same findings extends the previous run. */
+async function storeRun(tx: Tx, row: store.AccountRow, looked: LookResult, now: Date): Promise<string> {
   const last = row.runId === null ? undefined : await store.runById(tx, row.runId)
   const before = last === undefined ? [] : await store.itemsOf(tx, last.id)
   const statementId = looked.statement?.id ?? null
   const isSame =
     last !== undefined &&
-    factsOf({ ...looked, ...last }, last.statementId) === factsOf(looked, statementId) &&
-    textOf(before) === textOf(looked.items)
+    lookFacts({ ...looked, ...last }, last.statementId) === lookFacts(looked, statementId) &&
+    itemsText(before) === itemsText(looked.items)
   if (isSame) {
     await store.touchRun(tx, last.id, now)
     return last.id
@@ -197,21 +198,21 @@ async function keepRun(tx: Tx, row: store.AccountRow, looked: Looked, now: Date)
   return id
 }
 
-const caseIdOf = ({ account, currency }: Pick<Looked, 'account' | 'currency'>, since: Date) =>
+const unexplainedCaseId = ({ account, currency }: Pick<LookResult, 'account' | 'currency'>, since: Date) =>
   `unexplained ${account} ${currency} ${since.toISOString()}`
 
-/** Connector of a bank; suspense has none. */
-const connectorOf = ({ connector }: Pick<Looked, 'connector'>): string => connector || 'ledger'
+/** Names the connector of an account. Suspense has none. */
+const connectorName = ({ connector }: Pick<LookResult, 'connector'>): string => connector || 'ledger'
 
-async function openCase({ cases }: ReconciliationDeps, tx: Tx, looked: Looked, since: Date): Promise<void> {
+async function openCase({ cases }: ReconciliationDeps, tx: Tx, looked: LookResult, since: Date): Promise<void> {
   const { account, currency, bank, ledger, unexplained, items, statement } = looked
   const text = (amount: bigint) => amountText(amount, currency)
   await cases.record(tx, [
     {
       partnerId: operatorPartnerId,
       kind: 'unexplained',
-      connector: connectorOf(looked),
-      notificationId: caseIdOf(looked, since),
+      connector: connectorName(looked),
+      notificationId: unexplainedCaseId(looked, since),
       subject: account,
       report: {
         kind: 'reconciliation',
@@ -233,8 +234,8 @@ async function openCase({ cases }: ReconciliationDeps, tx: Tx, looked: Looked, s
 
 const casesPerLookMax = 100
 
-async function resolveUnexplained({ db, cases, decisions }: ReconciliationDeps, looked: Looked): Promise<void> {
-  const open = await cases.openOfKind(db, connectorOf(looked), 'unexplained', casesPerLookMax)
+async function resolveUnexplained({ db, cases, decisions }: ReconciliationDeps, looked: LookResult): Promise<void> {
+  const open = await cases.openOfKind(db, connectorName(looked), 'unexplained', casesPerLookMax)
   const prefix = `unexplained ${looked.account} ${looked.currency} `
   for (const found of open.filter(({ notificationId }) => notificationId.startsWith(prefix)))
     await db.transaction((tx) =>
@@ -242,15 +243,18 @@ async function resolveUnexplained({ db, cases, decisions }: ReconciliationDeps, 
     )
 }
 
-/** End of a day of the bank. */
-const endOf = (day: string | null): Date | undefined => (day === null ? undefined : new Date(`${day}T23:59:59Z`))
+const endOfDay = (day: string | null): Date | undefined => (day === null ? undefined : new Date(`${day}T23:59:59Z`))
 
-/** Reports the stored results, from any process that has checked. */
-async function tell({ db, cases }: ReconciliationDeps, observe: ReconciliationObserver, now: Date): Promise<void> {
+/** Reports the stored results, which any process may have stored, for metrics. */
+async function reportResults(
+  { db, cases }: ReconciliationDeps,
+  observe: ReconciliationObserver,
+  now: Date,
+): Promise<void> {
   const age = (moment: Date | null) => (moment === null ? 0 : Math.max(0, now.getTime() - moment.getTime()))
   for (const row of await store.accounts(db)) {
     const run = row.runId === null ? undefined : await store.runById(db, row.runId)
-    const statement = endOf(run?.statementOn ?? null)
+    const statement = endOfDay(run?.statementOn ?? null)
     observe.account({
       connector: row.connector,
       account: row.account,
@@ -275,10 +279,10 @@ async function tell({ db, cases }: ReconciliationDeps, observe: ReconciliationOb
   )
 }
 
-// Cases about missing reports, which resolve themselves when the report arrives: a statement between two others, a
-// report about a payment.
+// Cases about missing reports, which end when the report arrives: a statement between two others, or a report about a
+// payment.
 
-type GoneDeps = {
+type MissingReportDeps = {
   readonly db: Database
   readonly books: Pick<BankBooks, 'instructions' | 'listed'>
   readonly cases: Pick<Cases, 'openOfKind'>
@@ -287,9 +291,9 @@ type GoneDeps = {
 
 const goneCasesPerLookMax = 1000
 
-const createGone =
-  ({ db, books, cases, decisions }: GoneDeps) =>
-  async ({ looked: { connector, account }, chain, incomplete }: Look): Promise<void> => {
+const createMissingReports =
+  ({ db, books, cases, decisions }: MissingReportDeps) =>
+  async ({ looked: { connector, account }, chain, incomplete }: AccountLook): Promise<void> => {
     const { statements, versions, gaps } = chain
     const resolve = async (found: readonly { readonly partnerId: string; readonly id: string }[], note: string) => {
       for (const key of found) await db.transaction((tx) => decisions.resolveGone(tx, key, 'reconciliation', note))
@@ -297,7 +301,7 @@ const createGone =
     const missing = await cases.openOfKind(db, connector, 'statement_gap', goneCasesPerLookMax)
     const known = new Set(statements.map(({ id }) => id))
     const behindGap = new Set(gaps.map(({ after }) => after.id))
-    // A case names the statement after the gap; or the account, in its text.
+    // A case names the statement after the gap, or has the account in its report.
     const filled = missing.filter(({ subject, report }) =>
       known.has(subject) ? !behindGap.has(subject) : gaps.length === 0 && report.includes(account),
     )
@@ -332,18 +336,18 @@ const createGone =
     )
   }
 
-// A look at accounts up to the statements of a day: the equation of look.ts, with the later statements left out. Entries that only
-// they have count as not on a statement.
+// A look at accounts up to the statements of a day: the equation of look.ts without later statements, whose entries count as not on
+// a statement.
 
 export type DayLook = BooksAccount & {
-  /** The last statement up to the day; undefined: there is none. */
+  /** The last statement up to the day. Undefined without one. */
   readonly statement: Pick<BankStatement, 'id' | 'statementId' | 'sequence' | 'closing' | 'closingOn'> | undefined
-  /** Balance before the first statement: money that this service never booked. */
+  /** The balance before the first statement, which this service never booked. */
   readonly opening: Minor
-  /** Money that the ledger has on the settlement account of the connector, of all partners. */
+  /** The sum of all partners' settlement accounts of the connector in the ledger. */
   readonly ledger: Minor
   /** Parts of `ledger - bank`, with the sign of that difference. */
-  readonly items: readonly Item[]
+  readonly items: readonly DifferenceItem[]
   readonly unexplained: Minor
   /** Complete statements up to the day. */
   readonly statements: readonly Pick<BankStatement, 'id' | 'createdAt'>[]
@@ -351,19 +355,19 @@ export type DayLook = BooksAccount & {
 }
 
 export type DayReader = {
-  /** Looks at the accounts in the caller's snapshot. */
+  /** Looks at accounts in the caller's snapshot. */
   readonly lookUpTo: (tx: Tx, accounts: readonly BooksAccount[], day: string) => Promise<readonly DayLook[]>
-  /** The last complete statement up to a day, among those that name their day. */
+  /** Finds the last complete statement up to a day, among statements that name their day. */
   readonly lastStatement: (tx: Tx, account: BooksAccount, day: string) => Promise<BankStatement | undefined>
   readonly sumInScope: (tx: Tx, account: BooksAccount, scope: EntryScope) => Promise<Sums>
-  /** Oldest first. */
+  /** Lists entries of a scope, oldest first. */
   readonly entriesInScope: (
     tx: Tx,
     account: BooksAccount,
     scope: EntryScope,
     rowsMax: number,
   ) => Promise<readonly BankEntry[]>
-  /** Entries on statements, or on none, that the ledger does not have yet. Oldest first. */
+  /** Lists entries that the ledger does not have yet, oldest first. */
   readonly entriesNew: (tx: Tx, account: BooksAccount, rowsMax: number) => Promise<readonly BankEntry[]>
 }
 

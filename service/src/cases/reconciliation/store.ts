@@ -2,7 +2,7 @@
 import type { Currency, Minor } from '../../kernel/index.ts'
 import { insertBy, sql, type Tx } from '../../postgres/index.ts'
 import type { BooksAccount } from '../../rails/index.ts'
-import type { Item } from './rules.ts'
+import type { DifferenceItem } from './rules.ts'
 
 export type AccountRow = BooksAccount & {
   readonly runId: string | null
@@ -74,7 +74,7 @@ export function runById(tx: Tx, id: string): Promise<RunRow | undefined> {
     select ${runColumns}, statement_on from reconciliation.runs where id = ${id}`)
 }
 
-/** The run at a time, or the last one before it. */
+/** Finds the run at a time, or the last one before it. */
 export function runAt(
   tx: Tx,
   { connector, account, currency }: BooksAccount,
@@ -86,7 +86,7 @@ export function runAt(
     order by first_at desc limit 1`)
 }
 
-/** Runs that saw a statement first, the last one first. A partial index holds only these: one for each statement, of a run for each change. */
+/** Lists the runs that first saw each statement, latest first. A partial index holds only these runs. */
 export function runsOfStatements(
   tx: Tx,
   { connector, account, currency }: BooksAccount,
@@ -100,7 +100,7 @@ export function runsOfStatements(
     order by first_at desc limit ${rowsMax}`)
 }
 
-export type ItemRow = Item & { readonly runId: string; readonly firstSeen: Date }
+export type ItemRow = DifferenceItem & { readonly runId: string; readonly firstSeen: Date }
 
 const newItems = insertBy<ItemRow>(
   {
@@ -127,15 +127,15 @@ export function itemsOf(tx: Tx, runId: string): Promise<readonly ItemRow[]> {
     order by side, first_seen, kind`)
 }
 
-/** Runs that no statement needs, with their items. */
+/** Deletes old runs that first saw no statement, with their items. */
 export function deleteRuns(tx: Tx, before: Date): Promise<number> {
   return tx.run(sql`/* reconciliation.deleteRuns */
     delete from reconciliation.runs where not is_of_statement and last_at < ${before}`)
 }
 
-export type CountedRow = BooksAccount & { readonly id: string; readonly entries: bigint; readonly written: Minor }
+export type FinalSumRow = BooksAccount & { readonly id: string; readonly entries: bigint; readonly written: Minor }
 
-/** The sums of statements whose entries no longer change. */
+/** Reads the sums of statements whose entries no longer change. */
 export function countedOf(
   tx: Tx,
   { connector, account, currency }: BooksAccount,
@@ -145,7 +145,7 @@ export function countedOf(
     where connector = ${connector} and account = ${account} and currency = ${currency}`)
 }
 
-export async function insertCounted(tx: Tx, row: CountedRow, now: Date): Promise<void> {
+export async function insertCounted(tx: Tx, row: FinalSumRow, now: Date): Promise<void> {
   await tx.run(sql`/* reconciliation.insertCounted */
     insert into reconciliation.statements (id, connector, account, currency, entries, written, counted_at)
     values (${row.id}, ${row.connector}, ${row.account}, ${row.currency}, ${row.entries}, ${row.written}, ${now})

@@ -8,6 +8,7 @@ import {
 } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { momentOfId } from '../../kernel/index.ts'
+import { deskTexts } from '../desk/texts.ts'
 import { html, type Html } from '../html.ts'
 import { type Options, optionsOf } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
@@ -53,9 +54,13 @@ const actorText = ({ language }: ConsoleView, { kind, name, staff }: AuditRow['a
   return staff === undefined ? shown : fill(a.impersonated, { name: shown, staff })
 }
 
-/** Words for what an operation does. Undefined: it is none of the contract, but a command. */
-const actText = ({ language }: ConsoleView, action: string): string | undefined =>
-  texts[language].audit.acts[action as OperationId]
+/** Names an act in words: an operation, an act of the service, or a command. Undefined for acts of earlier versions. */
+export function actText({ language }: ConsoleView, action: string): string | undefined {
+  const { audit, serviceActs } = texts[language]
+  const own: Readonly<Record<string, string>> = serviceActs
+  const commands: Readonly<Record<string, readonly [string, string]>> = deskTexts[language].acts
+  return audit.acts[action as OperationId] ?? own[action] ?? commands[action.replace(/^operator /, '')]?.[0]
+}
 
 const actionPart = (view: ConsoleView, { action, isMade, steps }: AuditRow): Html => {
   const a = texts[view.language].audit
@@ -130,7 +135,7 @@ export function auditRecordPage(view: ConsoleView, record: Shown): string {
   const { id, at, actor, action, ip, reason, requestId } = record
   const copied = (text: string | undefined, what: string) => text && identifier(view, text, what)
   return shell(view, {
-    title: `${a.record}: ${action ?? a.stepsOfPayment}`,
+    title: `${a.record}: ${action === undefined ? a.stepsOfPayment : (actText(view, action) ?? action)}`,
     main: html`<h1>${a.record}</h1>
       ${strip([
         [a.at, time(view, at)],
@@ -245,9 +250,10 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
     ),
   ])
   const { actorId, action } = shown.values
+  const { audit, serviceActs } = texts[view.language]
   const choices = {
     people: including(people, actorId),
-    actions: including(optionsOf(texts[view.language].audit.acts), action),
+    actions: including(optionsOf({ ...audit.acts, ...serviceActs }), action),
   }
   const rows = data.map((record) => rowOf(person, record))
   const records = { ...shown, rows, choices }

@@ -1,6 +1,6 @@
 /**
- * Acts: one form for each command that changes something, out of its declaration, so that a page leads to a button instead of a line to type. What an
- * act has done is said in a sentence on the page that it came from; a secret is shown once, by its parts.
+ * Acts: a form for each command that changes something, built from its declaration. Afterwards the previous page says what the act has done. A
+ * secret is shown once.
  */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { facts, freeText, linkButton, message, time, whole } from '../kit/parts.ts'
@@ -15,13 +15,12 @@ import { deskTexts, type DeskTexts } from './texts.ts'
 export type ActName = keyof DeskTexts['acts']
 export const isAct = (text: string): text is ActName => Object.hasOwn(deskTexts.en.acts, text)
 
-/** The name of an act: a verb with its object. */
+/** Names an act by a verb with its object. */
 export const actTitle = ({ language }: ConsoleView, act: ActName): string => deskTexts[language].acts[act][0]
-/** Says in a sentence what an act has done. */
-const actDone = ({ language }: ConsoleView, act: ActName): string => deskTexts[language].acts[act][1]
+const doneText = ({ language }: ConsoleView, act: ActName): string => deskTexts[language].acts[act][1]
 
-/** Acts that have a page or a form of their own, from the root of the desk. */
-const ownPlaces: Readonly<Partial<Record<ActName, string>>> = {
+/** Paths of acts that have their own page or form. */
+const actPages: Readonly<Partial<Record<ActName, string>>> = {
   ...{ 'change approve': 'changes', 'change reject': 'changes', 'change run': 'changes' },
   ...{ 'staff invite': 'staff', 'staff role': 'staff', 'staff remove': 'staff', 'staff end-sessions': 'staff' },
   ...{ 'staff token end': 'device', impersonate: 'staff', 'decider set': 'deciders' },
@@ -32,37 +31,40 @@ const ownPlaces: Readonly<Partial<Record<ActName, string>>> = {
   ...{ 'bank file take': 'files', 'payment end': 'find', 'payment retry': 'find' },
 }
 
-/** Acts that only a host does: they make or use keys of the installation. */
-const onHosts: ReadonlySet<string> = new Set(['wallet-key create', 'key reseal'])
+/** Acts that run on a host only, because they create or use its keys. */
+const hostOnlyActs: ReadonlySet<string> = new Set(['wallet-key create', 'key reseal'])
 
-type Given = Readonly<Record<string, string>>
-type May = { readonly changes: Pick<DeskChanges, 'act' | 'mayDecide'>; readonly person: Pick<Person, 'signed'> }
+type KnownOptions = Readonly<Record<string, string>>
+type ActPermission = {
+  readonly changes: Pick<DeskChanges, 'act' | 'mayDecide'>
+  readonly person: Pick<Person, 'signed'>
+}
 
-/** Reports whether an act has a form here: it needs no file, no key of a host, and has no page of its own. */
+/** Reports whether an act has a form here: it needs neither a file nor a key of the host, and has no own page. */
 export const hasForm = (changes: Pick<DeskChanges, 'act'>, act: ActName): boolean =>
-  !onHosts.has(act) && ownPlaces[act] === undefined && changes.act(act) !== undefined
+  !hostOnlyActs.has(act) && actPages[act] === undefined && changes.act(act) !== undefined
 
-const has = ({ changes, person }: May, act: ActName): boolean =>
+const mayUseForm = ({ changes, person }: ActPermission, act: ActName): boolean =>
   hasForm(changes, act) && changes.mayDecide(act, person.signed.account.role)
 
-/** The address of the form of an act, from the root of the desk. `given`: options that are known. `back`: the page that it came from. */
-export const actHref = (act: ActName, given: Given, back: string): string =>
+/** The address of an act's form, from the root of the desk. `given`: known options. `back`: the page to return to. */
+export const actHref = (act: ActName, given: KnownOptions, back: string): string =>
   linkOf('act', { command: act, ...given, back })
 
-type Offered = { readonly acts: readonly ActName[]; readonly given: Given; readonly back: string }
+type ActOffer = { readonly acts: readonly ActName[]; readonly given: KnownOptions; readonly back: string }
 
-/** Buttons of the acts that the person's role does. Undefined: none. */
-export function actButtons(view: ConsoleView, may: May, { acts, given, back }: Offered): Html | undefined {
-  const own = acts.filter((act) => has(may, act))
+/** Buttons of the acts that the person may use. Undefined if there are none. */
+export function actButtons(view: ConsoleView, may: ActPermission, { acts, given, back }: ActOffer): Html | undefined {
+  const own = acts.filter((act) => mayUseForm(may, act))
   if (own.length === 0) return undefined
   return html`<p class="buttons">
     ${own.map((act) => linkButton(`${view.root}${actHref(act, given, back)}`, actTitle(view, act)))}
   </p>`
 }
 
-/** Links for a text that names commands: to the form of each act, or to its page. */
-export function actsOfText(view: ConsoleView, may: May, commands: readonly string[]): Html | undefined {
-  const own = commands.filter(isAct).filter((act) => has(may, act) || ownPlaces[act] !== undefined)
+/** Links from a runbook to the forms or pages of the commands that it names. */
+export function runbookActs(view: ConsoleView, may: ActPermission, commands: readonly string[]): Html | undefined {
+  const own = commands.filter(isAct).filter((act) => mayUseForm(may, act) || actPages[act] !== undefined)
   if (own.length === 0) return undefined
   const d = deskTexts[view.language].act
   return html`<section class="acts" aria-labelledby="acts-title">
@@ -71,54 +73,54 @@ export function actsOfText(view: ConsoleView, may: May, commands: readonly strin
       ${own.map(
         (act) =>
           html`<li>
-            <a href="${view.root}${ownPlaces[act] ?? actHref(act, {}, 'queue')}">${actTitle(view, act)}</a>
+            <a href="${view.root}${actPages[act] ?? actHref(act, {}, 'queue')}">${actTitle(view, act)}</a>
           </li>`,
       )}
     </ul>
   </section>`
 }
 
-/** Says what the act before has done, or that it waits. Undefined: the page was opened without one. */
-export function saidOfAct(view: ConsoleView, { query }: PublicRequest): Html | undefined {
+/** The message about the last act: done, or waiting for a second person. Undefined without an act. */
+export function actMessage(view: ConsoleView, { query }: PublicRequest): Html | undefined {
   const fields = new URLSearchParams(query)
   const [said, waits] = [fields.get('said') ?? '', fields.get('waits') ?? '']
   const d = deskTexts[view.language].act
-  if (isAct(said)) return message('good', actDone(view, said))
+  if (isAct(said)) return message('good', doneText(view, said))
   if (!isAct(waits)) return undefined
   return html`${message('warning', `${actTitle(view, waits)}: ${d.waits}`)}
     <p><a class="button" href="${view.root}changes">${d.openChanges}</a></p>`
 }
 
-/** The address of a page of the desk with what the act has done. `waits`: a second person approves it. */
-export const backWith = (back: string, act: string, waits: string | undefined): string =>
+/** Adds the result of an act to an address. `waits`: the change that a second person must approve. */
+export const actResultHref = (back: string, act: string, waits: string | undefined): string =>
   `${back}${back.includes('?') ? '&' : '?'}${waits === undefined ? 'said' : 'waits'}=${encodeURIComponent(act)}`
 
-type ActShown = {
+type ActForm = {
   readonly act: ActName
   readonly options: readonly FormOption[]
   /** Options that the page before has given. The id of a partner is not asked for again. */
-  readonly given: Given
+  readonly given: KnownOptions
   readonly partnerName: string | undefined
   readonly cuts: boolean
   readonly back: string
   readonly refused?: RefusedForm | undefined
 }
 
-/** Options that name a thing whose page the act came from: they are shown and sent, and not asked for again. */
-const named = ['partner', 'customer', 'beneficiary', 'payout', 'scope'] as const
+/** Options that the previous page has set. The form shows and sends them without a field. */
+const subjectOptions = ['partner', 'customer', 'beneficiary', 'payout', 'scope'] as const
 
-/** Options that do not fit what the page has named: a limit of one payee has no customer. */
-function misfits(given: Given): readonly string[] {
+/** Lists options that do not fit the known ones. For example, a limit of one payee has no customer. */
+function unfittingOptions(given: KnownOptions): readonly string[] {
   if ((given['beneficiary'] ?? '') !== '') return ['customer', 'state']
   return (given['customer'] ?? '') === '' ? [] : ['beneficiary', 'currency of account', 'state']
 }
 
-/** The things that an act is about, with their pages. */
-function aboutRows(view: ConsoleView, given: Given, partnerName: string): Parameters<typeof facts>[0] {
+/** Lists the partner, customer, payee and payout of an act, with links. */
+function subjectFacts(view: ConsoleView, given: KnownOptions, partnerName: string): Parameters<typeof facts>[0] {
   const { partner = '', customer = '', beneficiary = '', payout = '' } = given
   const d = deskTexts[view.language].parties
   const link = (text: string, path: string) =>
-    html`<a href="${view.root}${path}/${partner}/${text}">${identifierText(text)}</a>`
+    html`<a href="${view.root}${path}/${partner}/${text}">${shortId(text)}</a>`
   return [
     [d.partner, html`<a href="${view.root}partners/${partner}">${partnerName}</a>`],
     [d.customer, customer === '' ? undefined : link(customer, 'customers')],
@@ -126,18 +128,19 @@ function aboutRows(view: ConsoleView, given: Given, partnerName: string): Parame
     [d.payment, payout === '' ? undefined : link(payout, 'payouts')],
   ]
 }
-const identifierText = (id: string): string => `…${id.slice(-8)}`
+const shortId = (id: string): string => `…${id.slice(-8)}`
 
-export function actPage(view: ConsoleView, shown: ActShown): string {
+export function actPage(view: ConsoleView, shown: ActForm): string {
   const { act, options, given, partnerName, cuts, back, refused } = shown
   const d = deskTexts[view.language].act
   const title = actTitle(view, act)
   const typed = (name: string) => refused?.form(name) ?? given[name] ?? ''
   const problems = refused === undefined ? {} : { [refused.field ?? 'form']: refused.error }
   const takes = (name: string) => options.some((option) => option.name === name)
-  // Without a partner that exists the form asks for all of it.
-  const known = partnerName === undefined ? [] : named.filter((name) => takes(name) && (given[name] ?? '') !== '')
-  const others = known.length === 0 ? [] : misfits(given)
+  // Without a known partner the form asks for every option.
+  const known =
+    partnerName === undefined ? [] : subjectOptions.filter((name) => takes(name) && (given[name] ?? '') !== '')
+  const others = known.length === 0 ? [] : unfittingOptions(given)
   const isBalance = act.startsWith('account ') && others.includes('currency of account')
   const without = [...known, ...others, ...(isBalance ? ['currency'] : [])]
   return shell(view, {
@@ -145,7 +148,7 @@ export function actPage(view: ConsoleView, shown: ActShown): string {
     problems,
     card: true,
     main: html`<h1>${title}</h1>
-      ${known.length > 0 && facts(aboutRows(view, given, partnerName ?? ''))} ${cuts && message('warning', d.cuts)}
+      ${known.length > 0 && facts(subjectFacts(view, given, partnerName ?? ''))} ${cuts && message('warning', d.cuts)}
       <form method="post" action="${view.root}act">
         ${hiddenField('command', act)} ${hiddenField('back', back)}
         ${known.map((name) => hiddenField(name, given[name] ?? ''))}
@@ -164,47 +167,47 @@ export function actPage(view: ConsoleView, shown: ActShown): string {
   })
 }
 
-type SecretShown = {
+type SecretResult = {
   readonly act: string
   readonly result: unknown
   readonly back: string
   readonly more?: Html | undefined
 }
 
-/** A result that is kept nowhere: a link of an invitation, a credential. Each part has a name and is copied alone. */
-export function secretPage(view: ConsoleView, { act, result, back, more }: SecretShown): string {
+/** The page of a secret result, such as a credential, which is not stored. Each part has a label and a copy button. */
+export function secretPage(view: ConsoleView, { act, result, back, more }: SecretResult): string {
   const d = deskTexts[view.language].staff
   const title = isAct(act) ? actTitle(view, act) : d.result
   const parts = Array.isArray(result) ? (result as readonly unknown[]) : [result]
   return shell(view, {
     title,
     main: html`<h1>${title}</h1>
-      ${isAct(act) && message('good', actDone(view, act))}
+      ${isAct(act) && message('good', doneText(view, act))}
       <p class="message warning">${d.once}</p>
-      ${more} ${parts.map((part) => facts(factsOf(view, part)))}
+      ${more} ${parts.map((part) => facts(resultFacts(view, part)))}
       <p><a class="button" href="${view.root}${back}">${d.back}</a></p>`,
   })
 }
 
 const timeForm = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 
-function factsOf(view: ConsoleView, part: unknown): readonly (readonly [string, Html | string | undefined])[] {
+function resultFacts(view: ConsoleView, part: unknown): readonly (readonly [string, Html | string | undefined])[] {
   const names: Readonly<Record<string, string>> = deskTexts[view.language].results
   return Object.entries(Object(part) as Readonly<Record<string, unknown>>).map(([key, value]) => {
     const name = names[key] ?? deskTexts[view.language].results.other
     if (value instanceof Date) return [name, time(view, value)] as const
     if (value === null || value === undefined) return [name, undefined] as const
     if (Array.isArray(value)) return [name, freeText(value.join(', '))] as const
-    if (typeof value === 'object') return [name, facts(factsOf(view, value))] as const
+    if (typeof value === 'object') return [name, facts(resultFacts(view, value))] as const
     const text =
       typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' ? String(value) : ''
     return [name, timeForm.test(text) ? time(view, new Date(text)) : whole(view, text, name)] as const
   })
 }
 
-/** The page to which an act leads back: one of the desk, and no other site. */
+/** A page of the desk, never another site. */
 const backForm = /^[a-z]+(?:[/?&=][\w.%:+~-]*)*$/
-const backOf = (text: string): string => (backForm.test(text) && text.length <= 400 ? text : 'queue')
+const readBack = (text: string): string => (backForm.test(text) && text.length <= 400 ? text : 'queue')
 
 export function actRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { changes } = frame
@@ -227,23 +230,23 @@ export function actRoutes(frame: DeskFrame): readonly PublicRoute[] {
       },
       answer: ({ waits, result }, request, { view }) => {
         const form = readForm(request)
-        const [act, back] = [form('command'), backOf(form('back'))]
-        const made = act === 'partner create' ? idIn(result, 'partnerId') : undefined
+        const [act, back] = [form('command'), readBack(form('back'))]
+        const made = act === 'partner create' ? readResultId(result, 'partnerId') : undefined
         const next = made === undefined ? back : `partners/${made}`
         const isSecret = waits === undefined && (changes.act(act)?.secret === true || hasSecret(result))
         if (isSecret) return page(request, 200, secretPage(view, { act, result, back: next }))
-        return seeOther(backWith(`${view.root}${next}`, act, waits))
+        return seeOther(actResultHref(`${view.root}${next}`, act, waits))
       },
       again: (request, person, refused) => show(frame, request, person, refused.form, refused),
     }),
   ]
 }
 
-const idIn = (result: unknown, name: string): string | undefined => {
+const readResultId = (result: unknown, name: string): string | undefined => {
   const id = (Object(result) as Readonly<Record<string, unknown>>)[name]
   return typeof id === 'string' && uuid.test(id) ? id : undefined
 }
-/** A partner of a sandbox is added with its first credential. */
+/** A sandbox creates a partner with its first credential. */
 const hasSecret = (result: unknown): boolean => Object.hasOwn(Object(result) as object, 'apiSecret')
 
 async function show(
@@ -256,7 +259,7 @@ async function show(
   const act = given('command')
   const known = isAct(act) && hasForm(changes, act) ? changes.act(act) : undefined
   if (!isAct(act) || known === undefined) throw notFound('page')
-  const back = backOf(given('back'))
+  const back = readBack(given('back'))
   if (!changes.mayDecide(act, signed.account.role)) {
     const d = deskTexts[view.language].act
     const main = html`<h1>${actTitle(view, act)}</h1>

@@ -10,12 +10,12 @@ import {
   viewOf,
 } from '../../../../test/support/console-pages.ts'
 import { type BankFileFacts, bankFileFilters, type FileEntry } from '../../rails/index.ts'
-import type { Line } from '../../cases/reconciliation/index.ts'
+import type { ReportLine } from '../../cases/reconciliation/index.ts'
 import { differenceKinds, memoKinds } from '../../cases/reconciliation/rules.ts'
 import { type ConsoleLanguage, consoleLanguages } from '../kit/language.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { html } from '../html.ts'
-import { filePage, type FileShown, filesPage } from './files.ts'
+import { filePage, type FileDetails, filesPage } from './files.ts'
 import { deskTexts } from './texts.ts'
 import { accountPage, accountsPage } from './reconciliation.ts'
 
@@ -30,10 +30,10 @@ const fileOf = (text: string, state: BankFileFacts['state'], more: Partial<BankF
 const nothing = {
   ...{ cases: new Map(), statements: [], hasMoreStatements: false, statement: undefined },
   ...{ entries: [], payments: [], recalls: [] },
-} as const satisfies Partial<FileShown>
+} as const satisfies Partial<FileDetails>
 
 /** A file with every part, and `text` wherever a bank wrote it. */
-function received(text: string, kind: string): FileShown {
+function received(text: string, kind: string): FileDetails {
   const statement = {
     ...{ id: text, kind, account: text, currency: 'EUR', statementId: text, sequence: 1n, opening: null, closing: -1n },
     ...{ openingOn: null, closingOn: '2026-11-24', entries: 2n, credits: 1n, debits: 2n },
@@ -54,7 +54,7 @@ function received(text: string, kind: string): FileShown {
   }
 }
 
-function sent(text: string): readonly FileShown[] {
+function sent(text: string): readonly FileDetails[] {
   const facts = { payments: 1n, controlSum: text, attempts: 2, bankStatus: text }
   const file = fileOf(text, 'Delivered', { direction: 'sent', sent: facts })
   const payment = { partnerId: text, id: text, endToEndId: text, currency: 'EUR', amount: 1n }
@@ -68,7 +68,7 @@ function sent(text: string): readonly FileShown[] {
 }
 
 /** Every kind of line of the report, and `text` wherever a bank or a partner wrote it. */
-function linesOf(text: string, unexplained: string): readonly Line[] {
+function linesOf(text: string, unexplained: string): readonly ReportLine[] {
   const named = { connector: text, account: text, currency: 'EUR', amount: '1.00', count: '2', since: at.toISOString() }
   const records = [
     'entry_not_on_statement',
@@ -154,7 +154,7 @@ test('the pages escape hostile texts, label fields and have their structure, in 
     }
 })
 
-test('a result is a word: unexplained if any cent is, explained if bank and ledger differ, and agrees otherwise', () => {
+test('a result is unexplained if one cent is, explained if bank and ledger differ, and agrees otherwise', () => {
   const view = viewOf('en', { places: [], current: 'reconciliation' })
   const name = { connector: 'a', account: 'b', currency: 'EUR' }
   for (const [difference, unexplained, result] of [

@@ -1,4 +1,4 @@
-/** The page of a case: what happened, who and how much, what is held, and what each decision does. A person first chooses, and then fills in the form of that. */
+/** The page of a case: what happened, the parties, the money that is held, and what each decision does. A person chooses an action, then fills in its form. */
 import { type CaseAction, type CaseReport, type CaseRow, dispositionsOf, operatorPartnerId } from '../../cases/index.ts'
 import { amountText } from '../../kernel/index.ts'
 import type { StaffRole } from '../../people/staff/index.ts'
@@ -20,38 +20,37 @@ import { hiddenField, postButton } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { noteField, optionField, valueName } from './forms.ts'
-import { customerHref, paymentHref } from './parties.ts'
-import { actorText, awaitedBy, decidersOf, kindName, noteText, reportFacts, runbookOf } from './kinds.ts'
+import { noteField, optionField, valueLabel } from './forms.ts'
+import { customerHref, paymentHref, titledTable } from './parties.ts'
+import { actorText, precedingDecision, decidersText, kindName, noteText, reportFacts, caseRunbook } from './kinds.ts'
 import type { FormOption } from './request.ts'
 import { deskTexts } from './texts.ts'
 import { findButton, ownerParts, runbookLink } from './things.ts'
 
-type Sum = { readonly currency: string; readonly amount: bigint }
-/** The payouts of an alert, with the oldest that wait. */
-export type Standing = {
+type MoneySum = { readonly currency: string; readonly amount: bigint }
+export type AlertPayouts = {
   readonly waiting: bigint
   readonly left: bigint
   readonly ended: bigint
-  readonly sums: readonly Sum[]
-  readonly payments: readonly (Sum & {
+  readonly sums: readonly MoneySum[]
+  readonly payments: readonly (MoneySum & {
     readonly reference: string
     readonly createdAt: Date
-    /** Undefined: the payout is not found by its reference. */
+    /** Undefined if no payout has the reference. */
     readonly payoutId: string | undefined
     readonly payee: string | undefined
   })[]
 }
 
 type Person = { readonly id: string; readonly fullName: string; readonly role: StaffRole }
-/** Says how the form before ended. */
+/** How the last form ended. */
 export const caseSteps = ['proposed', 'approved', 'closed', 'rejected', 'recalled'] as const
 export type CaseStep = (typeof caseSteps)[number]
 
-type Shown = {
+type CaseDetails = {
   readonly row: CaseRow
   readonly report: CaseReport
-  /** Empty: the money belongs to no known partner. */
+  /** Empty if the partner of the money is unknown. */
   readonly partnerName: string
   readonly proposal: {
     readonly id: string
@@ -65,28 +64,24 @@ type Shown = {
     readonly actor: string
     readonly kind: string
     readonly note: string
-    /** Payouts that a refusal stopped, and those that were already sent. Null: it is no refusal. */
+    /** Payouts that a refusal stopped, and payouts that were already sent. Null for other steps. */
     readonly stopped: number | null
     readonly alreadySent: number | null
   }[]
-  /** The actions that may end the case. */
   readonly actions: readonly CaseAction[]
   /** The action whose form is shown. */
   readonly chosen: CaseAction | undefined
   readonly options: readonly FormOption[]
-  /** The payouts of an alert. Null: it is another kind. */
-  readonly standing: Standing | null
-  /** The hits about the payment of the case. */
+  /** The payouts of an alert. Null for other kinds of cases. */
+  readonly standing: AlertPayouts | null
   readonly hits: readonly { readonly partnerId: string; readonly id: string; readonly listedName: string }[]
-  /** The file of a bank that the case is about. */
   readonly file: { readonly id: string; readonly name: string } | undefined
-  readonly candidates: readonly ShownCandidate[]
-  readonly related: readonly Related[]
-  readonly refunds: readonly ShownRefund[]
+  readonly candidates: readonly ListedCandidate[]
+  readonly related: readonly RelatedCase[]
+  readonly refunds: readonly ListedRefund[]
   readonly mayRecall: boolean
   readonly people: readonly Person[]
   readonly readerId: string
-  /** The roles that decide the kind. */
   readonly roles: readonly StaffRole[]
   readonly mayDecide: boolean
   readonly said?: CaseStep | undefined
@@ -94,14 +89,14 @@ type Shown = {
   /** Values of a refused form, so that nothing typed is lost. */
   readonly typed: (name: string) => string
 }
-export type CaseShown = Shown
+export type CaseShown = CaseDetails
 
-const moneyOf = (view: ConsoleView, { booked, currency }: Pick<CaseRow, 'booked' | 'currency'>): Html | undefined =>
+const caseMoney = (view: ConsoleView, { booked, currency }: Pick<CaseRow, 'booked' | 'currency'>): Html | undefined =>
   booked === null || currency === null ? undefined : money(view, amountText(booked, currency), currency)
 
-type Verb = Pick<CaseRow, 'kind' | 'booked'>
-/** Names an action by a verb with its figure. `waiting`: the payouts that wait; undefined: they were not counted. */
-export function verbOf(view: ConsoleView, action: CaseAction, { kind }: Verb, waiting?: bigint): string {
+type CaseSubject = Pick<CaseRow, 'kind' | 'booked'>
+/** Names an action by a verb with the number of payouts. `waiting`: undefined if they were not counted. */
+export function actionVerb(view: ConsoleView, action: CaseAction, { kind }: CaseSubject, waiting?: bigint): string {
   const { verbs, cases: d } = deskTexts[view.language]
   if (action === 'note') return kind === 'safeguarding' ? verbs.closeDay : verbs.note
   if (action !== 'release' && action !== 'refuse') return verbs[action]
@@ -115,7 +110,12 @@ export function verbOf(view: ConsoleView, action: CaseAction, { kind }: Verb, wa
   return fill(forms.many, { payouts: fill(d.payouts, { count: String(count) }) })
 }
 
-function effectOf(view: ConsoleView, action: CaseAction, { kind, booked }: Verb, standing: Standing | null): string {
+function actionEffect(
+  view: ConsoleView,
+  action: CaseAction,
+  { kind, booked }: CaseSubject,
+  standing: AlertPayouts | null,
+): string {
   const { effects: e } = deskTexts[view.language]
   const cameIn = booked !== null && booked > 0n
   const left =
@@ -138,7 +138,7 @@ function effectOf(view: ConsoleView, action: CaseAction, { kind, booked }: Verb,
   }
 }
 
-export function casePage(view: ConsoleView, shown: Shown): string {
+export function casePage(view: ConsoleView, shown: CaseDetails): string {
   const { cases: c, queue: d, kindTexts } = deskTexts[view.language]
   const { row, report, error, decisions, candidates, related, standing } = shown
   const name = kindName(view, row.kind)
@@ -148,23 +148,22 @@ export function casePage(view: ConsoleView, shown: Shown): string {
     wide: true,
     problems: { form: error },
     main: html`<h1>${name}</h1>
-      ${saidOf(view, shown)}
+      ${stepMessage(view, shown)}
       <p class="lead">${kindTexts[row.kind]}</p>
       ${strip([
-        [d.money, (moneyOf(view, row) ?? (standing && sumsText(view, standing))) || '–'],
-        [d.partner, partnerOf(view, row.partnerId, shown.partnerName)],
+        [d.money, (caseMoney(view, row) ?? (standing && sumsText(view, standing))) || '–'],
+        [d.partner, partnerCell(view, row.partnerId, shown.partnerName)],
         [d.opened, time(view, row.openedAt)],
-        [d.runbook, runbookLink(view, runbookOf(row.kind))],
+        [d.runbook, runbookLink(view, caseRunbook(row.kind))],
       ])}
       <h2>${c.held}</h2>
       ${heldPart(view, shown)}
       ${standing !== null && row.resolution === null && payoutsTable(view, row.partnerId, standing)}
       ${known.some(([, value]) => value !== undefined) && html`<h2>${c.parties}</h2>`}
-      ${facts([...known, ...thingsOf(view, shown)])}
-      ${row.resolution === null ? deciding(view, shown) : endedPart(view, row)}
+      ${facts([...known, ...subjectLinks(view, shown)])}
+      ${row.resolution === null ? decisionPart(view, shown) : endedPart(view, row)}
       ${row.booked !== null && row.resolution === null && candidateTable(view, row, candidates)}
-      ${shown.refunds.length > 0 && refundTable(view, row.partnerId, shown.refunds, shown.mayRecall ? `${view.root}cases/${row.partnerId}/${row.id}/recall` : undefined)}
-      ${related.length > 0 && relatedTable(view, related)}
+      ${refundTable(view, shown)} ${relatedTable(view, related)}
       ${
         row.resolution === null &&
         ownerParts(view, {
@@ -173,7 +172,7 @@ export function casePage(view: ConsoleView, shown: Shown): string {
           action: (step) => `${view.root}cases/${row.partnerId}/${row.id}/${step}`,
         })
       }
-      ${decisions.length > 0 && historyTable(view, decisions)}
+      ${historyTable(view, decisions)}
       <details class="raw">
         <summary>${c.raw}</summary>
         <pre tabindex="0"><code>${JSON.stringify(report, null, 2)}</code></pre>
@@ -181,27 +180,29 @@ export function casePage(view: ConsoleView, shown: Shown): string {
   })
 }
 
-function partnerOf(view: ConsoleView, partnerId: string, name: string): Html | string {
+function partnerCell(view: ConsoleView, partnerId: string, name: string): Html | string {
   return partnerId === operatorPartnerId
     ? '–'
     : html`<a href="${view.root}partners/${partnerId}">${name === '' ? partnerId : name}</a>`
 }
 
-/** Says in the second person what the form before did, and what waits. */
-function saidOf(view: ConsoleView, { said, row, proposal, standing }: Shown): Html | undefined {
+/** Tells the person what the last form did, and what still waits. */
+function stepMessage(view: ConsoleView, { said, row, proposal, standing }: CaseDetails): Html | undefined {
   const { cases: c } = deskTexts[view.language]
   if (said === 'recalled') return message('good', c.saidRecalled)
   if (said === 'rejected' && proposal === null) return message('good', c.saidRejected)
   if (said === 'closed' && row.resolution !== null) return message('good', c.saidClosed)
   if (said === 'proposed' && proposal !== null)
-    return message('good', fill(c.saidProposed, { verb: verbOf(view, proposal.action, row, standing?.waiting) }))
+    return message('good', fill(c.saidProposed, { verb: actionVerb(view, proposal.action, row, standing?.waiting) }))
   if (said !== 'approved') return undefined
-  const action = actionOf(row)
-  return message('good', fill(c.saidApproved, { effect: action ? effectOf(view, action, row, null) : c.heldReturning }))
+  const action = resolvingAction(row)
+  return message(
+    'good',
+    fill(c.saidApproved, { effect: action ? actionEffect(view, action, row, null) : c.heldReturning }),
+  )
 }
 
-/** The action that has ended a case. */
-const actionOf = ({ resolution }: CaseRow): CaseAction | undefined => {
+const resolvingAction = ({ resolution }: CaseRow): CaseAction | undefined => {
   const actions: Readonly<Record<string, CaseAction>> = {
     ...{ matched: 'match', credited: 'credit', booked_to_fees: 'fees', reversed: 'reverse', charged: 'charge' },
     ...{ announced: 'announced', written_off: 'write-off', noted: 'note', released: 'release', refused: 'refuse' },
@@ -209,7 +210,7 @@ const actionOf = ({ resolution }: CaseRow): CaseAction | undefined => {
   return resolution === null ? undefined : actions[resolution]
 }
 
-function heldPart(view: ConsoleView, { row, standing }: Shown): Html {
+function heldPart(view: ConsoleView, { row, standing }: CaseDetails): Html {
   const { cases: c } = deskTexts[view.language]
   const { kind, booked, currency, connector, resolution, returningSince } = row
   const say = (text: string) => html`<p>${text}</p>`
@@ -227,16 +228,16 @@ function heldPart(view: ConsoleView, { row, standing }: Shown): Html {
   return html`${say(fill(c.heldPayouts, { payouts, money: sums }))} ${leftPart(view, standing)}`
 }
 
-const sumsText = (view: ConsoleView, { sums }: Standing): string =>
-  sums.map((sum) => moneyText(view, amountTextOf(sum), sum.currency)).join(', ')
+const sumsText = (view: ConsoleView, { sums }: AlertPayouts): string =>
+  sums.map((sum) => moneyText(view, sumText(sum), sum.currency)).join(', ')
 
-const amountTextOf = ({ amount, currency }: Sum): string => amountText(amount, currency as 'EUR')
+const sumText = ({ amount, currency }: MoneySum): string => amountText(amount, currency as 'EUR')
 
-const leftPart = (view: ConsoleView, { left, ended }: Standing): Html | false =>
+const leftPart = (view: ConsoleView, { left, ended }: AlertPayouts): Html | false =>
   left + ended > 0n &&
   html`<p>${fill(deskTexts[view.language].cases.left, { left: String(left), ended: String(ended) })}</p>`
 
-function payoutsTable(view: ConsoleView, partnerId: string, { payments, waiting }: Standing): Html | false {
+function payoutsTable(view: ConsoleView, partnerId: string, { payments, waiting }: AlertPayouts): Html | false {
   const { cases: c } = deskTexts[view.language]
   return (
     payments.length > 0 &&
@@ -249,15 +250,14 @@ function payoutsTable(view: ConsoleView, partnerId: string, { payments, waiting 
           : html`<a href="${view.root}payouts/${partnerId}/${each.payoutId}">${each.reference}</a>`,
         freeText(each.payee),
         time(view, each.createdAt),
-        money(view, amountTextOf(each), each.currency),
+        money(view, sumText(each), each.currency),
       ]),
     })}
     ${BigInt(payments.length) < waiting && html`<p class="soft">${fill(c.morePayouts, { shown: String(payments.length) })}</p>`}`
   )
 }
 
-/** Links to what the case is about. */
-function thingsOf(view: ConsoleView, { row, report, file, hits }: Shown): Parameters<typeof facts>[0] {
+function subjectLinks(view: ConsoleView, { row, report, file, hits }: CaseDetails): Parameters<typeof facts>[0] {
   const { cases: c } = deskTexts[view.language]
   const { partnerId, kind, subject, booked } = row
   const isOfPayout = kind === 'sanctions_hold' && booked === null
@@ -283,17 +283,17 @@ function thingsOf(view: ConsoleView, { row, report, file, hits }: Shown): Parame
 
 function endedPart(view: ConsoleView, { resolution, resolvedBy, approvedBy, disposition, note }: CaseRow): Html {
   const { cases: c, resolutions } = deskTexts[view.language]
-  const said = { resolution: resolutions[resolution ?? 'gone'], name: decidersOf(view, resolvedBy, approvedBy) }
+  const said = { resolution: resolutions[resolution ?? 'gone'], name: decidersText(view, resolvedBy, approvedBy) }
   const text =
     disposition === null
       ? fill(c.ended, said)
-      : fill(c.endedAs, { ...said, disposition: valueName(view, 'disposition', disposition) })
+      : fill(c.endedAs, { ...said, disposition: valueLabel(view, 'disposition', disposition) })
   return html`${message('neutral', text)}
   ${note !== null && note !== '' && html`<blockquote>${noteText(view, note)}</blockquote>`}`
 }
 
-/** The proposal that waits, with its approval; or the choice of what to do, and then the form of that. */
-function deciding(view: ConsoleView, shown: Shown): Html | undefined {
+/** Shows the waiting proposal with its approval, or the choice of an action and then its form. */
+function decisionPart(view: ConsoleView, shown: CaseDetails): Html | undefined {
   const { cases: c, queue: q } = deskTexts[view.language]
   const { row, proposal, mayDecide, roles } = shown
   if (row.returningSince !== null) return undefined
@@ -307,9 +307,9 @@ function deciding(view: ConsoleView, shown: Shown): Html | undefined {
     ${shown.chosen === undefined ? choicePart(view, shown) : proposeForm(view, shown, shown.chosen)}`
 }
 
-function awaitsPart(view: ConsoleView, { row, hits }: Shown): Html | false {
+function awaitsPart(view: ConsoleView, { row, hits }: CaseDetails): Html | false {
   const { cases: c } = deskTexts[view.language]
-  const awaits = awaitedBy(row.kind)
+  const awaits = precedingDecision(row.kind)
   if (awaits === undefined || row.booked === null) return false
   if (awaits === 'payer') return message('warning', c.answerPayer)
   return (
@@ -321,26 +321,26 @@ function awaitsPart(view: ConsoleView, { row, hits }: Shown): Html | false {
   )
 }
 
-type Proposal = NonNullable<Shown['proposal']>
+type Proposal = NonNullable<CaseDetails['proposal']>
 
-function proposedPart(view: ConsoleView, { row, standing }: Shown, proposal: Proposal): Html {
+function proposedPart(view: ConsoleView, { row, standing }: CaseDetails, proposal: Proposal): Html {
   const { cases: c } = deskTexts[view.language]
   const { action, note, disposition } = proposal
-  const verb = verbOf(view, action, row, standing?.waiting)
+  const verb = actionVerb(view, action, row, standing?.waiting)
   return html`<div class="message warning">
       <p>${fill(c.waits, { name: row.proposedBy ?? '', verb })}</p>
-      <p>${effectOf(view, action, row, standing)}</p>
+      <p>${actionEffect(view, action, row, standing)}</p>
     </div>
     ${facts([
-      [c.disposition, disposition === undefined ? undefined : valueName(view, 'disposition', disposition)],
+      [c.disposition, disposition === undefined ? undefined : valueLabel(view, 'disposition', disposition)],
       [c.note, freeText(note)],
     ])}`
 }
 
-function decisionForms(view: ConsoleView, { row, standing, typed }: Shown, proposal: Proposal): Html {
+function decisionForms(view: ConsoleView, { row, standing, typed }: CaseDetails, proposal: Proposal): Html {
   const { cases: c } = deskTexts[view.language]
   const action = (step: string) => `${view.root}cases/${row.partnerId}/${row.id}/${step}`
-  const verb = verbOf(view, proposal.action, row, standing?.waiting)
+  const verb = actionVerb(view, proposal.action, row, standing?.waiting)
   return html`${
       proposal.isOwn
         ? html`<p>${c.own}</p>`
@@ -358,38 +358,38 @@ function decisionForms(view: ConsoleView, { row, standing, typed }: Shown, propo
     </details>`
 }
 
-/** Every action that fits, with what it does. Choosing one decides nothing. */
-function choicePart(view: ConsoleView, { row, actions, standing }: Shown): Html {
+/** Lists the actions that fit, with their effects. Choosing one does not decide the case. */
+function choicePart(view: ConsoleView, { row, actions, standing }: CaseDetails): Html {
   const { cases: c } = deskTexts[view.language]
   return html`<h3 id="choose">${c.choose}</h3>
-    <p>${isAlone(row, actions) ? c.chooseAlone : c.chooseText}</p>
+    <p>${needsOnePerson(row, actions) ? c.chooseAlone : c.chooseText}</p>
     <ul class="choices">
       ${actions.map(
         (action) =>
           html`<li>
-            <a class="button" href="${row.id}?do=${action}#form">${verbOf(view, action, row, standing?.waiting)}</a>
-            <p class="help">${effectOf(view, action, row, standing)}</p>
+            <a class="button" href="${row.id}?do=${action}#form">${actionVerb(view, action, row, standing?.waiting)}</a>
+            <p class="help">${actionEffect(view, action, row, standing)}</p>
           </li>`,
       )}
     </ul>`
 }
 
-/** One person closes a case without money, but for a day of safeguarding. */
-const isAlone = ({ kind }: CaseRow, actions: readonly CaseAction[]): boolean =>
+/** Reports whether one person may close the case: it has no money, and is not a day of safeguarding. */
+const needsOnePerson = ({ kind }: CaseRow, actions: readonly CaseAction[]): boolean =>
   kind !== 'safeguarding' && actions.every((action) => action === 'note')
 
-/** The options of the command that an action needs. */
-const fieldsOf = (action: CaseAction, { booked, kind }: CaseRow): readonly string[] => {
+/** Lists the options of `case propose` that an action needs. */
+const actionFields = (action: CaseAction, { booked, kind }: CaseRow): readonly string[] => {
   if (action === 'match')
     return booked !== null && booked > 0n ? ['payout', 'customer', 'to-partner'] : ['payout', 'to-partner']
   if (action === 'credit' || action === 'charge') return ['to-partner']
   return kind === 'monitoring_alert' ? ['disposition'] : []
 }
 
-function proposeForm(view: ConsoleView, shown: Shown, action: CaseAction): Html {
+function proposeForm(view: ConsoleView, shown: CaseDetails, action: CaseAction): Html {
   const { cases: c } = deskTexts[view.language]
   const { row, options, standing, typed, actions } = shown
-  const names = fieldsOf(action, row)
+  const names = actionFields(action, row)
   const fitting: readonly string[] = dispositionsOf(action)
   const fields = options
     .filter(({ name }) => names.includes(name))
@@ -398,20 +398,22 @@ function proposeForm(view: ConsoleView, shown: Shown, action: CaseAction): Html 
         ...{ value: typed(option.name), unchosen: option.name === 'disposition' },
       }),
     )
-  const verb = verbOf(view, action, row, standing?.waiting)
+  const verb = actionVerb(view, action, row, standing?.waiting)
   return html`<h3 id="form">${verb}</h3>
-    <p>${effectOf(view, action, row, standing)}</p>
+    <p>${actionEffect(view, action, row, standing)}</p>
     <form method="post" action="${view.root}cases/${row.partnerId}/${row.id}/propose">
       ${hiddenField('action', action)} ${fields}
       ${noteField(view, 'propose-note', { label: c.note, help: c.noteHelp, value: typed('note') })}
       <div class="buttons">
-        <button type="submit" class="primary">${isAlone(row, actions) ? verb : fill(c.proposeTo, { verb })}</button>
+        <button type="submit" class="primary">
+          ${needsOnePerson(row, actions) ? verb : fill(c.proposeTo, { verb })}
+        </button>
         ${actions.length > 1 && html`<a class="button plain" href="${row.id}#choose">${c.change}</a>`}
       </div>
     </form>`
 }
 
-type ShownCandidate = {
+type ListedCandidate = {
   readonly kind: 'payout' | 'deposit' | 'owner'
   readonly partnerId: string
   readonly id: string
@@ -422,108 +424,102 @@ type ShownCandidate = {
   readonly agreed: readonly string[]
 }
 
-function candidateTable(view: ConsoleView, row: CaseRow, candidates: readonly ShownCandidate[]): Html {
+function candidateTable(view: ConsoleView, row: CaseRow, candidates: readonly ListedCandidate[]): Html | undefined {
   const { queue: d, cases: c } = deskTexts[view.language]
   if (candidates.length === 0)
     return html`<h2>${d.candidates}</h2>
       ${message('neutral', d.candidatesNone)}`
-  const matchHref = ({ kind, id, partnerId }: ShownCandidate): string => {
+  const matchHref = ({ kind, id, partnerId }: ListedCandidate): string => {
     const named = kind === 'payout' ? { payout: id } : kind === 'owner' && id !== partnerId ? { customer: id } : {}
     const elsewhere = partnerId === row.partnerId ? {} : { 'to-partner': partnerId }
     return `${row.id}?${new URLSearchParams({ do: 'match', ...named, ...elsewhere }).toString()}#form`
   }
-  return html`<h2>${d.candidates}</h2>
-    <p>${d.candidatesText}</p>
-    ${table({
-      caption: d.candidates,
-      columns: [
-        ...([
-          [d.candidate, 'head'],
-          'ID',
-          [d.points, 'number'],
-          d.agreed,
-          [d.money, 'number'],
-          d.when,
-          d.partner,
-        ] as const),
-        [c.match, 'actions'],
-      ],
-      rows: candidates.map((each) => [
-        html`${valueName(view, 'candidate', each.kind)}
-        ${each.status !== '' && (each.kind === 'payout' ? payoutBadge(view, each.status) : badge('neutral', each.status))}`,
-        each.kind === 'payout'
-          ? html`<a href="${view.root}payouts/${each.partnerId}/${each.id}">${each.id}</a>`
-          : identifier(view, each.id, d.candidate),
-        String(each.score),
-        each.agreed.map((what) => valueName(view, 'agreed', what)).join(', '),
-        each.money ?? '–',
-        each.on === null ? '–' : time(view, each.on),
-        identifier(view, each.partnerId, d.partner),
-        each.kind === 'deposit' ? '' : html`<a class="button small" href="${matchHref(each)}">${c.useIt}</a>`,
-      ]),
-    })}`
+  return titledTable({
+    caption: d.candidates,
+    text: d.candidatesText,
+    columns: [
+      ...([
+        [d.candidate, 'head'],
+        'ID',
+        [d.points, 'number'],
+        d.agreed,
+        [d.money, 'number'],
+        d.when,
+        d.partner,
+      ] as const),
+      [c.match, 'actions'],
+    ],
+    rows: candidates.map((each) => [
+      html`${valueLabel(view, 'candidate', each.kind)}
+      ${each.status !== '' && (each.kind === 'payout' ? payoutBadge(view, each.status) : badge('neutral', each.status))}`,
+      each.kind === 'payout'
+        ? html`<a href="${view.root}payouts/${each.partnerId}/${each.id}">${each.id}</a>`
+        : identifier(view, each.id, d.candidate),
+      String(each.score),
+      each.agreed.map((what) => valueLabel(view, 'agreed', what)).join(', '),
+      each.money ?? '–',
+      each.on === null ? '–' : time(view, each.on),
+      identifier(view, each.partnerId, d.partner),
+      each.kind === 'deposit' ? '' : html`<a class="button small" href="${matchHref(each)}">${c.useIt}</a>`,
+    ]),
+  })
 }
 
-type ShownRefund = {
+type ListedRefund = {
   readonly payoutId: string
   readonly status: string
   readonly money: string
-  /** The bank has paid it: it can be asked for the money. */
+  /** True if the bank has paid the refund, so that it can be recalled. */
   readonly isPaid: boolean
 }
 
-/** The refunds of a payment that its bank has taken back. `recall`: the address of the form; undefined: the reader may not use it. */
-function refundTable(
-  view: ConsoleView,
-  partnerId: string,
-  refunds: readonly ShownRefund[],
-  recall: string | undefined,
-): Html {
+/** Lists the refunds of a payment that its bank has taken back, with buttons to recall them if the reader may do so. */
+function refundTable(view: ConsoleView, { row, refunds, mayRecall }: CaseDetails): Html | undefined {
+  const { partnerId, id } = row
   const d = deskTexts[view.language].queue
-  return html`<h2>${d.refunds}</h2>
-    <p>${d.refundsText}</p>
-    ${table({
-      caption: d.refunds,
-      columns: [[d.refund, 'head'], d.status, [d.money, 'number'], ''],
-      rows: refunds.map(({ payoutId, status, money: amount, isPaid }) => [
-        html`<a href="${view.root}payouts/${partnerId}/${payoutId}">${payoutId}</a>`,
-        payoutBadge(view, status),
-        amount,
-        isPaid && recall !== undefined ? postButton(recall, d.recallRefund, { hidden: { payout: payoutId } }) : '',
-      ]),
-    })}`
+  return titledTable({
+    caption: d.refunds,
+    text: d.refundsText,
+    columns: [[d.refund, 'head'], d.status, [d.money, 'number'], ''],
+    rows: refunds.map(({ payoutId, status, money: amount, isPaid }) => [
+      html`<a href="${view.root}payouts/${partnerId}/${payoutId}">${payoutId}</a>`,
+      payoutBadge(view, status),
+      amount,
+      isPaid && mayRecall
+        ? postButton(`${view.root}cases/${partnerId}/${id}/recall`, d.recallRefund, { hidden: { payout: payoutId } })
+        : '',
+    ]),
+  })
 }
 
-type Related = Pick<CaseRow, 'partnerId' | 'id' | 'kind' | 'openedAt' | 'resolution'>
+type RelatedCase = Pick<CaseRow, 'partnerId' | 'id' | 'kind' | 'openedAt' | 'resolution'>
 
-function relatedTable(view: ConsoleView, related: readonly Related[]): Html {
+function relatedTable(view: ConsoleView, related: readonly RelatedCase[]): Html | undefined {
   const { queue: d, resolutions } = deskTexts[view.language]
-  return html`<h2>${d.related}</h2>
-    ${table({
-      caption: d.related,
-      columns: [[d.kind, 'head'], d.opened, d.what],
-      rows: related.map(({ partnerId, id, kind, openedAt, resolution }) => [
-        html`<a href="${view.root}cases/${partnerId}/${id}">${kindName(view, kind)}</a>`,
-        time(view, openedAt),
-        resolution === null ? d.open : resolutions[resolution],
-      ]),
-    })}`
+  return titledTable({
+    caption: d.related,
+    columns: [[d.kind, 'head'], d.opened, d.what],
+    rows: related.map(({ partnerId, id, kind, openedAt, resolution }) => [
+      html`<a href="${view.root}cases/${partnerId}/${id}">${kindName(view, kind)}</a>`,
+      time(view, openedAt),
+      resolution === null ? d.open : resolutions[resolution],
+    ]),
+  })
 }
 
-function historyTable(view: ConsoleView, decisions: Shown['decisions']): Html {
+function historyTable(view: ConsoleView, decisions: CaseDetails['decisions']): Html | undefined {
   const { queue: d, steps, effects: e } = deskTexts[view.language]
   const words: Readonly<Record<string, string>> = steps
-  return html`<h2>${d.history}</h2>
-    ${table({
-      caption: d.history,
-      columns: [[d.when, 'head'], d.who, d.what, d.note],
-      rows: decisions.map(({ at, actor, kind, note, stopped, alreadySent }) => [
-        time(view, at),
-        freeText(actorText(view, actor)),
-        html`${words[kind] ?? kind}
-        ${stopped !== null && html`<span class="soft">${fill(e.stopped, { count: String(stopped) })}</span>`}
-        ${alreadySent !== null && alreadySent > 0 && html`<span class="soft">${fill(e.notReached, { left: String(alreadySent) })}</span>`}`,
-        freeText(noteText(view, note)),
-      ]),
-    })}`
+  return titledTable({
+    caption: d.history,
+    columns: [[d.when, 'head'], d.who, d.what, d.note],
+    rows: decisions.map(({ at, actor, kind, note, stopped, alreadySent }) => [
+      time(view, at),
+      freeText(actorText(view, actor)),
+      html`${words[kind] ?? kind}
+      ${stopped !== null && html`<span class="soft">${fill(e.stopped, { count: String(stopped) })}</span>`}
+      ${alreadySent !== null && alreadySent > 0 && html`<span class="soft">${fill(e.notReached, { left: String(alreadySent) })}</span>`}`,
+      freeText(noteText(view, note)),
+    ]),
+  })
 }

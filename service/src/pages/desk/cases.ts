@@ -1,4 +1,4 @@
-/** Cases at the desk: the routes of the queue and of a case, what they read, and the steps of staff. Two persons who signed in decide one. */
+/** The routes of the queue and of a case. Two persons who have signed in decide a case. */
 import { ownJson } from '@partner-payments/wire'
 import { notFound, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import {
@@ -17,9 +17,16 @@ import { type Deciders, kindsDecidedBy, type SignedStaff } from '../../people/st
 import { linkOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
 import type { Form } from '../kit/request.ts'
 import type { Html } from '../html.ts'
-import { casePage, type CaseShown, type CaseStep, caseSteps, type Standing } from './case-page.ts'
-import { createWaiting, type QueueCase, queuePage, queueTabs, type WaitingLook, type WaitingShown } from './queue.ts'
-import { afterOf, type DeskFrame, keyOf, noteOf, type Person, personOf, staffRoute, withStaff } from './request.ts'
+import { casePage, type CaseShown, type CaseStep, caseSteps, type AlertPayouts } from './case-page.ts'
+import {
+  createWaitingCache,
+  type QueueCase,
+  queuePage,
+  queueTabs,
+  type WaitingResult,
+  type WaitingItems,
+} from './queue.ts'
+import { readCursor, type DeskFrame, readKey, readNote, type Person, readPersonId, staffRoute } from './request.ts'
 import { refusalText, withOwners } from './things.ts'
 
 type Proposal = {
@@ -31,8 +38,11 @@ type Proposal = {
 
 const payoutsShown = 20
 
-/** The payouts of an alert, with the oldest that wait, by their references. */
-async function standingOf({ db, monitoring, payouts }: DeskFrame, { partnerId, id }: CaseRow): Promise<Standing> {
+/** Reads the payouts of an alert, with the oldest that wait. */
+async function readAlertPayouts(
+  { db, monitoring, payouts }: DeskFrame,
+  { partnerId, id }: CaseRow,
+): Promise<AlertPayouts> {
   const counts = await monitoring.standingOf(db, partnerId, id)
   if (counts.waiting === 0n) return { ...counts, sums: [], payments: [] }
   const { payments, sums } = await monitoring.waitingOf(db, partnerId, id, payoutsShown)
@@ -46,23 +56,23 @@ async function standingOf({ db, monitoring, payouts }: DeskFrame, { partnerId, i
   return { ...counts, sums, payments: shown }
 }
 
-/** The hits about the payment that a name on a list holds: a payout under all its parties, a deposit under its payer. */
-async function hitsOf({ payouts, screening }: DeskFrame, { partnerId, kind, subject, booked }: CaseRow) {
+/** Finds the hits that hold a payment: of every party of a payout, or of the payer of a deposit. */
+async function findHits({ payouts, screening }: DeskFrame, { partnerId, kind, subject, booked }: CaseRow) {
   if (kind !== 'sanctions_hold' || !uuid.test(subject)) return []
   if (booked !== null) return screening.hitsOn(partnerId, [{ partnerId, kind: 'payer', id: subject }])
   const [found] = await payouts.find(partnerId, { id: subject }, 1)
   return found === undefined ? [] : screening.hitsOn(partnerId, partiesOf(found.payout))
 }
 
-async function fileOf({ bankFiles, db }: DeskFrame, { subject }: CaseRow) {
+async function findFile({ bankFiles, db }: DeskFrame, { subject }: CaseRow) {
   return uuid.test(subject) ? bankFiles.byId(db, subject) : undefined
 }
 
-type Refused = { readonly error: string | Html; readonly action?: string }
+type CaseRefusal = { readonly error: string | Html; readonly action?: string }
 
-async function showCase(frame: DeskFrame, request: PublicRequest, { view, signed }: Person, refused?: Refused) {
+async function showCase(frame: DeskFrame, request: PublicRequest, { view, signed }: Person, refused?: CaseRefusal) {
   const { access, db, cases, changes, decisions, staff, reconciliation } = frame
-  const { partnerId, id } = keyOf(request)
+  const { partnerId, id } = readKey(request)
   const row = await cases.byId(db, partnerId, id)
   if (row === undefined) throw notFound('case')
   const report = reportOf(row)
@@ -73,7 +83,7 @@ async function showCase(frame: DeskFrame, request: PublicRequest, { view, signed
   const related = await cases.about(db, partnerId, [row.subject])
   const deciders = (await staff.deciders(db)).find(({ kind }) => kind === row.kind)
   const actions = actionsFor(row, report.debtor?.account)
-  const standing = row.kind === 'monitoring_alert' ? await standingOf(frame, row) : null
+  const standing = row.kind === 'monitoring_alert' ? await readAlertPayouts(frame, row) : null
   const fitting = actions.filter((action) => action !== 'refuse' || standing === null || standing.waiting > 0n)
   const asked = refused?.action ?? query.get('do')
   const form = readForm(request)
@@ -84,19 +94,19 @@ async function showCase(frame: DeskFrame, request: PublicRequest, { view, signed
       ...{ id: row.proposalId ?? '', action: proposal.action, note: proposal.note, disposition: proposal.disposition },
       isOwn: proposal.staffId === signed.account.id || row.proposedBy === signed.account.fullName,
     },
-    // One action alone is the choice.
+    // A single action needs no choice.
     chosen:
       fitting.find((action) => action === asked) ??
       (fitting.length === 1 && proposal === null ? fitting[0] : undefined),
     options: changes.form('case propose'),
-    hits: await hitsOf(frame, row),
-    file: await fileOf(frame, row),
+    hits: await findHits(frame, row),
+    file: await findFile(frame, row),
     candidates: candidates.map(({ candidate: { amount, currency, kind, ...found }, score, agreed }) => ({
       ...{ kind, partnerId: found.partnerId, id: found.id, status: found.status, on: found.on, score },
       money: amount === null ? null : `${amountText(amount, currency)} ${currency}`,
       agreed: agreed.map(({ what }) => what),
     })),
-    refunds: await refundsOf(frame, row),
+    refunds: await readRefunds(frame, row),
     mayRecall: changes.mayDecide('payment recall', signed.account.role),
     related: related.filter((each) => each.id !== id),
     ...{ people: await staff.list(db), readerId: signed.account.id },
@@ -114,50 +124,46 @@ export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { staff } = frame
   const form = (
     name: string,
-    act: (signed: SignedStaff, key: ReturnType<typeof keyOf>, form: Form) => Promise<CaseStep | undefined>,
-  ): PublicRoute => ({
-    method: 'POST',
-    path: `/desk/cases/{partnerId}/{id}/${name}`,
-    handle: (request) =>
-      withStaff(frame, request, 'queue', async (person) => {
-        const key = keyOf(request)
-        const given = readForm(request)
-        try {
-          const said = await act(person.signed, key, given)
-          return seeOther(linkOf(`../${key.id}`, { said }))
-        } catch (error) {
-          if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
-          return showCase(frame, request, person, {
-            error: refusalText(person.view, error),
-            ...(name === 'propose' ? { action: given('action') } : {}),
-          })
-        }
-      }),
-  })
+    act: (signed: SignedStaff, key: ReturnType<typeof readKey>, form: Form) => Promise<CaseStep | undefined>,
+  ): PublicRoute =>
+    staffRoute(frame, 'queue', 'POST', `/cases/{partnerId}/{id}/${name}`, async (request, person) => {
+      const key = readKey(request)
+      const given = readForm(request)
+      try {
+        const said = await act(person.signed, key, given)
+        return seeOther(linkOf(`../${key.id}`, { said }))
+      } catch (error) {
+        if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
+        return showCase(frame, request, person, {
+          error: refusalText(person.view, error),
+          ...(name === 'propose' ? { action: given('action') } : {}),
+        })
+      }
+    })
   return [
     queueRoute(frame),
-    {
-      method: 'GET',
-      path: '/desk/cases/{partnerId}/{id}',
-      handle: (request) => withStaff(frame, request, 'queue', (person) => showCase(frame, request, person)),
-    },
+    staffRoute(frame, 'queue', 'GET', '/cases/{partnerId}/{id}', (request, person) => showCase(frame, request, person)),
     form('assign', async (signed, key, given) => {
-      await staff.assignCase(signed, { ...key, ownerId: personOf(given('owner')), seen: personOf(given('seen')) })
+      await staff.assignCase(signed, {
+        ...key,
+        ownerId: readPersonId(given('owner')),
+        seen: readPersonId(given('seen')),
+      })
       return undefined
     }),
     form('remark', async (signed, key, given) => {
-      await staff.remarkCase(signed, { ...key, note: noteOf(() => given('remark')) })
+      await staff.remarkCase(signed, { ...key, note: readNote(() => given('remark')) })
       return undefined
     }),
     form('propose', async (signed, key, given) => {
-      const row = await staff.propose(signed, { ...key, ...proposalOf(frame, given) })
+      const row = await staff.propose(signed, { ...key, ...readProposal(frame, given) })
       return row.resolution === null ? 'proposed' : 'closed'
     }),
     form('approve', async (signed, key, given) => {
       const { waiting } = await frame.monitoring.standingOf(frame.db, key.partnerId, key.id)
       const row = await frame.cases.byId(frame.db, key.partnerId, key.id)
       await staff.approve(signed, { ...key, proposalId: given('proposal') })
-      // An alert that holds nothing releases nothing.
+      // The approval released no payout, because none waited.
       return row?.kind === 'monitoring_alert' && waiting === 0n ? 'closed' : 'approved'
     }),
     form('recall', async (signed, key, given) => {
@@ -165,25 +171,25 @@ export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
       return 'recalled'
     }),
     form('reject', async (signed, key, given) => {
-      await staff.reject(signed, { ...key, note: noteOf(given) })
+      await staff.reject(signed, { ...key, note: readNote(given) })
       return 'rejected'
     }),
   ]
 }
 
-/** Asks the bank of a refund that a case names for its money. A person has seen the case: the payer has the money twice. */
+/** Recalls a refund that a case names, because the payer has its money twice. */
 const recall = (
   { changes }: DeskFrame,
   { account }: SignedStaff,
-  { partnerId: partner, id }: ReturnType<typeof keyOf>,
+  { partnerId: partner, id }: ReturnType<typeof readKey>,
   payout: string,
 ) => {
   const note = `Case ${id}: the bank has taken back the payment of this refund.`
   return changes.run(account, 'payment recall', { partner, payout, reason: 'DUPL', note })
 }
 
-/** The refunds that a case names, as they are now. */
-async function refundsOf({ payouts }: DeskFrame, row: CaseRow) {
+/** Reads the current state of the refunds that a case names. */
+async function readRefunds({ payouts }: DeskFrame, row: CaseRow) {
   const shown = []
   for (const { payoutId: id } of reportOf(row).refunds ?? []) {
     const [found] = await payouts.find(row.partnerId, { id }, 1)
@@ -196,7 +202,7 @@ async function refundsOf({ payouts }: DeskFrame, row: CaseRow) {
 }
 
 /** Reads the form of a proposal by the declaration of its command. Refuses: validation_failed. */
-function proposalOf({ changes }: DeskFrame, given: Form) {
+function readProposal({ changes }: DeskFrame, given: Form) {
   const action = caseActions.find((each) => each === given('action'))
   if (action === undefined) throw new Refusal('validation_failed', 'Choose an action.')
   const typed = Object.fromEntries(
@@ -211,7 +217,7 @@ function proposalOf({ changes }: DeskFrame, given: Form) {
       throw new Refusal('validation_failed', 'An ID must be a UUID in lower case.')
   const known = dispositionsOf(action).find((each) => each === disposition)
   return {
-    ...{ action, note: noteOf(given) },
+    ...{ action, note: readNote(given) },
     ...(payoutId === undefined ? {} : { payoutId }),
     ...(customerId === undefined ? {} : { customerId }),
     ...(toPartnerId === undefined ? {} : { toPartnerId }),
@@ -221,8 +227,8 @@ function proposalOf({ changes }: DeskFrame, given: Form) {
 
 const casesShown = 50
 
-/** The filters of the queue: a tab, a kind, and what the person may decide. */
-function wantedOf({ query }: PublicRequest, decidable: readonly CaseKind[]) {
+/** Reads the filters of the queue: tab, kind, and whether the person may decide it. */
+function readFilters({ query }: PublicRequest, decidable: readonly CaseKind[]) {
   const fields = new URLSearchParams(query)
   const tab = queueTabs.find((each) => each === fields.get('show')) ?? 'all'
   const kind = caseKinds.find((each) => each === fields.get('kind'))
@@ -233,26 +239,26 @@ function wantedOf({ query }: PublicRequest, decidable: readonly CaseKind[]) {
 
 const isCaseKind = (kind: string): kind is CaseKind => (caseKinds as readonly string[]).includes(kind)
 
-const queueRoute = (frame: DeskFrame, look = createWaiting(frame)): PublicRoute =>
+const queueRoute = (frame: DeskFrame, look = createWaitingCache(frame)): PublicRoute =>
   staffRoute(frame, 'queue', 'GET', '/queue', async (request, { view, signed }) => {
     const { access, clock, db, cases, staff } = frame
     const deciders = await staff.deciders(db)
-    const wanted = wantedOf(request, kindsDecidedBy(deciders, signed.account.role).filter(isCaseKind))
+    const wanted = readFilters(request, kindsDecidedBy(deciders, signed.account.role).filter(isCaseKind))
     const { tab, kind, mine, kinds } = wanted
     const owned = tab === 'all' ? 'any' : tab === 'mine' ? { ownerId: signed.account.id } : 'unowned'
-    const after = afterOf(request)
+    const after = readCursor(request)
     const rows = await cases.list(after, casesShown + 1, db, { owned, kinds })
     const shownRows = rows.slice(0, casesShown)
-    const notes = await lastNotes(frame, shownRows)
+    const notes = await readLastNotes(frame, shownRows)
     const last = rows.length > casesShown ? shownRows.at(-1) : undefined
     const query = (more: Readonly<Record<string, string>>) =>
       linkOf('queue', { show: tab, kind, decidable: mine ? 'yes' : undefined, ...more })
     const shown = shownRows.map((row): QueueCase => ({
       row,
-      proposed: proposedOf(row),
+      proposed: proposedAction(row),
       lastNote: notes.get(row.id) ?? null,
     }))
-    const waiting = kind === undefined ? await waitingOn(frame, look, { tab, mine, deciders }, signed) : []
+    const waiting = kind === undefined ? await readWaiting(frame, look, { tab, mine, deciders }, signed) : []
     const things = typeof waiting === 'string' ? [] : waiting
     const names = await access.namesOf(
       db,
@@ -267,23 +273,23 @@ const queueRoute = (frame: DeskFrame, look = createWaiting(frame)): PublicRoute 
     return page(request, 200, body)
   })
 
-const proposedOf = ({ proposal }: CaseRow): CaseAction | undefined =>
+const proposedAction = ({ proposal }: CaseRow): CaseAction | undefined =>
   proposal === null ? undefined : ownJson<Proposal>(proposal).action
 
-type Looked = {
+type WaitingFilter = {
   readonly tab: (typeof queueTabs)[number]
   /** Only what the person may decide. */
   readonly mine: boolean
   readonly deciders: readonly Deciders[]
 }
 
-/** Reads what waits besides cases on a tab. Owners and notes are those of this moment, also where the look is older. */
-async function waitingOn(
+/** Reads the items of a tab besides cases. Owners and notes are current, even if the items are cached. */
+async function readWaiting(
   { db, staff, waiting }: DeskFrame,
-  look: () => Promise<WaitingLook>,
-  { tab, mine, deciders }: Looked,
+  look: () => Promise<WaitingResult>,
+  { tab, mine, deciders }: WaitingFilter,
   { account }: SignedStaff,
-): Promise<WaitingShown> {
+): Promise<WaitingItems> {
   const decidesHits = kindsDecidedBy(deciders, account.role).includes('screening_hit')
   const fits = ({ kind }: { readonly kind: string }) => !mine || (kind === 'hit' && decidesHits) || kind === 'change'
   if (tab === 'mine') {
@@ -297,8 +303,8 @@ async function waitingOn(
   return tab === 'all' ? things : things.filter(({ owner }) => owner === null)
 }
 
-/** The last note of each case: one statement for each partner on the page. */
-async function lastNotes({ db, cases }: DeskFrame, rows: readonly CaseRow[]): Promise<ReadonlyMap<string, string>> {
+/** Reads the last note of each case, with one statement for each partner on the page. */
+async function readLastNotes({ db, cases }: DeskFrame, rows: readonly CaseRow[]): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
   for (const [partnerId, some] of Map.groupBy(rows, (row) => row.partnerId)) {
     const ids = some.map(({ id }) => id)

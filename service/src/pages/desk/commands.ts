@@ -10,16 +10,14 @@ import { connection } from '../console/sign-in.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { actTitle, backWith, isAct, saidOfAct, secretPage } from './acts.ts'
-import { nameOf, noteField, valueName } from './forms.ts'
-import { partnerPart } from './parties.ts'
-import { type DeskFrame, noteOf, staffRoute } from './request.ts'
+import { actTitle, actResultHref, isAct, actMessage, secretPage } from './acts.ts'
+import { optionLabel, noteField, valueLabel } from './forms.ts'
+import { partnerPart, tableOrEmpty } from './parties.ts'
+import { type DeskFrame, ifFound, readNote, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
-type DeviceShown = {
-  /** The code as typed. */
+type CommandSignIn = {
   readonly code: string
-  /** The command that waits with the code. */
   readonly request?: { readonly origin: string; readonly requestedAt: Date } | undefined
   readonly error?: boolean
   readonly said?: string | undefined
@@ -29,7 +27,7 @@ type DeviceShown = {
     readonly commands: readonly string[] | null
     readonly expiresAt: Date | null
   }[]
-  /** Absent: there is no single sign-on. */
+  /** Absent if single sign-on is off. */
   readonly sso?: { readonly since: Date | null } | undefined
   readonly sessions: readonly {
     readonly id: string
@@ -42,7 +40,7 @@ type DeviceShown = {
 
 export function devicePage(
   view: ConsoleView,
-  { code, request, error = false, said, tokens, sessions, sso }: DeviceShown,
+  { code, request, error = false, said, tokens, sessions, sso }: CommandSignIn,
 ): string {
   const d = deskTexts[view.language].commands
   return shell(view, {
@@ -51,32 +49,29 @@ export function devicePage(
     main: html`<h1>${d.commands}</h1>
       ${said !== undefined && message('good', said)}
       <p class="lead">${d.commandsText}</p>
-      ${request === undefined ? lookUp(view, code, error) : confirming(view, code, request)}
+      ${request === undefined ? codeForm(view, code, error) : confirmForm(view, code, request)}
       <h2>${d.signedIn}</h2>
-      ${
-        tokens.length === 0
-          ? empty({
-              title: d.signedInNone,
-              text: d.signedInNoneText,
-              more: call(view, 'npm run -s operator -- sign-in', d.call),
-            })
-          : table({
-              caption: d.signedIn,
-              columns: [[d.from, 'head'], d.allows, d.until, [d.end, 'actions']],
-              rows: tokens.map(({ id, origin, commands, expiresAt }) => [
-                freeText(origin),
-                commands === null ? d.allCommands : commands.join(', '),
-                expiresAt === null ? '–' : time(view, expiresAt),
-                postButton(`${view.root}device/${id}/end`, d.end, { look: 'small danger', about: origin }),
-              ]),
-            })
-      }
+      ${tableOrEmpty({
+        none: {
+          title: d.signedInNone,
+          text: d.signedInNoneText,
+          more: call(view, 'npm run -s operator -- sign-in', d.call),
+        },
+        caption: d.signedIn,
+        columns: [[d.from, 'head'], d.allows, d.until, [d.end, 'actions']],
+        rows: tokens.map(({ id, origin, commands, expiresAt }) => [
+          freeText(origin),
+          commands === null ? d.allCommands : commands.join(', '),
+          expiresAt === null ? '–' : time(view, expiresAt),
+          postButton(`${view.root}device/${id}/end`, d.end, { look: 'small danger', about: origin }),
+        ]),
+      })}
       ${sessionTable(view, sessions)}
       ${sso !== undefined && connection(view, { since: sso.since, action: `${view.root}sso/connect` })}`,
   })
 }
 
-function sessionTable(view: ConsoleView, sessions: DeviceShown['sessions']): Html {
+function sessionTable(view: ConsoleView, sessions: CommandSignIn['sessions']): Html {
   const s = deskTexts[view.language].staff
   return html`<h2>${s.sessions}</h2>
     ${table({
@@ -96,7 +91,7 @@ function sessionTable(view: ConsoleView, sessions: DeviceShown['sessions']): Htm
     })}`
 }
 
-function lookUp(view: ConsoleView, code: string, error: boolean): Html {
+function codeForm(view: ConsoleView, code: string, error: boolean): Html {
   const d = deskTexts[view.language].commands
   return html`<form method="get" action="${view.root}device">
     ${field({
@@ -108,7 +103,7 @@ function lookUp(view: ConsoleView, code: string, error: boolean): Html {
   </form>`
 }
 
-function confirming(view: ConsoleView, code: string, request: NonNullable<DeviceShown['request']>): Html {
+function confirmForm(view: ConsoleView, code: string, request: NonNullable<CommandSignIn['request']>): Html {
   const d = deskTexts[view.language].commands
   return html`<div class="card">
     <p>${fill(d.asked, { origin: request.origin })} ${time(view, request.requestedAt)}</p>
@@ -133,19 +128,19 @@ export type DeskChange = {
   readonly note: string | undefined
   readonly by: string
   readonly at: Date
-  /** The person who has approved it, if its author runs it. */
+  /** The person who approved the change, if its author must still run it. */
   readonly approvedBy: string | null
   readonly isOwn: boolean
   readonly mayDecide: boolean
 }
 
-type ChangesShown = {
+type ChangeList = {
   readonly changes: readonly DeskChange[]
   readonly error?: string | undefined
   readonly said?: Html | undefined
 }
 
-export function changesPage(view: ConsoleView, { changes, error, said }: ChangesShown): string {
+export function changesPage(view: ConsoleView, { changes, error, said }: ChangeList): string {
   const d = deskTexts[view.language].commands
   return shell(view, {
     title: d.changes,
@@ -158,42 +153,43 @@ export function changesPage(view: ConsoleView, { changes, error, said }: Changes
   })
 }
 
-/** The name of a command in words. One of another version has none. */
-const titleOf = (view: ConsoleView, command: string): string => (isAct(command) ? actTitle(view, command) : command)
+/** Names a command in words. A command of another version keeps its own name. */
+const commandTitle = (view: ConsoleView, command: string): string =>
+  isAct(command) ? actTitle(view, command) : command
 
-/** The changes with what the person may do about each. */
+/** Lists changes with the buttons that the person may use. */
 export function changesTable(view: ConsoleView, changes: readonly DeskChange[], caption: string): Html {
   const d = deskTexts[view.language].commands
   return html`${table({
     caption,
     columns: [[d.command, 'head'], d.partner, d.by, d.at, [d.decide, 'actions']],
     rows: changes.map((change) => [
-      html`<span class="name">${titleOf(view, change.command)}</span>
+      html`<span class="name">${commandTitle(view, change.command)}</span>
         ${change.options.map(([name, value]) => html`<span class="soft">${freeText(optionText(view, change.command, name, value))}</span>`)}
         ${change.note !== undefined && html`<span class="soft">${d.note}: ${freeText(change.note)}</span>`}`,
       change.partnerId === undefined ? '–' : partnerPart(view, change.partnerId, change.partnerName),
       freeText(change.by),
       time(view, change.at),
-      deciding(view, change),
+      decisionForms(view, change),
     ]),
   })}
-  ${changes.filter(({ mayDecide }) => mayDecide).map((change) => rejecting(view, change))}`
+  ${changes.filter(({ mayDecide }) => mayDecide).map((change) => rejectDialog(view, change))}`
 }
 
-/** An option as its form names it, with its value. */
+/** Formats an option with the label of its form, and its value. */
 const optionText = (view: ConsoleView, command: string, name: string, value: string | undefined): string => {
-  const label = nameOf(view, command, name)
-  // Each of a list has its word. Another text stays as it is.
-  const words = value?.split(',').map((each) => valueName(view, name, each))
+  const label = optionLabel(view, command, name)
+  // Known values of a list are translated. Other text stays as it was typed.
+  const words = value?.split(',').map((each) => valueLabel(view, name, each))
   return words === undefined ? label : `${label}: ${words.join(',')}`
 }
 
-function deciding(view: ConsoleView, change: DeskChange): Html {
+function decisionForms(view: ConsoleView, change: DeskChange): Html {
   const d = deskTexts[view.language].commands
   const { id, command, approvedBy, isOwn, mayDecide, by } = change
   if (!mayDecide) return html`<p>${d.needsRole}</p>`
   const label = isOwn ? d.withdraw : d.reject
-  const about = titleOf(view, command)
+  const about = commandTitle(view, command)
   const reject = openDialog({ id: `reject-${id}`, label, about, tone: 'danger' })
   if (approvedBy !== null)
     return html`<p>${fill(d.approvedBy, { name: approvedBy, author: by })}</p>
@@ -214,7 +210,7 @@ function deciding(view: ConsoleView, change: DeskChange): Html {
   </div>`
 }
 
-function rejecting(view: ConsoleView, { id, isOwn }: DeskChange): Html {
+function rejectDialog(view: ConsoleView, { id, isOwn }: DeskChange): Html {
   const d = deskTexts[view.language].commands
   const label = isOwn ? d.withdraw : d.reject
   return asking({
@@ -279,31 +275,21 @@ function deviceRoutes(frame: DeskFrame): readonly PublicRoute[] {
   ]
 }
 
-/** Undefined: the verb refuses with not_found. */
-async function ifFound<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'not_found') return undefined
-    throw error
-  }
-}
-
 function changeRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { changes } = frame
   const show = async (request: PublicRequest, view: ConsoleView, signed: SignedStaff, error?: string) => {
-    const shown = await changesOf(frame, signed)
+    const shown = await listChanges(frame, signed)
     return page(
       request,
       error === undefined ? 200 : 400,
-      changesPage(view, { changes: shown, error, said: saidOfAct(view, request) }),
+      changesPage(view, { changes: shown, error, said: actMessage(view, request) }),
     )
   }
   const form = (
     name: 'approve' | 'reject' | 'run',
     act: (signed: SignedStaff, id: string, request: PublicRequest) => Promise<unknown>,
     answer: (request: PublicRequest, view: ConsoleView, result: unknown) => PublicAnswer = () =>
-      seeOther(backWith('../../changes', `change ${name}`, undefined)),
+      seeOther(actResultHref('../../changes', `change ${name}`, undefined)),
   ): PublicRoute =>
     staffRoute(frame, 'changes', 'POST', `/changes/{id}/${name}`, async (request, { signed, view }) => {
       const { id = '' } = request.params
@@ -324,12 +310,12 @@ function changeRoutes(frame: DeskFrame): readonly PublicRoute[] {
       (request, view, result) => page(request, 200, secretPage(view, { act: 'change run', result, back: 'changes' })),
     ),
     form('approve', ({ account }, id) => changes.approve(account, id)),
-    form('reject', ({ account }, id, request) => changes.reject(account, id, noteOf(readForm(request)))),
+    form('reject', ({ account }, id, request) => changes.reject(account, id, readNote(readForm(request)))),
   ]
 }
 
-/** The changes that wait, with what the person may do about each. */
-export async function changesOf(
+/** Reads the changes that wait, with what the person may do about each. */
+export async function listChanges(
   { db, access, staff, changes }: DeskFrame,
   { account }: SignedStaff,
 ): Promise<readonly DeskChange[]> {

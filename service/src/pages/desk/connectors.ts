@@ -8,9 +8,8 @@ import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { deskTexts, type Runbook } from './texts.ts'
 import { type ConnectorFacts, type DeskFrame, staffRoute } from './request.ts'
-import { runbookLink, thingHref } from './things.ts'
+import { runbookLink, waitingItemHref } from './things.ts'
 
-/** The runbook of a trouble. */
 const runbooks: Readonly<Record<NonNullable<ConnectorFacts['trouble']>, Runbook>> = {
   heldBack: 'alerts/PaymentsBankUnreachable',
   failing: 'alerts/PaymentsBankUnreachable',
@@ -19,13 +18,13 @@ const runbooks: Readonly<Record<NonNullable<ConnectorFacts['trouble']>, Runbook>
   payout: 'alerts/PaymentsQueueStuck',
 }
 
-type Shown = {
+type ConnectorList = {
   readonly connectors: readonly ConnectorFacts[]
   /** Path of the page with owner and notes of a connector, from the root of the desk. */
   readonly hrefOf: (id: string) => string
 }
 
-export function connectorsPage(view: ConsoleView, { connectors, hrefOf }: Shown): string {
+export function connectorsPage(view: ConsoleView, { connectors, hrefOf }: ConnectorList): string {
   const d = deskTexts[view.language].connectors
   const [first] = connectors
   const [before = '', after = ''] = d.text.split('{since}')
@@ -34,7 +33,7 @@ export function connectorsPage(view: ConsoleView, { connectors, hrefOf }: Shown)
     wide: true,
     main: html`<h1>${d.connectors}</h1>
       <p class="lead">${before}${first === undefined ? d.never : time(view, first.state.since)}${after}</p>
-      ${summary(view, connectors)} ${connectors.map((each) => one(view, each, hrefOf(each.id)))}`,
+      ${connectorTable(view, connectors)} ${connectors.map((each) => connectorPart(view, each, hrefOf(each.id)))}`,
   })
 }
 
@@ -48,7 +47,7 @@ function stateBadge(view: ConsoleView, { trouble, state, byFiles, files }: Conne
 const timeOr = (view: ConsoleView, at: Date | null) =>
   at === null ? deskTexts[view.language].connectors.never : time(view, at)
 
-function summary(view: ConsoleView, connectors: readonly ConnectorFacts[]): Html {
+function connectorTable(view: ConsoleView, connectors: readonly ConnectorFacts[]): Html {
   const d = deskTexts[view.language].connectors
   return table({
     caption: d.connectors,
@@ -63,7 +62,7 @@ function summary(view: ConsoleView, connectors: readonly ConnectorFacts[]): Html
   })
 }
 
-function one(view: ConsoleView, connector: ConnectorFacts, href: string): Html {
+function connectorPart(view: ConsoleView, connector: ConnectorFacts, href: string): Html {
   const d = deskTexts[view.language].connectors
   const { id, byFiles, state, waits, files, trouble } = connector
   const wait = (name: keyof typeof waits, text: string) =>
@@ -89,15 +88,15 @@ function one(view: ConsoleView, connector: ConnectorFacts, href: string): Html {
       [d.breaker, state.heldBack ? d.open : d.closed],
       [d.inFlight, String(state.inFlight)],
       [d.waiting, waiting.length === 0 ? d.never : html`<span class="lines">${waiting}</span>`],
-      [d.lastIn, byFiles ? file(view, files.received) : d.noFiles],
-      [d.lastOut, byFiles ? file(view, files.sent) : d.noFiles],
-      [d.aside, files.aside === null ? undefined : file(view, files.aside)],
+      [d.lastIn, byFiles ? fileCell(view, files.received) : d.noFiles],
+      [d.lastOut, byFiles ? fileCell(view, files.sent) : d.noFiles],
+      [d.aside, files.aside === null ? undefined : fileCell(view, files.aside)],
     ])}
     ${trouble !== undefined && html`<p><a href="${view.root}${href}">${d.owner}</a></p>`}
   </section>`
 }
 
-const file = (view: ConsoleView, found: BankFile | null): Html | string =>
+const fileCell = (view: ConsoleView, found: BankFile | null): Html | string =>
   found === null
     ? deskTexts[view.language].connectors.never
     : html`<a href="${view.root}files/${found.id}">${freeText(found.name)}</a>
@@ -106,7 +105,7 @@ const file = (view: ConsoleView, found: BankFile | null): Html | string =>
 export const connectorRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
   staffRoute(frame, 'connectors', 'GET', '/connectors', async (request, { view }) => {
     const connectors = await frame.waiting.connectors()
-    const hrefOf = (subject: string) => thingHref({ partnerId: operatorPartnerId, kind: 'connector', subject })
+    const hrefOf = (subject: string) => waitingItemHref({ partnerId: operatorPartnerId, kind: 'connector', subject })
     return page(request, 200, connectorsPage(view, { connectors, hrefOf }))
   }),
 ]

@@ -1,26 +1,35 @@
-/** The rules for countries: what holds, what waits for a second person, and the form of a change. Every role of staff reads them. */
+/** The page of country rules: rules in force, changes that wait for a second person, and the form of a change. Every role of staff reads it. */
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { countryActions, type CountryRules } from '../../screening/index.ts'
-import { badge, empty, message, table } from '../kit/parts.ts'
+import { badge, message } from '../kit/parts.ts'
 import { countryName } from '../kit/countries.ts'
 import { choices } from '../kit/forms.ts'
 import { type Form, page, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
-import { changesOf, changesTable, type DeskChange } from './commands.ts'
+import { listChanges, changesTable, type DeskChange } from './commands.ts'
+import { tableOrEmpty } from './parties.ts'
 import { deskTexts } from './texts.ts'
-import { commandFields, commandRoute, noteField, type RefusedForm, saidOf, saidTones, valueName } from './forms.ts'
+import {
+  commandFields,
+  commandRoute,
+  noteField,
+  type RefusedForm,
+  readOutcome,
+  outcomeTones,
+  valueLabel,
+} from './forms.ts'
 import { type DeskFrame, FieldRefusal, type FormOption, type Person, staffRoute } from './request.ts'
 
-/** The acts of the form: an action of a rule, or its end. */
+/** Choices of the form: an action for the countries, or the removal of their rules. */
 const countryActs = [...countryActions, 'remove'] as const
 
-type Shown = {
+type CountryRulesDetails = {
   readonly rules: CountryRules['all']
   /** Changes of these rules that wait. */
   readonly changes: readonly DeskChange[]
   readonly mayWrite: boolean
-  readonly said?: keyof typeof saidTones | undefined
+  readonly said?: keyof typeof outcomeTones | undefined
   /** The options of the command that sets rules. */
   readonly options: readonly FormOption[]
   readonly refused?: RefusedForm | undefined
@@ -28,28 +37,28 @@ type Shown = {
 
 const tones = { refuse: 'bad', review: 'warning' } as const
 
-export function countriesPage(view: ConsoleView, { rules, changes, mayWrite, said, options, refused }: Shown): string {
+export function countriesPage(
+  view: ConsoleView,
+  { rules, changes, mayWrite, said, options, refused }: CountryRulesDetails,
+): string {
   const d = deskTexts[view.language].countries
   return shell(view, {
     title: d.countries,
     wide: true,
-    problems: { [mayWrite ? (fieldOf(refused) ?? 'form') : 'form']: refused?.error },
+    problems: { [mayWrite ? (refusedField(refused) ?? 'form') : 'form']: refused?.error },
     main: html`<h1>${d.countries}</h1>
-      ${said !== undefined && message(saidTones[said], d[said])}
+      ${said !== undefined && message(outcomeTones[said], d[said])}
       <p class="lead">${d.countriesText}</p>
-      ${
-        rules.length === 0
-          ? empty({ title: d.none, text: d.noneText })
-          : table({
-              caption: d.countries,
-              columns: [[d.country, 'head'], d.side, d.action],
-              rows: rules.map(({ country, side, action }) => [
-                countryName(view, country),
-                valueName(view, 'for', side),
-                badge(tones[action], d[action]),
-              ]),
-            })
-      }
+      ${tableOrEmpty({
+        none: { title: d.none, text: d.noneText },
+        caption: d.countries,
+        columns: [[d.country, 'head'], d.side, d.action],
+        rows: rules.map(({ country, side, action }) => [
+          countryName(view, country),
+          valueLabel(view, 'for', side),
+          badge(tones[action], d[action]),
+        ]),
+      })}
       ${
         changes.length > 0 &&
         html`<h2>${d.waiting}</h2>
@@ -59,14 +68,18 @@ export function countriesPage(view: ConsoleView, { rules, changes, mayWrite, sai
   })
 }
 
-/** The field of a refusal. What the command refuses is about the countries. */
-const fieldOf = (refused: RefusedForm | undefined) => refused && (refused.field ?? 'countries')
+/** Finds the field that a refusal is about. Refusals of the command concern the countries. */
+const refusedField = (refused: RefusedForm | undefined) => refused && (refused.field ?? 'countries')
 
-function changeForm(view: ConsoleView, options: Shown['options'], refused: Shown['refused']): Html {
+function changeForm(
+  view: ConsoleView,
+  options: CountryRulesDetails['options'],
+  refused: CountryRulesDetails['refused'],
+): Html {
   const d = deskTexts[view.language].countries
   const typed = refused?.form ?? (() => '')
-  const refusedAt = refused && { ...refused, field: fieldOf(refused) }
-  const errorOf = (name: string) => (fieldOf(refused) === name ? refused?.error : undefined)
+  const refusedAt = refused && { ...refused, field: refusedField(refused) }
+  const errorOf = (name: string) => (refusedField(refused) === name ? refused?.error : undefined)
   return html`<h2>${d.change}</h2>
     <form method="post" action="${view.root}countries">
       ${commandFields(view, { command: commands.set, options, without: ['action'], typed, refused: refusedAt })}
@@ -87,14 +100,14 @@ export const countryRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
     place: 'countries',
     path: '/countries',
     command: (form) => (form('act') === 'remove' ? commands.remove : commands.set),
-    more: actionOf,
+    more: readAction,
     answer: ({ waits }) => seeOther(`countries?${waits === undefined ? 'done' : 'waits'}`),
     again: (request, person, refused) => show(frame, request, person, refused),
   }),
 ]
 
-/** The option that the form asks for in its own way. Refuses: validation_failed. */
-function actionOf(form: Form, { view }: Person): Readonly<Record<string, string>> {
+/** Reads the action, which the form asks for by radio buttons. Refuses: validation_failed. */
+function readAction(form: Form, { view }: Person): Readonly<Record<string, string>> {
   const act = countryActs.find((each) => each === form('act'))
   if (act === undefined) throw new FieldRefusal('act', deskTexts[view.language].countries.actionMissing)
   return act === 'remove' ? {} : { action: act }
@@ -109,13 +122,13 @@ async function show(
   const { changes } = frame
   const { view, signed } = person
   const { rules } = (await changes.read('screening country list', {})) as { readonly rules: CountryRules['all'] }
-  const waiting = await changesOf(frame, signed)
+  const waiting = await listChanges(frame, signed)
   const own = new Set<string>(Object.values(commands))
   const body = countriesPage(view, {
     rules,
     changes: waiting.filter(({ command }) => own.has(command)),
     mayWrite: changes.mayDecide(commands.set, signed.account.role),
-    said: saidOf(request),
+    said: readOutcome(request),
     options: changes.form(commands.set),
     refused,
   })

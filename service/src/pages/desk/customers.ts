@@ -1,4 +1,4 @@
-/** One customer at the desk with all that concerns it, and the customers of a partner. The log of the operator has who opened which. */
+/** The page of a customer, and the list of a partner's customers. The operator's audit log records who opened which customer. */
 import { nameCharsMax } from '@partner-payments/wire'
 import { countryName } from '../kit/countries.ts'
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
@@ -16,6 +16,7 @@ import {
   identifier,
   linkButton,
   message,
+  section,
   strip,
   table,
   time,
@@ -27,66 +28,68 @@ import { texts as consoleTexts } from '../console/texts/index.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { actButtons, type ActName, saidOfAct } from './acts.ts'
+import { actButtons, type ActName, actMessage } from './acts.ts'
 import {
   alertsTable,
-  bounded,
+  boundedPart,
   casesTable,
-  contents,
+  pageContents,
   customerHref,
   customersTable,
   hitsTable,
+  levelTones,
   minorMoney,
   notesPart,
+  type PagePart,
   partnerPart,
   payeesTable,
   paymentsTable,
-  type ShownAlert,
+  type ListedAlert,
   verificationBadge,
   yesNo,
 } from './parties.ts'
 import { limitsTable, type PrintedLimit } from './printed.ts'
-import { type DeskFrame, keyOf, type Person, staffRoute } from './request.ts'
+import { type DeskFrame, readKey, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
-/** Rows of a part of the page. The list behind it has all. */
+/** Rows in each part of the page. A link leads to the whole list. */
 const rowsShown = 10
-/** Payments about which cases are looked for. */
+/** Newest payments whose cases the page shows. */
 const paymentsLookedAt = 50
 
-type Unwrapped<T> = T extends (...given: never[]) => Promise<infer R> ? R : never
+type Resolved<T> = T extends (...given: never[]) => Promise<infer R> ? R : never
 
-type CustomerShown = {
+type CustomerDetails = {
   readonly partnerId: string
   readonly partnerName: string | undefined
   readonly customer: Customer
   readonly accountState: keyof (typeof deskTexts)['en']['accountStates']
-  readonly capabilities: Unwrapped<Customers['capabilities']>
-  readonly proofs: Unwrapped<DeskFrame['identityChecks']['list']>['data']
-  readonly ibans: Unwrapped<DeskFrame['accounts']['ibansOf']>
-  readonly sums: Unwrapped<DeskFrame['ledger']['partySumsAt']>
+  readonly capabilities: Resolved<Customers['capabilities']>
+  readonly proofs: Resolved<DeskFrame['identityChecks']['list']>['data']
+  readonly ibans: Resolved<DeskFrame['accounts']['ibansOf']>
+  readonly sums: Resolved<DeskFrame['ledger']['partySumsAt']>
   readonly payments: Parameters<typeof paymentsTable>[1]
   readonly payees: Parameters<typeof payeesTable>[2]
   readonly hits: Parameters<typeof hitsTable>[1]
-  readonly alerts: readonly ShownAlert[]
+  readonly alerts: readonly ListedAlert[]
   readonly cases: Parameters<typeof casesTable>[1]
   readonly review: Review | undefined
   readonly isOverdue: boolean
-  readonly blocks: Unwrapped<DeskFrame['accounts']['stateChanges']>['data']
+  readonly blocks: Resolved<DeskFrame['accounts']['stateChanges']>['data']
   readonly limits: readonly PrintedLimit[]
   readonly notes: Parameters<typeof notesPart>[1]['notes']
-  /** Compliance sees what identifies a person: others need a name and an address of mail. */
+  /** True for compliance and admins, who see identity data. Other roles see the name and the email address. */
   readonly mayIdentify: boolean
   readonly acts: Html | undefined
   readonly said: Html | undefined
 }
 
-export function customerPage(view: ConsoleView, shown: CustomerShown): string {
+export function customerPage(view: ConsoleView, shown: CustomerDetails): string {
   const texts = deskTexts[view.language]
   const d = texts.parties
   const { customer, partnerId, capabilities, review } = shown
   const title = nameOf(customer)
-  const parts = partsOf(view, shown)
+  const parts = customerParts(view, shown)
   return shell(view, {
     title,
     wide: true,
@@ -100,7 +103,7 @@ export function customerPage(view: ConsoleView, shown: CustomerShown): string {
         [texts.customerPage.risk, riskBadge(view, review)],
       ])}
       ${shown.acts}
-      ${contents(
+      ${pageContents(
         view,
         parts.map(({ id, title: name }) => [id, name]),
       )}
@@ -108,14 +111,13 @@ export function customerPage(view: ConsoleView, shown: CustomerShown): string {
   })
 }
 
-const riskTones = { low: 'neutral', medium: 'warning', high: 'bad' } as const
 const riskBadge = (view: ConsoleView, review: Review | undefined): Html | string =>
-  review === undefined ? '–' : badge(riskTones[review.risk], deskTexts[view.language].reviews[review.risk])
+  review === undefined ? '–' : badge(levelTones[review.risk], deskTexts[view.language].reviews[review.risk])
 
-const stateBadge = ({ language }: ConsoleView, state: CustomerShown['accountState']): Html =>
+const stateBadge = ({ language }: ConsoleView, state: CustomerDetails['accountState']): Html =>
   badge(state === 'Active' ? 'good' : 'bad', deskTexts[language].accountStates[state])
 
-function identityPart(view: ConsoleView, { customer, mayIdentify }: CustomerShown): Html {
+function identityPart(view: ConsoleView, { customer, mayIdentify }: CustomerDetails): Html {
   const texts = deskTexts[view.language]
   const [d, c] = [texts.parties, texts.customerPage]
   const { kyc } = customer
@@ -149,13 +151,11 @@ function identityPart(view: ConsoleView, { customer, mayIdentify }: CustomerShow
     ${!mayIdentify && html`<p class="soft">${c.forCompliance}</p>`}`
 }
 
-type Part = { readonly id: string; readonly title: string; readonly body: Html }
-
-function partsOf(view: ConsoleView, shown: CustomerShown): readonly Part[] {
+function customerParts(view: ConsoleView, shown: CustomerDetails): readonly PagePart[] {
   const texts = deskTexts[view.language]
   const [d, c] = [texts.parties, texts.customerPage]
   const { partnerId, customer, payments, payees, cases, hits, alerts, limits } = shown
-  const part = (given: Parameters<typeof bounded>[1]): Part => ({ ...given, body: bounded(view, given) })
+  const part = (given: Parameters<typeof boundedPart>[1]) => boundedPart(view, given)
   return [
     capabilitiesPart(view, shown),
     part({
@@ -199,47 +199,41 @@ function partsOf(view: ConsoleView, shown: CustomerShown): readonly Part[] {
   ]
 }
 
-function capabilitiesPart(view: ConsoleView, { capabilities }: CustomerShown): Part {
+function capabilitiesPart(view: ConsoleView, { capabilities }: CustomerDetails): PagePart {
   const texts = deskTexts[view.language]
   const [c, k] = [texts.customerPage, consoleTexts[view.language].customers]
   const { fields, holdUpTo } = capabilities
-  const title = c.capabilities
-  const body = html`<section aria-labelledby="capabilities-title">
-    <h2 id="capabilities-title">${title}</h2>
-    ${facts(
-      capabilities.capabilities.map(({ name, reasons }) => [
-        texts.capabilities[name],
-        reasons.length === 0
-          ? badge('good', c.allowed)
-          : badge('bad', fill(c.refused, { reasons: reasons.map((each) => texts.capabilityReasons[each]).join(', ') })),
+  const body = html`${facts(
+    capabilities.capabilities.map(({ name, reasons }) => [
+      texts.capabilities[name],
+      reasons.length === 0
+        ? badge('good', c.allowed)
+        : badge('bad', fill(c.refused, { reasons: reasons.map((each) => texts.capabilityReasons[each]).join(', ') })),
+    ]),
+  )}
+  ${
+    holdUpTo.length > 0 &&
+    facts(
+      holdUpTo.map(({ currency, max, held }) => [
+        `${c.balances} ${currency}`,
+        html`${minorMoney(view, held, currency)} / ${minorMoney(view, max, currency)}`,
       ]),
-    )}
-    ${
-      holdUpTo.length > 0 &&
-      facts(
-        holdUpTo.map(({ currency, max, held }) => [
-          `${c.balances} ${currency}`,
-          html`${minorMoney(view, held, currency)} / ${minorMoney(view, max, currency)}`,
-        ]),
-      )
-    }
-    ${
-      fields.length > 0 &&
-      html`<h3>${c.missing}</h3>
-        <ul class="effects">
-          ${fields.map(
-            ({ field: name, code }) =>
-              html`<li>
-                <strong>${wordOf(k.kyc, name)}</strong>: ${code === undefined ? '' : wordOf(k.cures, code)}
-              </li>`,
-          )}
-        </ul>`
-    }
-  </section>`
-  return { id: 'capabilities', title, body }
+    )
+  }
+  ${
+    fields.length > 0 &&
+    html`<h3>${c.missing}</h3>
+      <ul class="effects">
+        ${fields.map(
+          ({ field: name, code }) =>
+            html`<li><strong>${wordOf(k.kyc, name)}</strong>: ${code === undefined ? '' : wordOf(k.cures, code)}</li>`,
+        )}
+      </ul>`
+  }`
+  return { id: 'capabilities', title: c.capabilities, body: section('capabilities', c.capabilities, body) }
 }
 
-function sumsTable(view: ConsoleView, { sums }: CustomerShown): Html {
+function sumsTable(view: ConsoleView, { sums }: CustomerDetails): Html {
   const texts = deskTexts[view.language]
   const [d, c] = [texts.parties, texts.customerPage]
   return table({
@@ -259,25 +253,21 @@ function sumsTable(view: ConsoleView, { sums }: CustomerShown): Html {
   })
 }
 
-function reviewPart(view: ConsoleView, { review, isOverdue }: CustomerShown): Part {
+function reviewPart(view: ConsoleView, { review, isOverdue }: CustomerDetails): PagePart {
   const c = deskTexts[view.language].customerPage
-  const body = html`<section aria-labelledby="review-title">
-    <h2 id="review-title">${c.review}</h2>
-    ${
-      review === undefined
-        ? message('warning', c.neverReviewed)
-        : facts([
-            [c.risk, riskBadge(view, review)],
-            [c.reviewed, time(view, review.reviewedAt, 'date')],
-            [c.reviewedBy, freeText(review.reviewedBy)],
-            [c.nextReview, html`${calendarDay(view, review.dueOn)} ${isOverdue && badge('bad', c.overdue)}`],
-          ])
-    }
-  </section>`
-  return { id: 'review', title: c.review, body }
+  const body =
+    review === undefined
+      ? message('warning', c.neverReviewed)
+      : facts([
+          [c.risk, riskBadge(view, review)],
+          [c.reviewed, time(view, review.reviewedAt, 'date')],
+          [c.reviewedBy, freeText(review.reviewedBy)],
+          [c.nextReview, html`${calendarDay(view, review.dueOn)} ${isOverdue && badge('bad', c.overdue)}`],
+        ])
+  return { id: 'review', title: c.review, body: section('review', c.review, body) }
 }
 
-function blocksPart(view: ConsoleView, { blocks }: CustomerShown): Part {
+function blocksPart(view: ConsoleView, { blocks }: CustomerDetails): PagePart {
   const texts = deskTexts[view.language]
   const [d, c] = [texts.parties, texts.customerPage]
   const body = table({
@@ -291,11 +281,10 @@ function blocksPart(view: ConsoleView, { blocks }: CustomerShown): Part {
       freeText(note),
     ]),
   })
-  const given = { id: 'blocks', title: c.blocks, rows: blocks.length, none: c.blocksNone, body }
-  return { ...given, body: bounded(view, given) }
+  return boundedPart(view, { id: 'blocks', title: c.blocks, rows: blocks.length, none: c.blocksNone, body })
 }
 
-function proofsPart(view: ConsoleView, { proofs }: CustomerShown): Part {
+function proofsPart(view: ConsoleView, { proofs }: CustomerDetails): PagePart {
   const texts = deskTexts[view.language]
   const [d, c, i] = [texts.parties, texts.customerPage, consoleTexts[view.language].identity]
   const body = table({
@@ -309,11 +298,10 @@ function proofsPart(view: ConsoleView, { proofs }: CustomerShown): Part {
       yesNo(view, inForce),
     ]),
   })
-  const given = { id: 'proofs', title: c.proofs, rows: proofs.length, none: c.proofsNone, body }
-  return { ...given, body: bounded(view, given) }
+  return boundedPart(view, { id: 'proofs', title: c.proofs, rows: proofs.length, none: c.proofsNone, body })
 }
 
-type CustomersShown = {
+type CustomerList = {
   readonly partnerId: string
   readonly partnerName: string
   readonly q: string
@@ -322,7 +310,7 @@ type CustomersShown = {
   readonly first?: string | undefined
 }
 
-export function customersPage(view: ConsoleView, shown: CustomersShown): string {
+export function customersPage(view: ConsoleView, shown: CustomerList): string {
   const d = deskTexts[view.language].parties
   const { partnerId, partnerName, q, customers, next, first } = shown
   const title = `${d.customers}: ${partnerName}`
@@ -340,7 +328,7 @@ export function customersPage(view: ConsoleView, shown: CustomersShown): string 
   })
 }
 
-/** The search in a list of a partner: what is typed may be the name of a person, so that it is sent as a form and not in an address. */
+/** The search form of a partner's list. It uses POST, because the text may be a person's name and must not stand in a URL. */
 export const searchForm = (
   view: ConsoleView,
   { path, q, label }: { readonly path: string; readonly q: string; readonly label: string },
@@ -355,8 +343,8 @@ export const searchForm = (
   </form>`
 }
 
-/** The filter of a typed text: an address of mail, an id of the service, an id of the partner, or the beginning of a name. */
-export async function customersLike(
+/** Finds customers by email address, service id, the partner's identifier, or the beginning of a name. */
+export async function searchCustomers(
   customers: Pick<Customers, 'list'>,
   partnerId: string,
   typed: string,
@@ -370,7 +358,7 @@ export async function customersLike(
   try {
     return (await customers.list(partnerId, { ...query, namePrefix: typed })).data
   } catch (error) {
-    // Fewer letters than the index has find no customer.
+    // The index refuses names with too few letters.
     if (error instanceof Refusal && error.code === 'validation_failed') return []
     throw error
   }
@@ -408,7 +396,7 @@ export const customerRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
 
 async function showCustomer(frame: DeskFrame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view, signed } = person
-  const { partnerId, id } = keyOf(request)
+  const { partnerId, id } = readKey(request)
   const customer = await frame.customers.get(partnerId, id)
   await frame.staff.recordOpened(signed, 'customer', [`${partnerId}/${id}`])
   const { role } = signed.account
@@ -417,26 +405,26 @@ async function showCustomer(frame: DeskFrame, request: PublicRequest, person: Pe
   const given = { partner: partnerId, customer: id, scope: 'customer' }
   const body = customerPage(view, {
     ...{ partnerId, customer, partnerName: names.get(partnerId) },
-    ...(await read(frame, partnerId, id)),
+    ...(await readCustomer(frame, partnerId, id)),
     mayIdentify: role === 'compliance' || role === 'admin',
     acts: actButtons(view, { ...frame, person }, { acts: customerActs, given, back: href }),
-    said: saidOfNote(view, request) ?? saidOfAct(view, request),
+    said: noteMessage(view, request) ?? actMessage(view, request),
   })
   return page(request, 200, body)
 }
 
-/** Says that a note was added. */
-export const saidOfNote = (view: ConsoleView, request: PublicRequest): Html | undefined =>
+/** The message after a note was added. Undefined if none was. */
+export const noteMessage = (view: ConsoleView, request: PublicRequest): Html | undefined =>
   new URLSearchParams(request.query).has('noted')
     ? message('good', deskTexts[view.language].parties.noteDone)
     : undefined
 
-async function read(frame: DeskFrame, partnerId: string, id: string) {
+async function readCustomer(frame: DeskFrame, partnerId: string, id: string) {
   const { db, accounts, changes, clock, customers, identityChecks, ledger, screening, staff } = frame
   const payers = await customers.payersByIds(db, [{ partnerId, id }])
   const payments = await frame.transactions.list(partnerId, { customerId: id, limit: String(paymentsLookedAt) })
   const payees = await frame.beneficiaries.list(partnerId, { customerId: id, limit: String(rowsShown) })
-  const alerts = await alertsOf(frame, partnerId, id)
+  const alerts = await readAlerts(frame, partnerId, id)
   const review = await customers.reviews.of(db, partnerId, id)
   const limits = (await changes.read('limit list', { partner: partnerId })) as readonly PrintedLimit[]
   const subjectIds = [id, ...payees.data.map((payee) => payee.id)]
@@ -450,7 +438,7 @@ async function read(frame: DeskFrame, partnerId: string, id: string) {
     payees: payees.data,
     hits: await screening.about(db, partnerId, subjectIds, rowsShown),
     alerts,
-    cases: await casesAbout(frame, partnerId, { customerId: id, payments: payments.data, alerts }),
+    cases: await readCases(frame, partnerId, { customerId: id, payments: payments.data, alerts }),
     review,
     isOverdue: review !== undefined && review.dueOn <= clock.now().toISOString().slice(0, 10),
     blocks: (await accounts.stateChanges(partnerId, { customerId: id, limit: String(rowsShown) })).data,
@@ -459,12 +447,12 @@ async function read(frame: DeskFrame, partnerId: string, id: string) {
   }
 }
 
-/** Alerts about a customer, or the newest of a partner, with the names of their rules and what was decided. */
-export async function alertsOf(
+/** Reads the alerts about a customer, or the newest of a partner, with the names of their rules and their resolutions. */
+export async function readAlerts(
   { db, cases, monitoring }: Pick<DeskFrame, 'db' | 'cases' | 'monitoring'>,
   partnerId: string,
   subjectId?: string,
-): Promise<readonly ShownAlert[]> {
+): Promise<readonly ListedAlert[]> {
   const rows = await monitoring.newestAlerts(db, partnerId, subjectId === undefined ? {} : { subjectId }, rowsShown)
   if (rows.length === 0) return []
   const rules = new Map((await monitoring.rules(db)).map(({ id, name }) => [id, name]))
@@ -484,17 +472,17 @@ export async function alertsOf(
   }))
 }
 
-type About = {
+type CustomerActivity = {
   readonly customerId: string
-  readonly payments: Unwrapped<DeskFrame['transactions']['list']>['data']
-  readonly alerts: readonly ShownAlert[]
+  readonly payments: Resolved<DeskFrame['transactions']['list']>['data']
+  readonly alerts: readonly ListedAlert[]
 }
 
-/** A case names a payment by one of its ids, and a frozen balance by its owner. */
-async function casesAbout(
+/** Reads cases about a customer's payments, frozen balance and alerts. A case names a payment by any of its ids. */
+async function readCases(
   { db, cases, deposits, payouts }: DeskFrame,
   partnerId: string,
-  { customerId, payments, alerts }: About,
+  { customerId, payments, alerts }: CustomerActivity,
 ) {
   const rows = payments.map(({ row }) => row)
   const ofCategory = (category: string) => rows.filter((row) => row.category === category)

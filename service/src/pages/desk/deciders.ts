@@ -1,26 +1,26 @@
-/** The table of who decides which kind that pages and commands ask, and the change of a kind, which another admin approves. */
+/** The page of deciders: which roles decide each kind of case, and the form to change a kind. Another admin approves a change. */
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { type DecidedKind, decidedKinds, type Deciders, type StaffRole, staffRoles } from '../../people/staff/index.ts'
 import { badge, linkButton, message, table, time } from '../kit/parts.ts'
 import { page, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
-import { commandRoute, noteField, optionField, type RefusedForm, saidOf, saidTones } from './forms.ts'
+import { commandRoute, noteField, optionField, type RefusedForm, readOutcome, outcomeTones } from './forms.ts'
 import { kindName } from './kinds.ts'
 import { type DeskFrame, type FormOption, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
-type Shown = {
+type DeciderTable = {
   readonly deciders: readonly Deciders[]
   readonly mayChange: boolean
   /** The kind whose form is shown. */
   readonly chosen: DecidedKind | undefined
   readonly options: readonly FormOption[]
-  readonly said?: keyof typeof saidTones | undefined
+  readonly said?: keyof typeof outcomeTones | undefined
   readonly refused?: RefusedForm | undefined
 }
 
-export function decidersPage(view: ConsoleView, shown: Shown): string {
+export function decidersPage(view: ConsoleView, shown: DeciderTable): string {
   const { deciders: d, queue: q } = deskTexts[view.language]
   const { deciders, mayChange, chosen, said, refused } = shown
   return shell(view, {
@@ -28,7 +28,7 @@ export function decidersPage(view: ConsoleView, shown: Shown): string {
     wide: true,
     problems: { form: refused?.error },
     main: html`<h1>${d.title}</h1>
-      ${said !== undefined && message(saidTones[said], d[said])}
+      ${said !== undefined && message(outcomeTones[said], d[said])}
       ${said === 'waits' && html`<p>${linkButton(`${view.root}changes`, d.changes)}</p>`}
       <p class="lead">${d.text}</p>
       ${chosen !== undefined && mayChange && changeForm(view, shown, chosen)}
@@ -56,7 +56,7 @@ export function decidersPage(view: ConsoleView, shown: Shown): string {
   })
 }
 
-function changeForm(view: ConsoleView, { deciders, options, refused }: Shown, chosen: DecidedKind): Html {
+function changeForm(view: ConsoleView, { deciders, options, refused }: DeciderTable, chosen: DecidedKind): Html {
   const d = deskTexts[view.language].deciders
   const now: readonly StaffRole[] = deciders.find(({ kind }) => kind === chosen)?.roles ?? []
   return html`<section aria-labelledby="change-title">
@@ -100,7 +100,7 @@ async function show(
     mayChange: changes.mayDecide(command, signed.account.role),
     chosen: decidedKinds.find((kind) => kind === asked),
     options: changes.form(command),
-    said: saidOf(request),
+    said: readOutcome(request),
     refused,
   })
   return page(request, refused === undefined ? 200 : 400, body)

@@ -9,8 +9,8 @@ import {
   evil,
   viewOf,
 } from '../../../../test/support/console-pages.ts'
-import type { Content } from '../../reports/safeguarding/index.ts'
-import { kindsOf } from '../../reports/safeguarding/rules.ts'
+import type { SafeguardingContent } from '../../reports/safeguarding/index.ts'
+import { partKinds } from '../../reports/safeguarding/rules.ts'
 import {
   actionsFor,
   caseActions,
@@ -32,17 +32,17 @@ import { changesPage, devicePage } from './commands.ts'
 import { connectorsPage } from './connectors.ts'
 import { countriesPage } from './countries.ts'
 import { decidersPage } from './deciders.ts'
-import { findPage, type Found } from './find.ts'
+import { findPage, type SearchResult } from './find.ts'
 import { hitPage, hitResultsPage, hitsPage } from './hits.ts'
 import { secretPage } from './acts.ts'
 import { partnersPage } from './partners.ts'
 import { sections } from './partner-rules.ts'
-import { type PayoutFacts, payoutPage } from './payouts.ts'
+import { type PrintedPayout, payoutPage } from './payouts.ts'
 import { queuePage, queueTabs } from './queue.ts'
 import { dayPage, daysPage } from './safeguarding.ts'
 import { staffPage } from './staff.ts'
 import { deskTexts } from './texts.ts'
-import { thingPage } from './things.ts'
+import { waitingItemPage } from './things.ts'
 
 const at = new Date('2026-11-24T14:30:00Z')
 
@@ -53,7 +53,7 @@ function optionsOf(command: string) {
 const refusedForm = (command: string, text: string) => ({ command, error: text, form: () => text })
 
 /** A record with every part, and `text` wherever a bank or a partner wrote it. */
-function dayOf(text: string, status: Content['status']): Content {
+function dayOf(text: string, status: SafeguardingContent['status']): SafeguardingContent {
   const account = { connector: text, account: text, dueOn: '2026-11-24' }
   const sums = { resource: '7.00', difference: '-3.00', own: '-3.00', timing: '0.00', discrepancy: '0.00' }
   const unknown = { resource: null, difference: null, own: null, timing: null, discrepancy: null }
@@ -66,7 +66,7 @@ function dayOf(text: string, status: Content['status']): Content {
       { ...account, statement: { id: text, name: text, on: '2026-11-24', closing: '7.00' } },
       { ...account, statement: null },
     ],
-    parts: Object.entries(kindsOf).flatMap(([group, kinds]) =>
+    parts: Object.entries(partKinds).flatMap(([group, kinds]) =>
       Object.keys(kinds).map((kind) => ({
         ...{ group: group as 'own', kind, connector: text, account: text, amount: '-1.00', count: 2, why: text },
       })),
@@ -77,13 +77,13 @@ function dayOf(text: string, status: Content['status']): Content {
 }
 
 test('every part of a record has a text at the desk', () => {
-  for (const kind of Object.values(kindsOf).flatMap(Object.keys))
+  for (const kind of Object.values(partKinds).flatMap(Object.keys))
     assert.ok(kind === 'unexplained' || kind in deskTexts.en.safeguarding, kind)
 })
 
 const none = { partners: [], payouts: [], deposits: [], files: [], cases: [], customers: [], payees: [] }
 
-function foundOf(text: string): Found {
+function foundOf(text: string): SearchResult {
   const owner = { partnerId: text, partnerName: text }
   const money = { currency: 'EUR', amount: 1234n } as const
   const payout = { ...owner, id: text, reference: text, endToEndId: text, status: text, money, createdAt: at }
@@ -394,9 +394,9 @@ function thingPages(view: ConsoleView, text: string): readonly (readonly [string
     files: { received: null, sent: null, aside: null },
   } as const
   return [
-    ['thing', thingPage(view, thingOf(text), { typed, error: text })],
-    ['thing that is over', thingPage(view, { ...thingOf(text), waits: [] }, { typed })],
-    ['thing that never was', thingPage(view, { ...thingOf(text), waits: [], steps: [] }, { typed })],
+    ['thing', waitingItemPage(view, thingOf(text), { typed, error: text })],
+    ['thing that is over', waitingItemPage(view, { ...thingOf(text), waits: [] }, { typed })],
+    ['thing that never was', waitingItemPage(view, { ...thingOf(text), waits: [], steps: [] }, { typed })],
     ['connectors', connectorsPage(view, { connectors: [connector, quiet], hrefOf: () => 'waiting' })],
     ['no connectors', connectorsPage(view, { connectors: [], hrefOf: () => 'waiting' })],
   ]
@@ -418,7 +418,7 @@ function payoutPages(view: ConsoleView, text: string, mayAct: boolean): readonly
   }
   return ['Pending', 'Processing', 'Sent', 'Completed', text].flatMap((status) =>
     [bank, undefined].map((each) => {
-      const payout: PayoutFacts = {
+      const payout: PrintedPayout = {
         ...{
           partnerId: text,
           payoutId: text,

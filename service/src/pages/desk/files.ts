@@ -1,4 +1,4 @@
-/** The files of banks: what each says, and what became of it. */
+/** The pages of bank files: the list, and the contents and state of each file. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { type CaseKind, operatorPartnerId } from '../../cases/index.ts'
 import { amountText, isCurrency } from '../../kernel/index.ts'
@@ -34,6 +34,7 @@ import { fill } from '../language.ts'
 import { kindName } from './kinds.ts'
 import { findButton } from './things.ts'
 import { commandRoute, noteField } from './forms.ts'
+import { titledTable } from './parties.ts'
 import { deskTexts } from './texts.ts'
 import { type DeskFrame, type Person, staffRoute } from './request.ts'
 
@@ -48,15 +49,15 @@ const tones = {
   Delivered: 'good',
 } as const
 
-/** `mayTake`: the role of the person may propose to take a file. `typed`: values of a refused form. */
-type Taking = {
+/** The form to take a quarantined file. `mayTake`: the person's role may propose it. `typed`: values of a refused form. */
+type TakeForm = {
   readonly mayTake: boolean
   readonly waits?: boolean
   readonly error?: string | undefined
   readonly typed: (name: string) => string
 }
 
-type FilesShown = {
+type FileList = {
   readonly files: readonly BankFile[]
   readonly banks: readonly string[]
   readonly bank: string | undefined
@@ -65,7 +66,7 @@ type FilesShown = {
   readonly first?: string | undefined
 }
 
-export function filesPage(view: ConsoleView, { files, banks, bank, show, next, first }: FilesShown): string {
+export function filesPage(view: ConsoleView, { files, banks, bank, show, next, first }: FileList): string {
   const d = deskTexts[view.language].files
   const shown = bankFileFilters.map((each) => [each, d[each]] as const)
   return shell(view, {
@@ -106,10 +107,10 @@ function filesTable(view: ConsoleView, files: readonly BankFile[]): Html {
   })
 }
 
-/** Kinds of cases whose file two persons may take. */
-const canBeTaken: ReadonlySet<CaseKind> = new Set(['message_differs', 'sum_differs', 'file_unreadable'])
+/** Kinds of cases whose file may be taken after two persons agree. */
+const takeableKinds: ReadonlySet<CaseKind> = new Set(['message_differs', 'sum_differs', 'file_unreadable'])
 
-export function filePage(view: ConsoleView, shown: FileShown & Taking): string {
+export function filePage(view: ConsoleView, shown: FileDetails & TakeForm): string {
   const d = deskTexts[view.language].files
   const { file, cases, next, first, error, waits = false } = shown
   const state = file.state === 'Aside' && file.releasedAt !== null ? 'Released' : file.state
@@ -140,15 +141,15 @@ export function filePage(view: ConsoleView, shown: FileShown & Taking): string {
               >${d.openCase}: ${kindName(view, found.kind)}</a
             >
           </div>
-          ${canBeTaken.has(found.kind) && file.messageId !== null && takeForm(view, { ...shown, caseId: found.id })}`
+          ${takeableKinds.has(found.kind) && file.messageId !== null && takeForm(view, { ...shown, caseId: found.id })}`
       }
-      ${factsOf(view, file)} ${contents(view, shown)} ${pager(view, { next, first })}`,
+      ${fileFacts(view, file)} ${fileContents(view, shown)} ${pager(view, { next, first })}`,
   })
 }
 
 function takeForm(
   view: ConsoleView,
-  { file, caseId, mayTake, typed }: FileShown & Taking & { readonly caseId: string },
+  { file, caseId, mayTake, typed }: FileDetails & TakeForm & { readonly caseId: string },
 ): Html {
   const d = deskTexts[view.language].files
   if (!mayTake) return message('neutral', d.takeReadOnly)
@@ -160,7 +161,7 @@ function takeForm(
     </form>`
 }
 
-function factsOf(view: ConsoleView, file: BankFileFacts): Html {
+function fileFacts(view: ConsoleView, file: BankFileFacts): Html {
   const d = deskTexts[view.language].files
   const { messageId, at, endedAt, releasedAt, bytes, sha256, sent, problem, state } = file
   const ended = endedAt === null ? undefined : time(view, endedAt, 'seconds')
@@ -183,16 +184,16 @@ function factsOf(view: ConsoleView, file: BankFileFacts): Html {
   ])
 }
 
-type ShownCase = { readonly partnerId: string; readonly id: string; readonly kind: CaseKind }
-/** Cases by what they are about: a file, an entry or a payment. */
-type CasesAbout = ReadonlyMap<string, ShownCase>
+type CaseKey = { readonly partnerId: string; readonly id: string; readonly kind: CaseKind }
+/** Open cases by the id of their subject: a file, an entry or a payment. */
+type CasesBySubject = ReadonlyMap<string, CaseKey>
 
-export type FileShown = {
+export type FileDetails = {
   readonly file: BankFileFacts
-  readonly cases: CasesAbout
+  readonly cases: CasesBySubject
   readonly statements: readonly FileStatement[]
   readonly hasMoreStatements: boolean
-  /** The statement whose entries are shown. */
+  /** The statement whose entries the page shows. */
   readonly statement: FileStatement | undefined
   readonly entries: readonly FileEntry[]
   readonly payments: readonly FilePayment[]
@@ -201,7 +202,7 @@ export type FileShown = {
   readonly first?: string | undefined
 }
 
-export function contents(view: ConsoleView, shown: FileShown): Html | false {
+function fileContents(view: ConsoleView, shown: FileDetails): Html | false | undefined {
   const d = deskTexts[view.language].files
   const { file, statements, statement } = shown
   if (file.sent !== null) return shown.recalls.length > 0 ? recallsTable(view, shown) : paymentsTable(view, shown)
@@ -210,13 +211,13 @@ export function contents(view: ConsoleView, shown: FileShown): Html | false {
   return file.state === 'Taken' && html`<p>${d.noContents}</p>`
 }
 
-const moneyOf = (view: ConsoleView, amount: bigint, currency: string): Html | string =>
+const amountIn = (view: ConsoleView, amount: bigint, currency: string): Html | string =>
   isCurrency(currency) ? money(view, amountText(amount, currency), currency) : `${amount} ${currency}`
 
-function statementsTable(view: ConsoleView, { file, statements, hasMoreStatements }: FileShown): Html {
+function statementsTable(view: ConsoleView, { file, statements, hasMoreStatements }: FileDetails): Html {
   const d = deskTexts[view.language].files
   const balance = (amount: bigint | null, currency: string) =>
-    amount === null ? d.notStated : moneyOf(view, amount, currency)
+    amount === null ? d.notStated : amountIn(view, amount, currency)
   return html`<h2>${d.statements}</h2>
     ${hasMoreStatements && message('warning', d.moreStatements)}
     ${table({
@@ -236,8 +237,8 @@ function statementsTable(view: ConsoleView, { file, statements, hasMoreStatement
         account(view, each.account),
         each.closingOn === null ? '' : calendarDay(view, each.closingOn),
         balance(each.opening, each.currency),
-        moneyOf(view, each.credits, each.currency),
-        moneyOf(view, each.debits, each.currency),
+        amountIn(view, each.credits, each.currency),
+        amountIn(view, each.debits, each.currency),
         balance(each.closing, each.currency),
         html`<a href="${view.root}files/${file.id}?statement=${each.id}"
           >${fill(d.showEntries, { count: String(each.entries) })}<span class="away"> ${each.statementId}</span></a
@@ -246,7 +247,7 @@ function statementsTable(view: ConsoleView, { file, statements, hasMoreStatement
     })}`
 }
 
-function entriesTable(view: ConsoleView, { entries, cases }: FileShown, statement: FileStatement): Html {
+function entriesTable(view: ConsoleView, { entries, cases }: FileDetails, statement: FileStatement): Html {
   const d = deskTexts[view.language].files
   const { currency, statementId, kind } = statement
   const title = fill(d.entriesOf, { statement: statementId })
@@ -273,7 +274,7 @@ function entriesTable(view: ConsoleView, { entries, cases }: FileShown, statemen
             ],
             rows: entries.map((each) => [
               outcome(each),
-              moneyOf(view, each.amount, currency),
+              amountIn(view, each.amount, currency),
               calendarDay(view, each.bookedOn),
               badge(each.status === 'Applied' ? 'good' : 'warning', d[each.status]),
               each.kind === 'payout' || each.kind === 'return' ? findPayout(view, each.subjectId) : '',
@@ -285,63 +286,59 @@ function entriesTable(view: ConsoleView, { entries, cases }: FileShown, statemen
     }`
 }
 
-function paymentsTable(view: ConsoleView, { payments, cases }: FileShown): Html {
+function paymentsTable(view: ConsoleView, { payments, cases }: FileDetails): Html | undefined {
   const d = deskTexts[view.language].files
-  if (payments.length === 0)
-    return html`<h2>${d.paymentsOf}</h2>
-      <p>${d.noPayments}</p>`
-  return html`<h2>${d.paymentsOf}</h2>
-    ${table({
-      caption: d.paymentsOf,
-      columns: [
-        [d.endToEndId, 'head'],
-        [d.amount, 'number'],
-        d.status,
-        d.code,
-        d.payout,
-        d.partner,
-        d.case,
-        d.instruction,
-      ],
-      rows: payments.map((each) => [
-        identifier(view, each.endToEndId, d.endToEndId),
-        moneyOf(view, each.amount, each.currency),
-        badge(toneOf(each.status), each.status),
-        freeText(each.reasonCode ?? ''),
-        findPayout(view, each.id),
-        partnerLink(view, each.partnerId),
-        caseLink(view, cases, [each.id]),
-        identifier(view, each.id, d.instruction),
-      ]),
-    })}`
+  return titledTable({
+    caption: d.paymentsOf,
+    none: d.noPayments,
+    columns: [
+      [d.endToEndId, 'head'],
+      [d.amount, 'number'],
+      d.status,
+      d.code,
+      d.payout,
+      d.partner,
+      d.case,
+      d.instruction,
+    ],
+    rows: payments.map((each) => [
+      identifier(view, each.endToEndId, d.endToEndId),
+      amountIn(view, each.amount, each.currency),
+      badge(statusTone(each.status), each.status),
+      freeText(each.reasonCode ?? ''),
+      findPayout(view, each.id),
+      partnerLink(view, each.partnerId),
+      caseLink(view, cases, [each.id]),
+      identifier(view, each.id, d.instruction),
+    ]),
+  })
 }
 
-function recallsTable(view: ConsoleView, { recalls, cases }: FileShown): Html {
+function recallsTable(view: ConsoleView, { recalls, cases }: FileDetails): Html | undefined {
   const d = deskTexts[view.language].files
-  return html`<h2>${d.recalls}</h2>
-    ${table({
-      caption: d.recalls,
-      columns: [[d.recall, 'head'], d.status, d.reason, d.answer, d.payout, d.partner, d.case],
-      rows: recalls.map((each) => [
-        identifier(view, each.id, d.recall),
-        badge(toneOf(each.status), each.status),
-        freeText(each.reason),
-        freeText(each.answerCode ?? ''),
-        findPayout(view, each.instructionId),
-        partnerLink(view, each.partnerId),
-        caseLink(view, cases, [each.id, each.instructionId]),
-      ]),
-    })}`
+  return titledTable({
+    caption: d.recalls,
+    columns: [[d.recall, 'head'], d.status, d.reason, d.answer, d.payout, d.partner, d.case],
+    rows: recalls.map((each) => [
+      identifier(view, each.id, d.recall),
+      badge(statusTone(each.status), each.status),
+      freeText(each.reason),
+      freeText(each.answerCode ?? ''),
+      findPayout(view, each.instructionId),
+      partnerLink(view, each.partnerId),
+      caseLink(view, cases, [each.id, each.instructionId]),
+    ]),
+  })
 }
 
-const toneOf = (status: string): 'good' | 'bad' | 'neutral' =>
+const statusTone = (status: string): 'good' | 'bad' | 'neutral' =>
   ['Settled', 'Accepted'].includes(status)
     ? 'good'
     : ['Rejected', 'Refused', 'Returned'].includes(status)
       ? 'bad'
       : 'neutral'
 
-/** The search takes ids in a form, and not in an address. */
+/** A button that searches for the payout. Undefined ids have none. */
 export function findPayout(view: ConsoleView, id: string | null): Html | string {
   if (id === null) return ''
   return findButton(view, id, deskTexts[view.language].files.findPayout)
@@ -354,7 +351,7 @@ export function partnerLink(view: ConsoleView, id: string | null): Html | string
     : html`<a href="${view.root}partners/${id}">${d.openPartner}<span class="away"> ${d.partner} ${id}</span></a>`
 }
 
-function caseLink(view: ConsoleView, cases: CasesAbout, subjects: readonly (string | null)[]): Html | string {
+function caseLink(view: ConsoleView, cases: CasesBySubject, subjects: readonly (string | null)[]): Html | string {
   const found = subjects.map((id) => (id === null ? undefined : cases.get(id))).find((each) => each !== undefined)
   return found === undefined
     ? ''
@@ -367,7 +364,7 @@ const statementsShown = 100
 
 export const fileRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
   staffRoute(frame, 'files', 'GET', '/files', async (request, { view }) => {
-    const wanted = wantedOf(request)
+    const wanted = readFilters(request)
     const { bankFiles, db } = frame
     const rows = await bankFiles.page(db, { ...wanted, rowsMax: filesShown + 1 })
     const files = rows.slice(0, filesShown)
@@ -405,9 +402,10 @@ async function show(
   const { id = '' } = request.params
   const file = uuid.test(id) ? await frame.bankFiles.byId(frame.db, id) : undefined
   if (file === undefined) throw notFound('page')
-  const read = file.sent === null ? await received(frame, request, file) : await sent(frame, request, file)
-  await frame.staff.recordFile(signed, { connector: file.connector, fileId: file.id, payments: paymentsOf(read) })
-  const cases = await casesAbout(frame, file, read)
+  const read =
+    file.sent === null ? await readReceivedFile(frame, request, file) : await readSentFile(frame, request, file)
+  await frame.staff.recordFile(signed, { connector: file.connector, fileId: file.id, payments: paymentKeys(read) })
+  const cases = await findCases(frame, file, read)
   const taking = {
     mayTake: frame.changes.mayDecide('bank file take', signed.account.role),
     waits: new URLSearchParams(request.query).has('waits'),
@@ -417,7 +415,7 @@ async function show(
   return page(request, refused === undefined ? 200 : 400, filePage(view, { file, cases, ...read, ...taking }))
 }
 
-function wantedOf({ query }: PublicRequest) {
+function readFilters({ query }: PublicRequest) {
   const fields = new URLSearchParams(query)
   const at = new Date(fields.get('at') ?? '')
   const id = fields.get('after') ?? ''
@@ -426,17 +424,21 @@ function wantedOf({ query }: PublicRequest) {
   return { connector, show, after: uuid.test(id) && !Number.isNaN(at.getTime()) ? { at, id } : undefined }
 }
 
-type Read = Omit<FileShown, 'file' | 'cases'>
-const nothing: Read = {
+type FileRows = Omit<FileDetails, 'file' | 'cases'>
+const noRows: FileRows = {
   ...{ statements: [], hasMoreStatements: false, statement: undefined, entries: [], payments: [], recalls: [] },
 }
 
-async function received({ bankFiles, db }: DeskFrame, { query }: PublicRequest, file: BankFileFacts): Promise<Read> {
+async function readReceivedFile(
+  { bankFiles, db }: DeskFrame,
+  { query }: PublicRequest,
+  file: BankFileFacts,
+): Promise<FileRows> {
   const fields = new URLSearchParams(query)
   const all = await bankFiles.statements(db, file.id, statementsShown + 1)
   const statements = all.slice(0, statementsShown)
   const statement = statements.find(({ id }) => id === fields.get('statement')) ?? statements[0]
-  if (statement === undefined) return nothing
+  if (statement === undefined) return noRows
   const [position, id] = [fields.get('position') ?? '', fields.get('after') ?? '']
   const after = /^\d{1,15}$/.test(position) && uuid.test(id) ? { position: BigInt(position), id } : undefined
   const rows = await bankFiles.entries(db, { file, statement }, { after, rowsMax: rowsShown + 1 })
@@ -444,14 +446,18 @@ async function received({ bankFiles, db }: DeskFrame, { query }: PublicRequest, 
   const last = rows.length > rowsShown ? entries.at(-1) : undefined
   const first = `${file.id}?statement=${statement.id}`
   return {
-    ...nothing,
+    ...noRows,
     ...{ statements, hasMoreStatements: all.length > statementsShown, statement, entries },
     next: last && `${first}&position=${last.position}&after=${last.id}`,
     first: after && first,
   }
 }
 
-async function sent({ bankFiles, db }: DeskFrame, { query }: PublicRequest, file: BankFileFacts): Promise<Read> {
+async function readSentFile(
+  { bankFiles, db }: DeskFrame,
+  { query }: PublicRequest,
+  file: BankFileFacts,
+): Promise<FileRows> {
   const given = new URLSearchParams(query).get('after') ?? ''
   const after = uuid.test(given) ? given : undefined
   const payments = await bankFiles.payments(db, file.id, after, rowsShown + 1)
@@ -459,7 +465,7 @@ async function sent({ bankFiles, db }: DeskFrame, { query }: PublicRequest, file
   const rows = payments.length > 0 ? payments : recalls
   const last = rows.length > rowsShown ? rows[rowsShown - 1] : undefined
   return {
-    ...nothing,
+    ...noRows,
     payments: payments.slice(0, rowsShown),
     recalls: recalls.slice(0, rowsShown),
     next: last && `${file.id}?after=${last.id}`,
@@ -467,8 +473,8 @@ async function sent({ bankFiles, db }: DeskFrame, { query }: PublicRequest, file
   }
 }
 
-/** The payments that the page shows, each with its partner. */
-function paymentsOf({ entries, payments, recalls }: Read): readonly string[] {
+/** Keys of the payments that the page shows, as `partnerId/id`. */
+function paymentKeys({ entries, payments, recalls }: FileRows): readonly string[] {
   const keys = [
     ...entries.map(({ subjectId: id, subjectPartnerId: partnerId }) => ({ partnerId, id })),
     ...payments,
@@ -479,17 +485,17 @@ function paymentsOf({ entries, payments, recalls }: Read): readonly string[] {
   )
 }
 
-/** The open cases about the file and what the page shows of it: one statement for each partner on the page. */
-async function casesAbout({ cases, db }: DeskFrame, file: BankFileFacts, read: Read): Promise<CasesAbout> {
+/** Reads the open cases about the file and the rows on the page, with one statement for each partner. */
+async function findCases({ cases, db }: DeskFrame, file: BankFileFacts, read: FileRows): Promise<CasesBySubject> {
   const subjects = [
     { partnerId: operatorPartnerId, id: file.id },
     ...read.entries.map(({ id }) => ({ partnerId: operatorPartnerId, id })),
-    ...paymentsOf(read).map((key) => {
+    ...paymentKeys(read).map((key) => {
       const [partnerId = '', id = ''] = key.split('/')
       return { partnerId, id }
     }),
   ]
-  const found = new Map<string, ShownCase>()
+  const found = new Map<string, CaseKey>()
   for (const [partnerId, some] of Map.groupBy(subjects, (each) => each.partnerId)) {
     const ids = some.map(({ id }) => id)
     for (const { subject, id, kind } of await cases.openAbout(db, partnerId, ids))

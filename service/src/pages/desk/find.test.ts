@@ -13,7 +13,7 @@ import { rawNumber } from '@partner-payments/wire'
 import { pain001Text } from '../../../../test/support/pain001.ts'
 import { newId, present } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
-import { find, type Found, readQuestion } from './find.ts'
+import { search, type SearchResult, readSearch } from './find.ts'
 
 let service: Service
 let one: TestPartner
@@ -25,22 +25,22 @@ before(async () => {
 })
 after(() => service.close())
 
-const ask = (typed: string, searchedMax?: number): Promise<Found> =>
-  find({ ...service, bankFiles: service.isoBanks.shown }, present(readQuestion(typed), typed), searchedMax)
-const payoutsOf = ({ payouts }: Found) => payouts.map(({ partnerId, id }) => `${partnerId}/${id}`)
-const customersOf = ({ customers }: Found) => customers.map(({ partnerId, id }) => `${partnerId}/${id}`)
+const ask = (typed: string, searchedMax?: number): Promise<SearchResult> =>
+  search({ ...service, bankFiles: service.isoBanks.shown }, present(readSearch(typed), typed), searchedMax)
+const payoutsOf = ({ payouts }: SearchResult) => payouts.map(({ partnerId, id }) => `${partnerId}/${id}`)
+const customersOf = ({ customers }: SearchResult) => customers.map(({ partnerId, id }) => `${partnerId}/${id}`)
 
-test('a text is money only with a currency of the service, its digits and a day of the calendar', () => {
+test('a text is read as money only with a known currency, its number of decimals, and a valid day', () => {
   const eur = (amount: bigint) => ({ currency: 'EUR', amount })
   const any = { from: null, before: null }
-  assert.deepEqual(readQuestion(' 12.5  eur '), { by: 'money', money: eur(1250n), ...any })
-  assert.deepEqual(readQuestion('12 EUR'), { by: 'money', money: eur(1200n), ...any })
-  assert.deepEqual(readQuestion('0.000001 USDC'), { by: 'money', money: { currency: 'USDC', amount: 1n }, ...any })
-  assert.deepEqual(readQuestion('12.50 EUR 2026-11-24'), {
+  assert.deepEqual(readSearch(' 12.5  eur '), { by: 'money', money: eur(1250n), ...any })
+  assert.deepEqual(readSearch('12 EUR'), { by: 'money', money: eur(1200n), ...any })
+  assert.deepEqual(readSearch('0.000001 USDC'), { by: 'money', money: { currency: 'USDC', amount: 1n }, ...any })
+  assert.deepEqual(readSearch('12.50 EUR 2026-11-24'), {
     ...{ by: 'money', money: eur(1250n) },
     ...{ from: new Date('2026-11-24T00:00:00Z'), before: new Date('2026-11-25T00:00:00Z') },
   })
-  assert.deepEqual(readQuestion('12,50 € 24.11.2026'), readQuestion('12.50 EUR 2026-11-24'))
+  assert.deepEqual(readSearch('12,50 € 24.11.2026'), readSearch('12.50 EUR 2026-11-24'))
   for (const text of [
     '12.5011 EUR',
     '1,00,000 EUR',
@@ -53,7 +53,7 @@ test('a text is money only with a currency of the service, its digits and a day 
     '12 EUR 2026-02-30',
     '1234567890123 EUR',
   ])
-    assert.deepEqual(readQuestion(text), { by: 'text', text })
+    assert.deepEqual(readSearch(text), { by: 'text', text })
   // Both decimal forms, with groups or without; three digits behind a separator of a currency with two are a group.
   for (const [text, minor] of [
     ['12,50 EUR', 1250n],
@@ -68,12 +68,12 @@ test('a text is money only with a currency of the service, its digits and a day 
     ['1.234.567 EUR', 123_456_700n],
     ['1.234.567,8 EUR', 123_456_780n],
   ] as const)
-    assert.deepEqual(readQuestion(text), { by: 'money', money: eur(minor), ...any }, text)
-  assert.deepEqual(readQuestion('1,000 USDC'), { by: 'money', money: { currency: 'USDC', amount: 1_000_000n }, ...any })
-  for (const refused of ['', ' \n', 'x'.repeat(141), 'a\0b']) assert.equal(readQuestion(refused), undefined)
+    assert.deepEqual(readSearch(text), { by: 'money', money: eur(minor), ...any }, text)
+  assert.deepEqual(readSearch('1,000 USDC'), { by: 'money', money: { currency: 'USDC', amount: 1_000_000n }, ...any })
+  for (const refused of ['', ' \n', 'x'.repeat(141), 'a\0b']) assert.equal(readSearch(refused), undefined)
 })
 
-test('a payout is found by its ids, its reference and its end-to-end id, and by nothing less than the whole', async () => {
+test('a payout is found by its ids, its reference and its end-to-end id, but not by parts of them', async () => {
   const { payout } = await pay(service, two, '10.01', { reference: 'Invoice 77' })
   const key = `${two.partnerId}/${payout.id}`
   for (const text of [payout.id, payout.id.replaceAll('-', '').toUpperCase(), payout.endToEndId, 'Invoice 77'])
@@ -113,7 +113,7 @@ test('the end-to-end id that a partner gave finds every payout that has it, and 
     assert.deepEqual(payoutsOf(await ask(reference)), [`${one.partnerId}/${id}`], reference)
 })
 
-test('an amount finds the payouts of all partners, a day narrows it, and more than 50 are cut', async () => {
+test('an amount finds the payouts of all partners, a day limits the search, and the page shows at most 50', async () => {
   const { payout } = await pay(service, one, '10.05')
   const key = `${one.partnerId}/${payout.id}`
   assert.deepEqual(payoutsOf(await ask('10.05 EUR')), [key])
@@ -137,7 +137,7 @@ test('a customer is found by its ids and its IBAN, with or without spaces', asyn
   assert.deepEqual(customersOf(await ask('DE89370400440532013000')), [], 'an IBAN of another bank has no owner here')
 })
 
-test('a closed IBAN finds the customer who had it, with the day on which it was closed', async () => {
+test('a closed IBAN finds its former customer, with the day of the closing', async () => {
   const customer = await service.customers.create(two.partnerId, { kyc: { fullName: 'Closed Account' } })
   const { ibans } = await service.accounts.create(two.partnerId, customer.id)
   const [{ iban }] = ibans
@@ -161,7 +161,7 @@ test('a customer is found by the whole email address, and by the beginning of wo
     assert.deepEqual(customersOf(await ask(text)), [], text)
 })
 
-test('a payee is found by the beginning of words of the name, removed and renamed ones no longer', async () => {
+test('a payee is found by the beginning of words of its name, unless it was removed or renamed', async () => {
   const { id } = await service.beneficiaries.create(two.partnerId, {
     name: 'Katherine Coleman Gøble',
     iban: 'DE89370400440532013000',
@@ -190,7 +190,7 @@ test('the ID of a payee finds the payouts to it', async () => {
   assert.deepEqual(payoutsOf(await ask(id.toUpperCase())), [`${one.partnerId}/${payout.id}`, ...before])
 })
 
-test('every text is searched or finds nothing, whatever signs it has', async () => {
+test('a search accepts any characters', async () => {
   const texts = [
     '---',
     'ーーー',
@@ -215,7 +215,7 @@ test('every text is searched or finds nothing, whatever signs it has', async () 
   for (const text of texts) assert.ok(await ask(text), text)
 })
 
-test('a name that more customers have than a page shows says that there are more', async () => {
+test('the page says if more customers have a name than it shows', async () => {
   for (let n = 0; n < 51; n++) await service.customers.create(two.partnerId, { kyc: { fullName: `Zephyrine Number` } })
   const found = await ask('Zephyrine')
   assert.deepEqual([found.customers.length, found.hasMore], [50, true])
@@ -254,7 +254,7 @@ test('a partner is found by its id and by a part of its name', async () => {
   assert.deepEqual((await ask('zebras')).partners, [])
 })
 
-test('a search that does not reach every partner says how many it reached', async () => {
+test('a search that does not read all partners says how many it has read', async () => {
   const ids = await service.access.partnerIds(service.db)
   const later = ids.indexOf(one.partnerId) < ids.indexOf(two.partnerId) ? two : one
   const before = ids.indexOf(later.partnerId)
@@ -282,7 +282,7 @@ test('a customer is found by the identifier of its partner, and a payee by its a
   )
 })
 
-test('the IBAN of a payee finds the payee and what it was paid, at each partner', async () => {
+test('the IBAN of a payee finds the payee and its payouts at each partner', async () => {
   const iban = 'FR1420041010050500013M02606'
   const fields = { iban, currency: 'EUR', name: 'Alan Turing' } as const
   const own = await service.beneficiaries.create(one.partnerId, fields)
@@ -311,7 +311,7 @@ test('a removed payee is found by its account and by its id, with the time of it
   assert.deepEqual((await ask('Noether')).payees, [], 'the index of names has present ones')
 })
 
-test('the IBAN of a payer finds its deposits, at each partner, and the payouts to it are apart', async () => {
+test('the IBAN of a payer finds its deposits at each partner, separate from payouts to the IBAN', async () => {
   const iban = 'NL02ABNA0123456789'
   const from = { amount: rawNumber('10.73'), currency: 'EUR', outcome: 'completed' } as never
   const references: string[] = []
@@ -332,7 +332,7 @@ test('the IBAN of a payer finds its deposits, at each partner, and the payouts t
   }
 })
 
-test('an amount finds deposits too, and a day narrows them', async () => {
+test('an amount also finds deposits, and a day limits the search', async () => {
   const { partnerId, customer } = one
   const body = { customerId: customer.id, amount: rawNumber('10.72'), currency: 'EUR', outcome: 'completed' } as never
   const { reference } = await service.simulations.deposit(one.caller, body, ip)

@@ -1,4 +1,4 @@
-/** The search across partners. Every role of staff searches, and the log of the operator has what each one found. */
+/** The search across partners. Every role of staff may search. The operator's audit log records what each search found. */
 import type { PublicRoute } from '../../kernel/api/index.ts'
 import type { CaseKind, CaseRow } from '../../cases/index.ts'
 import { amountText, currencies, type Currency, dayMs, isCurrency, isUuid, type Minor } from '../../kernel/index.ts'
@@ -8,18 +8,17 @@ import { instructionIdOf, type Payouts } from '../../payouts/index.ts'
 import { isDay } from '../../reports/safeguarding/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { type BankFile, isIban } from '../../rails/index.ts'
-import { account, empty, freeText, identifier, message, money, payoutBadge, table, time, wordOf } from '../kit/parts.ts'
+import { account, empty, freeText, identifier, message, money, payoutBadge, time, wordOf } from '../kit/parts.ts'
 import { field, hiddenField } from '../kit/forms.ts'
 import { page, readForm } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { kindName } from './kinds.ts'
-import { customerHref, partnerPart, payeeHref, paymentHref } from './parties.ts'
+import { customerHref, partnerPart, payeeHref, paymentHref, titledTable } from './parties.ts'
 import { deskTexts } from './texts.ts'
 import { type DeskDeps, type DeskFrame, staffRoute } from './request.ts'
 
-/** The parts that the search reads. */
 type FindDeps = Pick<
   DeskDeps,
   | 'db'
@@ -36,19 +35,19 @@ type FindDeps = Pick<
 
 /** Longer than an IBAN, a reference or a name of a partner. */
 const textCharsMax = 140
-/** More than a person reads: the search is too wide. */
+/** Rows shown of each kind. A search with more matches is too wide. */
 const rowsMax = 50
-/** Statements at the same time, so that a search leaves connections to others. */
+/** Partners searched at the same time, so that connections stay free for other requests. */
 const partnersAtOnce = 4
-/** A search of these takes a few seconds. */
+/** Partners that a search reads, which takes a few seconds. */
 const partnersMax = 1000
 
-type Question =
+type SearchQuery =
   | { readonly by: 'text'; readonly text: string }
   | {
       readonly by: 'money'
       readonly money: { readonly currency: Currency; readonly amount: Minor }
-      /** A day in UTC. Both null: any day. */
+      /** Start and end of a day in UTC. Both null for any day. */
       readonly from: Date | null
       readonly before: Date | null
     }
@@ -56,8 +55,8 @@ type Question =
 const moneyForm = /^([\d.,'’]*\d) ([A-Z]{3,4})(?: (\d{4}-\d\d-\d\d))?$/
 const signs: Readonly<Record<string, string>> = { '€': 'EUR', '£': 'GBP', $: 'USD' }
 
-/** Writes a sign as its currency behind the amount, and a day such as `24.11.2026` as `2026-11-24`. */
-const asWritten = (text: string): string =>
+/** Replaces a currency sign by its code after the amount, and a day such as `24.11.2026` by `2026-11-24`. */
+const normalizeMoney = (text: string): string =>
   text
     .replace(/^([€£$]) ?([\d.,'’]+)/, '$2 $1')
     .replace(/(?<=\d) ?([€£$])/, (_all, sign: string) => ` ${signs[sign] ?? ''}`)
@@ -67,14 +66,14 @@ const asWritten = (text: string): string =>
     )
 
 /**
- * Reads an amount in the English or the German form: `1,250.00`, `1.250,00`, `1250`. The last separator begins the decimals if no more digits follow
- * than the currency has; each other one stands before three digits. Undefined: it has another form.
+ * Reads an amount in the English or the German form: `1,250.00`, `1.250,00`, `1250`. The last separator begins the decimals if at most as many
+ * digits follow as the currency has. Other separators group three digits. Undefined for other forms.
  */
 function readMinor(text: string, currency: Currency): Minor | undefined {
   const { digits } = currencies[currency]
   const last = Math.max(text.lastIndexOf('.'), text.lastIndexOf(','))
   const behind = text.length - last - 1
-  // `1,000 EUR` has no decimals, because an euro has two: its separator groups.
+  // In `1,000 EUR` the comma groups digits, because the euro has two decimals.
   const isDecimal = last !== -1 && behind <= digits && !text.slice(0, last).includes(text[last] ?? '')
   const [whole, fraction] = isDecimal ? [text.slice(0, last), text.slice(last + 1)] : [text, '']
   if (!/^\d{1,12}$|^\d{1,3}([.,'’])\d{3}(?:\1\d{3}){0,2}$/.test(whole)) return undefined
@@ -82,15 +81,15 @@ function readMinor(text: string, currency: Currency): Minor | undefined {
 }
 
 /**
- * Reads what a person typed: money such as `12.50 EUR`, `12,50 €`, `12.50 EUR 2026-11-24` or `12,50 EUR 24.11.2026`, or any other text. An amount with more digits than
- * the currency has is a text. Undefined: nothing, or too long.
+ * Reads the search text: money such as `12.50 EUR`, `12,50 €` or `12.50 EUR 2026-11-24`, or any other text. An amount with more decimals than
+ * its currency is searched as text. Undefined if the text is empty or too long.
  */
-export function readQuestion(typed: string): Question | undefined {
+export function readSearch(typed: string): SearchQuery | undefined {
   const text = typed.trim().replaceAll(/\s+/g, ' ')
   if (text === '' || text.length > textCharsMax || text.includes('\0')) return undefined
-  // A number may be typed in groups with spaces.
+  // Digits may be grouped with spaces.
   const joined = text.toUpperCase().replaceAll(/(?<=\d) (?=\d{3}(?:\D|$))/g, '')
-  const [matched, figures = '', code = '', day] = moneyForm.exec(asWritten(joined)) ?? []
+  const [matched, figures = '', code = '', day] = moneyForm.exec(normalizeMoney(joined)) ?? []
   if (matched === undefined || !isCurrency(code)) return { by: 'text', text }
   if (day !== undefined && !isDay(day)) return { by: 'text', text }
   const amount = readMinor(figures, code)
@@ -100,86 +99,79 @@ export function readQuestion(typed: string): Question | undefined {
   return { by: 'money', money: { currency: code, amount }, from, before }
 }
 
-type Owner = { readonly partnerId: string; readonly partnerName: string }
-type FoundPayout = Owner & {
+type NamedPartner = { readonly partnerId: string; readonly partnerName: string }
+type PayoutMatch = NamedPartner & {
   readonly id: string
-  /** The text of the partner, else the reference of the transaction. */
+  /** The remittance text of the partner, or the reference of the transaction. */
   readonly reference: string
   readonly endToEndId: string
   readonly status: string
   readonly money: { readonly currency: Currency; readonly amount: Minor }
   readonly createdAt: Date
-  /** The oldest open case about the payout. Null: none is open. */
+  /** The oldest open case about the payout. Null if none is open. */
   readonly caseId: string | null
 }
-type FoundCustomer = Owner & {
+type CustomerMatch = NamedPartner & {
   readonly id: string
-  /** The IBAN by which the customer was found. Null: by an id. */
+  /** The IBAN that matched the customer. Null if an id or a name matched. */
   readonly iban: string | null
-  /** When the IBAN was closed. Null: it is open, or the customer was found by an id. */
+  /** When the matched IBAN was closed. Null if it is open or was not searched. */
   readonly closedAt: Date | null
 }
-type FoundPayee = Owner & {
-  readonly id: string
-  /** The customer who owns the payee. Null: the partner. */
-  readonly customerId: string | null
-  readonly createdAt: Date
-  /** Null: it is there, or was found by what only present ones have. */
-  readonly removedAt: Date | null
-}
-type FoundDeposit = Owner & {
+type PayeeMatch = NamedPartner & Pick<HeldPayee, 'id' | 'customerId' | 'createdAt' | 'removedAt'>
+type DepositMatch = NamedPartner & {
   readonly id: string
   readonly reference: string
   readonly status: string
   readonly money: { readonly currency: Currency; readonly amount: Minor }
   readonly createdAt: Date
-  /** The customer who is paid. Null: the partner. */
+  /** The customer who is paid. Null if the partner is. */
   readonly customerId: string | null
 }
-type FoundCase = Owner & { readonly id: string; readonly kind: CaseKind; readonly openedAt: Date }
-export type Found = {
-  readonly deposits: readonly FoundDeposit[]
-  readonly cases: readonly FoundCase[]
+type CaseMatch = NamedPartner & { readonly id: string; readonly kind: CaseKind; readonly openedAt: Date }
+export type SearchResult = {
+  readonly deposits: readonly DepositMatch[]
+  readonly cases: readonly CaseMatch[]
   readonly files: readonly BankFile[]
-  readonly partners: readonly Owner[]
-  readonly payouts: readonly FoundPayout[]
-  readonly customers: readonly FoundCustomer[]
-  readonly payees: readonly FoundPayee[]
-  /** True if there may be more than is shown. */
+  readonly partners: readonly NamedPartner[]
+  readonly payouts: readonly PayoutMatch[]
+  readonly customers: readonly CustomerMatch[]
+  readonly payees: readonly PayeeMatch[]
+  /** True if more rows match than are shown. */
   readonly hasMore: boolean
-  /** How many partners were searched for payouts and ids of customers, if they were not all. */
+  /** The number of partners searched. Null if all were. */
   readonly searched: number | null
 }
 
-type Hit = Awaited<ReturnType<Payouts['find']>>[number]
-type SoughtPayee = Pick<HeldPayee, 'id' | 'customerId' | 'createdAt'> & Partial<Pick<HeldPayee, 'removedAt'>>
-type OfPartner = {
-  readonly payouts: readonly Hit[]
+type PayoutRecord = Awaited<ReturnType<Payouts['find']>>[number]
+type PayeeRecord = Pick<HeldPayee, 'id' | 'customerId' | 'createdAt'> & Partial<Pick<HeldPayee, 'removedAt'>>
+type PartnerMatches = {
+  readonly payouts: readonly PayoutRecord[]
   readonly customerIds: readonly string[]
-  readonly payees: readonly SoughtPayee[]
+  readonly payees: readonly PayeeRecord[]
   readonly deposits: readonly Deposit[]
   readonly case?: CaseRow | undefined
 }
 
 /**
- * Finds by the text, at most 50 of each kind, in the first `searchedMax` partners by their ids. Payouts and customers are read partner by partner, each by indexes that begin with the
- * partner, so a sharded database asks one shard at a time; IBANs by the index of all IBANs.
+ * Searches the first `searchedMax` partners by id, and returns at most 50 rows of each kind. Each partner is read by its own indexes, so that a
+ * sharded database asks one shard at a time. The IBANs of all partners share an index.
  */
-export async function find(deps: FindDeps, question: Question, searchedMax = partnersMax): Promise<Found> {
+export async function search(deps: FindDeps, question: SearchQuery, searchedMax = partnersMax): Promise<SearchResult> {
   const { db, access } = deps
   const all = (await access.partnerNames(db)).map(({ partnerId, name: partnerName }) => ({ partnerId, partnerName }))
-  const partners = question.by === 'text' ? partnersLike(all, question.text) : []
-  const payouts: (Owner & { readonly hit: Hit })[] = []
-  const customers: FoundCustomer[] = question.by === 'text' ? await ownersOf(deps, all, question.text) : []
-  const payees: FoundPayee[] = []
-  const deposits: FoundDeposit[] = []
-  const cases: FoundCase[] = []
+  const partners = question.by === 'text' ? matchPartners(all, question.text) : []
+  const payouts: (NamedPartner & { readonly hit: PayoutRecord })[] = []
+  const customers: CustomerMatch[] = question.by === 'text' ? await findAccountHolders(deps, all, question.text) : []
+  const payees: PayeeMatch[] = []
+  const deposits: DepositMatch[] = []
+  const cases: CaseMatch[] = []
   const files = question.by === 'text' ? await deps.bankFiles.named(db, question.text, rowsMax + 1) : []
   const isFull = () => [payouts, customers, payees, deposits].some(({ length }) => length > rowsMax)
   const searched = all.slice(0, searchedMax)
   for (let at = 0; at < searched.length && !isFull(); at += partnersAtOnce) {
     const some = searched.slice(at, at + partnersAtOnce)
-    const found = await Promise.all(some.map(({ partnerId }) => ofPartner(deps, partnerId, question)))
+    const found = await Promise.all(some.map(({ partnerId }) => searchPartner(deps, partnerId, question)))
     found.forEach(({ payouts: hits, customerIds, payees: named, deposits: paid, case: found }, index) => {
       const owner = some[index]
       if (owner === undefined) return
@@ -190,8 +182,8 @@ export async function find(deps: FindDeps, question: Question, searchedMax = par
       if (found !== undefined) cases.push({ ...owner, id: found.id, kind: found.kind, openedAt: found.openedAt })
     })
   }
-  const shown: FoundPayout[] = []
-  for (const each of payouts.slice(0, rowsMax)) shown.push(await withCase(deps, each))
+  const shown: PayoutMatch[] = []
+  for (const each of payouts.slice(0, rowsMax)) shown.push(await toPayoutMatch(deps, each))
   return {
     partners: partners.slice(0, rowsMax),
     payouts: shown,
@@ -205,13 +197,17 @@ export async function find(deps: FindDeps, question: Question, searchedMax = par
   }
 }
 
-const partnersLike = (all: readonly Owner[], text: string): readonly Owner[] => {
+const matchPartners = (all: readonly NamedPartner[], text: string): readonly NamedPartner[] => {
   const wanted = text.toLowerCase()
   return all.filter(({ partnerId, partnerName }) => partnerId === wanted || partnerName.toLowerCase().includes(wanted))
 }
 
-async function ownersOf({ db, accounts }: FindDeps, all: readonly Owner[], text: string): Promise<FoundCustomer[]> {
-  const iban = ibanIn(text)
+async function findAccountHolders(
+  { db, accounts }: FindDeps,
+  all: readonly NamedPartner[],
+  text: string,
+): Promise<CustomerMatch[]> {
+  const iban = readIban(text)
   if (iban === undefined) return []
   return (await accounts.holdersOf(db, iban)).map(({ partnerId, customerId: id, closedAt }) => {
     const partnerName = all.find((each) => each.partnerId === partnerId)?.partnerName ?? ''
@@ -219,74 +215,74 @@ async function ownersOf({ db, accounts }: FindDeps, all: readonly Owner[], text:
   })
 }
 
-const anyWithdrawal = { reference: null, money: null, from: null, before: null }
+const anyPayout = { reference: null, money: null, from: null, before: null }
 
-async function ofPartner(deps: FindDeps, partnerId: string, question: Question): Promise<OfPartner> {
+async function searchPartner(deps: FindDeps, partnerId: string, question: SearchQuery): Promise<PartnerMatches> {
   const { db, beneficiaries, payouts, customers, deposits, cases } = deps
   const rows = rowsMax + 1
   if (question.by === 'money') {
     const { money, from, before } = question
-    const found = await payouts.find(partnerId, { ...anyWithdrawal, money, from, before }, rows)
+    const found = await payouts.find(partnerId, { ...anyPayout, money, from, before }, rows)
     return {
       payouts: found,
       customerIds: [],
       payees: [],
-      deposits: await depositsBy(deps, partnerId, depositsOf(question)),
+      deposits: await findDeposits(deps, partnerId, depositQuery(question)),
     }
   }
   const { text } = question
   const byId = await payouts.find(partnerId, { id: text }, rows)
-  const byReference = await payouts.find(partnerId, { ...anyWithdrawal, reference: text }, rows)
-  // The payees of an IBAN, or the one of an id: their payouts are found with them.
-  const paid = await payeesOf(beneficiaries, partnerId, text, rows)
+  const byReference = await payouts.find(partnerId, { ...anyPayout, reference: text }, rows)
+  // Payees that the IBAN or the id names. The search also returns their payouts.
+  const paid = await findPayees(beneficiaries, partnerId, text, rows)
   const payeeIds = isUuid(text) ? [text.toLowerCase()] : paid.map(({ id }) => id)
-  const iban = ibanIn(text)
-  const byPayee: Hit[] = []
+  const iban = readIban(text)
+  const byPayee: PayoutRecord[] = []
   for (const beneficiaryId of payeeIds.slice(0, payeesFollowed))
-    byPayee.push(...(await payouts.find(partnerId, { ...anyWithdrawal, beneficiaryId }, rows)))
+    byPayee.push(...(await payouts.find(partnerId, { ...anyPayout, beneficiaryId }, rows)))
   const found = new Map([...byId, ...byReference, ...byPayee].map((hit) => [hit.payout.id, hit]))
   const named = nameForm.test(text) ? await beneficiaries.named(partnerId, text, rows) : []
   const known = [...(await beneficiaries.byAlias(db, partnerId, text, rows)), ...paid, ...named]
   return {
     payouts: [...found.values()],
-    customerIds: await customersBy(customers, db, partnerId, text),
+    customerIds: await findCustomers(customers, db, partnerId, text),
     payees: [...new Map(known.map((payee) => [payee.id, payee])).values()],
     deposits:
       iban === undefined
         ? await deposits.byReferences(db, partnerId, [text])
-        : await depositsBy(deps, partnerId, { account: iban }),
+        : await findDeposits(deps, partnerId, { account: iban }),
     case: isUuid(text) ? await cases.byId(db, partnerId, text.toLowerCase()) : undefined,
   }
 }
 
-/** Payees of one IBAN whose payouts are read: a partner has one for each of its customers who pays the account. */
+/** Payees of one IBAN whose payouts are read. A partner may have one for each customer who pays the account. */
 const payeesFollowed = 20
 
-async function payeesOf(
+async function findPayees(
   beneficiaries: FindDeps['beneficiaries'],
   partnerId: string,
   text: string,
   rows: number,
 ): Promise<readonly HeldPayee[]> {
   if (isUuid(text)) return beneficiaries.withIds(partnerId, [text])
-  const iban = ibanIn(text)
+  const iban = readIban(text)
   return iban === undefined ? [] : beneficiaries.withAccount(partnerId, iban, rows)
 }
 
-/** Undefined: the text is no IBAN. */
-function ibanIn(text: string): string | undefined {
+/** Reads an IBAN. Undefined if the text is not one. */
+function readIban(text: string): string | undefined {
   const iban = text.replaceAll(' ', '').toUpperCase()
   return isIban(iban) ? iban : undefined
 }
 
 type TransactionQuery = Parameters<FindDeps['transactions']['list']>[1]
 
-/** Deposits of an amount, of any day or of one. */
-function depositsOf({
+/** The query for deposits of an amount, on one day or any day. */
+function depositQuery({
   money: { currency, amount },
   from,
   before,
-}: Extract<Question, { readonly by: 'money' }>): TransactionQuery {
+}: Extract<SearchQuery, { readonly by: 'money' }>): TransactionQuery {
   const text = amountText(amount, currency)
   return {
     ...{ currency, amountMin: text, amountMax: text },
@@ -294,8 +290,8 @@ function depositsOf({
   }
 }
 
-/** The newest deposits that the list of transactions finds, by its indexes. `account`: that of the payer. */
-async function depositsBy(
+/** Reads the newest deposits that match a query of the transaction list. `account`: the payer's account. */
+async function findDeposits(
   { db, deposits, transactions }: FindDeps,
   partnerId: string,
   query: TransactionQuery,
@@ -309,16 +305,16 @@ async function depositsBy(
 }
 
 const toDeposit = (
-  owner: Owner,
+  owner: NamedPartner,
   { id, reference, status, currency, amount, createdAt, customerId }: Deposit,
-): FoundDeposit => ({ ...owner, id, reference, status, money: { currency, amount }, createdAt, customerId })
+): DepositMatch => ({ ...owner, id, reference, status, money: { currency, amount }, createdAt, customerId })
 
-const toPayee = (owner: Owner, { id, customerId, createdAt, removedAt = null }: SoughtPayee): FoundPayee => ({
+const toPayee = (owner: NamedPartner, { id, customerId, createdAt, removedAt = null }: PayeeRecord): PayeeMatch => ({
   ...{ ...owner, id, customerId, createdAt, removedAt },
 })
 
-/** Customers by id, by the partner's own identifier, by the whole email address, or by the beginning of words of the name. */
-async function customersBy(
+/** Finds customers by id, the partner's identifier, the whole email address, or the beginning of words of the name. */
+async function findCustomers(
   customers: FindDeps['customers'],
   tx: Tx,
   partnerId: string,
@@ -331,13 +327,13 @@ async function customersBy(
   if (query === undefined) return own
   return [...new Set([...own, ...(await customers.idsBy(partnerId, query, rowsMax + 1))])]
 }
-/** Digits and few letters are those of a reference. */
+/** A name has at least three letters and no digits. Other texts are references. */
 const nameForm = /^(?=(?:.*\p{L}){3})[^\p{N}]+$/u
 
-async function withCase(
+async function toPayoutMatch(
   { db, cases }: FindDeps,
-  { partnerId, partnerName, hit: { payout } }: Owner & { readonly hit: Hit },
-): Promise<FoundPayout> {
+  { partnerId, partnerName, hit: { payout } }: NamedPartner & { readonly hit: PayoutRecord },
+): Promise<PayoutMatch> {
   const { id, status, currency, amount, createdAt } = payout
   const about = [id, instructionIdOf(payout), payout.endToEndId, payout.reference]
   const reference = payout.remittance ?? payout.reference
@@ -347,10 +343,10 @@ async function withCase(
   return { partnerId, partnerName, id, reference, endToEndId, status, money, createdAt, caseId: open?.id ?? null }
 }
 
-/** `found`: absent before the first search. */
-type Shown = { readonly typed: string; readonly isRefused?: boolean; readonly found?: Found }
+/** The search as the page shows it. `found`: absent before the first search. */
+type SearchState = { readonly typed: string; readonly isRefused?: boolean; readonly found?: SearchResult }
 
-export function findPage(view: ConsoleView, { typed, isRefused = false, found }: Shown): string {
+export function findPage(view: ConsoleView, { typed, isRefused = false, found }: SearchState): string {
   const d = deskTexts[view.language].find
   const error = isRefused ? { error: d.refused } : {}
   return shell(view, {
@@ -370,157 +366,147 @@ export function findPage(view: ConsoleView, { typed, isRefused = false, found }:
   })
 }
 
-function results(view: ConsoleView, found: Found): Html {
+function results(view: ConsoleView, found: SearchResult): Html {
   const d = deskTexts[view.language].find
   const { payouts, customers, payees, partners, deposits, cases, files, hasMore, searched } = found
   const partly = searched !== null && message('warning', fill(d.partly, { count: String(searched) }))
   if ([payouts, customers, payees, partners, deposits, cases, files].every(({ length }) => length === 0))
     return html`${partly} ${empty({ title: d.none, text: d.noneText })}`
-  return html`${partly} ${hasMore && message('warning', d.more)} ${payouts.length > 0 && payoutsTable(view, payouts)}
-  ${deposits.length > 0 && depositsTable(view, deposits)} ${files.length > 0 && filesTable(view, files)}
-  ${cases.length > 0 && casesTable(view, cases)} ${customers.length > 0 && customersTable(view, customers)}
-  ${payees.length > 0 && payeesTable(view, payees)} ${partners.length > 0 && partnersTable(view, partners)}`
+  return html`${partly} ${hasMore && message('warning', d.more)} ${payoutsTable(view, payouts)}
+  ${depositsTable(view, deposits)} ${filesTable(view, files)} ${casesTable(view, cases)}
+  ${customersTable(view, customers)} ${payeesTable(view, payees)} ${partnersTable(view, partners)}`
 }
 
 const customerLink = (view: ConsoleView, partnerId: string, id: string): Html =>
   html`<a href="${view.root}${customerHref(partnerId, id)}">${deskTexts[view.language].parties.customer}</a>`
 
-function payoutsTable(view: ConsoleView, payouts: Found['payouts']): Html {
+function payoutsTable(view: ConsoleView, payouts: SearchResult['payouts']): Html | undefined {
   const d = deskTexts[view.language].find
-  return html`<h2>${d.payouts}</h2>
-    ${table({
-      caption: d.payouts,
-      columns: [
-        [d.reference, 'head'],
-        d.partner,
-        d.status,
-        [d.amount, 'number'],
-        d.created,
-        d.endToEndId,
-        d.payout,
-        d.case,
-      ],
-      rows: payouts.map((each) => [
-        html`<a href="${view.root}payouts/${each.partnerId}/${each.id}">${freeText(each.reference)}</a>`,
-        partnerPart(view, each.partnerId, each.partnerName),
-        payoutBadge(view, each.status),
-        money(view, amountText(each.money.amount, each.money.currency), each.money.currency),
-        time(view, each.createdAt),
-        identifier(view, each.endToEndId, d.endToEndId),
-        identifier(view, each.id, d.payout),
-        each.caseId === null
-          ? ''
-          : html`<a href="${view.root}cases/${each.partnerId}/${each.caseId}">${d.openCase}</a>`,
-      ]),
-    })}`
+  return titledTable({
+    caption: d.payouts,
+    columns: [
+      [d.reference, 'head'],
+      d.partner,
+      d.status,
+      [d.amount, 'number'],
+      d.created,
+      d.endToEndId,
+      d.payout,
+      d.case,
+    ],
+    rows: payouts.map((each) => [
+      html`<a href="${view.root}payouts/${each.partnerId}/${each.id}">${freeText(each.reference)}</a>`,
+      partnerPart(view, each.partnerId, each.partnerName),
+      payoutBadge(view, each.status),
+      money(view, amountText(each.money.amount, each.money.currency), each.money.currency),
+      time(view, each.createdAt),
+      identifier(view, each.endToEndId, d.endToEndId),
+      identifier(view, each.id, d.payout),
+      each.caseId === null ? '' : html`<a href="${view.root}cases/${each.partnerId}/${each.caseId}">${d.openCase}</a>`,
+    ]),
+  })
 }
 
-function depositsTable(view: ConsoleView, deposits: Found['deposits']): Html {
+function depositsTable(view: ConsoleView, deposits: SearchResult['deposits']): Html | undefined {
   const d = deskTexts[view.language].find
-  return html`<h2>${d.deposits}</h2>
-    ${table({
-      caption: d.deposits,
-      columns: [[d.reference, 'head'], d.partner, d.status, [d.amount, 'number'], d.created, d.customer, d.deposit],
-      rows: deposits.map(({ id, partnerId, partnerName, reference, status, money: sum, createdAt, customerId }) => [
-        html`<a href="${view.root}${paymentHref(partnerId, reference)}">${freeText(reference)}</a>`,
-        partnerPart(view, partnerId, partnerName),
-        wordOf(deskTexts[view.language].depositStatuses, status),
-        money(view, amountText(sum.amount, sum.currency), sum.currency),
-        time(view, createdAt),
-        customerId === null ? '–' : customerLink(view, partnerId, customerId),
-        identifier(view, id, d.deposit),
-      ]),
-    })}`
+  return titledTable({
+    caption: d.deposits,
+    columns: [[d.reference, 'head'], d.partner, d.status, [d.amount, 'number'], d.created, d.customer, d.deposit],
+    rows: deposits.map(({ id, partnerId, partnerName, reference, status, money: sum, createdAt, customerId }) => [
+      html`<a href="${view.root}${paymentHref(partnerId, reference)}">${freeText(reference)}</a>`,
+      partnerPart(view, partnerId, partnerName),
+      wordOf(deskTexts[view.language].depositStatuses, status),
+      money(view, amountText(sum.amount, sum.currency), sum.currency),
+      time(view, createdAt),
+      customerId === null ? '–' : customerLink(view, partnerId, customerId),
+      identifier(view, id, d.deposit),
+    ]),
+  })
 }
 
-function filesTable(view: ConsoleView, files: Found['files']): Html {
+function filesTable(view: ConsoleView, files: SearchResult['files']): Html | undefined {
   const d = deskTexts[view.language].find
-  return html`<h2>${d.files}</h2>
-    ${table({
-      caption: d.files,
-      columns: [[d.file, 'head'], d.messageId, d.connector, d.status, d.created],
-      rows: files.map(({ id, name, messageId, connector, state, at }) => [
-        html`<a href="${view.root}files/${id}">${freeText(name)}</a>`,
-        messageId === null ? '–' : freeText(messageId),
-        freeText(connector),
-        wordOf(deskTexts[view.language].files, state),
-        time(view, at),
-      ]),
-    })}`
+  return titledTable({
+    caption: d.files,
+    columns: [[d.file, 'head'], d.messageId, d.connector, d.status, d.created],
+    rows: files.map(({ id, name, messageId, connector, state, at }) => [
+      html`<a href="${view.root}files/${id}">${freeText(name)}</a>`,
+      messageId === null ? '–' : freeText(messageId),
+      freeText(connector),
+      wordOf(deskTexts[view.language].files, state),
+      time(view, at),
+    ]),
+  })
 }
 
-function casesTable(view: ConsoleView, cases: Found['cases']): Html {
+function casesTable(view: ConsoleView, cases: SearchResult['cases']): Html | undefined {
   const d = deskTexts[view.language].find
-  return html`<h2>${d.cases}</h2>
-    ${table({
-      caption: d.cases,
-      columns: [[d.case, 'head'], d.partner, d.created],
-      rows: cases.map(({ id, partnerId, partnerName, kind, openedAt }) => [
-        html`<a href="${view.root}cases/${partnerId}/${id}">${kindName(view, kind)}</a>`,
-        partnerPart(view, partnerId, partnerName),
-        time(view, openedAt),
-      ]),
-    })}`
+  return titledTable({
+    caption: d.cases,
+    columns: [[d.case, 'head'], d.partner, d.created],
+    rows: cases.map(({ id, partnerId, partnerName, kind, openedAt }) => [
+      html`<a href="${view.root}cases/${partnerId}/${id}">${kindName(view, kind)}</a>`,
+      partnerPart(view, partnerId, partnerName),
+      time(view, openedAt),
+    ]),
+  })
 }
 
-function customersTable(view: ConsoleView, customers: Found['customers']): Html {
+function customersTable(view: ConsoleView, customers: SearchResult['customers']): Html | undefined {
   const d = deskTexts[view.language].find
-  return html`<h2>${d.customers}</h2>
-    ${table({
-      caption: d.customers,
-      columns: [[d.customer, 'head'], d.partner, d.partnerId, d.iban],
-      rows: customers.map(({ id, partnerId, partnerName, iban, closedAt }) => [
-        html`${customerLink(view, partnerId, id)} ${identifier(view, id, d.customer)}`,
-        partnerPart(view, partnerId, partnerName),
-        identifier(view, partnerId, d.partnerId),
-        iban === null
-          ? ''
-          : html`${account(view, iban)} ${closedAt !== null && html`${d.closed} ${time(view, closedAt)}`}`,
-      ]),
-    })}`
+  return titledTable({
+    caption: d.customers,
+    columns: [[d.customer, 'head'], d.partner, d.partnerId, d.iban],
+    rows: customers.map(({ id, partnerId, partnerName, iban, closedAt }) => [
+      html`${customerLink(view, partnerId, id)} ${identifier(view, id, d.customer)}`,
+      partnerPart(view, partnerId, partnerName),
+      identifier(view, partnerId, d.partnerId),
+      iban === null
+        ? ''
+        : html`${account(view, iban)} ${closedAt !== null && html`${d.closed} ${time(view, closedAt)}`}`,
+    ]),
+  })
 }
 
-function payeesTable(view: ConsoleView, payees: Found['payees']): Html {
+function payeesTable(view: ConsoleView, payees: SearchResult['payees']): Html | undefined {
   const d = deskTexts[view.language].find
-  return html`<h2>${d.payees}</h2>
-    ${table({
-      caption: d.payees,
-      columns: [[d.payee, 'head'], d.partner, d.customer, d.created, [d.payouts, 'actions']],
-      rows: payees.map(({ id, partnerId, partnerName, customerId, createdAt, removedAt }) => [
-        html`<a href="${view.root}${payeeHref(partnerId, id)}">${deskTexts[view.language].parties.payee}</a>
-          ${identifier(view, id, d.payee)} ${removedAt !== null && html`${d.removed} ${time(view, removedAt)}`}`,
-        partnerPart(view, partnerId, partnerName),
-        customerId === null ? '–' : customerLink(view, partnerId, customerId),
-        time(view, createdAt),
-        html`<form method="post" action="${view.root}find" class="actions">
-          ${hiddenField('q', id)}<button type="submit" class="small">${d.payeePayouts}</button>
-        </form>`,
-      ]),
-    })}`
+  return titledTable({
+    caption: d.payees,
+    columns: [[d.payee, 'head'], d.partner, d.customer, d.created, [d.payouts, 'actions']],
+    rows: payees.map(({ id, partnerId, partnerName, customerId, createdAt, removedAt }) => [
+      html`<a href="${view.root}${payeeHref(partnerId, id)}">${deskTexts[view.language].parties.payee}</a>
+        ${identifier(view, id, d.payee)} ${removedAt !== null && html`${d.removed} ${time(view, removedAt)}`}`,
+      partnerPart(view, partnerId, partnerName),
+      customerId === null ? '–' : customerLink(view, partnerId, customerId),
+      time(view, createdAt),
+      html`<form method="post" action="${view.root}find" class="actions">
+        ${hiddenField('q', id)}<button type="submit" class="small">${d.payeePayouts}</button>
+      </form>`,
+    ]),
+  })
 }
 
-function partnersTable(view: ConsoleView, partners: Found['partners']): Html {
+function partnersTable(view: ConsoleView, partners: SearchResult['partners']): Html | undefined {
   const d = deskTexts[view.language].find
-  return html`<h2>${d.partners}</h2>
-    ${table({
-      caption: d.partners,
-      columns: [[d.partner, 'head'], d.partnerId],
-      rows: partners.map(({ partnerId, partnerName }) => [
-        partnerPart(view, partnerId, partnerName),
-        identifier(view, partnerId, d.partnerId),
-      ]),
-    })}`
+  return titledTable({
+    caption: d.partners,
+    columns: [[d.partner, 'head'], d.partnerId],
+    rows: partners.map(({ partnerId, partnerName }) => [
+      partnerPart(view, partnerId, partnerName),
+      identifier(view, partnerId, d.partnerId),
+    ]),
+  })
 }
 
 export function findRoutes(frame: DeskFrame): readonly PublicRoute[] {
   return [
     staffRoute(frame, 'find', 'GET', '/find', (request, { view }) => page(request, 200, findPage(view, { typed: '' }))),
-    // What is typed may be an IBAN: the text of an address would stay in logs of proxies and in the history of the browser.
+    // The text may be an IBAN. In a URL it would stay in the logs of proxies and in the history of the browser.
     staffRoute(frame, 'find', 'POST', '/find', async (request, { signed, view }) => {
       const typed = readForm(request)('q')
-      const question = readQuestion(typed)
+      const question = readSearch(typed)
       if (question === undefined) return page(request, 400, findPage(view, { typed, isRefused: true }))
-      const found = await find(frame, question)
+      const found = await search(frame, question)
       const idOf = ({ partnerId, id }: { readonly partnerId: string; readonly id: string }) => `${partnerId}/${id}`
       await frame.staff.recordSearch(signed, {
         by: question.by,

@@ -16,7 +16,7 @@ import {
   FieldRefusal,
   type FormOption,
   noteCharsMax,
-  noteOf,
+  readNote,
   type Person,
   staffRoute,
 } from './request.ts'
@@ -24,39 +24,39 @@ import {
 type Typed = Readonly<Record<string, string>>
 type Names = Readonly<Record<string, string>>
 
-/** The name of an option, of a column or of a value. `of`: the command, which may have a name of its own for it. */
-export const nameOf = (view: ConsoleView, of: string, name: string): string => {
+/** The label of an option or column. `of`: the command, which may have its own label for it. */
+export const optionLabel = (view: ConsoleView, of: string, name: string): string => {
   const names: Names = deskTexts[view.language].options
   return (
     names[`${of} ${name}`] ?? names[name.replaceAll(/-(.)/g, (_dash, letter: string) => letter.toUpperCase())] ?? name
   )
 }
-/** Options with the values of another. */
+/** Options that share the labels of another option's values. */
 const sameValues: Names = { allow: 'allowed', roles: 'role' }
-export const valueName = (view: ConsoleView, option: string, value: string): string =>
+export const valueLabel = (view: ConsoleView, option: string, value: string): string =>
   (deskTexts[view.language].values as Names)[`${sameValues[option] ?? option} ${value}`] ??
   (option === 'kind' ? (deskTexts[view.language].kindNames as Names)[value] : undefined) ??
   value
 
-type Given = {
+type FieldState = {
   readonly value: string
   /** Absent: the name of the option. */
   readonly id?: string
   readonly error?: string | undefined
   readonly help?: string
-  /** No value is chosen before the person has. */
+  /** True if no value is preselected. */
   readonly unchosen?: boolean
 }
 
-/** The field of an option, as its declaration describes it. */
-export function optionField(view: ConsoleView, command: string, option: FormOption, given: Given): Html {
+/** Renders the field of an option by its declaration. */
+export function optionField(view: ConsoleView, command: string, option: FormOption, given: FieldState): Html {
   const { name, kind, required, values, isList, otherwise, charsMax } = option
   const { kindHelp, options: words } = deskTexts[view.language]
   const { id = name, error, help = (kindHelp as Names)[kind], unchosen = false } = given
   const value = given.value || (otherwise ?? '')
-  const label = nameOf(view, command, name)
+  const label = optionLabel(view, command, name)
   const { none, optional, choose } = words
-  const options = values?.map((each) => [each, valueName(view, name, each)] as const)
+  const options = values?.map((each) => [each, valueLabel(view, name, each)] as const)
   if (isList && options !== undefined) {
     const chosen = value.split(',')
     const shown = kind === 'permissions' ? options.filter(([each]) => each === 'all') : options
@@ -78,24 +78,22 @@ export function optionField(view: ConsoleView, command: string, option: FormOpti
   })
 }
 
-type Fields = {
+type CommandFields = {
   readonly command: string
   readonly options: readonly FormOption[]
-  /** Options that the form sends by itself, such as an id of its path. */
+  /** Options without a field, such as an id in the path. */
   readonly without?: readonly string[]
-  /** Precedes the ids, where a page has several forms. */
+  /** Prefix of the ids on a page with several forms. */
   readonly prefix?: string
-  /** The option of which no value is chosen before the person has. */
+  /** The option without a preselected value. */
   readonly unchosen?: string
   readonly typed: Form
-  /** The refusal of the form. */
   readonly refused?: RefusedForm | undefined
 }
 
-/** The fields of all options of a command. */
 export const commandFields = (
   view: ConsoleView,
-  { command, options, without = [], prefix = '', unchosen, typed, refused }: Fields,
+  { command, options, without = [], prefix = '', unchosen, typed, refused }: CommandFields,
 ) =>
   options
     .filter(({ name }) => !without.includes(name))
@@ -106,7 +104,7 @@ export const commandFields = (
       }),
     )
 
-/** The note of a form, which the audit log has. */
+/** The field of the note, which the audit log keeps. */
 export const noteField = (view: ConsoleView, id: string, given: Partial<Parameters<typeof field>[0]> = {}): Html =>
   field({
     ...{
@@ -118,11 +116,11 @@ export const noteField = (view: ConsoleView, id: string, given: Partial<Paramete
     ...given,
   })
 
-/** The tone of what a command has done, and of a change that waits. */
-export const saidTones = { done: 'good', waits: 'warning' } as const satisfies Readonly<Record<string, Tone>>
+/** Tones of the message: the command has run, or waits for a second person. */
+export const outcomeTones = { done: 'good', waits: 'warning' } as const satisfies Readonly<Record<string, Tone>>
 
-/** Reads from the address how the form before ended: the command was run, or waits for a second person. */
-export function saidOf({ query }: PublicRequest): keyof typeof saidTones | undefined {
+/** Reads from the URL whether the last form ran its command or waits for a second person. */
+export function readOutcome({ query }: PublicRequest): keyof typeof outcomeTones | undefined {
   const fields = new URLSearchParams(query)
   return fields.has('waits') ? 'waits' : fields.has('done') ? 'done' : undefined
 }
@@ -130,7 +128,6 @@ export function saidOf({ query }: PublicRequest): keyof typeof saidTones | undef
 export type RefusedForm = {
   readonly command: string
   readonly error: string
-  /** The field that is wrong, if it is known. */
   readonly field?: string | undefined
   readonly form: Form
 }
@@ -142,9 +139,8 @@ type CommandForm = {
   readonly command: string | ((form: Form) => string)
   /** Options that the path names. Default: the id in it. Refuses: not_found. */
   readonly key?: (request: PublicRequest) => Typed | Promise<Typed>
-  /** Options that are not fields of their own. Refuses: validation_failed. */
+  /** Options that the form composes from other fields. Refuses: validation_failed. */
   readonly more?: (form: Form, person: Person) => Typed
-  /** The form has no note. */
   readonly withoutNote?: true
   readonly answer: (
     ran: Awaited<ReturnType<DeskChanges['run']>>,
@@ -155,24 +151,24 @@ type CommandForm = {
   readonly again: (request: PublicRequest, person: Person, refused: RefusedForm) => Promise<PublicAnswer>
 }
 
-function idOf({ params }: PublicRequest): Typed {
+function readId({ params }: PublicRequest): Typed {
   const { id } = params
   if (id !== undefined && !uuid.test(id)) throw notFound('page')
   return id === undefined ? {} : { id }
 }
 
-/** Reads the text of a refusal, and its field: the option that its line names. */
-function saidAt(view: ConsoleView, command: string, error: Refusal): Pick<RefusedForm, 'error' | 'field'> {
+/** Reads the text of a refusal and the option that it names. */
+function readRefusal(view: ConsoleView, command: string, error: Refusal): Pick<RefusedForm, 'error' | 'field'> {
   if (error instanceof FieldRefusal) return { error: error.detail, field: error.field }
   const { option, cure } = /^--(?<option>[a-z-]+) (?<cure>.*)$/s.exec(error.detail)?.groups ?? {}
   if (option === undefined || cure === undefined) return { error: error.detail }
-  const label = nameOf(view, command, option)
+  const label = optionLabel(view, command, option)
   const { missing } = deskTexts[view.language].options
   return { error: cure === 'is required' ? fill(missing, { label }) : `${label} ${cure}`, field: option }
 }
 
-/** Runs a command for the person. A session that has rested signs in first. */
-export const commandRoute = (frame: DeskFrame, { place, path, key = idOf, ...form }: CommandForm): PublicRoute =>
+/** The route of a form that runs a command. A person whose session has rested signs in first. */
+export const commandRoute = (frame: DeskFrame, { place, path, key = readId, ...form }: CommandForm): PublicRoute =>
   staffRoute(frame, place, 'POST', path, async (request, person) => {
     const keys = await key(request)
     const typed = readForm(request)
@@ -182,11 +178,11 @@ export const commandRoute = (frame: DeskFrame, { place, path, key = idOf, ...for
     try {
       const asked = Object.fromEntries(changes.form(command).map(({ name }) => [name, typed(name).trim()]))
       const more = form.more?.(typed, person)
-      const note: Typed = form.withoutNote ? {} : { note: noteOf(typed) }
+      const note: Typed = form.withoutNote ? {} : { note: readNote(typed) }
       const options = { ...asked, ...more, ...keys, ...note }
       return form.answer(await changes.run(person.signed.account, command, options), request, person)
     } catch (error) {
       if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
-      return form.again(request, person, { command, ...saidAt(person.view, command, error), form: typed })
+      return form.again(request, person, { command, ...readRefusal(person.view, command, error), form: typed })
     }
   })

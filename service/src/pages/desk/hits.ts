@@ -1,33 +1,42 @@
-/** The open hits of screening, and one hit: what was compared, and the decision. Two persons decide a hit of a high score. */
+/** The pages of screening hits: the open ones, and one hit with its comparison and decision. A hit with a high score needs two persons. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { amountText } from '../../kernel/index.ts'
 import { kindsDecidedBy, type StaffRole } from '../../people/staff/index.ts'
 import { type Hit, hitDispositionsOf, type HitView, type Outcome, outcomes, pairOf } from '../../screening/index.ts'
-import { badge, empty, facts, freeText, identifier, message, money, table, time, wordOf } from '../kit/parts.ts'
+import { badge, facts, freeText, identifier, message, money, table, time, wordOf } from '../kit/parts.ts'
 import { choices, hiddenField } from '../kit/forms.ts'
 import { type Form, linkOf, page, readForm, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { decidersOf } from './kinds.ts'
-import { noteField, optionField, valueName } from './forms.ts'
-import { afterOf, type DeskFrame, type FormOption, keyOf, noteCharsMax, type Person, staffRoute } from './request.ts'
+import { decidersText } from './kinds.ts'
+import { noteField, optionField, valueLabel } from './forms.ts'
+import { listName, tableOrEmpty } from './parties.ts'
+import {
+  readCursor,
+  type DeskFrame,
+  type FormOption,
+  readKey,
+  noteCharsMax,
+  type Person,
+  staffRoute,
+} from './request.ts'
 import { deskTexts, type DeskTexts } from './texts.ts'
-import { findButton, ownerOf, readThing, runbookLink, thingParts, type ThingDetails } from './things.ts'
+import {
+  findButton,
+  assignedOwner,
+  readWaitingItem,
+  runbookLink,
+  waitingParts,
+  type WaitingItemDetails,
+} from './things.ts'
 
-type DeskHit = {
-  readonly partnerId: string
-  readonly id: string
-  readonly name: string
-  readonly listedName: string
-  readonly source: Hit['source']
-  readonly score: number
-  readonly openedAt: Date
-  readonly proposal: Outcome | null
-  readonly proposedBy: string | null
-}
+type DeskHit = Pick<
+  Hit,
+  'partnerId' | 'id' | 'name' | 'listedName' | 'source' | 'score' | 'openedAt' | 'proposal' | 'proposedBy'
+>
 
-/** The oldest of equal hits. `owner`: the name of the person who looks into it; null: it has none. */
+/** The oldest of equal hits. `owner`: the person who looks into it, or null. */
 type ListedHit = DeskHit & { readonly owner: string | null; readonly equal: number }
 
 export function hitsPage(
@@ -40,30 +49,30 @@ export function hitsPage(
     wide: true,
     main: html`<h1>${d.hits}</h1>
       <p class="lead">${d.hitsText}</p>
-      ${
-        hits.length === 0
-          ? empty({ title: d.none, text: d.noneText })
-          : table({
-              caption: d.hits,
-              columns: [
-                ...([[d.name, 'head'], d.listedName, d.list, [d.score, 'number'], d.opened, q.owner] as const),
-                ...([d.proposal, q.runbook] as const),
-              ],
-              rows: hits.map(({ partnerId, id, name, listedName, source, score, openedAt, owner, equal, ...hit }) => [
-                html`<a href="${view.root}hits/${partnerId}/${id}">${name}</a>
-                  ${equal > 1 && badge('neutral', fill(f.equal, { count: String(equal) }))}`,
-                ...[listedName, listText(source), String(score), time(view, openedAt)],
-                owner === null ? badge('warning', q.unowned) : freeText(owner),
-                proposalBadge(view, { source, ...hit }) ?? '–',
-                runbookLink(view, 'screening-hit'),
-              ]),
-            })
-      }
+      ${tableOrEmpty({
+        none: { title: d.none, text: d.noneText },
+        caption: d.hits,
+        columns: [
+          ...([[d.name, 'head'], d.listedName, d.list, [d.score, 'number'], d.opened, q.owner] as const),
+          ...([d.proposal, q.runbook] as const),
+        ],
+        rows: hits.map(({ partnerId, id, name, listedName, source, score, openedAt, owner, equal, ...hit }) => [
+          html`<a href="${view.root}hits/${partnerId}/${id}">${name}</a>
+            ${equal > 1 && badge('neutral', fill(f.equal, { count: String(equal) }))}`,
+          listedName,
+          listName(view, source),
+          String(score),
+          time(view, openedAt),
+          owner === null ? badge('warning', q.unowned) : freeText(owner),
+          proposalBadge(view, { source, ...hit }) ?? '–',
+          runbookLink(view, 'screening-hit'),
+        ]),
+      })}
       ${next !== null && html`<p class="more"><a class="button" href="${next}">${view.t.nextPage}</a></p>`}`,
   })
 }
 
-/** Names who proposes what about a hit. Undefined: no one does. */
+/** Shows who proposes which outcome. Undefined without a proposal. */
 function proposalBadge(
   view: ConsoleView,
   { proposal, proposedBy }: Pick<DeskHit, 'proposal' | 'proposedBy' | 'source'>,
@@ -73,47 +82,40 @@ function proposalBadge(
   return badge('warning', fill(f.proposes, { name: proposedBy, verb: d[proposal] }))
 }
 
-type Shown = DeskHit & {
-  readonly compared: HitView
-  readonly subjectKind: string
-  readonly subjectId: string
-  readonly role: string
-  readonly status: string
-  readonly decidedBy: string | null
-  readonly approvedBy: string | null
-  readonly disposition: string | null
-  /** The hit was replaced or is over: nothing is left to decide. */
-  readonly hasEnded: boolean
-  /** Open hits about the same pair, without this one. */
-  readonly equal: readonly Pick<DeskHit, 'partnerId' | 'id' | 'openedAt'>[]
-  readonly partnerName: string
-  readonly decisions: readonly {
-    readonly at: Date
-    readonly actor: string
-    readonly what: string
-    readonly found: string | null
-    readonly note: string
-  }[]
-  readonly thing: ThingDetails
-  readonly mayDecide: boolean
-  /** The roles that decide hits. */
-  readonly roles: readonly StaffRole[]
-  readonly said?: HitStep | undefined
-  readonly refused?: Refused | undefined
-  /** The options of the command that decides. */
-  readonly options: readonly FormOption[]
-  /** Values of a refused form, so that nothing typed is lost. */
-  readonly typed: Form
-}
+type HitDetails = DeskHit &
+  Readonly<Record<'subjectKind' | 'subjectId' | 'role' | 'status', string>> &
+  Readonly<Record<'decidedBy' | 'approvedBy' | 'disposition', string | null>> & {
+    readonly compared: HitView
+    /** True if the hit was replaced or is over, so that no decision is left. */
+    readonly hasEnded: boolean
+    /** Open hits about the same pair, without this one. */
+    readonly equal: readonly Pick<DeskHit, 'partnerId' | 'id' | 'openedAt'>[]
+    readonly partnerName: string
+    readonly decisions: readonly {
+      readonly at: Date
+      readonly actor: string
+      readonly what: string
+      readonly found: string | null
+      readonly note: string
+    }[]
+    readonly thing: WaitingItemDetails
+    readonly mayDecide: boolean
+    readonly roles: readonly StaffRole[]
+    readonly said?: HitStep | undefined
+    readonly refused?: HitRefusal | undefined
+    readonly options: readonly FormOption[]
+    /** Values of a refused form, so that nothing typed is lost. */
+    readonly typed: Form
+  }
 
-/** `field`: the one that is wrong. Absent: the decision as a whole is refused. */
-type Refused = { readonly error: string; readonly field?: 'outcome' | 'disposition' | 'note' }
+/** `field`: the wrong field. Absent if the whole decision is refused. */
+type HitRefusal = { readonly error: string; readonly field?: 'outcome' | 'disposition' | 'note' }
 
-/** Says how the form before ended. */
+/** How the last form ended. */
 const hitSteps = ['decided', 'proposed'] as const
 type HitStep = (typeof hitSteps)[number]
 
-export function hitPage(view: ConsoleView, hit: Shown): string {
+export function hitPage(view: ConsoleView, hit: HitDetails): string {
   const { hits: d, queue: q } = deskTexts[view.language]
   const { name, refused, decisions, proposal, proposedBy, said } = hit
   const { entry } = hit.compared
@@ -128,7 +130,7 @@ export function hitPage(view: ConsoleView, hit: Shown): string {
         [d.listedName, hit.listedName],
         [
           d.list,
-          `${listText(entry.source)} ${entry.reference}, ${wordOf(deskTexts[view.language].entryKinds, entry.kind)}`,
+          `${listName(view, entry.source)} ${entry.reference}, ${wordOf(deskTexts[view.language].entryKinds, entry.kind)}`,
         ],
         [d.published, entry.publishedAt === null ? undefined : time(view, entry.publishedAt)],
         [d.score, String(hit.score)],
@@ -139,9 +141,9 @@ export function hitPage(view: ConsoleView, hit: Shown): string {
           d.status,
           hit.decidedBy === null
             ? statusText(view, hit.status)
-            : `${statusText(view, hit.status)}: ${decidersOf(view, hit.decidedBy, hit.approvedBy)}`,
+            : `${statusText(view, hit.status)}: ${decidersText(view, hit.decidedBy, hit.approvedBy)}`,
         ],
-        [d.disposition, hit.disposition === null ? undefined : valueName(view, 'disposition', hit.disposition)],
+        [d.disposition, hit.disposition === null ? undefined : valueLabel(view, 'disposition', hit.disposition)],
         [q.runbook, runbookLink(view, 'screening-hit')],
       ])}
       <p class="message neutral">${d[endTexts[hit.compared.endsBy]]}</p>
@@ -150,7 +152,7 @@ export function hitPage(view: ConsoleView, hit: Shown): string {
         proposal !== null &&
         html`<p class="message warning">${fill(d.proposed, { name: proposedBy ?? '', outcome: d[proposal] })}</p>`
       }
-      ${deciding(view, hit)} ${thingParts(view, hit.thing, hit.typed)}
+      ${decisionForm(view, hit)} ${waitingParts(view, hit.thing, hit.typed)}
       ${
         decisions.length > 0 &&
         html`<h2>${d.history}</h2>
@@ -159,7 +161,7 @@ export function hitPage(view: ConsoleView, hit: Shown): string {
             columns: [[d.when, 'head'], d.who, d.what, d.disposition, d.note],
             rows: decisions.map(({ at, actor, what, found, note }) => [
               ...[time(view, at), actor, what],
-              ...[found === null ? '–' : valueName(view, 'disposition', found), note],
+              ...[found === null ? '–' : valueLabel(view, 'disposition', found), note],
             ]),
           })}`
       }`,
@@ -171,12 +173,8 @@ const statusText = (view: ConsoleView, status: string): string => {
   return words[`status-${status}`] ?? status
 }
 
-/** The kind of the party in words, with a button that finds it. A payout has its page. */
-/** A list as its publisher is called: "UN", "OFAC". A file of politically exposed persons has the name of its file. */
-const listText = (source: string): string =>
-  source.includes(':') || source === 'countries' ? source : source.toUpperCase()
-
-function subjectPart(view: ConsoleView, { subjectKind, subjectId, role, partnerId }: Shown): Html {
+/** Names the kind of the screened party, with a link to its payout or a button that searches for it. */
+function subjectPart(view: ConsoleView, { subjectKind, subjectId, role, partnerId }: HitDetails): Html {
   const d = deskTexts[view.language].hits
   const words: Readonly<Record<string, string>> = d
   const text = html`${words[`subject-${subjectKind}`] ?? subjectKind}
@@ -187,8 +185,8 @@ function subjectPart(view: ConsoleView, { subjectKind, subjectId, role, partnerI
   return html`${text} ${identifier(view, subjectId, d.subject)}`
 }
 
-/** The entry beside the party, the words that scored, the payments that wait, and what was decided about the pair before. */
-function comparedParts(view: ConsoleView, { compared, partnerId }: Pick<Shown, 'compared' | 'partnerId'>): Html {
+/** Compares the entry with the party: fields, words, waiting payments, and earlier decisions about the pair. */
+function comparedParts(view: ConsoleView, { compared, partnerId }: Pick<HitDetails, 'compared' | 'partnerId'>): Html {
   const { fields, words, payments, morePayments, sums, earlier } = compared
   const d = deskTexts[view.language].hits
   const list = (values: readonly string[]) => (values.length === 0 ? '–' : freeText(values.join('; ')))
@@ -207,7 +205,7 @@ function comparedParts(view: ConsoleView, { compared, partnerId }: Pick<Shown, '
       columns: [[d.name, 'head'], d.listedName, d.how, [d.likeness, 'number'], [d.weight, 'number']],
       rows: words.map(({ word, listed, how, kind, likeness, weight }) => [
         ...[word ?? '–', listed ?? '–', howText(view, how, kind)],
-        // A title, a place or a number beside a name weighs nothing.
+        // Only words of a name have a weight.
         ...[String(likeness), kind === undefined || kind === 'name' ? String(weight) : '–'],
       ]),
     })}
@@ -238,17 +236,17 @@ function comparedParts(view: ConsoleView, { compared, partnerId }: Pick<Shown, '
             rows: earlier.map(({ decidedAt, actor, kind, outcome, disposition, note, name, sameSubject }) => [
               time(view, decidedAt),
               ...[actor, stepText(view, kind, outcome)],
-              ...[disposition === null ? '–' : valueName(view, 'disposition', disposition), note],
+              ...[disposition === null ? '–' : valueLabel(view, 'disposition', disposition), note],
               sameSubject ? d.sameSubject : fill(d.otherSubject, { name }),
             ]),
           })
     }`
 }
 
-/** How two words agree. `kind`: what the word is, if it is no part of a name. */
+/** Names how two words agree. `kind`: the kind of a word that is not part of a name. */
 const howText = (view: ConsoleView, how: string, kind: string | undefined): string => {
-  const said = valueName(view, 'how', how)
-  return kind === undefined ? said : `${said}: ${valueName(view, 'word', kind)}`
+  const said = valueLabel(view, 'how', how)
+  return kind === undefined ? said : `${said}: ${valueLabel(view, 'word', kind)}`
 }
 
 const stepText = (view: ConsoleView, kind: 'proposed' | 'decided', outcome: Outcome): string => {
@@ -263,16 +261,16 @@ const endTexts = {
   ended: 'endsByOther',
 } as const
 
-function helpOf(d: DeskTexts['hits'], source: string) {
+function outcomeHelp(d: DeskTexts['hits'], source: string) {
   if (source === 'countries') return { clear: d.clearCountryHelp, confirm: d.confirmCountryHelp }
   if (source.startsWith('pep:')) return { clear: d.clearPepHelp, confirm: d.confirmPepHelp }
   return { clear: d.clearHelp, confirm: d.confirmHelp }
 }
 
-function deciding(view: ConsoleView, hit: Shown): Html {
+function decisionForm(view: ConsoleView, hit: HitDetails): Html {
   const { hits: d, queue: q, cases: c } = deskTexts[view.language]
   const { partnerId, id, source, hasEnded, mayDecide, roles, equal, typed, refused, options } = hit
-  const help = helpOf(d, source)
+  const help = outcomeHelp(d, source)
   if (hasEnded) return html`<p class="message neutral">${d.ended}</p>`
   if (!mayDecide)
     return html`${message('neutral', fill(c.readOnly, { roles: roles.map((role) => q[role]).join(', ') }))}
@@ -297,8 +295,8 @@ function deciding(view: ConsoleView, hit: Shown): Html {
     </form>`
 }
 
-/** The other hits about the pair, which the same decision may reach. The form names those that the person has seen. */
-function equalPart(view: ConsoleView, { equal, typed }: Shown): Html {
+/** Offers to decide the other hits about the pair as well. The form sends the ids that the person has seen. */
+function equalPart(view: ConsoleView, { equal, typed }: HitDetails): Html {
   const d = deskTexts[view.language].hits
   return html`${hiddenField('seen', equal.map(({ id }) => id).join(','))}
     <div class="field">
@@ -318,10 +316,10 @@ function equalPart(view: ConsoleView, { equal, typed }: Shown): Html {
     </div>`
 }
 
-type Result = { readonly id: string; readonly partnerId: string; readonly said: string; readonly isDone: boolean }
+type HitResult = { readonly id: string; readonly partnerId: string; readonly said: string; readonly isDone: boolean }
 
-/** Says what a decision did with each of several hits. */
-export function hitResultsPage(view: ConsoleView, { results }: { readonly results: readonly Result[] }): string {
+/** The page with the result of a decision for each of several hits. */
+export function hitResultsPage(view: ConsoleView, { results }: { readonly results: readonly HitResult[] }): string {
   const d = deskTexts[view.language].hits
   const done = results.filter(({ isDone }) => isDone).length
   return shell(view, {
@@ -341,18 +339,14 @@ export function hitResultsPage(view: ConsoleView, { results }: { readonly result
   })
 }
 
-/** Rows of a page before equal ones are one row. */
+/** Hits read for a page, before equal hits are merged into one row. */
 const hitsShown = 200
-
-const toHit = ({ partnerId, id, name, listedName, source, score, openedAt, proposal, proposedBy }: Hit): DeskHit => ({
-  ...{ partnerId, id, name, listedName, source, score, openedAt, proposal, proposedBy },
-})
 
 export function hitRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { db, screening, staff } = frame
   return [
     staffRoute(frame, 'hits', 'GET', '/hits', async (request, { view }) => {
-      const rows = await screening.openHits(afterOf(request), hitsShown + 1)
+      const rows = await screening.openHits(readCursor(request), hitsShown + 1)
       const shown = rows.slice(0, hitsShown)
       const last = rows.length > hitsShown ? shown.at(-1) : undefined
       const next = last === undefined ? null : `hits?at=${last.openedAt.toISOString()}&after=${last.id}`
@@ -362,8 +356,9 @@ export function hitRoutes(frame: DeskFrame): readonly PublicRoute[] {
       const keys = groups.map(({ first: { partnerId, id: subject } }) => ({ partnerId, kind: 'hit', subject }) as const)
       const owners = new Map((await staff.assignments.of(db, keys)).map((each) => [each.subject, each]))
       const hits = groups.map(({ first, equal }) => ({
-        ...{ ...toHit(first), equal },
-        owner: ownerOf(owners.get(first.id))?.fullName ?? null,
+        ...first,
+        equal,
+        owner: assignedOwner(owners.get(first.id))?.fullName ?? null,
       }))
       return page(request, 200, hitsPage(view, { hits, next }))
     }),
@@ -378,29 +373,29 @@ async function showHit(
   frame: DeskFrame,
   request: PublicRequest,
   { view, signed }: Person,
-  refused?: Refused,
+  refused?: HitRefusal,
 ): Promise<PublicAnswer> {
   const { access, db, screener, screening, staff } = frame
-  const { partnerId, id } = keyOf(request)
+  const { partnerId, id } = readKey(request)
   const hit = await screening.hit(partnerId, id)
   if (hit === undefined) throw notFound('hit')
-  const { subjectKind, subjectId, role, status, decidedBy, approvedBy, disposition } = hit
   const compared = await screener.viewOf(db, hit)
   const decisions = await screening.decisionsOf(db, partnerId, id)
   const deciders = await staff.deciders(db)
-  const equal = status === 'open' ? await screening.equalHits(hit) : []
+  const equal = hit.status === 'open' ? await screening.equalHits(hit) : []
   const said = new URLSearchParams(request.query).get('said')
   const body = hitPage(view, {
-    ...toHit(hit),
-    ...{ compared, subjectKind, subjectId, role, status, decidedBy, approvedBy, disposition, refused },
+    ...hit,
+    compared,
+    refused,
     options: frame.changes.form('screening decide'),
-    equal: equal.filter((each) => each.id !== id).map(toHit),
+    equal: equal.filter((each) => each.id !== id),
     partnerName: (await access.namesOf(db, [partnerId])).get(partnerId) ?? '',
     hasEnded: hit.endedAt !== null,
     decisions: decisions.map(({ decidedAt: at, actor, kind, outcome, disposition: found, note }) => ({
       ...{ at, actor, what: stepText(view, kind, outcome), found, note },
     })),
-    thing: await readThing(frame, signed, { partnerId, kind: 'hit', subject: id }),
+    thing: await readWaitingItem(frame, signed, { partnerId, kind: 'hit', subject: id }),
     roles: deciders.find(({ kind }) => kind === 'screening_hit')?.roles ?? [],
     mayDecide: kindsDecidedBy(deciders, signed.account.role).includes('screening_hit'),
     said: hitSteps.find((each) => each === said),
@@ -409,14 +404,14 @@ async function showHit(
   return page(request, refused === undefined ? 200 : 400, body)
 }
 
-/** Decides a hit, and those about the same pair that the person has seen if it says so: each in its own transaction, with its own record. */
+/** Decides a hit and, if the form asks for it, the other hits about the pair. Each has its own transaction and audit record. */
 async function decideHits(frame: DeskFrame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { screening, staff } = frame
   const { view, signed } = person
-  const key = keyOf(request)
+  const key = readKey(request)
   const given = readForm(request)
   const texts = deskTexts[view.language].hits
-  const again = (error: string, field?: Refused['field']) =>
+  const again = (error: string, field?: HitRefusal['field']) =>
     showHit(frame, request, person, { error, ...(field && { field }) })
   const hit = await screening.hit(key.partnerId, key.id)
   if (hit === undefined) throw notFound('hit')
@@ -429,7 +424,7 @@ async function decideHits(frame: DeskFrame, request: PublicRequest, person: Pers
   const seen = new Set(given('equal') === '' ? [] : given('seen').split(','))
   const others =
     seen.size === 0 ? [] : (await screening.equalHits(hit)).filter(({ id }) => id !== key.id && seen.has(id))
-  const results: Result[] = []
+  const results: HitResult[] = []
   for (const { partnerId, id } of [hit, ...others])
     try {
       const { proposal } = await staff.decideHit(signed, { partnerId, id, outcome, disposition, note })

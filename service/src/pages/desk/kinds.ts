@@ -1,4 +1,4 @@
-/** Each kind of case at the desk: its runbook, and the facts of its report. A kind without a row does not compile. */
+/** The kinds of cases at the desk: the runbook of each, and the parts of its report. A kind without a row does not compile. */
 import type { CaseKind, CaseReport, ReportedMoney } from '../../cases/index.ts'
 import type { DecidedKind } from '../../people/staff/index.ts'
 import { account, calendarDay, freeText, links, money, moneyText, time } from '../kit/parts.ts'
@@ -7,8 +7,7 @@ import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { deskTexts, type Runbook } from './texts.ts'
 
-/** Subjects of the facts of a report. */
-type Part =
+type ReportPart =
   | 'payer'
   | 'account'
   | 'texts'
@@ -19,17 +18,17 @@ type Part =
   | 'safeguarding'
   | 'lacks'
   | 'reference'
-type Kind = {
+type KindDetails = {
   readonly runbook: Runbook
-  readonly parts: readonly Part[]
-  /** The decision waits for another one, which its own page takes: that of a hit, or the answer about a payer. */
+  readonly parts: readonly ReportPart[]
+  /** Another page must decide first: about the hit, or about the payer's data. */
   readonly awaits?: 'hit' | 'payer'
 }
 
 const ofBank = { runbook: 'bank-difference', parts: ['payer', 'account', 'texts', 'amounts', 'bank'] } as const
 const ofFile = { runbook: 'bank-files', parts: ['account', 'bank'] } as const
 
-const kinds: Readonly<Record<CaseKind, Kind>> = {
+const kinds: Readonly<Record<CaseKind, KindDetails>> = {
   unknown_payment: ofBank,
   contradiction: ofBank,
   amount_differs: ofBank,
@@ -62,13 +61,12 @@ const kinds: Readonly<Record<CaseKind, Kind>> = {
   monitoring_alert: { runbook: 'monitoring-alert', parts: ['rule'] },
 }
 
-/** The name of the runbook of a kind of case. */
-export const runbookOf = (kind: CaseKind): Runbook => kinds[kind].runbook
+export const caseRunbook = (kind: CaseKind): Runbook => kinds[kind].runbook
 
-/** The decision that must come first, if any. */
-export const awaitedBy = (kind: CaseKind): Kind['awaits'] => kinds[kind].awaits
+/** The decision that must be made first, if any. */
+export const precedingDecision = (kind: CaseKind): KindDetails['awaits'] => kinds[kind].awaits
 
-/** The kind in the words of the reader. */
+/** Names a kind in the reader's language. */
 export const kindName = ({ language }: ConsoleView, kind: DecidedKind): string => deskTexts[language].kindNames[kind]
 
 /** Names who acted: a person by name, or a part of the service in the words of the reader. */
@@ -78,7 +76,7 @@ export function actorText({ language }: ConsoleView, actor: string): string {
   return connector === undefined ? (names[actor] ?? actor) : fill(deskTexts[language].actors.bank, { connector })
 }
 
-/** A note: that of a person as it was written, one of the service in the language of the reader. */
+/** Translates a note of the service. A person's note stays as it was written. */
 export function noteText({ language }: ConsoleView, note: string): string {
   const written: Readonly<Record<string, string>> = deskTexts.en.serviceNotes
   const words: Readonly<Record<string, string>> = deskTexts[language].serviceNotes
@@ -86,52 +84,53 @@ export function noteText({ language }: ConsoleView, note: string): string {
   return (known && words[known]) ?? note
 }
 
-/** Names who decided. `second`: null if one person decided alone. */
-export const decidersOf = (view: ConsoleView, first: string | null, second: string | null): string => {
+/** Names the persons who decided. `second`: null if one person decided alone. */
+export const decidersText = (view: ConsoleView, first: string | null, second: string | null): string => {
   const name = actorText(view, first ?? '')
   return second === null ? name : fill(deskTexts[view.language].cases.twoDeciders, { name, second })
 }
 
 type Facts = readonly (readonly [label: string, value: Html | string | undefined])[]
 
-const amountOf = (view: ConsoleView, given: ReportedMoney | undefined): Html | undefined =>
+const reportedMoney = (view: ConsoleView, given: ReportedMoney | undefined): Html | undefined =>
   given && money(view, given.amount, given.currency)
-const textOf = (value: string | null | undefined): Html | string | undefined => (value ? freeText(value) : undefined)
+const reportedText = (value: string | null | undefined): Html | string | undefined =>
+  value ? freeText(value) : undefined
 const inCurrency = (view: ConsoleView, amount: string | null | undefined, currency = ''): string | undefined =>
   amount === null || amount === undefined ? undefined : moneyText(view, amount, currency)
 
-/** The page of a payment by its reference. */
+/** Returns the address of a payment's page. */
 type HrefOf = (reference: string) => string
 
-const parts: Readonly<Record<Part, (view: ConsoleView, report: CaseReport, hrefOf: HrefOf) => Facts>> = {
+const parts: Readonly<Record<ReportPart, (view: ConsoleView, report: CaseReport, hrefOf: HrefOf) => Facts>> = {
   payer: (view, { debtor }) => {
     const d = deskTexts[view.language].cases
     return [
-      [d.payer, textOf(debtor?.name)],
+      [d.payer, reportedText(debtor?.name)],
       [d.payerAccount, debtor && account(view, debtor.account)],
-      [d.payerCountry, textOf(debtor?.countryCode)],
-      [d.onBehalfOf, textOf(debtor?.onBehalfOf)],
+      [d.payerCountry, reportedText(debtor?.countryCode)],
+      [d.onBehalfOf, reportedText(debtor?.onBehalfOf)],
     ]
   },
   account: (view, { account: at }) => [[deskTexts[view.language].cases.atAccount, at ? account(view, at) : undefined]],
   texts: (view, { remittance, endToEndId, transactionHash }) => {
     const d = deskTexts[view.language].cases
     return [
-      [d.purpose, textOf(remittance)],
-      [d.endToEndId, textOf(endToEndId)],
-      [d.transaction, textOf(transactionHash)],
+      [d.purpose, reportedText(remittance)],
+      [d.endToEndId, reportedText(endToEndId)],
+      [d.transaction, reportedText(transactionHash)],
     ]
   },
   amounts: (view, { money: came, expected, instructed }) => {
     const d = deskTexts[view.language].cases
     return [
-      [d.booked, amountOf(view, came)],
-      [d.expected, amountOf(view, expected)],
-      [d.instructed, amountOf(view, instructed)],
+      [d.booked, reportedMoney(view, came)],
+      [d.expected, reportedMoney(view, expected)],
+      [d.instructed, reportedMoney(view, instructed)],
     ]
   },
-  bank: (view, { details }) => [[deskTexts[view.language].cases.bankSays, textOf(details)]],
-  reference: (view, { reference }) => [[deskTexts[view.language].cases.reference, textOf(reference)]],
+  bank: (view, { details }) => [[deskTexts[view.language].cases.bankSays, reportedText(details)]],
+  reference: (view, { reference }) => [[deskTexts[view.language].cases.reference, reportedText(reference)]],
   rule: (view, { rule, count, sum, currency, references = [] }, hrefOf) => {
     const d = deskTexts[view.language].cases
     return [
@@ -181,12 +180,12 @@ function lackName(d: (typeof deskTexts)['en']['cases'], each: string): string {
   return names[each] ?? each
 }
 
-/** The kind of a rule, without its explanation. */
-function ruleKindText({ language }: ConsoleView, kind: string): string {
+/** Names the kind of a rule, without its explanation. */
+export function ruleKindText({ language }: ConsoleView, kind: string): string {
   const words: Readonly<Record<string, string>> = deskTexts[language].rules
   return (words[kind] ?? kind).split(':', 1)[0] ?? kind
 }
 
-/** The facts of a report that people need to decide. The rest is in the raw report. */
+/** Lists the facts that a decision needs. The raw report has all of them. */
 export const reportFacts = (view: ConsoleView, kind: CaseKind, report: CaseReport, hrefOf: HrefOf): Facts =>
   kinds[kind].parts.flatMap((part) => parts[part](view, report, hrefOf))

@@ -5,7 +5,7 @@ import { readForm, seeOther, uuid } from '../kit/request.ts'
 import { formPage } from '../kit/forms.ts'
 import { page } from '../kit/request.ts'
 import { customerHref, noteFields, payeeHref } from './parties.ts'
-import { type DeskFrame, FieldRefusal, noteOf, staffRoute } from './request.ts'
+import { type DeskFrame, FieldRefusal, readNote, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
 export const noteRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
@@ -24,7 +24,7 @@ export const noteRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
     const back = { partner: `partners/${partnerId}`, customer: customerHref(partnerId, subjectId) }
     const place = kind === 'payee' ? payeeHref(partnerId, subjectId) : back[kind]
     try {
-      await staff.notes.add(signed, { partnerId, kind, subjectId }, noteOf(form))
+      await staff.notes.add(signed, { partnerId, kind, subjectId }, readNote(form))
     } catch (error) {
       if (!(error instanceof FieldRefusal)) throw error
       const d = deskTexts[view.language].parties

@@ -1,4 +1,4 @@
-/** The numbers of decisions: what waits by kind and age, what was decided, how long it took, and false hits by list and by rule; also as CSV. */
+/** The page of decision figures: open cases by age, decisions and their times, and false hits by list and rule. Also as CSV. */
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { dayMs, hourMs, minuteMs } from '../../kernel/index.ts'
 import {
@@ -6,7 +6,7 @@ import {
   type CountedKind,
   decisionsCsv,
   monthsMax,
-  type Numbers,
+  type DecisionFigures,
   onlyKinds,
 } from '../../reports/decisions/index.ts'
 import { type Deciders, kindsDecidedBy, type StaffRole } from '../../people/staff/index.ts'
@@ -17,8 +17,8 @@ import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { kindName } from './kinds.ts'
-import { listText } from './parties.ts'
-import { valueName } from './forms.ts'
+import { boundedSection, listName } from './parties.ts'
+import { valueLabel } from './forms.ts'
 import { type DeskFrame, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
@@ -26,7 +26,7 @@ import { deskTexts } from './texts.ts'
  * The kinds whose numbers a role reads. Compliance and admins read all; each other role reads those of the kinds that it decides, by the table that
  * two admins change. Undefined: none.
  */
-export function readsNumbersOf(
+export function readableKinds(
   role: StaffRole,
   deciders: readonly Deciders[],
 ): ((kind: CountedKind) => boolean) | undefined {
@@ -37,13 +37,13 @@ export function readsNumbersOf(
 
 const count = ({ language }: ConsoleView, value: number): string => new Intl.NumberFormat(language).format(value)
 
-/** The month by its name, `YYYY-MM` in UTC. */
+/** Formats a month, `YYYY-MM` in UTC, by its name. */
 const monthText = ({ language }: ConsoleView, month: string): string =>
   new Intl.DateTimeFormat(language, { month: 'long', year: 'numeric', timeZone: 'UTC' }).format(
     new Date(`${month}-01T00:00:00Z`),
   )
 
-/** A time in its largest unit that is not below two, so that 26 hours are not 1 day. */
+/** Formats a duration in the largest unit with a value of at least 2, so that 26 hours are not shown as 1 day. */
 export function durationText(view: ConsoleView, ms: number): string {
   const n = deskTexts[view.language].numbers
   const of = (unit: number, text: string) => fill(text, { count: count(view, Math.round(ms / unit)) })
@@ -55,7 +55,7 @@ const shareText = ({ language }: ConsoleView, part: number, whole: number): stri
 
 const offered = [1, 3, 6, 12, monthsMax] as const
 
-export function numbersPage(view: ConsoleView, numbers: Numbers): string {
+export function numbersPage(view: ConsoleView, numbers: DecisionFigures): string {
   const n = deskTexts[view.language].numbers
   const months = String(numbers.months.length)
   const [before = '', after = ''] = n.text.split('{at}')
@@ -74,7 +74,7 @@ export function numbersPage(view: ConsoleView, numbers: Numbers): string {
       ${openPart(view, numbers)} ${timesPart(view, numbers)} ${decidedPart(view, numbers)}
       ${falsePart(view, {
         ...{ id: 'lists', title: n.lists, text: n.listsText, none: n.listsNone, name: n.falseHits },
-        rows: numbers.lists.map((row) => ({ ...row, name: listText(row.name) })),
+        rows: numbers.lists.map((row) => ({ ...row, name: listName(view, row.name) })),
       })}
       ${falsePart(view, {
         ...{ id: 'rules', title: n.rules, text: n.rulesText, none: n.rulesNone, name: n.falseHits },
@@ -84,45 +84,47 @@ export function numbersPage(view: ConsoleView, numbers: Numbers): string {
   })
 }
 
-function openPart(view: ConsoleView, { open }: Numbers): Html {
+function openPart(view: ConsoleView, { open }: DecisionFigures): Html {
   const texts = deskTexts[view.language]
   const n = texts.numbers
-  const sum = (of: (row: Numbers['open'][number]) => number) => open.reduce((total, row) => total + of(row), 0)
-  const body =
-    open.length === 0
-      ? html`<p>${n.openNone}</p>`
-      : table({
-          caption: n.open,
-          columns: [
-            [texts.parties.kind, 'head'],
-            ...ageBands.map((band) => [n[band], 'number'] as const),
-            [n.total, 'number'],
-          ],
-          rows: [
-            ...open.map(({ kind, ages, total }) => [
-              kindName(view, kind),
-              ...ageBands.map((band) => count(view, ages[band])),
-              count(view, total),
-            ]),
-            [
-              html`<strong>${n.total}</strong>`,
-              ...ageBands.map((band) =>
-                count(
-                  view,
-                  sum(({ ages }) => ages[band]),
-                ),
-              ),
-              count(
-                view,
-                sum(({ total }) => total),
-              ),
-            ],
-          ],
-        })
-  return section('open', n.open, body)
+  const sum = (of: (row: DecisionFigures['open'][number]) => number) => open.reduce((total, row) => total + of(row), 0)
+  return boundedSection(view, {
+    id: 'open',
+    title: n.open,
+    rows: open.length,
+    none: n.openNone,
+    body: table({
+      caption: n.open,
+      columns: [
+        [texts.parties.kind, 'head'],
+        ...ageBands.map((band) => [n[band], 'number'] as const),
+        [n.total, 'number'],
+      ],
+      rows: [
+        ...open.map(({ kind, ages, total }) => [
+          kindName(view, kind),
+          ...ageBands.map((band) => count(view, ages[band])),
+          count(view, total),
+        ]),
+        [
+          html`<strong>${n.total}</strong>`,
+          ...ageBands.map((band) =>
+            count(
+              view,
+              sum(({ ages }) => ages[band]),
+            ),
+          ),
+          count(
+            view,
+            sum(({ total }) => total),
+          ),
+        ],
+      ],
+    }),
+  })
 }
 
-function timesPart(view: ConsoleView, { times }: Numbers): Html | false {
+function timesPart(view: ConsoleView, { times }: DecisionFigures): Html | false {
   const texts = deskTexts[view.language]
   const n = texts.numbers
   return (
@@ -152,37 +154,39 @@ function timesPart(view: ConsoleView, { times }: Numbers): Html | false {
   )
 }
 
-function decidedPart(view: ConsoleView, { decided }: Numbers): Html {
+function decidedPart(view: ConsoleView, { decided }: DecisionFigures): Html {
   const texts = deskTexts[view.language]
   const n = texts.numbers
   const outcomes: Readonly<Record<string, string>> = { ...texts.resolutions, ...texts.hitStatuses }
-  const body =
-    decided.length === 0
-      ? html`<p>${n.decidedNone}</p>`
-      : table({
-          caption: n.decided,
-          columns: [[n.month, 'head'], texts.parties.kind, n.outcome, [n.count, 'number']],
-          rows: decided.map(({ month, kind, outcome, count: number }) => [
-            monthText(view, month),
-            kindName(view, kind),
-            outcomes[outcome] ?? outcome,
-            count(view, number),
-          ]),
-        })
-  return section('decided', n.decided, body)
+  return boundedSection(view, {
+    id: 'decided',
+    title: n.decided,
+    rows: decided.length,
+    none: n.decidedNone,
+    body: table({
+      caption: n.decided,
+      columns: [[n.month, 'head'], texts.parties.kind, n.outcome, [n.count, 'number']],
+      rows: decided.map(({ month, kind, outcome, count: number }) => [
+        monthText(view, month),
+        kindName(view, kind),
+        outcomes[outcome] ?? outcome,
+        count(view, number),
+      ]),
+    }),
+  })
 }
 
-type False = {
+type FalseHits = {
   readonly id: string
   readonly title: string
   readonly text?: string
   readonly none: string
-  /** The name of the column with the false ones. */
+  /** The label of the column with false hits. */
   readonly name: string
-  readonly rows: Numbers['lists']
+  readonly rows: DecisionFigures['lists']
 }
 
-function falsePart(view: ConsoleView, { id, title, text, none, name, rows }: False): Html {
+function falsePart(view: ConsoleView, { id, title, text, none, name, rows }: FalseHits): Html {
   const texts = deskTexts[view.language]
   const n = texts.numbers
   const label = id === 'lists' ? texts.parties.list : texts.parties.rule
@@ -204,8 +208,8 @@ function falsePart(view: ConsoleView, { id, title, text, none, name, rows }: Fal
   return section(id, title, body)
 }
 
-/** The findings of persons about alerts and hits, for the report to an authority. */
-function findingsPart(view: ConsoleView, { findings }: Numbers): Html | false {
+/** Lists the findings about alerts and hits, for the report to an authority. */
+function findingsPart(view: ConsoleView, { findings }: DecisionFigures): Html | false {
   const n = deskTexts[view.language].numbers
   return (
     findings.length > 0 &&
@@ -218,7 +222,7 @@ function findingsPart(view: ConsoleView, { findings }: Numbers): Html | false {
         rows: findings.map(({ month, kind, disposition, count: number }) => [
           monthText(view, month),
           kindName(view, kind),
-          valueName(view, 'disposition', disposition),
+          valueLabel(view, 'disposition', disposition),
           count(view, number),
         ]),
       }),
@@ -229,8 +233,8 @@ function findingsPart(view: ConsoleView, { findings }: Numbers): Html | false {
 const monthsDefault = 6
 
 export function numberRoutes(frame: DeskFrame): readonly PublicRoute[] {
-  const read = async ({ query }: PublicRequest, { signed }: Person): Promise<Numbers> => {
-    const isShown = readsNumbersOf(signed.account.role, await frame.staff.deciders(frame.db))
+  const read = async ({ query }: PublicRequest, { signed }: Person): Promise<DecisionFigures> => {
+    const isShown = readableKinds(signed.account.role, await frame.staff.deciders(frame.db))
     if (isShown === undefined) throw new Refusal('permission_denied', 'Your role does not read these numbers.')
     const months = Number(new URLSearchParams(query).get('months') ?? monthsDefault)
     const asked = Number.isInteger(months) && months >= 1 && months <= monthsMax ? months : monthsDefault
@@ -247,7 +251,7 @@ export function numberRoutes(frame: DeskFrame): readonly PublicRoute[] {
   ]
 }
 
-/** A file that the browser saves. */
+/** Answers with a CSV file that the browser saves. */
 export const csvFile = (name: string, body: string): PublicAnswer => ({
   status: 200,
   headers: {

@@ -101,7 +101,7 @@ const leads = (text: string, ...paths: readonly string[]): void => {
 }
 
 suite('pages of a partner and its people', () => {
-  test('the partner leads to its customer, payee, payment, case, hit and alert, with amounts in groups and words', async () => {
+  test('the page of a partner links to its customers, payees, payments, cases, hits and alerts, and groups amounts', async () => {
     const { status, text } = await get(`partners/${partnerId}`)
     assert.equal(status, 200)
     shows(
@@ -125,7 +125,7 @@ suite('pages of a partner and its people', () => {
     assert.doesNotMatch(words(text), /npm run|settlement\.| false | true /)
   })
 
-  test('the customer has everything that concerns it, in both languages, and leads to each', async () => {
+  test('the page of a customer shows and links to all that concerns the customer, in both languages', async () => {
     const { text } = await get(customer)
     shows(text, 'Hedy Lamarr', 'Nov 9, 1914', 'Austria (AT)', identifier, '1,234.50 EUR', 'It was never reviewed.')
     shows(
@@ -159,7 +159,7 @@ suite('pages of a partner and its people', () => {
     leads(payments, customer)
   })
 
-  test('the payee has its account, its customer, its payments and its hits, and leads back', async () => {
+  test('the page of a payee shows its account, customer, payments and hits, with links', async () => {
     const { text } = await get(payee)
     shows(text, 'Grace Hopper', 'DE89 3704 0044 0532 0130 00', 'Germany (DE)', 'Rent', '1,234.50 EUR')
     shows(text, 'Name and account were not compared yet.', 'No cooling-off holds')
@@ -168,7 +168,7 @@ suite('pages of a partner and its people', () => {
     shows(german, '1.234,50 EUR', 'Deutschland (DE)', 'Keine Wartezeit gilt')
   })
 
-  test('a removed payee keeps its page, which says so and offers no act, and leads from the search', async () => {
+  test('a removed payee keeps its page without acts, and the search links to it', async () => {
     const iban = 'BE68539007547034'
     const { id } = await inside.beneficiaries.create(partnerId, { iban, currency: 'EUR', name: 'Emmy Noether' })
     await inside.beneficiaries.remove(partnerId, id)
@@ -181,7 +181,7 @@ suite('pages of a partner and its people', () => {
     shows((await get(path, lena, 'de')).text, 'Der Partner hat diesen Empfänger gelöscht.')
   })
 
-  test('a payment leads to the page of its payout, which leads to partner, customer and payee; another payment has a page', async () => {
+  test('a payout opens its own page with links to partner, customer and payee; other payments have a page of payments', async () => {
     const to = await get(`payment?partner=${partnerId}&reference=${encodeURIComponent(reference)}`)
     assert.equal(to.status, 303)
     assert.match(to.location, new RegExp(`payouts/${partnerId}/${payoutId}$`))
@@ -203,7 +203,7 @@ suite('pages of a partner and its people', () => {
     leads(paid.text, customer, `partners/${partnerId}`)
   })
 
-  test('404 for what the partner does not have, and for what is no id', async () => {
+  test('404 for a thing of another partner, and for an invalid id', async () => {
     for (const path of [
       `customers/${partnerId}/${newId()}`,
       `customers/${newId()}/${customerId}`,
@@ -222,7 +222,7 @@ suite('pages of a partner and its people', () => {
       assert.equal((await get(path)).status, 404, path)
   })
 
-  test('what identifies a person is for compliance and admins; everyone sees the name and who it is for the partner', async () => {
+  test("only compliance and admins see identity data; every role sees the name and the partner's identifier", async () => {
     for (const [cookie, sees] of [
       [lena, true],
       [rosa.cookie, true],
@@ -236,7 +236,7 @@ suite('pages of a partner and its people', () => {
     }
   })
 
-  test('the log of the operator has who opened which page and which list', async () => {
+  test("the operator's audit log records who opened which page and list", async () => {
     const mia = await join('Mia', 'support')
     for (const path of [customer, payee, `partners/${partnerId}`, `partners/${partnerId}/customers`])
       await get(path, mia)
@@ -261,7 +261,7 @@ suite('pages of a partner and its people', () => {
     shows((await post(`partners/${partnerId}/payees`, { q: 'zz' }, sam)).text, 'Nothing matches')
   })
 
-  test('lists go on page by page, and each row is shown once', async () => {
+  test('the pages of a list show each row once', async () => {
     const made = new Set<string>()
     for (let n = 0; n < 55; n++)
       made.add(textAt(await createCustomer(client, { kyc: { fullName: `Page Person ${n}` } }), 'guid'))
@@ -282,7 +282,7 @@ suite('pages of a partner and its people', () => {
 suite('acts', () => {
   const limit = { command: 'limit set', partner: partnerId, scope: 'beneficiary', beneficiary: payeeId, period: 'day' }
 
-  test('the form of an act knows what the page gave, and says who approves; a second person does, and the page says what holds', async () => {
+  test('the form of an act has the options of its page; a second person approves the change, and the page shows the result', async () => {
     const { text } = await get(payee, finn)
     const href = /href="[^"]*(act\?command=limit%20set[^"]*)"/.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? ''
     const form = await get(href, finn)
@@ -305,7 +305,7 @@ suite('acts', () => {
     shows((await get(payee, finn)).text, 'Limits of this payee', '5,000.00 EUR', 'Day')
   })
 
-  test('a refusal is shown at the form with what was typed; a note is needed; a wrong role is refused', async () => {
+  test('a refused form keeps what was typed; a note is required; a wrong role is refused', async () => {
     const wrong = await post('act', { ...limit, currency: 'EUR', amount: 'much', note: 'x', back: payee })
     assert.equal(wrong.status, 400)
     assert.match(wrong.text, /value="much"/)
@@ -319,7 +319,7 @@ suite('acts', () => {
     assert.equal((await post('act', { command: 'ledger check', note: 'x' })).status, 404)
   })
 
-  test('an act that takes access away asks for a yes, is done at once, and is said in a sentence', async () => {
+  test('an act that takes access away asks for confirmation, takes effect at once, and has a message', async () => {
     const block = {
       command: 'account block',
       partner: partnerId,
@@ -354,7 +354,7 @@ suite('acts', () => {
     shows((await get(`${customer}?said=review%20set`)).text, 'The review of today is recorded.', 'High', 'Lena')
   })
 
-  test('an act leads back to pages of the desk only', async () => {
+  test('an act returns only to pages of the desk', async () => {
     for (const back of [
       'https://evil.example',
       '//evil.example',
@@ -370,7 +370,7 @@ suite('acts', () => {
     }
   })
 
-  test('a partner is added by a button, and its first credential is shown once by its parts and not as JSON', async () => {
+  test('a button adds a partner, and the page shows the parts of its first credential once, not as JSON', async () => {
     shows((await get('partners', rosa.cookie)).text, 'Add partner')
     const { status, text } = await post(
       'act',
@@ -390,7 +390,7 @@ suite('acts', () => {
 })
 
 suite('notes', () => {
-  test('a note about a partner, a customer and a payee is shown to staff with its author, and never changed', async () => {
+  test('staff see notes about partners, customers and payees with their authors, and notes never change', async () => {
     for (const [kind, id, path] of [
       ['partner', partnerId, `partners/${partnerId}`],
       ['customer', customerId, customer],
@@ -406,7 +406,7 @@ suite('notes', () => {
     assert.doesNotMatch(JSON.stringify(data), /Called about/)
   })
 
-  test('an empty or a long note is refused, and so is one about what the partner does not have', async () => {
+  test('empty and long notes are refused, and so are notes about things of another partner', async () => {
     const about = { kind: 'customer', partner: partnerId, id: customerId }
     assert.equal((await post('notes', { ...about, note: '  ' }, sam)).status, 400)
     const long = await post('notes', { ...about, note: 'x'.repeat(501) }, sam)
@@ -437,7 +437,7 @@ test('every place of the navigation opens for each role that has it', async () =
 })
 
 suite('numbers', () => {
-  test('compliance reads them and takes them as a file, finance those of money, and support none', async () => {
+  test('compliance reads all figures and downloads them, finance reads those about money, and support none', async () => {
     const page = await get('numbers?months=3')
     assert.equal(page.status, 200)
     shows(

@@ -1,4 +1,4 @@
-/** Parts that the pages of a partner, a customer, a payee and a payment share: bounded tables with links both ways, and notes. */
+/** Tables and notes that the pages of partners, customers, payees and payments share. */
 import type { CaseRow } from '../../cases/index.ts'
 import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
 import type { Beneficiary } from '../../parties/beneficiaries/index.ts'
@@ -9,6 +9,7 @@ import type { TransactionWithUser } from '../../transactions/index.ts'
 import { field, hiddenField } from '../kit/forms.ts'
 import {
   badge,
+  empty,
   freeText,
   identifier,
   inFours,
@@ -16,6 +17,7 @@ import {
   referenceText,
   section,
   table,
+  type Table,
   time,
   transactionBadge,
   wordOf,
@@ -23,14 +25,14 @@ import {
 import { linkOf } from '../kit/request.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
-import { decidersOf, kindName } from './kinds.ts'
+import { decidersText, kindName } from './kinds.ts'
 import { noteCharsMax } from './request.ts'
 import { deskTexts } from './texts.ts'
 
 // Addresses of pages, from the root of the desk.
 export const customerHref = (partnerId: string, id: string): string => `customers/${partnerId}/${id}`
 export const payeeHref = (partnerId: string, id: string): string => `payees/${partnerId}/${id}`
-/** A reference has characters that a path does not take. */
+/** The reference is in the query, because a path does not take all of its characters. */
 export const paymentHref = (partner: string, reference: string): string => linkOf('payment', { partner, reference })
 
 export const yesNo = ({ language }: ConsoleView, value: boolean): string =>
@@ -39,20 +41,20 @@ export const yesNo = ({ language }: ConsoleView, value: boolean): string =>
 export const minorMoney = (view: ConsoleView, amount: Minor, currency: Currency): Html =>
   money(view, amountText(amount, currency), currency)
 
-type Bounded = {
+type BoundedPart = {
   readonly id: string
   readonly title: string
   readonly text?: string | undefined
   readonly rows: number
-  /** Shown if there are no rows. */
+  /** Text without rows. */
   readonly none?: string
   readonly body: Html
-  /** The list with all rows. Absent: the page has all. */
+  /** Path of the whole list. Absent if the page shows all rows. */
   readonly all?: string | undefined
 }
 
-/** A part of a page with a few rows, and the way to all of them. */
-export function bounded(view: ConsoleView, { id, title, text, rows, none, body, all }: Bounded): Html {
+/** A section with a few rows and a link to the whole list. */
+export function boundedSection(view: ConsoleView, { id, title, text, rows, none, body, all }: BoundedPart): Html {
   const d = deskTexts[view.language].parties
   return section(
     id,
@@ -67,8 +69,32 @@ export function bounded(view: ConsoleView, { id, title, text, rows, none, body, 
   )
 }
 
+/** A table, or what an empty list says. */
+export const tableOrEmpty = ({ none, ...shown }: Table & { readonly none: Parameters<typeof empty>[0] }): Html =>
+  shown.rows.length === 0 ? empty(none) : table(shown)
+
+/** A table under its caption as a heading. Without rows it shows `none`, or nothing. */
+export function titledTable({ text, none, ...shown }: TitledTable): Html | undefined {
+  if (shown.rows.length === 0 && none === undefined) return undefined
+  return html`<h2>${shown.caption}</h2>
+    ${text !== undefined && html`<p>${text}</p>`} ${shown.rows.length === 0 ? html`<p>${none}</p>` : table(shown)}`
+}
+type TitledTable = Table & { readonly text?: string; readonly none?: string }
+
+/** Tones of a class of risk, or of a severity. */
+export const levelTones = { low: 'neutral', medium: 'warning', high: 'bad' } as const
+
+export type PagePart = { readonly id: string; readonly title: string; readonly body: Html }
+
+/** A section with a few rows, as a part of a long page. */
+export const boundedPart = (view: ConsoleView, given: BoundedPart): PagePart => ({
+  id: given.id,
+  title: given.title,
+  body: boundedSection(view, given),
+})
+
 /** Links to the parts of a long page. */
-export const contents = (view: ConsoleView, parts: readonly (readonly [id: string, title: string])[]): Html =>
+export const pageContents = (view: ConsoleView, parts: readonly (readonly [id: string, title: string])[]): Html =>
   html`<nav class="contents" aria-label="${deskTexts[view.language].parties.contents}">
     <ul>
       ${parts.map(([id, title]) => html`<li><a href="#${id}-title">${title}</a></li> `)}
@@ -102,7 +128,7 @@ export const verificationBadge = ({ language }: ConsoleView, state: string | nul
   return badge(verificationTones[known], deskTexts[language].verificationStates[known])
 }
 
-type PayeeFacts = Pick<
+type ListedPayee = Pick<
   Beneficiary,
   | 'id'
   | 'customerId'
@@ -115,18 +141,18 @@ type PayeeFacts = Pick<
   | 'currency'
   | 'createdAt'
 >
-export const accountOf = ({ iban, domesticAccount, walletAddress }: PayeeFacts): string =>
+export const payeeAccount = ({ iban, domesticAccount, walletAddress }: ListedPayee): string =>
   iban ?? domesticAccount ?? walletAddress ?? ''
 
-export function payeesTable(view: ConsoleView, partnerId: string, payees: readonly PayeeFacts[]): Html {
+export function payeesTable(view: ConsoleView, partnerId: string, payees: readonly ListedPayee[]): Html {
   const d = deskTexts[view.language].parties
   return table({
     caption: d.payees,
     columns: [[d.payee, 'head'], d.account, d.currency, d.customer, d.created],
     rows: payees.map((payee) => [
-      html`<a href="${view.root}${payeeHref(partnerId, payee.id)}">${freeText(payee.alias ?? payee.name)}</a>
-        ${payee.alias !== null && html`<span class="soft">${freeText(payee.name)}</span>`}`,
-      html`<code class="account">${inFours(accountOf(payee))}</code>`,
+      html`<a href="${view.root}${payeeHref(partnerId, payee.id)}">${freeText(payee.name)}</a>
+        ${payee.alias !== null && html`<span class="soft">${freeText(payee.alias)}</span>`}`,
+      html`<code class="account">${inFours(payeeAccount(payee))}</code>`,
       payee.currency,
       payee.customerId === null
         ? d.own
@@ -136,7 +162,6 @@ export function payeesTable(view: ConsoleView, partnerId: string, payees: readon
   })
 }
 
-/** The word of a payment, as people say it. */
 export const categoryText = ({ language }: ConsoleView, category: string): string =>
   wordOf(deskTexts[language].categories, category)
 
@@ -162,12 +187,12 @@ export function paymentsTable(view: ConsoleView, payments: readonly TransactionW
   })
 }
 
-type CaseFacts = Pick<
+type ListedCase = Pick<
   CaseRow,
   'partnerId' | 'id' | 'kind' | 'currency' | 'booked' | 'openedAt' | 'resolution' | 'proposedBy'
 >
 
-export function casesTable(view: ConsoleView, cases: readonly CaseFacts[], title: string): Html {
+export function casesTable(view: ConsoleView, cases: readonly ListedCase[], title: string): Html {
   const texts = deskTexts[view.language]
   const d = texts.parties
   return table({
@@ -195,20 +220,22 @@ export function hitsTable(view: ConsoleView, hits: readonly ShownHit[], title: s
     columns: [[d.kind, 'head'], d.list, [d.score, 'number'], d.opened, d.status],
     rows: hits.map(({ partnerId, id, subjectKind, source, score, openedAt, status, decidedBy, approvedBy }) => [
       html`<a href="${view.root}hits/${partnerId}/${id}">${texts.hitSubjects[subjectKind]}</a>`,
-      freeText(listText(source)),
+      freeText(listName(view, source)),
       String(score),
       time(view, openedAt),
       html`${badge(hitTones[status], texts.hitStatuses[status])}
-      ${decidedBy !== null && html`<span class="soft">${freeText(decidersOf(view, decidedBy, approvedBy))}</span>`}`,
+      ${decidedBy !== null && html`<span class="soft">${freeText(decidersText(view, decidedBy, approvedBy))}</span>`}`,
     ]),
   })
 }
 
-/** Lists are known by their initials. One of politically exposed persons has a name of its own. */
-export const listText = (source: string): string =>
-  source.startsWith('pep:') ? `PEP ${source.slice('pep:'.length)}` : source.toUpperCase()
+/** The name of a list: the initials of its publisher, or the name of a file of politically exposed persons. */
+export function listName({ language }: ConsoleView, source: string): string {
+  if (source === 'countries') return deskTexts[language].countries.countries
+  return source.startsWith('pep:') ? `PEP ${source.slice('pep:'.length)}` : source.toUpperCase()
+}
 
-export type ShownAlert = {
+export type ListedAlert = {
   readonly partnerId: string
   readonly id: string
   readonly ruleId: string
@@ -217,7 +244,7 @@ export type ShownAlert = {
   readonly resolution: CaseRow['resolution']
 }
 
-export function alertsTable(view: ConsoleView, alerts: readonly ShownAlert[]): Html {
+export function alertsTable(view: ConsoleView, alerts: readonly ListedAlert[]): Html {
   const texts = deskTexts[view.language]
   const d = texts.parties
   return table({
@@ -232,9 +259,8 @@ export function alertsTable(view: ConsoleView, alerts: readonly ShownAlert[]): H
   })
 }
 
-type NotesShown = { readonly about: Noted; readonly notes: readonly Note[] }
+type NoteList = { readonly about: Noted; readonly notes: readonly Note[] }
 
-/** The fields of a note about a thing. */
 export const noteFields = (
   view: ConsoleView,
   { kind, partnerId, subjectId }: Noted,
@@ -246,8 +272,8 @@ export const noteFields = (
     more: html`maxlength="${String(noteCharsMax)}"`,
   })}`
 
-/** The notes about a thing, and the form of another one. */
-export function notesPart(view: ConsoleView, { about, notes }: NotesShown): Html {
+/** Lists the notes about a partner, a customer or a payee, with the form of a new note. */
+export function notesPart(view: ConsoleView, { about, notes }: NoteList): Html {
   const d = deskTexts[view.language].parties
   return section(
     'notes',
@@ -268,7 +294,7 @@ export function notesPart(view: ConsoleView, { about, notes }: NotesShown): Html
   )
 }
 
-/** The name of a partner as a link, or its id if it has none. */
+/** Links to a partner by its name. Without a name it shows the id. */
 export const partnerPart = (view: ConsoleView, partnerId: string, name: string | undefined): Html =>
   name === undefined
     ? identifier(view, partnerId, deskTexts[view.language].parties.partner)

@@ -1,32 +1,32 @@
-/** The rules, blocks, recoveries and credentials of a partner: rows that commands print, with the forms of the commands that change them. */
+/** The rules, blocks, recoveries and credentials of a partner, as commands print them, with the forms of the commands that change them. */
 import { asking, hiddenField, openDialog } from '../kit/forms.ts'
 import { table } from '../kit/parts.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
-import { commandFields, nameOf, noteField, type RefusedForm } from './forms.ts'
-import { isNumber, type Printed, printedCell, wordsOfRow } from './printed.ts'
+import { commandFields, optionLabel, noteField, type RefusedForm } from './forms.ts'
+import { isNumberColumn, type PrintedRow, printedCell, rowLabel } from './printed.ts'
 import type { DeskChanges, PartnerRow } from './request.ts'
 import { deskTexts } from './texts.ts'
 
-export type ShownSection = {
+export type SectionRows = {
   readonly section: Section
-  readonly rows: readonly Printed[]
+  readonly rows: readonly PrintedRow[]
   /** The commands that the reader's role may run. */
   readonly may: ReadonlySet<string>
 }
 
-export type RulesShown = {
+export type PartnerRules = {
   readonly partner: PartnerRow
   readonly optionsOf: DeskChanges['form']
   readonly refused?: RefusedForm | undefined
 }
 
-export function sectionPart(view: ConsoleView, shown: RulesShown, { section: own, rows, may }: ShownSection): Html {
+export function sectionPart(view: ConsoleView, shown: PartnerRules, { section: own, rows, may }: SectionRows): Html {
   const p = deskTexts[view.language].partners
   const { removal, columns, list } = own
   const removes = removal !== undefined && may.has(removal.command)
   const title = p[own.id]
-  const labels = columns.map((column) => nameOf(view, list, column))
+  const labels = columns.map((column) => optionLabel(view, list, column))
   return html`<section aria-labelledby="${own.id}-title">
     <h2 id="${own.id}-title">${title}</h2>
     ${
@@ -38,7 +38,7 @@ export function sectionPart(view: ConsoleView, shown: RulesShown, { section: own
               ...labels.map((label, at) =>
                 at === 0
                   ? ([label, 'head'] as const)
-                  : isNumber(columns[at] ?? '')
+                  : isNumberColumn(columns[at] ?? '')
                     ? ([label, 'number'] as const)
                     : label,
               ),
@@ -46,7 +46,7 @@ export function sectionPart(view: ConsoleView, shown: RulesShown, { section: own
             ],
             rows: rows.map((row, at) => [
               ...columns.map((column) => printedCell(view, shown.partner.id, row, column)),
-              ...(removes ? [remover(view, own, row, at)] : []),
+              ...(removes ? [removeButton(view, own, row, at)] : []),
             ]),
           })
     }
@@ -55,17 +55,23 @@ export function sectionPart(view: ConsoleView, shown: RulesShown, { section: own
   </section>`
 }
 
-const remover = (view: ConsoleView, section: Section, row: Printed, at: number): Html =>
+const removeButton = (view: ConsoleView, section: Section, row: PrintedRow, at: number): Html =>
   openDialog({
     ...{
       id: `${section.id}-remove-${at}`,
       label: deskTexts[view.language].partners.remove,
-      about: wordsOfRow(view, section.columns, row),
+      about: rowLabel(view, section.columns, row),
     },
     tone: 'danger',
   })
 
-function removalDialog(view: ConsoleView, { partner }: RulesShown, section: Section, row: Printed, at: number): Html {
+function removalDialog(
+  view: ConsoleView,
+  { partner }: PartnerRules,
+  section: Section,
+  row: PrintedRow,
+  at: number,
+): Html {
   const p = deskTexts[view.language].partners
   const { removal } = section
   if (removal === undefined) return html``
@@ -73,7 +79,7 @@ function removalDialog(view: ConsoleView, { partner }: RulesShown, section: Sect
   const title = p[removal.command as keyof typeof p]
   return asking({
     ...{ id, title, action: `${view.root}partners/${partner.id}/change` },
-    about: html`<p>${wordsOfRow(view, section.columns, row)}</p>
+    about: html`<p>${rowLabel(view, section.columns, row)}</p>
       ${hiddenField('command', removal.command)} ${hiddenField(removal.option, String(row[removal.column]))}
       ${noteField(view, `${id}-note`)}`,
     ...{ submit: title, look: 'danger', cancel: p.back },
@@ -82,7 +88,7 @@ function removalDialog(view: ConsoleView, { partner }: RulesShown, section: Sect
 
 function changeForm(
   view: ConsoleView,
-  { partner, refused, optionsOf }: RulesShown,
+  { partner, refused, optionsOf }: PartnerRules,
   section: Section,
   command: string,
 ): Html {
@@ -119,13 +125,13 @@ export type Section = {
   readonly columns: readonly string[]
   /** Commands with a form. */
   readonly changes: readonly string[]
-  /** The command that removes a row, and the option and the column that name the row. */
+  /** The command that removes a row. `option` takes the value of `column`. */
   readonly removal?: { readonly command: string; readonly option: string; readonly column: string }
 }
 
 const byId = (command: string) => ({ command, option: 'id', column: 'id' })
 
-/** The rules of a partner: the command that lists each kind, the columns that it prints, and the commands that change it. */
+/** The sections of a partner: the command that lists the rows, its columns, and the commands that change them. */
 export const sections: readonly Section[] = [
   {
     id: 'balances',
@@ -192,7 +198,7 @@ export const sections: readonly Section[] = [
     removal: { command: 'service-account revoke', option: 'id', column: 'serviceAccountId' },
   },
 ]
-/** The commands of these forms. No other is run from the page of a partner. */
+/** Commands that the page of a partner may run. */
 export const partnerCommands: ReadonlySet<string> = new Set(
   sections.flatMap(({ changes, removal }) => [...changes, ...(removal === undefined ? [] : [removal.command])]),
 )

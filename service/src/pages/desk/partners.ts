@@ -1,59 +1,49 @@
-/** The partners, and one partner with all that concerns it: money, blocks, customers, payees, payments, what waits, rules, team and credentials. */
+/** The list of partners, and the page of a partner: money, blocks, customers, payees, payments, waiting items, rules, team and credentials. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { field } from '../kit/forms.ts'
-import {
-  badge,
-  empty,
-  freeText,
-  heading,
-  identifier,
-  linkButton,
-  section,
-  strip,
-  table,
-  time,
-  wordOf,
-} from '../kit/parts.ts'
+import { badge, freeText, heading, identifier, linkButton, section, strip, table, time, wordOf } from '../kit/parts.ts'
 import { pager } from '../kit/lists.ts'
 import { linkOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { actButtons, actHref, type ActName, actTitle, backWith, saidOfAct } from './acts.ts'
-import { changesOf, changesTable, type DeskChange } from './commands.ts'
-import { alertsOf, customersLike, customersPage, saidOfNote, searchForm, withVerification } from './customers.ts'
+import { actButtons, actHref, type ActName, actTitle, actResultHref, actMessage } from './acts.ts'
+import { listChanges, changesTable, type DeskChange } from './commands.ts'
+import { readAlerts, searchCustomers, customersPage, noteMessage, searchForm, withVerification } from './customers.ts'
 import { commandRoute, type RefusedForm } from './forms.ts'
 import {
   alertsTable,
-  bounded,
+  boundedPart,
   casesTable,
-  contents,
+  pageContents,
   customersTable,
   hitsTable,
   notesPart,
+  type PagePart,
   payeesTable,
   paymentsTable,
+  tableOrEmpty,
 } from './parties.ts'
-import { payeesLike, payeesPage } from './payees.ts'
+import { searchPayees, payeesPage } from './payees.ts'
 import { showPayments } from './payments.ts'
 import {
   partnerCommands,
-  type RulesShown,
+  type PartnerRules,
   type Section,
   sectionPart,
   sections,
-  type ShownSection,
+  type SectionRows,
 } from './partner-rules.ts'
-import { afterOf, type DeskFrame, type PartnerRow, type Person, staffRoute } from './request.ts'
+import { readCursor, type DeskFrame, type PartnerRow, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
-type PartnersShown = {
+type PartnerList = {
   readonly partners: readonly PartnerRow[]
   readonly mayAdd: boolean
   readonly next?: string | undefined
 }
 
-export function partnersPage(view: ConsoleView, { partners, mayAdd, next }: PartnersShown): string {
+export function partnersPage(view: ConsoleView, { partners, mayAdd, next }: PartnerList): string {
   const texts = deskTexts[view.language]
   const p = texts.partners
   const add =
@@ -68,25 +58,22 @@ export function partnersPage(view: ConsoleView, { partners, mayAdd, next }: Part
         ${field({ id: 'id', name: 'id', label: p.partnerId, more: html`maxlength="36"` })}
         <button type="submit">${p.openById}</button>
       </form>
-      ${
-        partners.length === 0
-          ? empty({ title: p.noPartners, text: mayAdd ? texts.partnerPage.noPartnersText : '' })
-          : table({
-              caption: p.partners,
-              columns: [[p.partners, 'head'], p.partnerId, p.created],
-              rows: partners.map(({ id, name, createdAt }) => [
-                html`<a href="${view.root}partners/${id}">${freeText(name)}</a>`,
-                identifier(view, id, p.partnerId),
-                time(view, createdAt, 'date'),
-              ]),
-            })
-      }
+      ${tableOrEmpty({
+        none: { title: p.noPartners, text: mayAdd ? texts.partnerPage.noPartnersText : '' },
+        caption: p.partners,
+        columns: [[p.partners, 'head'], p.partnerId, p.created],
+        rows: partners.map(({ id, name, createdAt }) => [
+          html`<a href="${view.root}partners/${id}">${freeText(name)}</a>`,
+          identifier(view, id, p.partnerId),
+          time(view, createdAt, 'date'),
+        ]),
+      })}
       ${pager(view, { next, first: undefined })}`,
   })
 }
 
-/** Everything that concerns a partner besides its rules. */
-type Concerns = {
+/** Newest rows of a partner besides its rules. */
+type PartnerActivity = {
   readonly isClosed: boolean
   readonly customers: Parameters<typeof customersTable>[2]
   readonly payees: Parameters<typeof payeesTable>[2]
@@ -100,14 +87,14 @@ type Concerns = {
   readonly notes: Parameters<typeof notesPart>[1]['notes']
 }
 
-type PartnerShown = RulesShown & {
-  readonly sections: readonly ShownSection[]
-  readonly concerns: Concerns
+type PartnerDetails = PartnerRules & {
+  readonly sections: readonly SectionRows[]
+  readonly concerns: PartnerActivity
   readonly acts?: Html | undefined
   readonly said?: Html | undefined
 }
 
-export function partnerPage(view: ConsoleView, shown: PartnerShown): string {
+export function partnerPage(view: ConsoleView, shown: PartnerDetails): string {
   const texts = deskTexts[view.language]
   const [p, d, g] = [texts.partners, texts.parties, texts.partnerPage]
   const { partner, said, refused, concerns } = shown
@@ -150,7 +137,7 @@ export function partnerPage(view: ConsoleView, shown: PartnerShown): string {
         [p.created, time(view, partner.createdAt, 'date')],
         [p.partnerId, identifier(view, partner.id, p.partnerId)],
       ])}
-      ${contents(
+      ${pageContents(
         view,
         parts.map(({ id, title }) => [id, title]),
       )}
@@ -158,18 +145,11 @@ export function partnerPage(view: ConsoleView, shown: PartnerShown): string {
   })
 }
 
-/** The sections of rules, in their order on the page. */
+/** Sections of rules, in page order. */
 const ruleSections = ['limits', 'fees', 'approvals', 'coolingOffs', 'gates'] as const
 
-type Part = { readonly id: string; readonly title: string; readonly body: Html }
-
-const boundedPart = (view: ConsoleView, given: Parameters<typeof bounded>[1]): Part => ({
-  ...given,
-  body: bounded(view, given),
-})
-
-/** Changes, cases, hits and alerts that wait for a person. */
-function waitingParts(view: ConsoleView, { partner, concerns }: PartnerShown): readonly Part[] {
+/** Lists the changes, cases, hits and alerts that wait for a person. */
+function waitingParts(view: ConsoleView, { partner, concerns }: PartnerDetails): readonly PagePart[] {
   const d = deskTexts[view.language].parties
   const { cases, hits, alerts, changes } = concerns
   const path = `partners/${partner.id}`
@@ -190,8 +170,8 @@ function waitingParts(view: ConsoleView, { partner, concerns }: PartnerShown): r
   ]
 }
 
-/** Customers with a search, payees and payments, the newest of each. */
-function peopleParts(view: ConsoleView, { partner, concerns }: PartnerShown): readonly Part[] {
+/** Lists the newest customers with a search, payees and payments. */
+function peopleParts(view: ConsoleView, { partner, concerns }: PartnerDetails): readonly PagePart[] {
   const texts = deskTexts[view.language]
   const [d, g] = [texts.parties, texts.partnerPage]
   const { customers, payees, payments } = concerns
@@ -223,8 +203,8 @@ function peopleParts(view: ConsoleView, { partner, concerns }: PartnerShown): re
 
 const endpointReasons = { Gone: 'reasonGone', Failing: 'reasonFailing', Partner: 'reasonPartner' } as const
 
-/** The people of the partner, and where its events go. */
-function accessParts(view: ConsoleView, { concerns }: PartnerShown): readonly Part[] {
+/** Lists the team and the webhook endpoints of the partner. */
+function accessParts(view: ConsoleView, { concerns }: PartnerDetails): readonly PagePart[] {
   const texts = deskTexts[view.language]
   const [d, g] = [texts.parties, texts.partnerPage]
   const { team, webhooks } = concerns
@@ -267,13 +247,13 @@ function accessParts(view: ConsoleView, { concerns }: PartnerShown): readonly Pa
 }
 
 const partnersShown = 50
-/** More rows of one kind are read by the command. */
+/** Rows shown of each section. The command prints all of them. */
 const rowsShown = 200
-/** Rows of a part of the page, which leads to a list of all. */
+/** Rows in each part of the page. A link leads to the whole list. */
 const newestShown = 5
 const listedPerPage = 50
 
-/** Acts of a partner that have no form beside their rows. */
+/** Acts about a partner without a form beside their rows. */
 const partnerActs: readonly ActName[] = [
   'account close',
   'segregation set',
@@ -288,8 +268,8 @@ const partnerActs: readonly ActName[] = [
 ]
 
 export const partnerRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
+  ...partnersRoutes(frame),
   ...listRoutes(frame),
-  ...personRoutes(frame),
   staffRoute(frame, 'partners', 'GET', '/partners/{id}', (request, person) => show(frame, request, person)),
   commandRoute(frame, {
     place: 'partners',
@@ -298,16 +278,16 @@ export const partnerRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
       if (!partnerCommands.has(form('command'))) throw notFound('change')
       return form('command')
     },
-    key: async (request) => ({ partner: (await find(frame, request)).id }),
+    key: async (request) => ({ partner: (await findPartner(frame, request)).id }),
     answer: ({ waits }, request) => {
       const back = `../${request.params['id']}`
-      return seeOther(backWith(back, readForm(request)('command'), waits))
+      return seeOther(actResultHref(back, readForm(request)('command'), waits))
     },
     again: (request, person, refused) => show(frame, request, person, refused),
   }),
 ]
 
-const listRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
+const partnersRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
   staffRoute(frame, 'partners', 'GET', '/partners', async (request, { view, signed }) => {
     const after = new URLSearchParams(request.query).get('after')
     const from = after !== null && uuid.test(after) ? after : null
@@ -324,63 +304,61 @@ const listRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
   }),
 ]
 
-async function find({ db, partners }: DeskFrame, { params }: PublicRequest): Promise<PartnerRow> {
+async function findPartner({ db, partners }: DeskFrame, { params }: PublicRequest): Promise<PartnerRow> {
   const { id = '' } = params
   const found = uuid.test(id) ? await partners.byId(db, id) : undefined
   if (found === undefined) throw notFound('partner')
   return found
 }
 
-/** Lists of one partner: its customers, payees, payments, open cases and open hits. */
-const personRoutes = (frame: DeskFrame): readonly PublicRoute[] => {
+/** Routes of a partner's lists: customers, payees, payments, open cases and open hits. */
+const listRoutes = (frame: DeskFrame): readonly PublicRoute[] => {
   const own = (
     method: 'GET' | 'POST',
     name: string,
     answer: (request: PublicRequest, person: Person, partner: PartnerRow) => Promise<PublicAnswer>,
   ) =>
     staffRoute(frame, 'partners', method, `/partners/{id}/${name}`, async (request, person) =>
-      answer(request, person, await find(frame, request)),
+      answer(request, person, await findPartner(frame, request)),
     )
+  const waiting = <Row extends WaitingList['rows'][number]>(
+    name: WaitingList['name'],
+    label: 'openCases' | 'openHits',
+    table: (view: ConsoleView, rows: readonly Row[], title: string) => Html,
+    read: (partnerId: string, after: ReturnType<typeof readCursor>) => Promise<readonly Row[]>,
+  ) =>
+    own('GET', name, async (request, { view }, partner) => {
+      const rows = await read(partner.id, readCursor(request))
+      const title = deskTexts[view.language].parties[label]
+      const shown = table(view, rows.slice(0, listedPerPage), title)
+      return page(request, 200, waitingPage(view, { partner, title, table: shown, name, rows }))
+    })
   return [
     own('GET', 'customers', (request, person, partner) => showCustomers(frame, request, person, partner)),
     own('POST', 'customers', (request, person, partner) => showCustomers(frame, request, person, partner)),
     own('GET', 'payees', (request, person, partner) => showPayees(frame, request, person, partner)),
     own('POST', 'payees', (request, person, partner) => showPayees(frame, request, person, partner)),
     own('GET', 'payments', (request, person, partner) => showPayments(frame, request, person, partner)),
-    own('GET', 'cases', async (request, { view }, partner) => {
-      const rows = await frame.cases.openOf(frame.db, partner.id, afterOf(request), listedPerPage + 1)
-      const shown = rows.slice(0, listedPerPage)
-      const { openCases: title } = deskTexts[view.language].parties
-      return page(
-        request,
-        200,
-        waitingPage(view, { partner, title, table: casesTable(view, shown, title), name: 'cases', rows }),
-      )
-    }),
-    own('GET', 'hits', async (request, { view }, partner) => {
-      const rows = await frame.screening.openHitsOf(frame.db, partner.id, afterOf(request), listedPerPage + 1)
-      const shown = rows.slice(0, listedPerPage)
-      const { openHits: title } = deskTexts[view.language].parties
-      return page(
-        request,
-        200,
-        waitingPage(view, { partner, title, table: hitsTable(view, shown, title), name: 'hits', rows }),
-      )
-    }),
+    waiting('cases', 'openCases', casesTable, (id, after) =>
+      frame.cases.openOf(frame.db, id, after, listedPerPage + 1),
+    ),
+    waiting('hits', 'openHits', hitsTable, (id, after) =>
+      frame.screening.openHitsOf(frame.db, id, after, listedPerPage + 1),
+    ),
   ]
 }
 
-type WaitingShown = {
+type WaitingList = {
   readonly partner: PartnerRow
   readonly title: string
   readonly name: 'cases' | 'hits'
   readonly table: Html
-  /** Has one row more than is shown, if there are more. */
+  /** One row more than the page shows, if there are more. */
   readonly rows: readonly { readonly id: string; readonly openedAt: Date }[]
 }
 
-/** A list of what waits at a partner, the oldest first. */
-export function waitingPage(view: ConsoleView, { partner, title, table: shown, name, rows }: WaitingShown): string {
+/** The page of a partner's open cases or hits, oldest first. */
+export function waitingPage(view: ConsoleView, { partner, title, table: shown, name, rows }: WaitingList): string {
   const d = deskTexts[view.language].parties
   const path = `${view.root}partners/${partner.id}`
   const last = rows.length > listedPerPage ? rows[listedPerPage - 1] : undefined
@@ -399,12 +377,12 @@ async function showCustomers(
   { view, signed }: Person,
   partner: PartnerRow,
 ): Promise<PublicAnswer> {
-  const q = typedIn(request)
+  const q = readSearchText(request)
   const cursor = new URLSearchParams(request.query).get('cursor')
   const listed =
     q === ''
       ? await frame.customers.list(partner.id, { limit: String(listedPerPage), ...(cursor !== null && { cursor }) })
-      : { data: await customersLike(frame.customers, partner.id, q, listedPerPage), nextCursor: null }
+      : { data: await searchCustomers(frame.customers, partner.id, q, listedPerPage), nextCursor: null }
   await frame.staff.recordOpened(
     signed,
     'customers',
@@ -419,8 +397,8 @@ async function showCustomers(
   })
   return page(request, 200, body)
 }
-/** The text that was typed in the search. Empty: the list was opened without one. */
-const typedIn = (request: PublicRequest): string => readForm(request)('q').trim().slice(0, searchedCharsMax)
+/** Reads the search text. Empty without a search. */
+const readSearchText = (request: PublicRequest): string => readForm(request)('q').trim().slice(0, searchedCharsMax)
 const searchedCharsMax = 140
 
 async function showPayees(
@@ -432,12 +410,12 @@ async function showPayees(
   const fields = new URLSearchParams(request.query)
   const [customer, cursor] = [fields.get('customer'), fields.get('cursor')]
   if (customer !== null && !uuid.test(customer)) throw notFound('page')
-  const q = typedIn(request)
+  const q = readSearchText(request)
   const query = { limit: String(listedPerPage), ...(customer !== null && { customerId: customer }) }
   const listed =
     q === ''
       ? await frame.beneficiaries.list(partner.id, { ...query, ...(cursor !== null && { cursor }) })
-      : { data: await payeesLike(frame.beneficiaries, partner.id, q, listedPerPage), nextCursor: null }
+      : { data: await searchPayees(frame.beneficiaries, partner.id, q, listedPerPage), nextCursor: null }
   await frame.staff.recordOpened(
     signed,
     'payees',
@@ -462,16 +440,16 @@ async function show(
 ): Promise<PublicAnswer> {
   const { changes } = frame
   const { view, signed } = person
-  const partner = await find(frame, request)
+  const partner = await findPartner(frame, request)
   const { role } = signed.account
   const may = new Set([...partnerCommands].filter((command) => changes.mayDecide(command, role)))
-  const readSection = async (own: Section): Promise<ShownSection> => {
-    const rows = (await changes.read(own.list, { partner: partner.id })) as ShownSection['rows']
+  const readSection = async (own: Section): Promise<SectionRows> => {
+    const rows = (await changes.read(own.list, { partner: partner.id })) as SectionRows['rows']
     return { section: own, rows: rows.slice(0, rowsShown), may }
   }
   const [shown, concerns] = await Promise.all([
     Promise.all(sections.map(readSection)),
-    concernsOf(frame, person, partner),
+    readActivity(frame, person, partner),
   ])
   const opened = [partner.id, ...concerns.customers.map(({ id }) => `${partner.id}/${id}`)]
   await frame.staff.recordOpened(signed, 'partner', opened)
@@ -479,13 +457,13 @@ async function show(
   const body = partnerPage(view, {
     ...{ partner, sections: shown, optionsOf: changes.form, refused, concerns },
     acts: actButtons(view, { ...frame, person }, offered),
-    said: saidOfNote(view, request) ?? saidOfAct(view, request),
+    said: noteMessage(view, request) ?? actMessage(view, request),
   })
   return page(request, refused === undefined ? 200 : 400, body)
 }
 
-/** Reads the newest of each kind, all at once. Each statement reads a few rows by an index. */
-async function concernsOf(frame: DeskFrame, { signed }: Person, { id }: PartnerRow): Promise<Concerns> {
+/** Reads the newest rows of each kind in parallel. Each statement reads a few rows by an index. */
+async function readActivity(frame: DeskFrame, { signed }: Person, { id }: PartnerRow): Promise<PartnerActivity> {
   const { db, access, beneficiaries, cases, customers, members, screening, staff, transactions, webhooks } = frame
   const limit = String(newestShown)
   const [isClosed, newest, payees, payments, open, hits, alerts, changes, team, endpoints, notes] = await Promise.all([
@@ -495,8 +473,8 @@ async function concernsOf(frame: DeskFrame, { signed }: Person, { id }: PartnerR
     transactions.list(id, { limit }).then(({ data }) => transactions.withUsers(data)),
     cases.openOf(db, id, undefined, newestShown),
     screening.openHitsOf(db, id, undefined, newestShown),
-    alertsOf(frame, id),
-    changesOf(frame, signed),
+    readAlerts(frame, id),
+    listChanges(frame, signed),
     members.listUsers(id, { limit: '25' }),
     webhooks.list(id, { limit: '25' }),
     staff.notes.of(db, { partnerId: id, kind: 'partner', subjectId: id }, undefined, 2 * newestShown),

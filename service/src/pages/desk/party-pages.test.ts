@@ -11,19 +11,22 @@ import {
 } from '../../../../test/support/console-pages.ts'
 import { commandNames, declarationOf, isCommand, rolesOf } from '../../operator/declarations.ts'
 import { formOptions } from '../../operator/parse.ts'
-import type { Numbers } from '../../reports/decisions/index.ts'
+import type { DecisionFigures } from '../../reports/decisions/index.ts'
 import { type ConsoleLanguage, consoleLanguages } from '../kit/language.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { html } from '../html.ts'
-import { actPage, actsOfText, backWith, hasForm, isAct, saidOfAct } from './acts.ts'
+import { actText } from '../console/audit.ts'
+import { texts as consoleTexts } from '../console/texts/index.ts'
+import { actPage, runbookActs, actResultHref, hasForm, isAct, actMessage } from './acts.ts'
 import { customerPage, customersPage } from './customers.ts'
-import { durationText, numbersPage, readsNumbersOf } from './numbers.ts'
+import { durationText, numbersPage, readableKinds } from './numbers.ts'
+import { payeesTable } from './parties.ts'
 import { partnerPage, waitingPage } from './partners.ts'
 import { sections } from './partner-rules.ts'
 import { payeePage, payeesPage } from './payees.ts'
 import { paymentPage, paymentsPage } from './payments.ts'
 import { printedCell } from './printed.ts'
-import { resultOf } from './reconciliation.ts'
+import { lookResult } from './reconciliation.ts'
 import { reviewsPage, unreviewedPage } from './reviews.ts'
 import { deskTexts } from './texts.ts'
 
@@ -90,7 +93,7 @@ function rowsOf(text: string) {
   return { customer, payee, payment: payments[0], payments, cases, hits, alerts, notes, limits }
 }
 
-const numbersOf = (text: string): Numbers => ({
+const numbersOf = (text: string): DecisionFigures => ({
   ...{ at, months: ['2026-11', '2026-10'] },
   open: (['screening_hit', 'bank_fee'] as const).map((kind) => ({
     ...{ kind, ages: { upTo1: 1, upTo3: 2, upTo7: 3, upTo30: 4, older: 50_000 }, total: 50_010 },
@@ -383,7 +386,7 @@ test('pages escape hostile texts, label fields, have their structure and stay sm
       }
 })
 
-test('no page shows a raw value, JSON, a line to type or an amount without groups', () => {
+test('pages do not show raw values, JSON, command lines or ungrouped amounts', () => {
   for (const language of consoleLanguages)
     for (const [name, page] of pagesOf(language, 'Ada Lovelace', true)) {
       // A label or its help names the form of what is typed.
@@ -398,7 +401,7 @@ test('no page shows a raw value, JSON, a line to type or an amount without group
     }
 })
 
-test('every command that changes something has a name and a sentence in every language, and no other does', () => {
+test('exactly the commands that change something have a name and a sentence in every language', () => {
   for (const language of consoleLanguages) {
     const acts: Readonly<Record<string, readonly string[]>> = deskTexts[language].acts
     assert.deepEqual(Object.keys(acts).toSorted(), [...actNames].toSorted())
@@ -408,6 +411,25 @@ test('every command that changes something has a name and a sentence in every la
       assert.doesNotMatch(`${title} ${done}`, /[{}"`]|--/, act)
     }
   }
+})
+
+test('every act of the audit log besides operations has words in every language', () => {
+  const acts = [...Object.keys(consoleTexts.en.serviceActs), ...[...actNames].map((command) => `operator ${command}`)]
+  for (const language of consoleLanguages)
+    for (const act of acts) assert.match(actText(viewOf(language), act) ?? '', /^\p{Lu}.*[^.]$/u, `${language}: ${act}`)
+  assert.equal(actText(viewOf('en'), 'signIn'), 'Signed in')
+  assert.equal(actText(viewOf('de'), 'operator limit set'), deskTexts.de.acts['limit set'][0])
+  assert.equal(actText(viewOf('en'), 'an act of an earlier version'), undefined)
+})
+
+test('a list of payees shows the name first, and the alias beside it', () => {
+  const { payee } = rowsOf('text')
+  const shown = { ...payee, name: 'Ada Lovelace', alias: 'Rent' }
+  const { html: row } = payeesTable(viewOf('en'), 'p1', [shown])
+  assert.match(
+    row,
+    /<a [^>]*><span class="free">Ada Lovelace<\/span><\/a>\s*<span class="soft"><span class="free">Rent/,
+  )
 })
 
 test('every option of an act has a label in every language', () => {
@@ -431,21 +453,21 @@ const changes = {
   },
 }
 
-test('a page says what an act has done, that it waits, and nothing for a text that is no act', () => {
+test('a page says what an act has done or that it waits, and ignores unknown acts', () => {
   const view = viewOf('en')
-  const said = (query: string) => saidOfAct(view, { query } as Parameters<typeof saidOfAct>[1])?.html ?? ''
+  const said = (query: string) => actMessage(view, { query } as Parameters<typeof actMessage>[1])?.html ?? ''
   assert.match(said('said=limit%20set'), /The limit is set/)
   assert.match(said('waits=limit%20set'), /Set limit: Another person has to approve/)
   assert.equal(said('said=%3Cscript%3E'), '')
   assert.equal(said(''), '')
-  assert.equal(backWith('partners/1?x=1', 'limit set', undefined), 'partners/1?x=1&said=limit%20set')
+  assert.equal(actResultHref('partners/1?x=1', 'limit set', undefined), 'partners/1?x=1&said=limit%20set')
 })
 
-test('a runbook leads to the acts that it names and that the role does', () => {
+test('a runbook links to the acts that it names, if the role may use them', () => {
   const view = viewOf('en')
   const given = { act: changes.act, mayDecide: (command: string) => command !== 'fee set' }
-  const person = { signed: { account: { role: 'finance' } } } as unknown as Parameters<typeof actsOfText>[1]['person']
-  const links = actsOfText(view, { changes: given, person }, [
+  const person = { signed: { account: { role: 'finance' } } } as unknown as Parameters<typeof runbookActs>[1]['person']
+  const links = runbookActs(view, { changes: given, person }, [
     'limit set',
     'fee set',
     'key reseal',
@@ -454,15 +476,15 @@ test('a runbook leads to the acts that it names and that the role does', () => {
   ])
   assert.match(links?.html ?? '', /href="\.\.\/act\?command=limit%20set/)
   assert.doesNotMatch(links?.html ?? '', /fee|reseal|no%20command/)
-  assert.equal(actsOfText(view, { changes: given, person }, ['ledger check']), undefined)
+  assert.equal(runbookActs(view, { changes: given, person }, ['ledger check']), undefined)
 })
 
-test('nothing is green that was not compared with a statement of these days', () => {
+test('only a comparison with a recent statement is green', () => {
   const name = { connector: 'bank', account: 'DE1', currency: 'EUR' }
   const line = (fields: Readonly<Record<string, string>>) => ({ difference: '0.00', unexplained: '0.00', ...fields })
   const found = (fields: Readonly<Record<string, string>>, account = name) =>
-    resultOf(line(fields) as Parameters<typeof resultOf>[0], account, at)
-  assert.equal(resultOf(undefined, name, at), 'notLooked')
+    lookResult(line(fields) as Parameters<typeof lookResult>[0], account, at)
+  assert.equal(lookResult(undefined, name, at), 'notLooked')
   assert.equal(found({ statement_on: '' }), 'noStatement')
   assert.equal(found({ statement_on: '2026-11-23' }), 'agrees')
   assert.equal(found({ statement_on: '2026-11-18' }), 'agreesOld')
@@ -471,7 +493,7 @@ test('nothing is green that was not compared with a statement of these days', ()
   assert.equal(found({}, { ...name, account: 'suspense' }), 'agrees')
 })
 
-test('a printed row is read as a person reads it', () => {
+test('a printed row shows amounts, times and links for people', () => {
   const view = viewOf('de')
   const row = {
     currency: 'EUR',
@@ -493,13 +515,13 @@ test('a printed row is read as a person reads it', () => {
   assert.equal(text('missing'), '–')
 })
 
-test('a duration is told in a unit of which there are at least two', () => {
+test('a duration is shown in the largest unit with a value of at least two', () => {
   const view = viewOf('en')
   const texts = [30_000, 3_600_000, 7_200_000, 169_200_000, 172_800_000].map((ms) => durationText(view, ms))
   assert.deepEqual(texts, ['1 min', '60 min', '2 h', '47 h', '2 d'])
 })
 
-test('compliance and admins read all numbers, each other role those of the kinds that it decides', () => {
+test('compliance and admins read all figures, and other roles those of the kinds that they decide', () => {
   const kinds = ['screening_hit', 'monitoring_alert', 'bank_fee'] as const
   const roles = {
     screening_hit: ['compliance', 'admin'],
@@ -507,8 +529,8 @@ test('compliance and admins read all numbers, each other role those of the kinds
     bank_fee: ['finance', 'admin'],
   } as const
   const deciders = kinds.map((kind) => ({ kind, roles: roles[kind], setBy: null, setAt: null }))
-  const read = (role: Parameters<typeof readsNumbersOf>[0]) => {
-    const isShown = readsNumbersOf(role, deciders)
+  const read = (role: Parameters<typeof readableKinds>[0]) => {
+    const isShown = readableKinds(role, deciders)
     return isShown && kinds.filter(isShown)
   }
   assert.deepEqual([read('compliance'), read('admin')], [kinds, kinds])

@@ -1,4 +1,4 @@
-/** One payee at the desk with all that concerns it, and the payees of a partner. The log of the operator has who opened which. */
+/** The page of a payee, and the list of a partner's payees. The operator's audit log records who opened which payee. */
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { after, hourMs, partnerKey } from '../../kernel/index.ts'
 import type { Beneficiaries, HeldPayee } from '../../parties/beneficiaries/index.ts'
@@ -21,11 +21,11 @@ import { countryName } from '../kit/countries.ts'
 import { linkOf, page } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
-import { actButtons, type ActName, saidOfAct } from './acts.ts'
-import { saidOfNote, searchForm } from './customers.ts'
+import { actButtons, type ActName, actMessage } from './acts.ts'
+import { noteMessage, searchForm } from './customers.ts'
 import {
-  accountOf,
-  bounded,
+  payeeAccount,
+  boundedSection,
   customerHref,
   hitsTable,
   notesPart,
@@ -35,23 +35,23 @@ import {
   paymentsTable,
 } from './parties.ts'
 import { limitsTable, type PrintedLimit } from './printed.ts'
-import { type DeskFrame, keyOf, type Person, staffRoute } from './request.ts'
+import { type DeskFrame, ifFound, readKey, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
 const rowsShown = 10
 
-type Check = Awaited<ReturnType<Beneficiaries['verificationOf']>>
+type NameCheck = Awaited<ReturnType<Beneficiaries['verificationOf']>>
 
-type PayeeShown = {
+type PayeeDetails = {
   readonly partnerId: string
   readonly partnerName: string | undefined
-  /** A removed payee has its last name and account. */
+  /** A removed payee keeps its last name and account. */
   readonly payee: HeldPayee
-  /** Absent: the partner itself owns the payee. */
+  /** Absent if the partner owns the payee. */
   readonly customerName: string | undefined
-  /** The last comparison of its name with the account. Undefined: there was none. */
-  readonly check: Check | undefined
-  /** The time until which a cooling-off holds. Null: none does. */
+  /** The last verification of payee. Undefined if there was none. */
+  readonly check: NameCheck | undefined
+  /** The end of the cooling-off. Null if none holds. */
   readonly coolingUntil: Date | null
   readonly payments: Parameters<typeof paymentsTable>[1]
   readonly hits: Parameters<typeof hitsTable>[1]
@@ -63,7 +63,7 @@ type PayeeShown = {
 
 const checkTones = { Match: 'good', CloseMatch: 'warning', NoMatch: 'bad', NotPossible: 'neutral' } as const
 
-export function payeePage(view: ConsoleView, shown: PayeeShown): string {
+export function payeePage(view: ConsoleView, shown: PayeeDetails): string {
   const texts = deskTexts[view.language]
   const [d, p] = [texts.parties, texts.payeePage]
   const { partnerId, payee, payments, hits, limits, coolingUntil } = shown
@@ -93,7 +93,7 @@ export function payeePage(view: ConsoleView, shown: PayeeShown): string {
         'account',
         p.account,
         facts([
-          [payee.walletAddress === null ? p.account : p.wallet, account(view, accountOf(payee))],
+          [payee.walletAddress === null ? p.account : p.wallet, account(view, payeeAccount(payee))],
           [p.bic, payee.bic ?? undefined],
           [p.vasp, freeText(payee.vasp ?? undefined) || undefined],
           [p.alias, freeText(payee.alias ?? undefined) || undefined],
@@ -113,15 +113,15 @@ export function payeePage(view: ConsoleView, shown: PayeeShown): string {
             : html`<p>${badge('warning', p.coolingUntil)} ${time(view, coolingUntil)}</p>`,
         )
       }
-      ${bounded(view, {
+      ${boundedSection(view, {
         ...{ id: 'limits', title: p.limits, rows: limits.length },
         body: limitsTable(view, limits, p.limits),
       })}
-      ${bounded(view, {
+      ${boundedSection(view, {
         ...{ id: 'payments', title: d.payments, rows: payments.length, body: paymentsTable(view, payments) },
         all: linkOf(`partners/${partnerId}/payments`, { payee: payee.id }),
       })}
-      ${bounded(view, { id: 'hits', title: d.hits, rows: hits.length, body: hitsTable(view, hits, d.hits) })}
+      ${boundedSection(view, { id: 'hits', title: d.hits, rows: hits.length, body: hitsTable(view, hits, d.hits) })}
       ${notesPart(view, {
         about: { partnerId, kind: 'payee', subjectId: payee.id },
         notes: shown.notes,
@@ -129,7 +129,7 @@ export function payeePage(view: ConsoleView, shown: PayeeShown): string {
   })
 }
 
-function checkPart(view: ConsoleView, { check }: PayeeShown): Html {
+function checkPart(view: ConsoleView, { check }: PayeeDetails): Html {
   const p = deskTexts[view.language].payeePage
   const body =
     check === undefined
@@ -142,18 +142,18 @@ function checkPart(view: ConsoleView, { check }: PayeeShown): Html {
   return section('check', p.nameCheck, body)
 }
 
-type PayeesShown = {
+type PayeeList = {
   readonly partnerId: string
   readonly partnerName: string
   readonly q: string
-  /** The payees of one customer. */
+  /** Limits the list to the payees of one customer. */
   readonly customerId?: string | undefined
   readonly payees: Parameters<typeof payeesTable>[2]
   readonly next?: string | undefined
   readonly first?: string | undefined
 }
 
-export function payeesPage(view: ConsoleView, shown: PayeesShown): string {
+export function payeesPage(view: ConsoleView, shown: PayeeList): string {
   const d = deskTexts[view.language].parties
   const { partnerId, partnerName, q, payees, next, first, customerId } = shown
   const path = `${view.root}partners/${partnerId}`
@@ -175,7 +175,7 @@ export function payeesPage(view: ConsoleView, shown: PayeesShown): string {
 }
 
 /** Finds payees by an IBAN or the beginning of a name. */
-export async function payeesLike(
+export async function searchPayees(
   beneficiaries: Pick<Beneficiaries, 'list' | 'named'>,
   partnerId: string,
   typed: string,
@@ -197,7 +197,7 @@ export const payeeRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
 async function showPayee(frame: DeskFrame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view, signed } = person
   const { db, access, beneficiaries, changes, screening, staff, transactions } = frame
-  const { partnerId, id } = keyOf(request)
+  const { partnerId, id } = readKey(request)
   const [payee] = await beneficiaries.withIds(partnerId, [id])
   if (payee === undefined) throw new Refusal('not_found')
   await staff.recordOpened(signed, 'payee', [`${partnerId}/${id}`])
@@ -208,8 +208,8 @@ async function showPayee(frame: DeskFrame, request: PublicRequest, person: Perso
   const given = { partner: partnerId, beneficiary: id, scope: 'beneficiary', currency: payee.currency }
   const body = payeePage(view, {
     ...{ partnerId, payee, partnerName: names.get(partnerId) },
-    customerName: await nameOfCustomer(frame, partnerId, payee.customerId),
-    check: await checkOf(beneficiaries, partnerId, id),
+    customerName: await readCustomerName(frame, partnerId, payee.customerId),
+    check: await ifFound(beneficiaries.verificationOf(partnerId, id)),
     coolingUntil: await coolingUntil(frame, partnerId, payee),
     payments: await transactions.withUsers(payments.data),
     hits: await screening.about(db, partnerId, [id], rowsShown),
@@ -219,33 +219,20 @@ async function showPayee(frame: DeskFrame, request: PublicRequest, person: Perso
       payee.removedAt === null
         ? actButtons(view, { ...frame, person }, { acts: payeeActs, given, back: href })
         : undefined,
-    said: saidOfNote(view, request) ?? saidOfAct(view, request),
+    said: noteMessage(view, request) ?? actMessage(view, request),
   })
   return page(request, 200, body)
 }
 
-/** The name of an erased customer is gone. */
-async function nameOfCustomer({ db, customers }: DeskFrame, partnerId: string, id: string | null) {
+/** Reads the name or the email address of a customer. Undefined for the partner itself, and after an erasure. */
+export async function readCustomerName({ db, customers }: DeskFrame, partnerId: string, id: string | null) {
   if (id === null) return undefined
   const users = await customers.usersByIds(db, [{ partnerId, id }])
   const user = users.get(partnerKey(partnerId, id))
   return user?.name ?? user?.email
 }
 
-async function checkOf(
-  beneficiaries: Pick<Beneficiaries, 'verificationOf'>,
-  partnerId: string,
-  id: string,
-): Promise<Check | undefined> {
-  try {
-    return await beneficiaries.verificationOf(partnerId, id)
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'not_found') return undefined
-    throw error
-  }
-}
-
-/** The partner's cooling-off of the currency of the payee, counted from its last change. */
+/** Reads the end of the cooling-off, which begins with the payee's last change. */
 async function coolingUntil({ clock, changes }: DeskFrame, partner: string, payee: HeldPayee): Promise<Date | null> {
   const rules = (await changes.read('cooling-off list', { partner })) as readonly {
     readonly currency: string

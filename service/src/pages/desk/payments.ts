@@ -1,7 +1,6 @@
-/** A payment by its reference: a payout leads to its page, all else is shown here with its parties, its timeline and why it waits. */
+/** The page of a payment: parties, timeline and the reason why it waits. A payout has its own page. */
 import { ownJson } from '@partner-payments/wire'
-import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
-import { partnerKey } from '../../kernel/index.ts'
+import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { explain, type Party, type TransactionView } from '../../transactions/index.ts'
 import {
   heading,
@@ -26,9 +25,9 @@ import { texts as consoleTexts } from '../console/texts/index.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { actButtons, saidOfAct } from './acts.ts'
+import { actButtons, actMessage } from './acts.ts'
 import {
-  bounded,
+  boundedSection,
   casesTable,
   categoryText,
   customerHref,
@@ -38,23 +37,24 @@ import {
   paymentHref,
   paymentsTable,
 } from './parties.ts'
-import { type DeskFrame, type Person, staffRoute } from './request.ts'
+import { readCustomerName } from './payees.ts'
+import { type DeskFrame, ifFound, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
-type PaymentShown = {
+type PaymentDetails = {
   readonly payment: TransactionView
   readonly partnerName: string | undefined
-  /** Undefined: the payment is of the partner itself. Null: the customer has no name that is kept. */
-  readonly customerName: string | null | undefined
+  /** Undefined if the partner itself pays or is paid, or if the name was erased. */
+  readonly customerName: string | undefined
   readonly related: Parameters<typeof paymentsTable>[1]
   readonly cases: Parameters<typeof casesTable>[1]
-  /** The sentence that the partner reads while it waits. */
+  /** The reason that the partner reads while the payment waits. */
   readonly partnerReads: string | undefined
   readonly acts: Html | undefined
   readonly said: Html | undefined
 }
 
-export function paymentPage(view: ConsoleView, shown: PaymentShown): string {
+export function paymentPage(view: ConsoleView, shown: PaymentDetails): string {
   const texts = deskTexts[view.language]
   const [d, p] = [texts.parties, texts.paymentPage]
   const { row, timeline } = shown.payment
@@ -84,8 +84,8 @@ export function paymentPage(view: ConsoleView, shown: PaymentShown): string {
       ${shown.acts}
       ${shown.partnerReads !== undefined && message('warning', fill(p.partnerReads, { reason: shown.partnerReads }))}
       ${facts([
-        [p.from, partyOf(row.debtor)],
-        [p.to, partyOf(row.creditor)],
+        [p.from, partyCell(row.debtor)],
+        [p.to, partyCell(row.creditor)],
         [p.description, freeText(row.description ?? undefined) || undefined],
         [p.ended, errorKey === null ? undefined : wordOf(t.errorKey, errorKey)],
         [p.rail, row.rail === null ? undefined : wordOf(t.rails, row.rail)],
@@ -111,18 +111,18 @@ export function paymentPage(view: ConsoleView, shown: PaymentShown): string {
           })),
         ),
       )}
-      ${bounded(view, {
+      ${boundedSection(view, {
         ...{ id: 'related', title: p.related, rows: shown.related.length },
         body: paymentsTable(view, shown.related),
       })}
-      ${bounded(view, {
+      ${boundedSection(view, {
         ...{ id: 'cases', title: d.cases, rows: shown.cases.length, body: casesTable(view, shown.cases, d.cases) },
       })}`,
   })
 }
 
-/** A party as the bank named it. Undefined: nothing is known of it. */
-function partyOf(text: string | null): Html | undefined {
+/** Shows a party as the bank named it. Undefined if the bank did not name it. */
+function partyCell(text: string | null): Html | undefined {
   if (text === null) return undefined
   const party = ownJson<Party>(text)
   const known = accountText(party)
@@ -131,17 +131,17 @@ function partyOf(text: string | null): Html | undefined {
   return html`${freeText(name)} ${known !== '' && html`<code class="account">${inFours(known)}</code>`}`
 }
 
-type PaymentsShown = {
+type PaymentList = {
   readonly partnerId: string
   readonly title: string
   readonly payments: Parameters<typeof paymentsTable>[1]
-  /** The page to which the list belongs. */
+  /** The page that the back button opens. */
   readonly back: { readonly href: string; readonly text: string }
   readonly next?: string | undefined
   readonly first?: string | undefined
 }
 
-export function paymentsPage(view: ConsoleView, { title, payments, back, next, first }: PaymentsShown): string {
+export function paymentsPage(view: ConsoleView, { title, payments, back, next, first }: PaymentList): string {
   const d = deskTexts[view.language].parties
   return shell(view, {
     title,
@@ -168,8 +168,9 @@ async function showPayment(frame: DeskFrame, request: PublicRequest, person: Per
   const { transaction, related } = await transactions.related(partnerId, reference)
   const { row } = transaction
   if (row.category === 'Withdrawal') {
-    const payout = await payoutOf(payouts, partnerId, reference)
-    if (payout !== undefined) return seeOther(`${view.root}payouts/${partnerId}/${payout}`)
+    // A return by an early version is a withdrawal without a payout.
+    const payout = await ifFound(payouts.get(partnerId, reference))
+    if (payout !== undefined) return seeOther(`${view.root}payouts/${partnerId}/${payout.id}`)
   }
   await staff.recordOpened(signed, 'payments', [`${partnerId}/${row.id}`])
   const hold = await holdOf(transaction)
@@ -179,7 +180,7 @@ async function showPayment(frame: DeskFrame, request: PublicRequest, person: Per
   const body = paymentPage(view, {
     payment: transaction,
     partnerName: (await access.namesOf(db, [partnerId])).get(partnerId),
-    customerName: await nameOfCustomer(frame, partnerId, row.customerId),
+    customerName: await readCustomerName(frame, partnerId, row.customerId),
     related: await transactions.withUsers(related.map((each) => each.transaction)),
     cases: await cases.about(db, partnerId, about),
     partnerReads: hold && explain(hold).reason,
@@ -191,30 +192,14 @@ async function showPayment(frame: DeskFrame, request: PublicRequest, person: Per
         ...{ given: { partner: partnerId, reference }, back: href },
       },
     ),
-    said: saidOfAct(view, request),
+    said: actMessage(view, request),
   })
   return page(request, 200, body)
 }
 
-/** Undefined: a withdrawal without a payout, such as a return of an early version. */
-async function payoutOf(payouts: DeskFrame['payouts'], partnerId: string, reference: string) {
-  try {
-    return (await payouts.get(partnerId, reference)).id
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'not_found') return undefined
-    throw error
-  }
-}
-
-async function nameOfCustomer({ db, customers }: DeskFrame, partnerId: string, id: string | null) {
-  if (id === null) return undefined
-  const user = (await customers.usersByIds(db, [{ partnerId, id }])).get(partnerKey(partnerId, id))
-  return user?.name ?? user?.email ?? null
-}
-
 const perPage = 50
 
-/** The payments of a partner, of one customer or to one payee, newest first. */
+/** Answers with the payments of a partner, of one customer or to one payee, newest first. */
 export async function showPayments(
   frame: DeskFrame,
   request: PublicRequest,

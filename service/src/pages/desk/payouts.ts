@@ -1,4 +1,4 @@
-/** A payout at the desk, read by the commands that print it: where it stands, what the bank and the partner have said, and what staff can do. The log of the operator has who opened which. */
+/** The page of a payout: its state, the answers of bank and partner, and the acts of staff. The operator's audit log records who opened it. */
 import { referenceCharsMax } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { field } from '../kit/forms.ts'
@@ -21,17 +21,17 @@ import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { texts as consoleTexts } from '../console/texts/index.ts'
-import { actButtons, type ActName, backWith, saidOfAct } from './acts.ts'
+import { actButtons, type ActName, actResultHref, actMessage } from './acts.ts'
 import { casesTable, customerHref, partnerPart, payeeHref } from './parties.ts'
 import { deskTexts, type DeskTexts } from './texts.ts'
 import { commandFields, commandRoute, noteField, type RefusedForm } from './forms.ts'
-import { type DeskFrame, type FormOption, keyOf, type Person, staffRoute } from './request.ts'
-import { readThing, runbookLink, thingParts, type ThingDetails } from './things.ts'
+import { type DeskFrame, type FormOption, readKey, type Person, staffRoute } from './request.ts'
+import { readWaitingItem, runbookLink, waitingParts, type WaitingItemDetails } from './things.ts'
 import { type CaseRow, reportOf } from '../../cases/index.ts'
 import { partiesOf, type PayoutRow } from '../../payouts/index.ts'
 
 /** A payout as `payment find` prints it. */
-export type PayoutFacts = {
+export type PrintedPayout = {
   readonly partnerId: string
   readonly payoutId: string
   readonly instructionId: string
@@ -51,20 +51,20 @@ export type PayoutFacts = {
   readonly timeline: readonly {
     readonly step: string
     readonly createdAt: Date | string
-    /** The bank's code, and its own words. */
+    /** The bank's code and text. */
     readonly reason?: string
     readonly bankText?: string
   }[]
-  /** The kind of hold. Undefined: it does not wait. */
+  /** The kind of hold. Undefined if the payout does not wait. */
   readonly hold: keyof DeskTexts['holdNext'] | undefined
-  /** Undefined: it does not wait. */
+  /** The reason that the partner reads. Undefined if the payout does not wait. */
   readonly partnerReads: string | undefined
   /** The path of the runbook `stuck-payout` in the repository, with the section of the status. */
   readonly runbook: string
 }
 
 /** A payment as `bank payment` prints it. */
-type BankFacts = {
+type PrintedBankPayment = {
   readonly status: string
   readonly attempt: number
   readonly schemeApplied: string
@@ -76,24 +76,23 @@ type BankFacts = {
   readonly recall: { readonly status: string } | null
 }
 
-type PayoutShown = {
-  readonly payout: PayoutFacts
-  readonly bank: BankFacts | undefined
-  /** Undefined: it needed none. */
+type PayoutDetails = {
+  readonly payout: PrintedPayout
+  readonly bank: PrintedBankPayment | undefined
+  /** Undefined if the payout needed no approval. */
   readonly approval:
     | { readonly decision: string | null; readonly by: string | null; readonly at: Date | null }
     | undefined
   readonly cases: Parameters<typeof casesTable>[1]
   readonly partnerName: string | undefined
-  /** The payee and the customer of the payout. Null: the partner itself owns the payee, or a simulation has none. */
+  /** Null for the partner's own payee, and in a simulation. */
   readonly beneficiaryId: string | null
   readonly customerId: string | null
-  /** Acts besides the two that have forms here. */
+  /** Buttons of acts without a form on this page. */
   readonly acts: Html | undefined
-  readonly held: HeldBy
-  readonly thing: ThingDetails
+  readonly held: HoldReasons
+  readonly thing: WaitingItemDetails
   readonly mayAct: boolean
-  /** The options of `payment end`. */
   readonly options: readonly FormOption[]
   readonly said?: Html | undefined
   readonly error?: string | undefined
@@ -101,7 +100,7 @@ type PayoutShown = {
   readonly typed: (name: string) => string
 }
 
-export function payoutPage(view: ConsoleView, shown: PayoutShown): string {
+export function payoutPage(view: ConsoleView, shown: PayoutDetails): string {
   const d = deskTexts[view.language].payouts
   const { payout, bank, said, error } = shown
   const title = fill(d.payout, { reference: payout.userReference ?? payout.reference })
@@ -119,9 +118,9 @@ export function payoutPage(view: ConsoleView, shown: PayoutShown): string {
         [d.attempts, String(payout.attempts)],
       ])}
       <h2>${d.next}</h2>
-      <p>${nextOf(view, payout)}</p>
+      <p>${nextStep(view, payout)}</p>
       ${payout.partnerReads !== undefined && html`<p>${fill(d.partnerReads, { reason: payout.partnerReads })}</p>`}
-      ${factsOf(view, shown)}
+      ${payoutFacts(view, shown)}
       <h2>${d.timeline}</h2>
       ${steps(
         view,
@@ -132,20 +131,20 @@ export function payoutPage(view: ConsoleView, shown: PayoutShown): string {
         })),
       )}
       <h2>${d.atBank}</h2>
-      ${bank === undefined ? message('neutral', d.atBankNone) : bankFacts(view, bank)} ${partnerFacts(view, shown)}
-      ${heldByPart(view, shown.held)} ${casesOf(view, shown)} ${thingParts(view, shown.thing, shown.typed)}
-      ${actions(view, shown)} ${shown.acts}`,
+      ${bank === undefined ? message('neutral', d.atBankNone) : bankFacts(view, bank)} ${approvalPart(view, shown)}
+      ${holdPart(view, shown.held)} ${casesPart(view, shown)} ${waitingParts(view, shown.thing, shown.typed)}
+      ${actionForms(view, shown)} ${shown.acts}`,
   })
 }
 
-/** Says what staff does first. */
-function nextOf({ language }: ConsoleView, { hold, status }: PayoutFacts): string {
+/** Tells staff the next step. */
+function nextStep({ language }: ConsoleView, { hold, status }: PrintedPayout): string {
   const texts = deskTexts[language]
   if (hold !== undefined) return texts.holdNext[hold]
   return wordOf(texts.payoutEnded, status)
 }
 
-function factsOf(view: ConsoleView, shown: PayoutShown): Html {
+function payoutFacts(view: ConsoleView, shown: PayoutDetails): Html {
   const texts = deskTexts[view.language]
   const d = texts.payouts
   const { payout, beneficiaryId, customerId, partnerName } = shown
@@ -182,7 +181,7 @@ function factsOf(view: ConsoleView, shown: PayoutShown): Html {
   ])
 }
 
-function bankFacts(view: ConsoleView, bank: BankFacts): Html {
+function bankFacts(view: ConsoleView, bank: PrintedBankPayment): Html {
   const d = deskTexts[view.language].payouts
   const { file, fileId, settledAt, missingSince } = bank
   return facts([
@@ -202,7 +201,7 @@ function bankFacts(view: ConsoleView, bank: BankFacts): Html {
   ])
 }
 
-function partnerFacts(view: ConsoleView, { approval, payout }: PayoutShown): Html {
+function approvalPart(view: ConsoleView, { approval, payout }: PayoutDetails): Html {
   const d = deskTexts[view.language].payouts
   const decided =
     approval === undefined
@@ -216,7 +215,7 @@ function partnerFacts(view: ConsoleView, { approval, payout }: PayoutShown): Htm
     <p><a href="${view.root}partners/${payout.partnerId}">${d.rules}</a></p>`
 }
 
-function casesOf(view: ConsoleView, { cases, held }: PayoutShown): Html | undefined {
+function casesPart(view: ConsoleView, { cases, held }: PayoutDetails): Html | undefined {
   const d = deskTexts[view.language].payouts
   if (cases.length === 0 && held.alerts.length + held.hits.length > 0) return undefined
   if (cases.length === 0)
@@ -226,12 +225,12 @@ function casesOf(view: ConsoleView, { cases, held }: PayoutShown): Html | undefi
     ${casesTable(view, cases, d.cases)}`
 }
 
-/** Statuses in which the worker makes a further attempt. */
-const retried: ReadonlySet<string> = new Set(['Pending', 'Processing'])
+/** Statuses in which the worker retries. */
+const retriedStatuses: ReadonlySet<string> = new Set(['Pending', 'Processing'])
 
-function actions(view: ConsoleView, { payout, mayAct, options, typed }: PayoutShown): Html | undefined {
+function actionForms(view: ConsoleView, { payout, mayAct, options, typed }: PayoutDetails): Html | undefined {
   const d = deskTexts[view.language].payouts
-  const mayRetry = retried.has(payout.status)
+  const mayRetry = retriedStatuses.has(payout.status)
   const mayEnd = payout.status === 'Sent'
   if (!mayRetry && !mayEnd) return undefined
   if (!mayAct)
@@ -266,7 +265,7 @@ export const payoutRoutes = (frame: DeskFrame): readonly PublicRoute[] => {
   const form = {
     place: 'find',
     key: (request: PublicRequest) => {
-      const { partnerId, id } = keyOf(request)
+      const { partnerId, id } = readKey(request)
       return { partner: partnerId, payout: id }
     },
     again: (request: PublicRequest, person: Person, refused: RefusedForm) => show(frame, request, person, refused),
@@ -276,17 +275,17 @@ export const payoutRoutes = (frame: DeskFrame): readonly PublicRoute[] => {
     staffRoute(frame, 'find', 'GET', path, (request, person) => show(frame, request, person)),
     commandRoute(frame, {
       ...{ ...form, path: `${path}/retry`, command: 'payment retry', withoutNote: true },
-      answer: (_ran, { params }) => seeOther(backWith(`../${params['id']}`, 'payment retry', undefined)),
+      answer: (_ran, { params }) => seeOther(actResultHref(`../${params['id']}`, 'payment retry', undefined)),
     }),
     commandRoute(frame, {
-      ...{ ...form, path: `${path}/end`, command: 'payment end', more: endOf },
-      answer: ({ waits }, { params }) => seeOther(backWith(`../${params['id']}`, 'payment end', waits)),
+      ...{ ...form, path: `${path}/end`, command: 'payment end', more: readEvidence },
+      answer: ({ waits }, { params }) => seeOther(actResultHref(`../${params['id']}`, 'payment end', waits)),
     }),
   ]
 }
 
-/** Outcome and evidence of `payment end`. The evidence is a name and a digest, never a path that the server would read. Refuses: validation_failed. */
-function endOf(form: Form, { view }: Person) {
+/** Reads the evidence of `payment end`: the name and digest of a document, never a path on the server. Refuses: validation_failed. */
+function readEvidence(form: Form, { view }: Person) {
   const [document, digest] = [form('document').trim(), form('digest').trim().toLowerCase()]
   const isNamed = document !== '' && document.length <= documentCharsMax
   if (form('outcome') === '' || !isNamed || !/^[0-9a-f]{64}$/.test(digest))
@@ -303,20 +302,22 @@ async function show(
 ): Promise<PublicAnswer> {
   const { view, signed } = person
   const { db, access, cases, changes, payouts, staff } = frame
-  const { partnerId, id } = keyOf(request)
+  const { partnerId, id } = readKey(request)
   const [found] = await payouts.find(partnerId, { id }, 1)
   if (found === undefined) throw notFound('payout')
   // Banks and candidates name the instruction.
   if (found.payout.id !== id) return seeOther(found.payout.id)
   await staff.recordPayout(signed, { payouts: [`${partnerId}/${id}`] })
-  const read = (await changes.read('payment find', { partner: partnerId, id })) as { payments: readonly PayoutFacts[] }
+  const read = (await changes.read('payment find', { partner: partnerId, id })) as {
+    payments: readonly PrintedPayout[]
+  }
   const [payout] = read.payments
   if (payout === undefined) throw notFound('payout')
   const decision = (await payouts.decisionsOf(partnerId, [found.payout])).get(id)
   const about = [id, payout.instructionId, payout.endToEndId, payout.reference]
-  const bank = await atBank(frame, partnerId, id)
+  const bank = await readBankPayment(frame, partnerId, id)
   const offered = {
-    acts: actsOf(payout, bank),
+    acts: offeredActs(payout, bank),
     given: { partner: partnerId, payout: id },
     back: `payouts/${partnerId}/${id}`,
   }
@@ -328,19 +329,19 @@ async function show(
     acts: actButtons(view, { ...frame, person }, offered),
     approval: decision && { decision: decision.decision, by: decision.decidedName, at: decision.decidedAt },
     cases: await cases.about(db, partnerId, about),
-    held: await readHeldBy(frame, found.payout),
-    thing: await readThing(frame, signed, { partnerId, kind: 'payout', subject: id }),
+    held: await readHoldReasons(frame, found.payout),
+    thing: await readWaitingItem(frame, signed, { partnerId, kind: 'payout', subject: id }),
     mayAct: changes.mayDecide('payment end', signed.account.role),
     options: changes.form('payment end'),
-    said: saidOfAct(view, request),
+    said: actMessage(view, request),
     error: refused?.error,
     typed: refused?.form ?? (() => ''),
   })
   return page(request, refused === undefined ? 200 : 400, body)
 }
 
-/** Acts about a payout that has left, or about its recall. */
-function actsOf({ status }: PayoutFacts, bank: BankFacts | undefined): readonly ActName[] {
+/** Lists the acts about a completed payout or its recall. */
+function offeredActs({ status }: PrintedPayout, bank: PrintedBankPayment | undefined): readonly ActName[] {
   const hasRecall = bank?.recall !== undefined && bank.recall !== null
   return [
     ...(status === 'Completed' ? (['payment recall', 'payment undo'] as const) : []),
@@ -348,19 +349,23 @@ function actsOf({ status }: PayoutFacts, bank: BankFacts | undefined): readonly 
   ]
 }
 
-/** Undefined: no file-based bank has it. */
-async function atBank({ changes }: DeskFrame, partner: string, payout: string): Promise<BankFacts | undefined> {
+/** Reads the payment at a file-based bank. Undefined if no such bank has it. */
+async function readBankPayment(
+  { changes }: DeskFrame,
+  partner: string,
+  payout: string,
+): Promise<PrintedBankPayment | undefined> {
   try {
-    return (await changes.read('bank payment', { partner, payout })) as BankFacts
+    return (await changes.read('bank payment', { partner, payout })) as PrintedBankPayment
   } catch (error) {
     if (error instanceof Refusal) return undefined
     throw error
   }
 }
 
-// Names what holds a payout: the alerts of rules and the hits that persons have to decide, each with a link.
+// What holds a payout: alerts and hits that persons have to decide.
 
-export type HeldBy = {
+export type HoldReasons = {
   readonly alerts: readonly Pick<CaseRow, 'partnerId' | 'id' | 'openedAt' | 'report'>[]
   readonly hits: readonly {
     readonly partnerId: string
@@ -372,8 +377,8 @@ export type HeldBy = {
   }[]
 }
 
-/** Reads what holds a payout that no worker has begun: four statements by keys. Other payouts are held by nothing. */
-async function readHeldBy(frame: DeskFrame, payout: PayoutRow): Promise<HeldBy> {
+/** Reads the alerts and hits that hold a payout before its first attempt, with four statements by key. Later payouts are not held. */
+async function readHoldReasons(frame: DeskFrame, payout: PayoutRow): Promise<HoldReasons> {
   const { cases, db, monitoring, screening } = frame
   if (payout.status !== 'Pending') return { alerts: [], hits: [] }
   const { partnerId, transactionId } = payout
@@ -385,8 +390,8 @@ async function readHeldBy(frame: DeskFrame, payout: PayoutRow): Promise<HeldBy> 
   }
 }
 
-/** A part of the page of a payout. Undefined: nothing holds it. */
-function heldByPart(view: ConsoleView, { alerts, hits }: HeldBy): Html | undefined {
+/** Lists what holds a payout. Undefined if nothing does. */
+function holdPart(view: ConsoleView, { alerts, hits }: HoldReasons): Html | undefined {
   const { held: d, hits: h } = deskTexts[view.language]
   const statuses: Readonly<Record<string, string>> = h
   if (alerts.length + hits.length === 0) return undefined

@@ -1,16 +1,16 @@
-/** Rows that a command prints, as a person reads them: amounts in groups, words instead of values, links instead of ids. */
+/** Rows of commands for people: grouped amounts, words instead of values, links instead of ids. */
 import { isCurrency, nilId } from '../../kernel/index.ts'
 import { calendarDay, freeText, money, table, time } from '../kit/parts.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { nameOf } from './forms.ts'
+import { optionLabel } from './forms.ts'
 import { customerHref, yesNo } from './parties.ts'
 import { deskTexts } from './texts.ts'
 
-export type Value = string | number | bigint | boolean | Date | null | undefined | readonly string[]
+export type PrintedValue = string | number | bigint | boolean | Date | null | undefined | readonly string[]
 /** A row as the command prints it. */
-export type Printed = Readonly<Record<string, Value>>
+export type PrintedRow = Readonly<Record<string, PrintedValue>>
 
 /** Columns with an amount in the currency of the row. */
 const amounts: ReadonlySet<string> = new Set([
@@ -28,14 +28,14 @@ const amounts: ReadonlySet<string> = new Set([
 ])
 const numbers: ReadonlySet<string> = new Set(['basisPoints', 'beneficiaryHours', 'expiresHours', 'hours'])
 /** Reports whether a column is right-aligned. */
-export const isNumber = (column: string): boolean => amounts.has(column) || numbers.has(column)
+export const isNumberColumn = (column: string): boolean => amounts.has(column) || numbers.has(column)
 
 const timeForm = /^\d{4}-\d\d-\d\dT/
 const dayForm = /^\d{4}-\d\d-\d\d$/
 const listedMax = 6
 
-/** The word of a value of a column. A value without one is a name that a person gave. */
-function wordOf(view: ConsoleView, column: string, value: string): string {
+/** Translates a value of a column. Names that a person gave stay as they are. */
+function valueText(view: ConsoleView, column: string, value: string): string {
   const words: Readonly<Record<string, string>> = deskTexts[view.language].values
   const [first = '', ...rest] = value.split('.')
   // A settlement account has the name of its bank or chain.
@@ -44,15 +44,15 @@ function wordOf(view: ConsoleView, column: string, value: string): string {
   return words[`${column} ${value}`] ?? value
 }
 
-/** A value of a row: a time, an amount, a yes or no, a list, a word. `partnerId`: whose customers the ids name. */
-export function printedCell(view: ConsoleView, partnerId: string, row: Printed, column: string): Html | string {
+/** Formats a value of a row. `partnerId`: the partner of the row's customers. */
+export function printedCell(view: ConsoleView, partnerId: string, row: PrintedRow, column: string): Html | string {
   const value = row[column]
   if (value === null || value === undefined || value === nilId) return '–'
   if (typeof value === 'boolean') return yesNo(view, value)
   if (value instanceof Date) return time(view, value)
   if (typeof value === 'object') {
-    const words = value.map((each) => wordOf(view, column, each))
-    // Scopes are names of the API: how many a credential has tells people more, and the title has all.
+    const words = value.map((each) => valueText(view, column, each))
+    // People read the number of permissions. The title lists their names.
     if (column === 'permissions' && words.length > 1) {
       const count = fill(deskTexts[view.language].parties.permissions, { count: String(words.length) })
       return html`<span title="${words.join(', ')}">${count}</span>`
@@ -69,28 +69,27 @@ export function printedCell(view: ConsoleView, partnerId: string, row: Printed, 
     const href = `${view.root}${customerHref(partnerId, text)}`
     return html`<a href="${href}">${deskTexts[view.language].parties.customer}</a>`
   }
-  return freeText(wordOf(view, column, text))
+  return freeText(valueText(view, column, text))
 }
 
-/** The texts of the cells of a row that name it, for a button about it. */
-export const wordsOfRow = (view: ConsoleView, columns: readonly string[], row: Printed): string =>
+/** Names a row by its first texts, for a button about it. */
+export const rowLabel = (view: ConsoleView, columns: readonly string[], row: PrintedRow): string =>
   columns
     .flatMap((column) => {
       const value = row[column]
-      return typeof value === 'string' && value !== nilId ? [wordOf(view, column, value)] : []
+      return typeof value === 'string' && value !== nilId ? [valueText(view, column, value)] : []
     })
     .slice(0, 3)
     .join(' ')
 
-export type PrintedLimit = Printed & { readonly scopeId: string | null; readonly scope: string }
+export type PrintedLimit = PrintedRow & { readonly scopeId: string | null; readonly scope: string }
 
-/** Limits of one customer or payee. */
 export const limitsTable = (view: ConsoleView, limits: readonly PrintedLimit[], caption: string): Html => {
   const columns = ['period', 'amount', 'allCurrencies'] as const
   return table({
     caption,
     columns: columns.map((column, at) => {
-      const label = nameOf(view, 'limit list', column)
+      const label = optionLabel(view, 'limit list', column)
       return at === 0 ? ([label, 'head'] as const) : column === 'amount' ? ([label, 'number'] as const) : label
     }),
     rows: limits.map((limit) => columns.map((column) => printedCell(view, '', limit, column))),

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { addPartner, createTestService, pay, type Service } from '../../../../test/support/composition.ts'
 import { until } from '../../../../test/support/until.ts'
 import { createLog, hourMs, secondMs } from '../../kernel/index.ts'
-import { createWaiting } from './queue.ts'
+import { createWaitingCache } from './queue.ts'
 
 let service: Service
 before(async () => {
@@ -11,10 +11,10 @@ before(async () => {
 })
 after(() => service.close())
 
-test('a look has what waits, and nothing where nothing waits', async () => {
+test('a read returns the items that wait, or none', async () => {
   const partner = await addPartner(service, 100_00n)
   const { payout } = await pay(service, partner, '1.00')
-  assert.deepEqual(await createWaiting(looking(async () => {}).deps)(), [])
+  assert.deepEqual(await createWaitingCache(looking(async () => {}).deps)(), [])
   service.clock.advance(100 * hourMs)
   await service.db.transaction((tx) =>
     service.customers.reviews.set(tx, {
@@ -27,12 +27,12 @@ test('a look has what waits, and nothing where nothing waits', async () => {
       },
     }),
   )
-  const found = await createWaiting(looking(async () => {}).deps)()
+  const found = await createWaitingCache(looking(async () => {}).deps)()
   assert.ok(typeof found === 'object')
   const shown = found.filter(({ kind }) => kind === 'payout' || kind === 'review')
-  assert.deepEqual(shown.map(({ why, subject, detail }) => [why, subject, detail]).toSorted(), [
-    ['payoutStands', payout.id, 'Pending'],
-    ['reviewOverdue', partner.customer.id, 'high'],
+  assert.deepEqual(shown.map(({ why, subject, detail, money }) => [why, subject, detail, money]).toSorted(), [
+    ['payoutStands', payout.id, 'Pending', { amount: 1_00n, currency: 'EUR' }],
+    ['reviewOverdue', partner.customer.id, 'high', undefined],
   ])
 })
 
@@ -48,9 +48,9 @@ function looking(before: () => Promise<void>) {
   return { looks, errors, deps: { ...service, log, waiting: { look } } }
 }
 
-test('a look is shared for 20 seconds', async () => {
+test('a read is shared for 20 seconds', async () => {
   const { looks, deps } = looking(async () => {})
-  const waiting = createWaiting(deps)
+  const waiting = createWaitingCache(deps)
   await Promise.all([waiting(), waiting()])
   await waiting()
   assert.equal(looks.length, 1)
@@ -59,12 +59,12 @@ test('a look is shared for 20 seconds', async () => {
   assert.equal(looks.length, 2)
 })
 
-test('a look that fails is said and logged, and not kept', async () => {
+test('a failed read is reported and logged, and not cached', async () => {
   let isDown = true
   const { looks, errors, deps } = looking(async () => {
     if (isDown) throw new Error('the database is away')
   })
-  const waiting = createWaiting(deps)
+  const waiting = createWaitingCache(deps)
   assert.deepEqual(await Promise.all([waiting(), waiting()]), ['failed', 'failed'])
   assert.equal(String(errors), 'Error: the database is away')
   isDown = false
@@ -72,10 +72,10 @@ test('a look that fails is said and logged, and not kept', async () => {
   assert.equal(looks.length, 2)
 })
 
-test('nobody waits for a slow look, no second one starts, and what it finds is shown once it has ended', async () => {
+test('a slow read does not delay the page and is not repeated, and its result is shown once it has ended', async () => {
   const gate = Promise.withResolvers<void>()
   const { looks, deps } = looking(() => gate.promise)
-  const waiting = createWaiting(deps, 10)
+  const waiting = createWaitingCache(deps, 10)
   assert.deepEqual(await Promise.all([waiting(), waiting()]), ['late', 'late'])
   service.clock.advance(hourMs)
   assert.equal(await waiting(), 'late')

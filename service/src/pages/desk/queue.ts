@@ -1,4 +1,4 @@
-/** The queue: what needs a person. Cases in words with their age, owner, proposal and runbook, and what else waits. */
+/** The page of the queue: open cases with age, owner, proposal and runbook, and the other items that wait for a person. */
 import { setTimeout as pause } from 'node:timers/promises'
 import {
   type CaseAction,
@@ -17,42 +17,40 @@ import { linkOf } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { verbOf } from './case-page.ts'
-import { kindName, runbookOf } from './kinds.ts'
+import { actionVerb } from './case-page.ts'
+import { kindName, caseRunbook } from './kinds.ts'
 import type { DeskDeps } from './request.ts'
-import { type OwnedThing, partnerCell, runbookLink, thingTable } from './things.ts'
+import { type OwnedItem, partnerCell, runbookLink, waitingTable } from './things.ts'
 import { deskTexts } from './texts.ts'
 
 export const queueTabs = ['all', 'mine', 'unowned'] as const
 type QueueTab = (typeof queueTabs)[number]
 
-/** The part of the page besides cases. A text: it is not known. */
-export type WaitingShown = readonly OwnedThing[] | Extract<WaitingLook, string>
+/** Items besides cases. A text says why they are unknown. */
+export type WaitingItems = readonly OwnedItem[] | Extract<WaitingResult, string>
 
 export type QueueCase = {
   readonly row: CaseRow
-  /** The action that a person proposes. */
   readonly proposed: CaseAction | undefined
   readonly lastNote: string | null
 }
 
-type QueueShown = {
+type QueueContent = {
   readonly cases: readonly QueueCase[]
   readonly tab: QueueTab
-  /** The kind that is shown. Undefined: all. */
+  /** The kind that the page shows. Undefined for all. */
   readonly kind: CaseKind | undefined
-  /** Only what the person may decide. */
+  /** Shows only what the person may decide. */
   readonly mine: boolean
   readonly open: OpenCounts
-  readonly waiting: WaitingShown
-  /** Names of the partners of cases and things, by their ids. */
+  readonly waiting: WaitingItems
   readonly names: ReadonlyMap<string, string>
   readonly now: Date
   readonly next?: string | undefined
   readonly first?: string | undefined
 }
 
-export function queuePage(view: ConsoleView, shown: QueueShown): string {
+export function queuePage(view: ConsoleView, shown: QueueContent): string {
   const { root } = view
   const { queue: d, deciders } = deskTexts[view.language]
   const { cases, tab, kind, mine, waiting, names, next, first } = shown
@@ -89,8 +87,8 @@ export function queuePage(view: ConsoleView, shown: QueueShown): string {
   })
 }
 
-/** Kinds with their counts, and the kinds that the person may decide. */
-function filterPart(view: ConsoleView, { tab, kind, mine, open }: QueueShown): Html {
+/** The filter by kind, with counts, and by what the person may decide. */
+function filterPart(view: ConsoleView, { tab, kind, mine, open }: QueueContent): Html {
   const f = deskTexts[view.language].filters
   const known = new Map(open.map((each) => [each.kind, String(each.count)]))
   const options = caseKinds.flatMap((each) => {
@@ -111,8 +109,8 @@ function filterPart(view: ConsoleView, { tab, kind, mine, open }: QueueShown): H
   })
 }
 
-/** Shows what waits, if anything does. A list that is not known is said: it must not look like an empty one. */
-function waitingPart(view: ConsoleView, waiting: WaitingShown, names: QueueShown['names']): Html | undefined {
+/** Lists the items that wait. An unknown list has a message, so that it does not look empty. */
+function waitingPart(view: ConsoleView, waiting: WaitingItems, names: QueueContent['names']): Html | undefined {
   const [d, w] = [deskTexts[view.language].queue, deskTexts[view.language].waiting]
   if (typeof waiting === 'string')
     return html`<h2>${w.title}</h2>
@@ -120,7 +118,7 @@ function waitingPart(view: ConsoleView, waiting: WaitingShown, names: QueueShown
       <h2>${d.cases}</h2>`
   if (waiting.length === 0) return undefined
   return html`<h2>${w.title}</h2>
-    ${thingTable(view, waiting, names)}
+    ${waitingTable(view, waiting, names)}
     <h2>${d.cases}</h2>`
 }
 
@@ -130,7 +128,7 @@ function ageText(view: ConsoleView, since: Date, now: Date): string {
   return days === 0 ? f.today : days === 1 ? f.day : fill(f.days, { count: String(days) })
 }
 
-function casesTable(view: ConsoleView, { cases, names, now }: QueueShown) {
+function casesTable(view: ConsoleView, { cases, names, now }: QueueContent) {
   const { queue: d, filters: f } = deskTexts[view.language]
   return table({
     caption: d.queue,
@@ -145,40 +143,40 @@ function casesTable(view: ConsoleView, { cases, names, now }: QueueShown) {
         booked === null || currency === null ? '–' : money(view, amountText(booked, currency), currency),
         proposedBy === null || proposed === undefined
           ? '–'
-          : badge('warning', fill(f.proposes, { name: proposedBy, verb: verbOf(view, proposed, row) })),
+          : badge('warning', fill(f.proposes, { name: proposedBy, verb: actionVerb(view, proposed, row) })),
         lastNote === null ? '–' : freeText(lastNote),
-        runbookLink(view, runbookOf(kind)),
+        runbookLink(view, caseRunbook(kind)),
         partnerCell(names, partnerId),
       ]
     }),
   })
 }
 
-/** `late`: the look has not ended yet. `failed`: it ended with an error, which is in the log. */
-export type WaitingLook = readonly WaitingThing[] | 'late' | 'failed'
+/** `late`: the read has not finished yet. `failed`: it failed, and the log has the error. */
+export type WaitingResult = readonly WaitingThing[] | 'late' | 'failed'
 
 type WaitingDeps = Pick<DeskDeps, 'clock' | 'log'> & {
   readonly waiting: Pick<DeskDeps['waiting'], 'look'>
 }
 
-/** A look asks for each partner. */
-const rememberedMs = 20 * secondMs
-/** The cases do not depend on the look: their page waits for it no longer than this. */
+/** Reading the items queries every partner, so that the result is kept for this time. */
+const cachedMs = 20 * secondMs
+/** The page of the queue waits this long for the items, and then shows the cases alone. */
 const waitMsDefault = 2 * secondMs
 
-/** Returns what waits, as of at most 20 seconds ago. Callers at the same time share a look, also one that takes longer than they wait. */
-export function createWaiting(deps: WaitingDeps, waitMs = waitMsDefault): () => Promise<WaitingLook> {
-  let last: { until: Date | undefined; readonly found: Promise<WaitingLook> } | undefined
+/** Returns a function that reads the items that wait, at most 20 seconds old. Concurrent callers share one read. */
+export function createWaitingCache(deps: WaitingDeps, waitMs = waitMsDefault): () => Promise<WaitingResult> {
+  let last: { until: Date | undefined; readonly found: Promise<WaitingResult> } | undefined
   const start = () => {
     const own: NonNullable<typeof last> = {
       until: undefined,
       found: deps.waiting.look().then(
         (found) => {
-          own.until = after(deps.clock.now(), rememberedMs)
+          own.until = after(deps.clock.now(), cachedMs)
           return found
         },
         (err: unknown) => {
-          deps.log.error({ err }, 'what waits at the desk could not be read')
+          deps.log.error({ err }, 'waiting items of the desk could not be read')
           last = undefined
           return 'failed'
         },

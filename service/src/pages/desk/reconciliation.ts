@@ -1,12 +1,11 @@
-/** Reconciliation: every account with its last result, and one account with each part of its difference and what to do about it. */
+/** The pages of reconciliation: the accounts with their last results, and the parts of one account's difference with what to do about each. */
 import { notFound, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { dayMs } from '../../kernel/index.ts'
 import { readAtOneMoment, type Tx } from '../../postgres/index.ts'
-import { type Line, reportHead, reportLine } from '../../cases/reconciliation/index.ts'
+import { type ReportLine, reportHead, reportLine } from '../../cases/reconciliation/index.ts'
 import {
   badge,
   calendarDay,
-  empty,
   facts,
   freeText,
   heading as titleWith,
@@ -26,13 +25,14 @@ import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { findPayout, partnerLink } from './files.ts'
+import { titledTable, tableOrEmpty } from './parties.ts'
 import { deskTexts } from './texts.ts'
 import { csvFile } from './numbers.ts'
-import { type DeskFrame, staffRoute, withStaff } from './request.ts'
+import { type DeskFrame, staffRoute } from './request.ts'
 
 type AccountName = { readonly connector: string; readonly account: string; readonly currency: string }
 
-/** Shows green only what was compared with a statement of these days. */
+/** Only a comparison with a recent statement is green. */
 const tones = {
   agrees: 'good',
   agreesOld: 'warning',
@@ -41,12 +41,12 @@ const tones = {
   noStatement: 'warning',
   notLooked: 'warning',
 } as const
-/** A weekend with a holiday, and the day after which a statement comes. */
+/** Allows for a weekend, a holiday, and the day until the statement arrives. */
 const statementDaysMax = 5
 const isZero = (amount: string | undefined): boolean => !/[1-9]/.test(amount ?? '')
 
-/** Names what a look has found. An account of a bank is compared with its last statement; suspense with the open cases. `now`: undefined for a stored look. */
-export function resultOf(line: Line | undefined, name: AccountName, now: Date | undefined): keyof typeof tones {
+/** Names the result of a look. Bank accounts are compared with their last statement, suspense with open cases. `now`: undefined for a stored look. */
+export function lookResult(line: ReportLine | undefined, name: AccountName, now: Date | undefined): keyof typeof tones {
   if (line === undefined) return 'notLooked'
   if (!isZero(line['unexplained'])) return 'unexplained'
   const statementOn = line['statement_on'] ?? ''
@@ -59,77 +59,73 @@ export function resultOf(line: Line | undefined, name: AccountName, now: Date | 
   return isOld ? 'agreesOld' : 'agrees'
 }
 
-const amountOf = (view: ConsoleView, line: Line | undefined, name: string): Html | string => {
+const amountCell = (view: ConsoleView, line: ReportLine | undefined, name: string): Html | string => {
   const amount = line?.[name] ?? ''
   return amount === '' ? '' : money(view, amount, line?.['currency'] ?? '')
 }
 
-const day = (view: ConsoleView, text: string | undefined, none = ''): Html | string =>
+const dayCell = (view: ConsoleView, text: string | undefined, none = ''): Html | string =>
   text === undefined || text === '' ? none : calendarDay(view, text)
-const moment = (view: ConsoleView, text: string | undefined): Html | string =>
+const timeCell = (view: ConsoleView, text: string | undefined): Html | string =>
   text === undefined || text === '' ? '' : time(view, new Date(text))
 
-const addressOf = (
+const accountHref = (
   { connector, account, currency }: AccountName,
   more: Readonly<Record<string, string>> = {},
 ): string => `reconciliation/account?${new URLSearchParams({ connector, account, currency, ...more }).toString()}`
-/** The address of the same report as a file. */
-const fileOf = ({ connector, account, currency }: AccountName): string =>
+/** The address of the report as a file. */
+const fileHref = ({ connector, account, currency }: AccountName): string =>
   `reconciliation/file?${new URLSearchParams({ connector, account, currency }).toString()}`
 const isSuspense = ({ account }: AccountName): boolean => account === 'suspense'
 
-type AccountsShown = {
-  readonly accounts: readonly { readonly name: AccountName; readonly line: Line | undefined }[]
+type AccountList = {
+  readonly accounts: readonly { readonly name: AccountName; readonly line: ReportLine | undefined }[]
   readonly now: Date
 }
 
-export function accountsPage(view: ConsoleView, { accounts, now }: AccountsShown): string {
+export function accountsPage(view: ConsoleView, { accounts, now }: AccountList): string {
   const d = deskTexts[view.language].reconciliation
   return shell(view, {
     title: d.title,
     wide: true,
     main: html`${titleWith(d.title, accounts.length > 0 && linkButton(`${view.root}reconciliation/file`, d.file))}
       <p class="lead">${d.text}</p>
-      ${
-        accounts.length === 0
-          ? empty({ title: d.none, text: d.noneText })
-          : table({
-              caption: d.title,
-              columns: [
-                [d.account, 'head'],
-                d.result,
-                d.statementOn,
-                d.lookedAt,
-                [d.closing, 'number'],
-                [d.difference, 'number'],
-                [d.explained, 'number'],
-                [d.unexplained, 'number'],
-                d.bank,
-              ],
-              rows: accounts.map(({ name, line }) => [
-                html`<a href="${view.root}${addressOf(name)}"
-                  >${isSuspense(name) ? d.suspense : inFours(name.account)} ${name.currency}</a
-                >`,
-                badge(tones[resultOf(line, name, now)], d[resultOf(line, name, now)]),
-                isSuspense(name) ? '' : day(view, line?.['statement_on'], d.noneYet),
-                moment(view, line?.['at']),
-                amountOf(view, line, 'closing'),
-                amountOf(view, line, 'difference'),
-                amountOf(view, line, 'explained'),
-                amountOf(view, line, 'unexplained'),
-                name.connector,
-              ]),
-            })
-      }`,
+      ${tableOrEmpty({
+        none: { title: d.none, text: d.noneText },
+        caption: d.title,
+        columns: [
+          [d.account, 'head'],
+          d.result,
+          d.statementOn,
+          d.lookedAt,
+          [d.closing, 'number'],
+          [d.difference, 'number'],
+          [d.explained, 'number'],
+          [d.unexplained, 'number'],
+          d.bank,
+        ],
+        rows: accounts.map(({ name, line }) => [
+          html`<a href="${view.root}${accountHref(name)}"
+            >${isSuspense(name) ? d.suspense : inFours(name.account)} ${name.currency}</a
+          >`,
+          badge(tones[lookResult(line, name, now)], d[lookResult(line, name, now)]),
+          isSuspense(name) ? '' : dayCell(view, line?.['statement_on'], d.noneYet),
+          timeCell(view, line?.['at']),
+          amountCell(view, line, 'closing'),
+          amountCell(view, line, 'difference'),
+          amountCell(view, line, 'explained'),
+          amountCell(view, line, 'unexplained'),
+          name.connector,
+        ]),
+      })}`,
   })
 }
 
-type AccountShown = {
+type AccountDetails = {
   readonly name: AccountName
-  /** The lines of the report about the account. */
-  readonly lines: readonly Line[]
-  readonly days: readonly Line[]
-  /** The time of a stored look. Undefined: as of now. */
+  readonly lines: readonly ReportLine[]
+  readonly days: readonly ReportLine[]
+  /** The time of a stored look. Undefined for a new look. */
   readonly at: Date | undefined
   readonly now: Date
   readonly rowsMax: number
@@ -137,11 +133,11 @@ type AccountShown = {
   readonly first?: string | undefined
 }
 
-export function accountPage(view: ConsoleView, shown: AccountShown): string {
+export function accountPage(view: ConsoleView, shown: AccountDetails): string {
   const d = deskTexts[view.language].reconciliation
   const { name, lines, at, now, next, first, rowsMax } = shown
   const line = lines.find(({ record }) => record === 'account')
-  const result = resultOf(line, name, at === undefined ? now : undefined)
+  const result = lookResult(line, name, at === undefined ? now : undefined)
   const of = (...records: readonly string[]) => lines.filter(({ record = '' }) => records.includes(record))
   const heading = isSuspense(name) ? d.suspense : inFours(name.account)
   const opening = line?.['opening'] ?? ''
@@ -149,33 +145,33 @@ export function accountPage(view: ConsoleView, shown: AccountShown): string {
   return shell(view, {
     title: `${d.title}: ${heading} ${name.currency}`,
     wide: true,
-    main: html`${titleWith(`${d.title}: ${heading} ${name.currency}`, linkButton(`${view.root}${fileOf(name)}`, d.file))}
+    main: html`${titleWith(`${d.title}: ${heading} ${name.currency}`, linkButton(`${view.root}${fileHref(name)}`, d.file))}
       <p class="lead">
-        ${at === undefined ? d.now : html`${d.asOf} ${time(view, at, 'seconds')}. <a href="${view.root}${addressOf(name)}">${d.toNow}</a>`}
+        ${at === undefined ? d.now : html`${d.asOf} ${time(view, at, 'seconds')}. <a href="${view.root}${accountHref(name)}">${d.toNow}</a>`}
       </p>
       ${strip([
         [d.result, badge(tones[result], d[result])],
-        ...(isSuspense(name) ? [] : ([[d.closing, orNone(amountOf(view, line, 'closing'), d.notStated)]] as const)),
-        [d.difference, orNone(amountOf(view, line, 'difference'), d.notLooked)],
-        [d.explained, orNone(amountOf(view, line, 'explained'), d.notLooked)],
-        [d.unexplained, orNone(amountOf(view, line, 'unexplained'), d.notLooked)],
+        ...(isSuspense(name) ? [] : ([[d.closing, orNone(amountCell(view, line, 'closing'), d.notStated)]] as const)),
+        [d.difference, orNone(amountCell(view, line, 'difference'), d.notLooked)],
+        [d.explained, orNone(amountCell(view, line, 'explained'), d.notLooked)],
+        [d.unexplained, orNone(amountCell(view, line, 'unexplained'), d.notLooked)],
       ])}
       ${result !== 'notLooked' && message(tones[result], d[`${result}Text`])}
       <p>${isSuspense(name) ? d.suspenseText : fill(d.movedText, { opening: from })}</p>
       ${facts([
-        [d.statementOn, isSuspense(name) ? undefined : day(view, line?.['statement_on'], d.noneYet)],
-        [isSuspense(name) ? d.openCases : d.bankMoved, orNone(amountOf(view, line, 'bank'), d.notLooked)],
-        [d.ledgerMoved, orNone(amountOf(view, line, 'ledger'), d.notLooked)],
+        [d.statementOn, isSuspense(name) ? undefined : dayCell(view, line?.['statement_on'], d.noneYet)],
+        [isSuspense(name) ? d.openCases : d.bankMoved, orNone(amountCell(view, line, 'bank'), d.notLooked)],
+        [d.ledgerMoved, orNone(amountCell(view, line, 'ledger'), d.notLooked)],
       ])}
       ${partsTable(view, of('difference', 'suspense', 'memo'), line)} ${casesTable(view, of('case', 'case_reversed'))}
-      ${rowsTable(view, of(...singles), rowsMax)} ${!isSuspense(name) && daysTable(view, shown)}
+      ${rowsTable(view, of(...rowRecords), rowsMax)} ${!isSuspense(name) && daysTable(view, shown)}
       ${statementsTable(view, of('statement'))} ${pager(view, { next, first })}`,
   })
 }
 
 const orNone = (value: Html | string, none: string): Html | string => (value === '' ? none : value)
 
-function partsTable(view: ConsoleView, items: readonly Line[], line: Line | undefined): Html {
+function partsTable(view: ConsoleView, items: readonly ReportLine[], line: ReportLine | undefined): Html | undefined {
   const d = deskTexts[view.language].reconciliation
   const words = d as Readonly<Record<string, string>>
   const isLeft = line !== undefined && !isZero(line['unexplained'])
@@ -183,52 +179,45 @@ function partsTable(view: ConsoleView, items: readonly Line[], line: Line | unde
     record === 'suspense' ? fill(d.suspenseItem, { kind }) : (words[kind] ?? kind),
     money(view, item['amount'] ?? '', item['currency'] ?? ''),
     item['count'] ?? '',
-    moment(view, item['since']),
+    timeCell(view, item['since']),
     record === 'suspense'
       ? html`<a href="${view.root}queue">${d.suspenseDo}</a>`
       : (words[`${kind}Do`] ?? item['why'] ?? ''),
   ])
-  const left = isLeft ? [[d.unexplained, amountOf(view, line, 'unexplained'), '', '', d.unexplainedDo]] : []
-  if (rows.length + left.length === 0)
-    return html`<h2>${d.parts}</h2>
-      <p>${d.noParts}</p>`
-  return html`<h2>${d.parts}</h2>
-    ${table({
-      caption: d.parts,
-      columns: [[d.part, 'head'], [d.amount, 'number'], [d.count, 'number'], d.since, d.todo],
-      rows: [...left, ...rows],
-    })}`
+  const left = isLeft ? [[d.unexplained, amountCell(view, line, 'unexplained'), '', '', d.unexplainedDo]] : []
+  return titledTable({
+    caption: d.parts,
+    none: d.noParts,
+    columns: [[d.part, 'head'], [d.amount, 'number'], [d.count, 'number'], d.since, d.todo],
+    rows: [...left, ...rows],
+  })
 }
 
-function casesTable(view: ConsoleView, cases: readonly Line[]): Html | false {
+function casesTable(view: ConsoleView, cases: readonly ReportLine[]): Html | undefined {
   const d = deskTexts[view.language].reconciliation
   const words = d as Readonly<Record<string, string>>
-  return (
-    cases.length > 0 &&
-    html`<h2>${d.cases}</h2>
-      ${table({
-        caption: d.cases,
-        columns: [[d.case, 'head'], [d.amount, 'number'], d.opened, d.status, d.partner],
-        rows: cases.map((each) => [
-          html`<a href="${view.root}cases/${each['partner']}/${each['id']}"
-            >${freeText(each['kind'])}<span class="away"> ${each['id']}</span></a
-          >`,
-          amountOf(view, each, 'amount'),
-          moment(view, each['since']),
-          each['record'] === 'case_reversed' ? d.case_reversed : (words[each['status'] ?? ''] ?? each['status'] ?? ''),
-          partnerLink(view, each['partner'] ?? null),
-        ]),
-      })}`
-  )
+  return titledTable({
+    caption: d.cases,
+    columns: [[d.case, 'head'], [d.amount, 'number'], d.opened, d.status, d.partner],
+    rows: cases.map((each) => [
+      html`<a href="${view.root}cases/${each['partner']}/${each['id']}"
+        >${freeText(each['kind'])}<span class="away"> ${each['id']}</span></a
+      >`,
+      amountCell(view, each, 'amount'),
+      timeCell(view, each['since']),
+      each['record'] === 'case_reversed' ? d.case_reversed : (words[each['status'] ?? ''] ?? each['status'] ?? ''),
+      partnerLink(view, each['partner'] ?? null),
+    ]),
+  })
 }
 
-const singles = ['entry_not_on_statement', 'entry_new', 'payment_not_booked', 'payment_missing'] as const
+const rowRecords = ['entry_not_on_statement', 'entry_new', 'payment_not_booked', 'payment_missing'] as const
 
-/** The report also has the other party and the remittance of each, which the page does not show. */
-function rowsTable(view: ConsoleView, rows: readonly Line[], rowsMax: number): Html | false {
+/** Lists single entries and payments. The page leaves out the other party and the remittance, which the report has. */
+function rowsTable(view: ConsoleView, rows: readonly ReportLine[], rowsMax: number): Html | false {
   const d = deskTexts[view.language].reconciliation
   const words = d as Readonly<Record<string, string>>
-  const payoutOf = ({ record = '', id = '', kind = '', subject = '' }: Line) =>
+  const payoutOf = ({ record = '', id = '', kind = '', subject = '' }: ReportLine) =>
     record.startsWith('payment_') ? id : ['payout', 'return'].includes(kind) && subject !== '' ? subject : null
   return (
     rows.length > 0 &&
@@ -239,8 +228,8 @@ function rowsTable(view: ConsoleView, rows: readonly Line[], rowsMax: number): H
         columns: [[d.row, 'head'], [d.amount, 'number'], d.since, d.status, d.payout, d.partner, d.id],
         rows: rows.map((each) => [
           words[each['record'] ?? ''] ?? '',
-          amountOf(view, each, 'amount'),
-          moment(view, each['since']),
+          amountCell(view, each, 'amount'),
+          timeCell(view, each['since']),
           freeText(each['kind']),
           findPayout(view, payoutOf(each)),
           partnerLink(view, each['partner'] || null),
@@ -250,7 +239,7 @@ function rowsTable(view: ConsoleView, rows: readonly Line[], rowsMax: number): H
   )
 }
 
-function daysTable(view: ConsoleView, { name, days }: AccountShown): Html {
+function daysTable(view: ConsoleView, { name, days }: AccountDetails): Html {
   const d = deskTexts[view.language].reconciliation
   if (days.length === 0)
     return html`<h2>${d.days}</h2>
@@ -270,21 +259,21 @@ function daysTable(view: ConsoleView, { name, days }: AccountShown): Html {
         d.lookedAt,
       ],
       rows: days.map((each) => [
-        html`<a href="${view.root}${addressOf(name, { at: each['at'] ?? '' })}"
-          >${day(view, each['statement_on'], d.noDay)}</a
+        html`<a href="${view.root}${accountHref(name, { at: each['at'] ?? '' })}"
+          >${dayCell(view, each['statement_on'], d.noDay)}</a
         >`,
-        orNone(amountOf(view, each, 'closing'), d.notStated),
-        amountOf(view, each, 'bank'),
-        amountOf(view, each, 'ledger'),
-        amountOf(view, each, 'difference'),
-        amountOf(view, each, 'explained'),
-        amountOf(view, each, 'unexplained'),
-        moment(view, each['at']),
+        orNone(amountCell(view, each, 'closing'), d.notStated),
+        amountCell(view, each, 'bank'),
+        amountCell(view, each, 'ledger'),
+        amountCell(view, each, 'difference'),
+        amountCell(view, each, 'explained'),
+        amountCell(view, each, 'unexplained'),
+        timeCell(view, each['at']),
       ]),
     })}`
 }
 
-function statementsTable(view: ConsoleView, statements: readonly Line[]): Html | false {
+function statementsTable(view: ConsoleView, statements: readonly ReportLine[]): Html | false {
   const d = deskTexts[view.language].reconciliation
   return (
     statements.length > 0 &&
@@ -306,9 +295,9 @@ function statementsTable(view: ConsoleView, statements: readonly Line[]): Html |
           .toReversed()
           .map((each) => [
             freeText(each['id']),
-            day(view, each['statement_on']),
+            dayCell(view, each['statement_on']),
             ...['opening', 'credits', 'debits', 'closing', 'gap_before', 'sum_differs'].map((column) =>
-              amountOf(view, each, column),
+              amountCell(view, each, column),
             ),
           ]),
       })}
@@ -317,43 +306,38 @@ function statementsTable(view: ConsoleView, statements: readonly Line[]): Html |
 }
 
 const daysShown = 31
-/** Statements, and single entries, payments and cases of each kind. */
+/** Statements, and entries, payments and cases of each kind, on a page. */
 const rowsMax = 50
-/** The same in a file, which is made in memory: some megabytes at most. */
+/** The same in a file, which is built in memory: some megabytes at most. */
 const fileRowsMax = 5000
 
-type Wanted = Parameters<DeskFrame['reconciliation']['report']>[1]
+type ReportQuery = Parameters<DeskFrame['reconciliation']['report']>[1]
 
 export function reconciliationRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { db, clock, reconciliation } = frame
-  const linesOf = async (tx: Tx, wanted: Wanted): Promise<readonly Line[]> => {
-    const lines: Line[] = []
+  const linesOf = async (tx: Tx, wanted: ReportQuery): Promise<readonly ReportLine[]> => {
+    const lines: ReportLine[] = []
     for await (const some of reconciliation.report(tx, wanted)) lines.push(...some)
     return lines
   }
   return [
-    {
-      method: 'GET',
-      path: '/desk/reconciliation',
-      handle: (request) =>
-        withStaff(frame, request, 'reconciliation', async ({ view }) => {
-          // The stored result of the last look at each account, which costs no look. The process that looked may have a clock that is ahead.
-          const stored = await linesOf(db, { at: new Date(clock.now().getTime() + dayMs) })
-          const accounts = (await reconciliation.accounts(db)).map((name) => ({
-            name,
-            line: stored.find(
-              (line) =>
-                line['record'] === 'account' &&
-                line['connector'] === name.connector &&
-                line['account'] === name.account &&
-                line['currency'] === name.currency,
-            ),
-          }))
-          return page(request, 200, accountsPage(view, { accounts, now: clock.now() }))
-        }),
-    },
+    staffRoute(frame, 'reconciliation', 'GET', '/reconciliation', async (request, { view }) => {
+      // Reads the stored results without a new look. Another process may have stored them with a clock that is ahead.
+      const stored = await linesOf(db, { at: new Date(clock.now().getTime() + dayMs) })
+      const accounts = (await reconciliation.accounts(db)).map((name) => ({
+        name,
+        line: stored.find(
+          (line) =>
+            line['record'] === 'account' &&
+            line['connector'] === name.connector &&
+            line['account'] === name.account &&
+            line['currency'] === name.currency,
+        ),
+      }))
+      return page(request, 200, accountsPage(view, { accounts, now: clock.now() }))
+    }),
     staffRoute(frame, 'reconciliation', 'GET', '/reconciliation/file', async (request) => {
-      const { connector, account, currency, at } = wantedOf(request)
+      const { connector, account, currency, at } = readReportQuery(request)
       const wanted =
         account === '' ? { at, rowsMax: fileRowsMax } : { connector, account, currency, at, rowsMax: fileRowsMax }
       const lines = await db.transaction(async (tx) => {
@@ -363,41 +347,36 @@ export function reconciliationRoutes(frame: DeskFrame): readonly PublicRoute[] {
       const body = [reportHead, ...lines.map(reportLine)].map((line) => `${line}\n`).join('')
       return csvFile(`reconciliation-${clock.now().toISOString().slice(0, 10)}.csv`, body)
     }),
-    {
-      method: 'GET',
-      path: '/desk/reconciliation/account',
-      handle: (request) =>
-        withStaff(frame, request, 'reconciliation', async ({ view }) => {
-          const { connector, account, currency, at, before } = wantedOf(request)
-          const shown = await db.transaction(async (tx) => {
-            await readAtOneMoment(tx)
-            const known = await reconciliation.accounts(tx)
-            const name = known.find(
-              (one) => one.connector === connector && one.account === account && one.currency === currency,
-            )
-            if (name === undefined) throw notFound('page')
-            const lines = await linesOf(tx, { connector, account, currency, at, rowsMax })
-            return { name, lines, days: await reconciliation.days(tx, name, before, daysShown + 1) }
-          })
-          const days = shown.days.slice(0, daysShown)
-          const last = shown.days.length > daysShown ? days.at(-1) : undefined
-          const query = (more: Readonly<Record<string, string>>) =>
-            `account?${new URLSearchParams({ connector, account, currency, ...more }).toString()}`
-          return page(
-            request,
-            200,
-            accountPage(view, {
-              ...{ ...shown, days, at, rowsMax, now: clock.now() },
-              next: last && query({ before: last['at'] ?? '' }),
-              first: before && query({}),
-            }),
-          )
+    staffRoute(frame, 'reconciliation', 'GET', '/reconciliation/account', async (request, { view }) => {
+      const { connector, account, currency, at, before } = readReportQuery(request)
+      const shown = await db.transaction(async (tx) => {
+        await readAtOneMoment(tx)
+        const known = await reconciliation.accounts(tx)
+        const name = known.find(
+          (one) => one.connector === connector && one.account === account && one.currency === currency,
+        )
+        if (name === undefined) throw notFound('page')
+        const lines = await linesOf(tx, { connector, account, currency, at, rowsMax })
+        return { name, lines, days: await reconciliation.days(tx, name, before, daysShown + 1) }
+      })
+      const days = shown.days.slice(0, daysShown)
+      const last = shown.days.length > daysShown ? days.at(-1) : undefined
+      const query = (more: Readonly<Record<string, string>>) =>
+        `account?${new URLSearchParams({ connector, account, currency, ...more }).toString()}`
+      return page(
+        request,
+        200,
+        accountPage(view, {
+          ...{ ...shown, days, at, rowsMax, now: clock.now() },
+          next: last && query({ before: last['at'] ?? '' }),
+          first: before && query({}),
         }),
-    },
+      )
+    }),
   ]
 }
 
-function wantedOf({ query }: PublicRequest) {
+function readReportQuery({ query }: PublicRequest) {
   const fields = new URLSearchParams(query)
   const text = (name: string) => fields.get(name) ?? ''
   const moment = (name: string) => {

@@ -46,7 +46,7 @@ export type FormOption = {
   readonly required: boolean
   /** The value of an option that is left out. */
   readonly otherwise: string | undefined
-  /** The values of which it has one, or some if it is a list. Undefined: it is a text. */
+  /** The allowed values. Undefined for free text. */
   readonly values: readonly string[] | undefined
   readonly isList: boolean
   readonly charsMax: number
@@ -55,9 +55,9 @@ export type FormOption = {
 /** Decides changes that wait for a second person; an approval carries the command out. */
 export type DeskChanges = {
   readonly mayDecide: (command: string, role: StaffRole) => boolean
-  /** The options that a form of the command asks for: no person, no note and no file. */
+  /** The options of a command's form: all except the person, the note and files. */
   readonly form: (command: string) => readonly FormOption[]
-  /** A command that changes something and needs no file. `cuts`: it takes access away. `secret`: its result is shown once. Undefined: no such command. */
+  /** Describes a command that changes something and needs no file. `cuts`: it takes access away. `secret`: the page shows its result once. */
   readonly act: (command: string) => { readonly cuts: boolean; readonly secret: boolean } | undefined
   /** Refuses as the command, and: not_found, validation_failed, permission_denied. */
   readonly approve: (by: SignedStaff['account'], id: string) => Promise<unknown>
@@ -81,21 +81,21 @@ export type DeskChanges = {
 export type PartnerRow = { readonly id: string; readonly name: string; readonly createdAt: Date }
 
 export type Runbooks = {
-  /** `name`: as `bank-files` or `alerts/PaymentsCaseOpen`. Undefined: there is none. */
+  /** `name`: such as `bank-files` or `alerts/PaymentsCaseOpen`. Undefined if no runbook has it. */
   readonly find: (
     name: string,
   ) => Promise<{ readonly title: string; readonly body: Html; readonly commands: readonly string[] } | undefined>
 }
 
-/** The facts of a connector. */
+/** How a bank or chain answers, what waits for it, and its last files. */
 export type ConnectorFacts = {
   readonly id: string
   readonly byFiles: boolean
   readonly state: ConnectorState
-  /** The times since which the oldest of each waits. Null: none does. */
+  /** The time since which the oldest of each waits. Null if none does. */
   readonly waits: Readonly<Record<'notification' | 'payout' | 'recall' | 'file', Date | null>>
   readonly files: Readonly<Record<'received' | 'sent' | 'aside', BankFile | null>>
-  /** The reason to look at it. Undefined: it works. */
+  /** The reason to look at the connector. Undefined if it works. */
   readonly trouble: 'heldBack' | 'failing' | 'file' | 'notification' | 'payout' | undefined
   readonly troubleSince: Date | null
 }
@@ -105,40 +105,23 @@ export type DeskDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly staff: Staff
-  /** The choices of what is mailed. */
   readonly inbox: Pick<Inbox, 'choices' | 'choose'>
-  readonly cases: Pick<
-    Cases,
-    'list' | 'byId' | 'byIds' | 'countsOpen' | 'openAbout' | 'openOf' | 'about' | 'lastRemarks'
-  >
+  readonly cases: Cases
   readonly decisions: Pick<Decisions, 'history'>
-  readonly screening: Pick<
-    Screening,
-    'about' | 'openHits' | 'equalHits' | 'hitsOn' | 'openHitsOf' | 'hit' | 'decisionsOf'
-  >
+  readonly screening: Screening
   readonly screener: Pick<Screener, 'viewOf'>
-  /** The files of banks that are connected by files. */
   readonly bankFiles: BankFiles
   readonly monitoring: Pick<Monitoring, 'newestAlerts' | 'rules' | 'standingOf' | 'waitingOf' | 'holding'>
   readonly reconciliation: Pick<Reconciliation, 'report' | 'accounts' | 'days' | 'candidates'>
   readonly safeguarding: Pick<Safeguarding, 'list' | 'versions'>
-  readonly customers: Pick<
-    Customers,
-    'capabilities' | 'find' | 'get' | 'idOf' | 'idsBy' | 'list' | 'payersByIds' | 'usersByIds'
-  > & {
-    readonly reviews: Pick<Customers['reviews'], 'missing' | 'of' | 'overduePage'>
-  }
+  readonly customers: Customers
   readonly access: Pick<Access, 'isClosed' | 'namesOf' | 'partnerNames'>
   readonly accounts: Pick<Accounts, 'holdersOf' | 'ibansOf' | 'stateChanges'>
-  readonly beneficiaries: Pick<
-    Beneficiaries,
-    'byAlias' | 'list' | 'named' | 'verificationOf' | 'withAccount' | 'withIds'
-  >
+  readonly beneficiaries: Beneficiaries
   readonly deposits: Pick<Deposits, 'byReferences'>
   readonly identityChecks: Pick<IdentityChecks, 'list'>
   readonly ledger: Pick<Ledger, 'partySumsAt'>
   readonly members: Pick<Members, 'listUsers'>
-  /** The numbers of decisions. */
   readonly numbers: DecisionNumbers
   readonly transactions: Pick<Transactions, 'list' | 'related' | 'withUsers'>
   readonly webhooks: Pick<DeliveryEngine, 'list'>
@@ -155,15 +138,14 @@ export type DeskDeps = {
   readonly changes: DeskChanges
   readonly partners: {
     readonly byId: (tx: Tx, id: string) => Promise<PartnerRow | undefined>
-    /** Newest first, after one of them. */
+    /** Newest first, older than the cursor. */
     readonly page: (tx: Tx, afterId: string | null, rowsMax: number) => Promise<readonly PartnerRow[]>
   }
   readonly sandbox: boolean
-  /** The brand of the installation. */
   readonly brand: Brand
 }
 
-/** The parts, and the names of the files of the pages. */
+/** Modules of the desk, and the file names of its assets. */
 export type DeskFrame = Omit<DeskDeps, 'brand'> & Pick<Assets, 'css' | 'js' | 'brand'>
 
 export function viewOf({ sandbox, css, js, brand }: DeskFrame, request: PublicRequest): ConsoleView {
@@ -173,7 +155,7 @@ export function viewOf({ sandbox, css, js, brand }: DeskFrame, request: PublicRe
 
 export type Person = { readonly signed: SignedStaff; readonly view: ConsoleView }
 
-/** The places of the navigation with their icons, in their order. */
+/** Icons of the navigation, in page order. */
 const icons = {
   queue: 'M3 5.5h14M3 10h14M3 14.5h14',
   find: 'M8.5 14a5.5 5.5 0 1 0 0-11 5.5 5.5 0 0 0 0 11zM12.5 12.5 17.5 17.5',
@@ -198,7 +180,7 @@ export type DeskPlace = keyof typeof icons
 /** Support reads no numbers of decisions. */
 const isHidden = (place: DeskPlace, role: StaffRole): boolean => place === 'numbers' && role === 'support'
 
-function placesOf(language: ConsoleLanguage, role: StaffRole): NonNullable<ConsoleView['places']> {
+function navigationPlaces(language: ConsoleLanguage, role: StaffRole): NonNullable<ConsoleView['places']> {
   const d = deskTexts[language]
   const names: Readonly<Record<DeskPlace, string>> = {
     queue: d.queue.queue,
@@ -223,7 +205,7 @@ function placesOf(language: ConsoleLanguage, role: StaffRole): NonNullable<Conso
     .map((name) => ({ name, text: names[name], icon: icons[name] }))
 }
 
-/** Answers with the page of a person of staff. Without a session it leads to the sign-in. */
+/** Answers for the person of staff who is signed in. Without a session it redirects to the sign-in. */
 export async function withStaff(
   frame: DeskFrame,
   request: PublicRequest,
@@ -237,10 +219,10 @@ export async function withStaff(
   const d = deskTexts[view.language].queue
   const { fullName, email, role } = signed.account
   const person = { fullName, email, roleName: html`${d[role]}`, partnerName: d.desk }
-  return answer({ signed, view: { ...view, person, places: placesOf(view.language, role), current } })
+  return answer({ signed, view: { ...view, person, places: navigationPlaces(view.language, role), current } })
 }
 
-/** Leads to the sign-in, and from there back to a page. A form has no page of its own. */
+/** Redirects to the sign-in, and from there back to the page. A form cannot be sent again. */
 export function toSignIn({ root }: ConsoleView, { path, query, body }: PublicRequest): PublicAnswer {
   const asked = path.slice('/desk/'.length) + (query === '' ? '' : `?${query}`)
   const next = nextOf(body.length === 0 ? asked : undefined)
@@ -264,27 +246,26 @@ const attributes = 'Path=/; Secure; HttpOnly; SameSite=Strict'
 export const staffCookieOf = (token: string): string => `${staffCookie}=${token}; ${attributes}`
 export const noStaffCookie = `${staffCookie}=; ${attributes}; Max-Age=0`
 
-/** The partner and the id in the path of a page. Refuses (404) what are no ids. */
-export const keyOf = ({ params }: PublicRequest) => {
+/** Reads the partner id and the id in the path. Refuses: not_found. */
+export const readKey = ({ params }: PublicRequest) => {
   const { partnerId = '', id = '' } = params
   if (!uuid.test(partnerId) || !uuid.test(id)) throw notFound('page')
   return { partnerId, id }
 }
 
-/** The last row of the page before. Undefined: the first page. */
-export function afterOf({ query }: PublicRequest): { readonly openedAt: Date; readonly id: string } | undefined {
+/** Reads the last row of the previous page. Undefined on the first page. */
+export function readCursor({ query }: PublicRequest): { readonly openedAt: Date; readonly id: string } | undefined {
   const fields = new URLSearchParams(query)
   const [openedAt, id] = [new Date(fields.get('at') ?? ''), fields.get('after') ?? '']
   return uuid.test(id) && !Number.isNaN(openedAt.getTime()) ? { openedAt, id } : undefined
 }
 
-/** Null: no person. Refuses: validation_failed. */
-export function personOf(text: string): string | null {
+/** Reads the id of a person. Null if it is empty. Refuses: validation_failed. */
+export function readPersonId(text: string): string | null {
   if (text !== '' && !uuid.test(text)) throw new Refusal('validation_failed', 'Choose a person of staff.')
   return text === '' ? null : text
 }
 
-/** A refusal of one field of a form. */
 export class FieldRefusal extends Refusal {
   readonly field: string
 
@@ -294,11 +275,21 @@ export class FieldRefusal extends Refusal {
   }
 }
 
-/** The note of a form. Refuses: validation_failed. */
-export function noteOf(given: Form): string {
+/** Reads the note of a form. Refuses: validation_failed. */
+export function readNote(given: Form): string {
   const note = given('note').trim()
   if (note === '' || note.length > noteCharsMax)
     throw new FieldRefusal('note', 'A note of 1 to 500 characters is required.')
   return note
 }
 export const noteCharsMax = 500
+
+/** Resolves to undefined if the work is refused with not_found. */
+export async function ifFound<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'not_found') return undefined
+    throw error
+  }
+}

@@ -1,21 +1,19 @@
-/** The overdue reviews of customers of all partners, the longest overdue first. A review is recorded on the page of the customer. */
+/** The page of overdue customer reviews, the longest overdue first, and of customers without a review. */
 import { notFound, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { partnerKey } from '../../kernel/index.ts'
 import type { Review } from '../../parties/customers/index.ts'
 import { isDay } from '../../reports/safeguarding/index.ts'
-import { badge, calendarDay, empty, freeText, heading, linkButton, table, time } from '../kit/parts.ts'
+import { badge, calendarDay, freeText, heading, linkButton, table, time } from '../kit/parts.ts'
 import { pager } from '../kit/lists.ts'
 import { page, uuid } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { actHref, actTitle } from './acts.ts'
-import { customerHref, partnerPart } from './parties.ts'
+import { customerHref, levelTones, partnerPart, tableOrEmpty } from './parties.ts'
 import { type DeskFrame, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
-const tones = { low: 'neutral', medium: 'warning', high: 'bad' } as const
-
-type Shown = {
+type ReviewList = {
   readonly reviews: readonly (Review & {
     readonly name: string | undefined
     readonly partnerName: string | undefined
@@ -25,30 +23,27 @@ type Shown = {
   readonly first?: string | undefined
 }
 
-export function reviewsPage(view: ConsoleView, { reviews, mayRecord, next, first }: Shown): string {
+export function reviewsPage(view: ConsoleView, { reviews, mayRecord, next, first }: ReviewList): string {
   const d = deskTexts[view.language].reviews
   return shell(view, {
     title: d.reviews,
     wide: true,
     main: html`<h1>${d.reviews}</h1>
       <p class="lead">${d.reviewsText}</p>
-      ${
-        reviews.length === 0
-          ? empty({ title: d.none, text: d.noneText })
-          : table({
-              caption: d.reviews,
-              columns: [[d.customer, 'head'], d.partner, d.due, d.risk, d.reviewed, d.by],
-              rows: reviews.map(({ customerId, partnerId, name, partnerName, dueOn, risk, reviewedAt, reviewedBy }) => [
-                html`<a href="${view.root}${customerHref(partnerId, customerId)}">${freeText(name ?? d.customer)}</a>
-                  ${mayRecord && recordLink(view, partnerId, customerId)}`,
-                partnerPart(view, partnerId, partnerName),
-                calendarDay(view, dueOn),
-                badge(tones[risk], d[risk]),
-                time(view, reviewedAt),
-                freeText(reviewedBy),
-              ]),
-            })
-      }
+      ${tableOrEmpty({
+        none: { title: d.none, text: d.noneText },
+        caption: d.reviews,
+        columns: [[d.customer, 'head'], d.partner, d.due, d.risk, d.reviewed, d.by],
+        rows: reviews.map(({ customerId, partnerId, name, partnerName, dueOn, risk, reviewedAt, reviewedBy }) => [
+          html`<a href="${view.root}${customerHref(partnerId, customerId)}">${freeText(name ?? d.customer)}</a>
+            ${mayRecord && recordLink(view, partnerId, customerId)}`,
+          partnerPart(view, partnerId, partnerName),
+          calendarDay(view, dueOn),
+          badge(levelTones[risk], d[risk]),
+          time(view, reviewedAt),
+          freeText(reviewedBy),
+        ]),
+      })}
       ${pager(view, { next, first })}`,
   })
 }
@@ -60,7 +55,7 @@ const recordLink = (view: ConsoleView, partner: string, customer: string): Html 
     'small',
   )
 
-type UnreviewedShown = {
+type UnreviewedCustomers = {
   readonly partnerId: string
   readonly partnerName: string
   readonly customers: readonly {
@@ -71,8 +66,8 @@ type UnreviewedShown = {
   readonly mayRecord: boolean
 }
 
-/** The customers of a partner without a review, the oldest first. */
-export function unreviewedPage(view: ConsoleView, shown: UnreviewedShown): string {
+/** The page of a partner's customers without a review, oldest first. */
+export function unreviewedPage(view: ConsoleView, shown: UnreviewedCustomers): string {
   const texts = deskTexts[view.language]
   const [d, p] = [texts.reviews, texts.parties]
   const { partnerId, partnerName, customers, mayRecord } = shown
@@ -101,7 +96,7 @@ const reviewsShown = 50
 
 export function reviewRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { db, access, changes, customers, partners, staff } = frame
-  /** The names of customers, whose reading is recorded. */
+  /** Reads the names of customers. The operator's audit log records it. */
   const namesOf = async (
     { signed }: Person,
     rows: readonly { readonly partnerId: string; readonly customerId: string }[],
@@ -120,7 +115,7 @@ export function reviewRoutes(frame: DeskFrame): readonly PublicRoute[] {
   }
   return [
     staffRoute(frame, 'reviews', 'GET', '/reviews', async (request, person) => {
-      const after = lastOf(request)
+      const after = readCursor(request)
       const rows = await customers.reviews.overduePage(db, { after, rowsMax: reviewsShown + 1 })
       const shown = rows.slice(0, reviewsShown)
       const last = rows.length > reviewsShown ? shown.at(-1) : undefined
@@ -149,8 +144,8 @@ export function reviewRoutes(frame: DeskFrame): readonly PublicRoute[] {
 }
 const unreviewedShown = 100
 
-/** The last row of the page before. Undefined: the first page. */
-function lastOf({ query }: PublicRequest) {
+/** Reads the last row of the previous page. Undefined on the first page. */
+function readCursor({ query }: PublicRequest) {
   const fields = new URLSearchParams(query)
   const [dueOn, customerId] = [fields.get('due') ?? '', fields.get('after') ?? '']
   return isDay(dueOn) && uuid.test(customerId) ? { dueOn, customerId } : undefined

@@ -1,4 +1,4 @@
-/** The rules of monitoring: a list, one rule with its versions, backtests and switches, and the form of a rule. Each form runs the command of the operator that does the same. */
+/** The pages of monitoring rules: the list, and a rule with its versions, backtests and switches. Each form runs a command of the operator. */
 import { notFound, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import {
   currencyScopes,
@@ -10,24 +10,14 @@ import {
   severities,
 } from '../../monitoring/index.ts'
 import { asking, field, hiddenField, select } from '../kit/forms.ts'
-import {
-  badge,
-  dayText,
-  empty,
-  facts,
-  freeText,
-  identifier,
-  message,
-  moneyText,
-  strip,
-  table,
-  time,
-} from '../kit/parts.ts'
+import { badge, dayText, facts, freeText, identifier, message, moneyText, strip, table, time } from '../kit/parts.ts'
 import { type Form, page, readAmount, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { commandFields, commandRoute, noteField, type RefusedForm } from './forms.ts'
+import { ruleKindText } from './kinds.ts'
+import { levelTones, titledTable, tableOrEmpty } from './parties.ts'
 import { type DeskFrame, type FormOption, type Person, staffRoute } from './request.ts'
 import { deskTexts, type DeskTexts } from './texts.ts'
 
@@ -56,7 +46,7 @@ type RuleVersion = {
     readonly ranBy: string
     readonly ranAt: Date
   }[]
-  /** Backtests that a worker runs, or that have failed, the last first. */
+  /** Backtests that are running or have failed, the latest first. */
   readonly runs: readonly {
     readonly from: string
     readonly until: string
@@ -68,17 +58,16 @@ type RuleVersion = {
 }
 
 const tones = { Draft: 'neutral', Proposed: 'warning', On: 'good', OffProposed: 'warning', Off: 'neutral' } as const
-const severityTones = { low: 'neutral', medium: 'warning', high: 'bad' } as const
-type Severity = keyof typeof severityTones
+type Severity = keyof typeof levelTones
 
 const isOn = ({ state }: RuleVersion): boolean => state === 'On' || state === 'OffProposed'
 const severityOf = ({ settings }: RuleVersion) => (settings['severity'] ?? 'medium') as Severity
 const momentOf = ({ settings }: RuleVersion) => (settings['when'] ?? 'after') as 'before' | 'after'
 
-/** A refusal in the words of the reader: that of an amount, or the one of the command without its pointer. */
-function saidOf(view: ConsoleView, error: string): string {
+/** Words a refusal for the reader: with the label of the field instead of its pointer. */
+function refusalText(view: ConsoleView, error: string): string {
   const d: Readonly<Record<string, unknown>> = deskTexts[view.language].rules
-  const name = fieldOf(error)
+  const name = refusedField(error)
   const label = name === undefined ? undefined : d[name]
   if (typeof label !== 'string') return error
   if (isAmount(name))
@@ -86,13 +75,13 @@ function saidOf(view: ConsoleView, error: string): string {
   return error.replace(/^\/[a-z]+/, label)
 }
 
-const problemsOf = (view: ConsoleView, error = '') => {
-  const name = fieldOf(error)
-  return { [name === undefined ? 'form' : `rule-${name}`]: error === '' ? undefined : saidOf(view, error) }
+const ruleProblems = (view: ConsoleView, error = '') => {
+  const name = refusedField(error)
+  return { [name === undefined ? 'form' : `rule-${name}`]: error === '' ? undefined : refusalText(view, error) }
 }
 
-type Listed = {
-  /** The versions of each rule, the last first. */
+type RuleList = {
+  /** The versions of each rule, latest first. */
   readonly rules: readonly (readonly [RuleVersion, ...RuleVersion[]])[]
   readonly mayWrite: boolean
   /** The kind of the new rule whose form is shown. */
@@ -100,24 +89,21 @@ type Listed = {
   readonly refused?: RefusedForm | undefined
 }
 
-function rulesPage(view: ConsoleView, { rules, mayWrite, chosen, refused }: Listed): string {
+function rulesPage(view: ConsoleView, { rules, mayWrite, chosen, refused }: RuleList): string {
   const d = deskTexts[view.language].rules
   const { error, form: typed = () => '' } = refused ?? {}
   return shell(view, {
     title: d.rules,
     wide: true,
-    problems: problemsOf(view, error),
+    problems: ruleProblems(view, error),
     main: html`<h1>${d.rules}</h1>
       <p class="lead">${d.rulesText}</p>
-      ${
-        rules.length === 0
-          ? empty({ title: d.none, text: d.noneText })
-          : table({
-              caption: d.rules,
-              columns: [[d.rule, 'head'], d.kind, d.state, d.when, d.severity, [d.lastBacktest, 'number']],
-              rows: rules.map((versions) => ruleRow(view, versions)),
-            })
-      }
+      ${tableOrEmpty({
+        none: { title: d.none, text: d.noneText },
+        caption: d.rules,
+        columns: [[d.rule, 'head'], d.kind, d.state, d.when, d.severity, [d.lastBacktest, 'number']],
+        rows: rules.map((versions) => ruleRow(view, versions)),
+      })}
       ${mayWrite && newRule(view, chosen, { action: `${view.root}rules`, typed, error, title: d.write, save: d.save })}`,
   })
 }
@@ -130,25 +116,22 @@ function ruleRow(view: ConsoleView, versions: readonly [RuleVersion, ...RuleVers
   const severity = severityOf(last)
   return [
     html`<a href="${view.root}rules/${last.id}">${last.name}</a>`,
-    kindText(d, last.kind),
+    ruleKindText(view, last.kind),
     html`${badge(tones[last.state], d[last.state])}
     ${on !== undefined && on !== last && fill(d.otherOn, { version: String(on.version) })}`,
     d[momentOf(last)],
-    badge(severityTones[severity], d[severity]),
+    badge(levelTones[severity], d[severity]),
     backtest === undefined
       ? d.notRun
       : fill(d.found, { hits: String(backtest.hits), transactions: String(backtest.transactions) }),
   ]
 }
 
-const kindText = (d: DeskTexts['rules'], kind: string): string =>
-  ((d as Readonly<Record<string, string>>)[kind] ?? kind).split(':', 1)[0] ?? kind
-const kindOf = (text: string): RuleKind | undefined => ruleKinds.find((kind) => kind === text)
+const readKind = (text: string): RuleKind | undefined => ruleKinds.find((kind) => kind === text)
 
-type Shown = {
+type RuleDetails = {
   readonly versions: readonly [RuleVersion, ...RuleVersion[]]
   readonly mayWrite: boolean
-  /** The options of a backtest. */
   readonly options: readonly FormOption[]
   readonly refused?: RefusedForm | undefined
 }
@@ -160,7 +143,7 @@ const commands = {
   off: 'monitoring rule off',
 } as const
 
-function rulePage(view: ConsoleView, { versions, mayWrite, options, refused }: Shown): string {
+function rulePage(view: ConsoleView, { versions, mayWrite, options, refused }: RuleDetails): string {
   const d = deskTexts[view.language].rules
   const { error, command, form = () => '' } = refused ?? {}
   const [last] = versions
@@ -169,19 +152,19 @@ function rulePage(view: ConsoleView, { versions, mayWrite, options, refused }: S
   return shell(view, {
     title: last.name,
     wide: true,
-    problems: problemsOf(view, error),
+    problems: ruleProblems(view, error),
     main: html`<h1>${last.name}</h1>
       ${strip([
         [d.version, String(last.version)],
         [d.state, badge(tones[last.state], d[last.state])],
         [d.when, d[momentOf(last)]],
-        [d.severity, badge(severityTones[severity], d[severity])],
+        [d.severity, badge(levelTones[severity], d[severity])],
       ])}
       ${last.state === 'Proposed' && message('warning', fill(d.proposedOn, { name: last.proposedBy ?? '' }))}
       ${on?.state === 'OffProposed' && message('warning', fill(d.proposedOff, { name: on.offProposedBy ?? '' }))}
       ${mayWrite && switches(view, last, on)}
       <h2>${d.settings}</h2>
-      ${facts([[d.kind, kindText(d, last.kind)], ...settingsOf(view, last), [d.rule, identifier(view, last.id, d.rule)]])}
+      ${facts([[d.kind, ruleKindText(view, last.kind)], ...settingRows(view, last), [d.rule, identifier(view, last.id, d.rule)]])}
       ${backtests(view, last, mayWrite && options, command === commands.backtest ? form : () => '')}
       ${versionsTable(view, versions)}
       ${
@@ -190,19 +173,19 @@ function rulePage(view: ConsoleView, { versions, mayWrite, options, refused }: S
           ...{
             action: `${view.root}rules/${last.id}`,
             version: last.version,
-            kind: kindOf(command === commands.rule ? form('kind') : last.kind) ?? 'velocity',
+            kind: readKind(command === commands.rule ? form('kind') : last.kind) ?? 'velocity',
             title: d.change,
             text: d.changeText,
             save: d.saveVersion,
           },
-          typed: command === commands.rule ? form : typedOf(last.name, last.settings),
+          typed: command === commands.rule ? form : storedForm(last.name, last.settings),
           error: command === commands.rule ? error : undefined,
         })
       }`,
   })
 }
 
-function settingsOf(view: ConsoleView, { settings }: RuleVersion): readonly (readonly [string, string])[] {
+function settingRows(view: ConsoleView, { settings }: RuleVersion): readonly (readonly [string, string])[] {
   const d: Readonly<Record<string, string>> = deskTexts[view.language].rules
   const shownElsewhere = ['name', 'kind', 'severity', 'when']
   const given = { ...settings, partners: settings['partners'] ?? d['allPartners'] }
@@ -248,7 +231,12 @@ function switches(view: ConsoleView, last: RuleVersion, on: RuleVersion | undefi
     ${on !== undefined && form('off', on.version, d.turnOff, d.turnOffText, 'danger')}`
 }
 
-function backtests(view: ConsoleView, version: RuleVersion, options: Shown['options'] | false, typed: Form): Html {
+function backtests(
+  view: ConsoleView,
+  version: RuleVersion,
+  options: RuleDetails['options'] | false,
+  typed: Form,
+): Html {
   const d = deskTexts[view.language].rules
   const { id, backtests: rows, runs } = version
   return html`<h2>${d.backtests}</h2>
@@ -274,7 +262,7 @@ function backtests(view: ConsoleView, version: RuleVersion, options: Shown['opti
     }
     ${runs.map((run) => runMessage(view, id, run))}
     ${
-      // One at a time: the form would be refused.
+      // A second backtest at the same time would be refused.
       options !== false && !runs.some(({ problem }) => problem === null) && backtestForm(view, version, options, typed)
     }`
 }
@@ -296,7 +284,12 @@ function runMessage(view: ConsoleView, id: string, run: RuleVersion['runs'][numb
   </div>`
 }
 
-function backtestForm(view: ConsoleView, { id, version }: RuleVersion, options: Shown['options'], typed: Form): Html {
+function backtestForm(
+  view: ConsoleView,
+  { id, version }: RuleVersion,
+  options: RuleDetails['options'],
+  typed: Form,
+): Html {
   const fields = { command: commands.backtest, options, without: ['id', 'version'], prefix: 'backtest-', typed }
   return html`<form method="post" action="${view.root}rules/${id}/backtest">
     ${hiddenField('version', String(version))}
@@ -305,22 +298,21 @@ function backtestForm(view: ConsoleView, { id, version }: RuleVersion, options: 
   </form>`
 }
 
-function versionsTable(view: ConsoleView, versions: readonly RuleVersion[]): Html {
+function versionsTable(view: ConsoleView, versions: readonly RuleVersion[]): Html | undefined {
   const d = deskTexts[view.language].rules
   const step = (by: string | null, at: Date | null) =>
     at === null ? '–' : html`<span>${freeText(by ?? '')}, ${time(view, at)}</span>`
-  return html`<h2>${d.versions}</h2>
-    ${table({
-      caption: d.versions,
-      columns: [[d.version, 'head'], d.state, d.madeBy, d.turnedOn, d.turnedOff],
-      rows: versions.map((each) => [
-        String(each.version),
-        badge(tones[each.state], d[each.state]),
-        step(each.madeBy, each.madeAt),
-        step(each.onBy, each.onSince),
-        step(each.offBy, each.offSince),
-      ]),
-    })}`
+  return titledTable({
+    caption: d.versions,
+    columns: [[d.version, 'head'], d.state, d.madeBy, d.turnedOn, d.turnedOff],
+    rows: versions.map((each) => [
+      String(each.version),
+      badge(tones[each.state], d[each.state]),
+      step(each.madeBy, each.madeAt),
+      step(each.onBy, each.onSince),
+      step(each.offBy, each.offSince),
+    ]),
+  })
 }
 
 const directions = ['Inward', 'Outward'] as const
@@ -329,10 +321,20 @@ const numbers = ['hours', 'days', 'count', 'payers', 'customers', 'percent'] as 
 const texts = ['name', 'kind', 'currency', 'counts', 'severity', 'when', 'direction'] as const
 const amounts = ['sum', 'threshold'] as const
 const isAmount = (name: string | undefined): boolean => amounts.some((each) => each === name)
-const ofKinds = ['hours', 'days', 'count', 'payers', 'customers', 'sum', 'threshold', 'percent', 'countries'] as const
+const kindFields = [
+  'hours',
+  'days',
+  'count',
+  'payers',
+  'customers',
+  'sum',
+  'threshold',
+  'percent',
+  'countries',
+] as const
 
-/** The rule of a form, as JSON. What is typed wrongly stays as text, so that the command refuses it by its pointer. */
-function ruleOf(form: Form): string {
+/** Reads the rule of a form as JSON. A wrong value stays text, so that the command refuses it with its pointer. */
+function readRule(form: Form): string {
   const typed = (name: string) => form(name).trim()
   const given = <T>(names: readonly string[], read: (text: string) => T) =>
     names.flatMap((name) => (typed(name) === '' ? [] : [[name, read(typed(name))] as const]))
@@ -346,24 +348,23 @@ function ruleOf(form: Form): string {
   )
 }
 
-/** The fields of a stored rule. */
 type RuleValues = Readonly<Record<string, string | number | readonly string[] | null>>
 
-/** The values of a stored rule, as its form shows them. */
-const typedOf =
+/** The values of a stored rule, for its form. */
+const storedForm =
   (name: string, settings: RuleValues): Form =>
   (field) => {
     const value = field === 'name' ? name : settings[field]
     return typeof value === 'object' && value !== null ? value.join(', ') : String(value ?? '')
   }
 
-/** The field that a refusal points to. Undefined: none of the form. */
-const fieldOf = (error: string): string | undefined => /^\/(?<name>[a-z]+)\b/.exec(error)?.groups?.['name']
+/** Reads the field that a refusal points to. Undefined if it is not in the form. */
+const refusedField = (error: string): string | undefined => /^\/(?<name>[a-z]+)\b/.exec(error)?.groups?.['name']
 
-type FormShown = {
+type RuleFormState = {
   readonly action: string
   readonly kind: RuleKind
-  /** The version that the form begins with. Absent: it is a new rule. */
+  /** The version that the form changes. Absent for a new rule. */
   readonly version?: number
   readonly typed: Form
   readonly error: string | undefined
@@ -372,8 +373,8 @@ type FormShown = {
   readonly save: string
 }
 
-/** A person chooses what the new rule looks for, and then fills in the fields of that kind. */
-function newRule(view: ConsoleView, kind: RuleKind | undefined, shown: Omit<FormShown, 'kind'>): Html {
+/** The form of a new rule: the person chooses a kind, then fills in its fields. */
+function newRule(view: ConsoleView, kind: RuleKind | undefined, shown: Omit<RuleFormState, 'kind'>): Html {
   const d = deskTexts[view.language].rules
   if (kind !== undefined)
     return html`${ruleForm(view, { ...shown, kind })}
@@ -391,29 +392,29 @@ function newRule(view: ConsoleView, kind: RuleKind | undefined, shown: Omit<Form
     </ul>`
 }
 
-/** The fields of a kind: those that it needs, and in brackets those that it may have. */
-function ruleForm(view: ConsoleView, { action, kind, version, typed, error, title, text, save }: FormShown): Html {
+/** The form of a rule. `ruleFields` lists the required fields of a kind, and the optional ones in brackets. */
+function ruleForm(view: ConsoleView, { action, kind, version, typed, error, title, text, save }: RuleFormState): Html {
   const d = deskTexts[view.language].rules
-  const wrong = error === undefined ? undefined : fieldOf(error)
+  const wrong = error === undefined ? undefined : refusedField(error)
   const own = ruleFields[kind]
   const common = (name: string) => ({
     ...{ id: `rule-${name}`, name, label: d[name as keyof DeskTexts['rules']], value: typed(name) },
-    error: name === wrong && error !== undefined ? saidOf(view, error) : undefined,
+    error: name === wrong && error !== undefined ? refusalText(view, error) : undefined,
   })
-  /** `otherwise`: the value of a rule that names none. Absent: the person has to choose. */
+  /** `otherwise`: the default. Absent if the person has to choose. */
   const choice = (name: string, values: readonly string[], otherwise?: string) =>
     select({
       ...{ ...common(name), value: typed(name) || (otherwise ?? '') },
       options: values.map((each) => [each, d[each as keyof DeskTexts['rules']]]),
       ...(otherwise === undefined ? { any: d.choose } : {}),
     })
-  const inputs = ofKinds.flatMap((name) => {
+  const inputs = kindFields.flatMap((name) => {
     if (own.includes(name)) return [field(common(name))]
     const label = fill(deskTexts[view.language].options.optional, { label: d[name] })
     return own.includes(`[${name}]`) ? [field({ ...common(name), label, optional: true })] : []
   })
   return html`<section aria-labelledby="write">
-    <h2 id="write">${title}: ${kindText(d, kind)}</h2>
+    <h2 id="write">${title}: ${ruleKindText(view, kind)}</h2>
     ${text !== undefined && html`<p>${text}</p>`}
     <form method="post" action="${action}">
       ${version !== undefined && hiddenField('version', String(version))} ${hiddenField('kind', kind)}
@@ -436,7 +437,7 @@ export function ruleRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const mayWrite = ({ signed }: Person) => changes.mayDecide(commands.rule, signed.account.role)
   const list = async (request: PublicRequest, person: Person, refused?: RefusedForm) => {
     const asked = refused?.form('kind') ?? new URLSearchParams(request.query).get('kind') ?? ''
-    const shown = { rules: await readRules(frame), mayWrite: mayWrite(person), chosen: kindOf(asked), refused }
+    const shown = { rules: await readRules(frame), mayWrite: mayWrite(person), chosen: readKind(asked), refused }
     return page(request, refused === undefined ? 200 : 400, rulesPage(person.view, shown))
   }
   const show = async (request: PublicRequest, person: Person, refused?: RefusedForm) => {
@@ -450,7 +451,7 @@ export function ruleRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const form = (path: string, name: keyof typeof commands, to: (id: string) => string, again: typeof show = show) =>
     commandRoute(frame, {
       ...{ place: 'rules', path: `/rules${path}`, command: commands[name], again },
-      ...(name === 'rule' ? { more: (given) => ({ rule: ruleOf(given) }) } : {}),
+      ...(name === 'rule' ? { more: (given) => ({ rule: readRule(given) }) } : {}),
       ...(name === 'rule' || name === 'backtest' ? { withoutNote: true } : {}),
       answer: ({ result }) => seeOther(to((result as { readonly id: string }).id)),
     })
@@ -465,7 +466,7 @@ export function ruleRoutes(frame: DeskFrame): readonly PublicRoute[] {
   ]
 }
 
-/** The versions of each rule, the last first. A rule has few versions, and an installation has few rules. */
+/** Reads the versions of each rule, latest first. There are few rules and versions. */
 async function readRules({ changes }: DeskFrame): Promise<readonly Versions[]> {
   const rows = (await changes.read('monitoring rule list', {})) as readonly RuleVersion[]
   return [...Map.groupBy(rows, ({ id }) => id).values()] as unknown as readonly Versions[]

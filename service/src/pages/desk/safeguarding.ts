@@ -1,20 +1,19 @@
-/** The days of safeguarding, and one day in one currency. Every role of staff reads them. */
+/** The pages of safeguarding: the days, and one day in one currency. Every role of staff reads them. */
 import { notFound, type PublicAnswer, type PublicRoute } from '../../kernel/api/index.ts'
 import { isFiat } from '../../kernel/index.ts'
 import {
-  type Content,
+  type SafeguardingContent,
   isDay,
   safeguardingCsv,
   safeguardingPdf,
-  type Signed,
-  signedOf,
+  type SignedContent,
+  toSigned,
 } from '../../reports/safeguarding/index.ts'
 import {
   account,
   badge,
   calendarDay,
   dayText,
-  empty,
   facts,
   freeText,
   identifier,
@@ -30,8 +29,9 @@ import { headersOf, page } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { actButtons, saidOfAct } from './acts.ts'
+import { actButtons, actMessage } from './acts.ts'
 import { type DeskFrame, staffRoute } from './request.ts'
+import { titledTable, tableOrEmpty } from './parties.ts'
 import { deskTexts, type DeskTexts } from './texts.ts'
 
 const tones = {
@@ -42,23 +42,23 @@ const tones = {
   incomplete: 'warning',
 } as const
 
-/** A day of which no account was compared is not green, whatever its sums are. */
-const isWithout = ({ accounts }: Content): boolean => accounts.length === 0
+/** Reports whether no account was compared. Such a day is not green, whatever its sums are. */
+const hasNoAccount = ({ accounts }: SafeguardingContent): boolean => accounts.length === 0
 
-function resultBadge({ language }: ConsoleView, content: Content): Html {
+function resultBadge({ language }: ConsoleView, content: SafeguardingContent): Html {
   const d = deskTexts[language].safeguarding
-  return isWithout(content) ? badge('warning', d.without) : badge(tones[content.status], d[content.status])
+  return hasNoAccount(content) ? badge('warning', d.without) : badge(tones[content.status], d[content.status])
 }
 
-type DaysShown = {
-  readonly days: readonly Content[]
+type DayList = {
+  readonly days: readonly SafeguardingContent[]
   readonly next?: string
   readonly first?: string
   readonly acts?: Html | undefined
   readonly said?: Html | undefined
 }
 
-export function daysPage(view: ConsoleView, { days, next, first, acts, said }: DaysShown): string {
+export function daysPage(view: ConsoleView, { days, next, first, acts, said }: DayList): string {
   const d = deskTexts[view.language].safeguarding
   return shell(view, {
     title: d.days,
@@ -67,59 +67,56 @@ export function daysPage(view: ConsoleView, { days, next, first, acts, said }: D
       <h1>${d.days}</h1>
       <p class="lead">${d.daysText}</p>
       ${acts}
-      ${
-        days.length === 0
-          ? empty({
-              title: d.none,
-              text: d.noneText,
-              more: html`<p class="more">
-                ${linkButton(`${view.root}runbooks/safeguarding`, deskTexts[view.language].connectors.runbook)}
-              </p>`,
-            })
-          : table({
-              caption: d.days,
-              columns: [
-                [d.day, 'head'],
-                d.currency,
-                d.result,
-                [d.requirement, 'number'],
-                [d.resource, 'number'],
-                [d.own, 'number'],
-              ],
-              rows: days.map((content) => [
-                html`<a href="${view.root}safeguarding/${content.day}/${content.currency}"
-                  >${calendarDay(view, content.day)}</a
-                >`,
-                content.currency,
-                resultBadge(view, content),
-                money(view, content.requirement.total, content.currency),
-                orNotKnown(view, content, content.resource),
-                orNotKnown(view, content, content.own),
-              ]),
-            })
-      }
+      ${tableOrEmpty({
+        none: {
+          title: d.none,
+          text: d.noneText,
+          more: html`<p class="more">
+            ${linkButton(`${view.root}runbooks/safeguarding`, deskTexts[view.language].connectors.runbook)}
+          </p>`,
+        },
+        caption: d.days,
+        columns: [
+          [d.day, 'head'],
+          d.currency,
+          d.result,
+          [d.requirement, 'number'],
+          [d.resource, 'number'],
+          [d.own, 'number'],
+        ],
+        rows: days.map((content) => [
+          html`<a href="${view.root}safeguarding/${content.day}/${content.currency}"
+            >${calendarDay(view, content.day)}</a
+          >`,
+          content.currency,
+          resultBadge(view, content),
+          money(view, content.requirement.total, content.currency),
+          amountCell(view, content, content.resource),
+          amountCell(view, content, content.own),
+        ]),
+      })}
       ${pager(view, { next, first })}`,
   })
 }
 
-const orNotKnown = (view: ConsoleView, { currency }: Content, amount: string | null): Html | string =>
+const amountCell = (view: ConsoleView, { currency }: SafeguardingContent, amount: string | null): Html | string =>
   amount === null ? deskTexts[view.language].safeguarding.notKnown : money(view, amount, currency)
 
-type Shown = {
-  readonly content: Content
+type DayDetails = {
+  readonly content: SafeguardingContent
   readonly digest: string
   readonly versions: readonly {
     readonly version: number
     readonly computedAt: Date
-    readonly status: Content['status']
+    readonly status: SafeguardingContent['status']
   }[]
 }
 
-export function dayPage(view: ConsoleView, { content, digest, versions }: Shown): string {
+export function dayPage(view: ConsoleView, { content, digest, versions }: DayDetails): string {
   const d = deskTexts[view.language].safeguarding
   const { day, currency, status, requirement, version } = content
   const title = fill(d.title, { day: dayText(view, day), currency })
-  const amount = (text: string | null) => orNotKnown(view, content, text)
+  const amount = (text: string | null) => amountCell(view, content, text)
   return shell(view, {
     title,
     wide: true,
@@ -131,7 +128,7 @@ export function dayPage(view: ConsoleView, { content, digest, versions }: Shown)
         [d.difference, amount(content.difference)],
         [d.own, amount(content.own)],
       ])}
-      ${isWithout(content) ? message('warning', d.withoutText) : message(tones[status], d[`${status}Text`])}
+      ${hasNoAccount(content) ? message('warning', d.withoutText) : message(tones[status], d[`${status}Text`])}
       ${facts([
         [d.ofClients, amount(requirement.balances)],
         [d.reserved, amount(requirement.reserved)],
@@ -164,45 +161,40 @@ export function dayPage(view: ConsoleView, { content, digest, versions }: Shown)
   })
 }
 
-function accountsTable(view: ConsoleView, content: Content): Html {
+function accountsTable(view: ConsoleView, content: SafeguardingContent): Html | undefined {
   const d = deskTexts[view.language].safeguarding
-  return html`<h2>${d.accounts}</h2>
-    ${table({
-      caption: d.accounts,
-      columns: [[d.account, 'head'], d.statement, [d.closing, 'number']],
-      rows: content.accounts.map(({ account: iban, statement, dueOn }) => [
-        account(view, iban),
-        statement === null
-          ? fill(d.missing, { day: dayText(view, dueOn) })
-          : html`${freeText(statement.name)} ${calendarDay(view, statement.on)}`,
-        orNotKnown(view, content, statement?.closing ?? null),
-      ]),
-    })}`
+  return titledTable({
+    caption: d.accounts,
+    columns: [[d.account, 'head'], d.statement, [d.closing, 'number']],
+    rows: content.accounts.map(({ account: iban, statement, dueOn }) => [
+      account(view, iban),
+      statement === null
+        ? fill(d.missing, { day: dayText(view, dueOn) })
+        : html`${freeText(statement.name)} ${calendarDay(view, statement.on)}`,
+      amountCell(view, content, statement?.closing ?? null),
+    ]),
+  })
 }
 
 const kindText = (d: DeskTexts['safeguarding'], kind: string): string =>
   kind === 'unexplained' ? d.unexplainedPart : ((d as Readonly<Record<string, string>>)[kind] ?? kind)
 
-function partsTable(view: ConsoleView, { parts, currency }: Content): Html {
+function partsTable(view: ConsoleView, { parts, currency }: SafeguardingContent): Html | undefined {
   const d = deskTexts[view.language].safeguarding
-  return html`<h2>${d.parts}</h2>
-    ${
-      parts.length === 0
-        ? html`<p>${d.noParts}</p>`
-        : table({
-            caption: d.parts,
-            columns: [[d.part, 'head'], d.account, [d.count, 'number'], [d.amount, 'number']],
-            rows: parts.map(({ kind, account: iban, connector, count, amount }) => [
-              kindText(d, kind),
-              freeText(iban || connector),
-              count === 0 ? '' : String(count),
-              money(view, amount, currency),
-            ]),
-          })
-    }`
+  return titledTable({
+    caption: d.parts,
+    none: d.noParts,
+    columns: [[d.part, 'head'], d.account, [d.count, 'number'], [d.amount, 'number']],
+    rows: parts.map(({ kind, account: iban, connector, count, amount }) => [
+      kindText(d, kind),
+      freeText(iban || connector),
+      count === 0 ? '' : String(count),
+      money(view, amount, currency),
+    ]),
+  })
 }
 
-function entriesTable(view: ConsoleView, { entries, currency }: Content): Html | false {
+function entriesTable(view: ConsoleView, { entries, currency }: SafeguardingContent): Html | false {
   const d = deskTexts[view.language].safeguarding
   return (
     entries.length > 0 &&
@@ -223,31 +215,27 @@ function entriesTable(view: ConsoleView, { entries, currency }: Content): Html |
     </details>`
   )
 }
-/** The exports have all of them. */
+/** Entries on the page. The exports have all entries. */
 const entriesShown = 100
 
-function rowsTable(view: ConsoleView, { changedRows, currency }: Content): Html | false {
+function rowsTable(view: ConsoleView, { changedRows, currency }: SafeguardingContent): Html | undefined {
   const d = deskTexts[view.language].safeguarding
-  return (
-    changedRows.length > 0 &&
-    html`<h2>${d.rows}</h2>
-      ${table({
-        caption: d.rows,
-        columns: [[d.partner, 'head'], d.account, [d.difference, 'number']],
-        rows: changedRows.map(({ partnerId, account: name, difference }) => [
-          html`<a href="${view.root}partners/${partnerId}">${d.partner}</a> ${identifier(view, partnerId, d.partner)}`,
-          name,
-          money(view, difference, currency),
-        ]),
-      })}`
-  )
+  return titledTable({
+    caption: d.rows,
+    columns: [[d.partner, 'head'], d.account, [d.difference, 'number']],
+    rows: changedRows.map(({ partnerId, account: name, difference }) => [
+      html`<a href="${view.root}partners/${partnerId}">${d.partner}</a> ${identifier(view, partnerId, d.partner)}`,
+      name,
+      money(view, difference, currency),
+    ]),
+  })
 }
 
-/** The forms of a file for an auditor, which verifies its signature. */
+/** File formats for an auditor, who can verify the signature. */
 const formats = ['pdf', 'csv', 'json'] as const
 const mediaTypes = { pdf: 'application/pdf', csv: 'text/csv; charset=utf-8', json: 'application/json' } as const
 
-function fileOf(format: (typeof formats)[number], signed: readonly Signed[]): PublicAnswer['body'] {
+function exportBody(format: (typeof formats)[number], signed: readonly SignedContent[]): PublicAnswer['body'] {
   if (format === 'pdf') return safeguardingPdf(signed)
   return format === 'csv' ? safeguardingCsv(signed) : `${JSON.stringify(signed, undefined, 2)}\n`
 }
@@ -276,7 +264,7 @@ export function safeguardingRoutes(frame: DeskFrame): readonly PublicRoute[] {
         back: 'safeguarding',
       }
       const acts = actButtons(view, { ...frame, person }, offered)
-      return page(request, 200, daysPage(view, { days, ...next, ...first, acts, said: saidOfAct(view, request) }))
+      return page(request, 200, daysPage(view, { days, ...next, ...first, acts, said: actMessage(view, request) }))
     }),
     staffRoute(frame, 'safeguarding', 'GET', '/safeguarding/{day}/{currency}', async (request, { view }) => {
       const { day = '', currency = '' } = request.params
@@ -294,7 +282,7 @@ export function safeguardingRoutes(frame: DeskFrame): readonly PublicRoute[] {
       if (last === undefined) throw notFound('page')
       const disposition = `attachment; filename="safeguarding-${day}-${currency}.${format}"`
       const headers = { ...headersOf, 'content-type': mediaTypes[format], 'content-disposition': disposition }
-      return { status: 200, headers, body: fileOf(format, [signedOf(last)]) }
+      return { status: 200, headers, body: exportBody(format, [toSigned(last)]) }
     }),
   ]
 }

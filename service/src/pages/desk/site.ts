@@ -1,4 +1,4 @@
-/** The desk of the operator's staff: joining by a link, signing in and out, also at the provider of the installation, and the runbooks. */
+/** The site of the operator's desk: joining by a link, sign-in and sign-out, single sign-on, and the runbooks. */
 import {
   encodingFor,
   notFound,
@@ -29,7 +29,7 @@ import {
 import { texts as consoleTexts } from '../console/texts/index.ts'
 import { html } from '../html.ts'
 import { qrCode } from '../qr.ts'
-import { actRoutes, actsOfText } from './acts.ts'
+import { actRoutes, runbookActs } from './acts.ts'
 import { caseRoutes } from './cases.ts'
 import { commandRoutes } from './commands.ts'
 import { connectorRoutes } from './connectors.ts'
@@ -62,7 +62,7 @@ import { ruleRoutes } from './rules.ts'
 import { safeguardingRoutes } from './safeguarding.ts'
 import { staffRoutes } from './staff.ts'
 import { deskTexts } from './texts.ts'
-import { thingRoutes } from './things.ts'
+import { waitingItemRoutes } from './things.ts'
 
 export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
   const assets = await readAssets(new URL('../browser/', import.meta.url), 'console', deps.brand)
@@ -70,9 +70,9 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
   return {
     routes: [
       { method: 'GET', path: '/desk', handle: () => seeOther('desk/queue') },
-      // The page of recovery codes leads on to the home page, which the queue is.
+      // The page of recovery codes links to the home page. At the desk this is the queue.
       { method: 'GET', path: '/desk/home', handle: () => seeOther('queue') },
-      // The link of a mail. The page that it leads to asks for the sign-in, which leads back to it.
+      // The link of a mail. Its page redirects to the sign-in, which returns to it.
       {
         method: 'GET',
         path: '/desk/open',
@@ -111,7 +111,7 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
   }
 }
 
-/** Pages whose forms are kept if the session has ended. */
+/** The site whose forms are kept when a session ends. */
 const keptSite = (frame: DeskFrame): Parameters<typeof keepingForms>[0] => ({
   root: 'desk',
   routes: staffPages(frame),
@@ -126,11 +126,11 @@ const keptSite = (frame: DeskFrame): Parameters<typeof keepingForms>[0] => ({
   before: {},
 })
 
-/** The pages of a person of staff who is signed in. */
+/** Pages that need a sign-in. */
 const staffPages = (frame: DeskFrame): readonly PublicRoute[] => [
   ...actRoutes(frame),
   ...caseRoutes(frame),
-  ...thingRoutes(frame),
+  ...waitingItemRoutes(frame),
   ...deciderRoutes(frame),
   ...connectorRoutes(frame),
   ...findRoutes(frame),
@@ -250,7 +250,7 @@ function signInRoutes(frame: DeskFrame): readonly PublicRoute[] {
   ]
 }
 
-/** The page that the person wanted. */
+/** Reads the page to open after the sign-in. */
 const nextIn = ({ query }: PublicRequest): string => nextOf(new URLSearchParams(query).get('next') ?? undefined)
 
 function ssoRoutes(frame: DeskFrame): readonly PublicRoute[] {
@@ -325,7 +325,7 @@ const runbookRoutes = (frame: DeskFrame): readonly PublicRoute[] =>
       const { view } = person
       const found = await frame.runbooks.find(`${folder}${request.params['name'] ?? ''}`)
       if (found === undefined) throw notFound('page')
-      const acts = actsOfText(view, { ...frame, person }, found.commands)
+      const acts = runbookActs(view, { ...frame, person }, found.commands)
       const main = html`${acts}
         <article class="document" lang="en">${found.body}</article>`
       return page(request, 200, shell(view, { title: found.title, wide: true, main }))

@@ -1,4 +1,4 @@
-/** The people of staff, impersonations, and results that are shown once. Each form runs the command of the operator that does the same. */
+/** The page of staff: accounts, invitations and impersonation. Each form runs a command of the operator. */
 import type { PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import type { StaffRole } from '../../people/staff/index.ts'
 import { asking, openDialog } from '../kit/forms.ts'
@@ -7,8 +7,8 @@ import { type Form, page, seeOther } from '../kit/request.ts'
 import { texts as consoleTexts } from '../console/texts/index.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
-import { backWith, saidOfAct, secretPage } from './acts.ts'
-import { commandFields, commandRoute, nameOf, noteField, optionField, type RefusedForm } from './forms.ts'
+import { actResultHref, actMessage, secretPage } from './acts.ts'
+import { commandFields, commandRoute, optionLabel, noteField, optionField, type RefusedForm } from './forms.ts'
 import { type DeskChanges, type DeskFrame, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
@@ -22,16 +22,16 @@ type DeskPerson = {
   readonly isSelf: boolean
 }
 
-type StaffShown = {
+type StaffList = {
   readonly people: readonly DeskPerson[]
-  /** Only admins change staff. */
+  /** True if the reader may change staff. */
   readonly isAdmin: boolean
   readonly optionsOf: DeskChanges['form']
   readonly said?: Html | undefined
   readonly refused?: RefusedForm | undefined
 }
 
-export function staffPage(view: ConsoleView, shown: StaffShown): string {
+export function staffPage(view: ConsoleView, shown: StaffList): string {
   const { people, isAdmin, said, refused } = shown
   const d = deskTexts[view.language].staff
   return shell(view, {
@@ -73,7 +73,7 @@ function actions(view: ConsoleView, { id, fullName }: DeskPerson): Html {
   </div>`
 }
 
-function dialogs(view: ConsoleView, { optionsOf }: StaffShown, { id, fullName, role }: DeskPerson): Html {
+function dialogs(view: ConsoleView, { optionsOf }: StaffList, { id, fullName, role }: DeskPerson): Html {
   const d = deskTexts[view.language].staff
   const form = (name: string, title: string, body: readonly Html[] | Html, look = 'danger') =>
     asking({
@@ -90,32 +90,32 @@ function dialogs(view: ConsoleView, { optionsOf }: StaffShown, { id, fullName, r
   ${form('remove', d.remove, html`<p>${d.removeText}</p>`)}`
 }
 
-const typedIn = ({ refused }: StaffShown, command: string): Form =>
+const typedForm = ({ refused }: StaffList, command: string): Form =>
   refused?.command === command ? refused.form : () => ''
 
-function invite(view: ConsoleView, shown: StaffShown): Html {
+function invite(view: ConsoleView, shown: StaffList): Html {
   const [d, command] = [deskTexts[view.language].staff, 'staff invite']
   return html`<h2>${d.invite}</h2>
     <p>${d.inviteText}</p>
     <form method="post" action="${view.root}staff/invite">
-      ${commandFields(view, { command, options: shown.optionsOf(command), typed: typedIn(shown, command) })}
+      ${commandFields(view, { command, options: shown.optionsOf(command), typed: typedForm(shown, command) })}
       <button type="submit" class="primary">${d.invite}</button>
     </form>`
 }
 
-function impersonate(view: ConsoleView, shown: StaffShown): Html {
+function impersonate(view: ConsoleView, shown: StaffList): Html {
   const [d, command] = [deskTexts[view.language].staff, 'impersonate']
-  const typed = typedIn(shown, command)
+  const typed = typedForm(shown, command)
   return html`<h2>${d.impersonate}</h2>
     <p>${d.impersonateText}</p>
     <form method="post" action="${view.root}staff/impersonate">
       ${commandFields(view, { command, options: shown.optionsOf(command), typed })}
-      ${noteField(view, 'reason', { label: nameOf(view, command, 'note'), value: typed('note') })}
+      ${noteField(view, 'reason', { label: optionLabel(view, command, 'note'), value: typed('note') })}
       <button type="submit">${d.open}</button>
     </form>`
 }
 
-/** Hands the person over to the console, which may be on another host. Undefined: the result names none. */
+/** Links to the console, which may be on another host. Undefined if the result has no address. */
 function toConsole({ language }: ConsoleView, result: unknown): Html | undefined {
   const { consoleUrl: url } = Object(result) as { readonly consoleUrl?: string }
   if (url === undefined) return undefined
@@ -136,7 +136,7 @@ export function staffRoutes(frame: DeskFrame): readonly PublicRoute[] {
       const own = factors.filter(({ memberId }) => memberId === row.id).map(({ factor }) => factor)
       return { ...row, factors: own, isSelf: row.id === signed.account.id }
     })
-    const said = saidOfAct(view, request)
+    const said = actMessage(view, request)
     const shown = { people, isAdmin: signed.account.role === 'admin', optionsOf: changes.form, said, refused }
     return page(request, refused === undefined ? 200 : 400, staffPage(view, shown))
   }
@@ -145,7 +145,7 @@ export function staffRoutes(frame: DeskFrame): readonly PublicRoute[] {
       ...{ place: 'staff', path: `/staff/${path}`, command, ...more, again: show },
       answer: ({ waits, result }, request, { view }) => {
         const isSecret = path === 'invite' || path === 'impersonate'
-        if (waits !== undefined || !isSecret) return seeOther(backWith(`${view.root}staff`, command, waits))
+        if (waits !== undefined || !isSecret) return seeOther(actResultHref(`${view.root}staff`, command, waits))
         // A secret is kept nowhere: the answer shows it once.
         return page(
           request,

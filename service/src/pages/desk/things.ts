@@ -1,6 +1,6 @@
-/** Things that wait besides cases: owner and last note, page and runbook, and the forms by which staff take it, give it and add a note. */
+/** Items that wait for a person besides cases: their table and page, with the forms to assign an owner and to add a note. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
-import { Overtaken } from '../../cases/index.ts'
+import { ConflictingStep } from '../../cases/index.ts'
 import type { StaffRole } from '../../people/staff/index.ts'
 import {
   type Assignment,
@@ -18,16 +18,16 @@ import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { actTitle, isAct } from './acts.ts'
-import { customerHref, partnerPart } from './parties.ts'
-import { type DeskFrame, noteOf, type Person, personOf, withStaff } from './request.ts'
+import { customerHref, listName, minorMoney, partnerPart, titledTable } from './parties.ts'
+import { type DeskFrame, readNote, type Person, readPersonId, staffRoute } from './request.ts'
 import { deskTexts, type Runbook } from './texts.ts'
 
-type Why = WaitingThing['why']
+type WaitingReason = WaitingThing['why']
 
-/** Things of one kind that the queue shows. A list of a thousand hits would hide all else. */
-const thingsPerReasonMax = 20
+/** Items of one reason in the queue. A thousand hits would hide all other items. */
+const itemsPerReasonMax = 20
 
-const runbooks: Readonly<Partial<Record<Why, Runbook>>> = {
+const runbooks: Readonly<Partial<Record<WaitingReason, Runbook>>> = {
   hit: 'screening-hit',
   payoutHeld: 'screening-hit',
   payoutByRule: 'monitoring-alert',
@@ -40,81 +40,79 @@ const runbooks: Readonly<Partial<Record<Why, Runbook>>> = {
   connectorFails: 'alerts/PaymentsBankUnreachable',
   poolLow: 'alerts/PaymentsIbanPoolLow',
 }
-/** Undefined: the page of the thing says what to do. */
-const runbookOfThing = (why: Why): Runbook | undefined => runbooks[why]
+/** Undefined if the page of the item says what to do. */
+const waitingRunbook = (why: WaitingReason): Runbook | undefined => runbooks[why]
 
-/** The page of a thing, from the root of the desk. Hits and payouts have pages of their own. */
-export function thingHref({ partnerId, kind, subject }: ThingKey): string {
+/** The page of an item, from the root of the desk. Hits and payouts have pages of their own. */
+export function waitingItemHref({ partnerId, kind, subject }: ThingKey): string {
   if (kind === 'hit') return `hits/${partnerId}/${subject}`
   if (kind === 'payout') return `payouts/${partnerId}/${subject}`
   return `waiting?${new URLSearchParams({ kind, partner: partnerId, id: subject }).toString()}`
 }
 
 type Owner = { readonly id: string; readonly fullName: string }
-export type OwnedThing = WaitingThing & { readonly owner: Owner | null; readonly lastNote: string | null }
+export type OwnedItem = WaitingThing & { readonly owner: Owner | null; readonly lastNote: string | null }
 
-/** The owner of an assignment. Null: none. */
-export const ownerOf = (found: Assignment | undefined): Owner | null =>
+export const assignedOwner = (found: Assignment | undefined): Owner | null =>
   found === undefined || found.ownerId === null ? null : { id: found.ownerId, fullName: found.ownerName ?? '' }
 
-export function withOwners(things: readonly WaitingThing[], assignments: readonly Assignment[]): readonly OwnedThing[] {
+export function withOwners(things: readonly WaitingThing[], assignments: readonly Assignment[]): readonly OwnedItem[] {
   const known = new Map(assignments.map((each) => [thingName(each), each]))
   return things.map((thing) => {
     const found = known.get(thingName(thing))
-    return { ...thing, owner: ownerOf(found), lastNote: found?.lastNote ?? null }
+    return { ...thing, owner: assignedOwner(found), lastNote: found?.lastNote ?? null }
   })
 }
 
-/** Sorts by age. A thing without one comes last. */
+/** Sorts by age. Items without an age come last. */
 const oldestFirst = <T extends { readonly since?: Date }>(things: readonly T[]): readonly T[] =>
   things.toSorted((a, b) => (a.since?.getTime() ?? Infinity) - (b.since?.getTime() ?? Infinity) || 0)
 
-/** Takes at most 20 of each kind, in their order. */
-function someOfEach<T extends { readonly why: Why }>(things: readonly T[]): readonly T[] {
-  const counts = new Map<Why, number>()
+/** Keeps at most 20 items of each reason, in their order. */
+function firstOfEachReason<T extends { readonly why: WaitingReason }>(things: readonly T[]): readonly T[] {
+  const counts = new Map<WaitingReason, number>()
   return things.filter(({ why }) => {
     const count = (counts.get(why) ?? 0) + 1
     counts.set(why, count)
-    return count <= thingsPerReasonMax
+    return count <= itemsPerReasonMax
   })
 }
 
-/** A link to a runbook, in words. `section`: a heading of it. */
+/** Links to a runbook by its title. `section`: one of its headings. */
 export const runbookLink = ({ root, language }: ConsoleView, name: Runbook, section?: string): Html =>
   html`<a href="${root}runbooks/${name}${section === undefined ? '' : `#${section}`}"
     >${deskTexts[language].runbooks[name]}</a
   >`
 
-/** A form of one button that finds a thing by its id or reference. The search takes ids in a form, and not in an address. */
+/** A button that searches for an id or reference. It sends a form, so that the text is not in a URL. */
 export const findButton = ({ root }: ConsoleView, text: string, label: string): Html =>
   html`<form method="post" action="${root}find">
     ${hiddenField('q', text)}<button type="submit" class="small">${label}<span class="away"> ${text}</span></button>
   </form>`
 
-type Owned = {
-  /** Null: it has no owner. */
+type OwnedSubject = {
+  /** Null without an owner. */
   readonly owner: { readonly id: string; readonly fullName: string } | null
   readonly people: readonly (Owner & { readonly role: StaffRole })[]
   readonly readerId: string
   readonly typed: (name: string) => string
-  /** The address to which the forms `assign` and `remark` are sent. */
   readonly action: (name: 'assign' | 'remark') => string
-  /** Hidden fields that name the thing. Absent: the address does. */
+  /** Hidden fields that name the item. Absent if the address does. */
   readonly fields?: readonly (readonly [name: string, value: string])[]
   readonly words: Readonly<Record<'ownedBy' | 'ownedByNone' | 'ownerText' | 'take' | 'handBack' | 'give', string>>
 }
 
-/** The text of a refusal: what another person has done, in the language and the zone of the reader. */
+/** Words a refusal. It says in the reader's language and zone what another person has done meanwhile. */
 export function refusalText(view: ConsoleView, error: Refusal): Html | string {
-  if (!(error instanceof Overtaken)) return error.detail
+  if (!(error instanceof ConflictingStep)) return error.detail
   const text = fill(deskTexts[view.language].overtaken[error.by], { who: error.who })
   return error.at === null ? text : html`${text} ${time(view, error.at)}.`
 }
 
-export function ownerParts(view: ConsoleView, owned: Owned): Html {
+export function ownerParts(view: ConsoleView, owned: OwnedSubject): Html {
   const { owner, people, readerId, typed, action, fields = [], words } = owned
   const d = deskTexts[view.language].queue
-  // The owner that the page shows: an assignment that came between is not overwritten.
+  // The owner on the page. The form is refused if another person has changed it.
   const seen = html`${hiddenField('seen', owner?.id ?? '')} ${fields.map(([name, value]) => hiddenField(name, value))}`
   const others = people.filter((person) => person.id !== owner?.id && person.id !== readerId)
   return html`<h2>${d.owner}</h2>
@@ -146,49 +144,54 @@ export function ownerParts(view: ConsoleView, owned: Owned): Html {
     </form>`
 }
 
-/** Things with their owners, the oldest first. Those beyond the first twenty of a kind are only named. */
-export function thingTable(view: ConsoleView, things: readonly OwnedThing[], names: ReadonlyMap<string, string>): Html {
+/** Lists items with their owners, oldest first. Reasons with more than 20 items are named above the table. */
+export function waitingTable(
+  view: ConsoleView,
+  things: readonly OwnedItem[],
+  names: ReadonlyMap<string, string>,
+): Html {
   const [d, w] = [deskTexts[view.language].queue, deskTexts[view.language].waiting]
-  const shown = oldestFirst(someOfEach(things))
-  const cut = [...Map.groupBy(things, ({ why }) => why)].filter(([, each]) => each.length > thingsPerReasonMax)
+  const shown = oldestFirst(firstOfEachReason(things))
+  const cut = [...Map.groupBy(things, ({ why }) => why)].filter(([, each]) => each.length > itemsPerReasonMax)
   const kinds = cut.map(([why]) => w[why]).join(', ')
-  return html`${
-    cut.length > 0 && message('neutral', fill(w.more, { shown: String(thingsPerReasonMax), kinds }))
-  }${table({
-    caption: w.title,
-    columns: [[w.what, 'head'], w.since, w.detail, d.owner, d.proposal, d.lastNote, d.runbook, d.partner],
-    rows: shown.map((thing) => [
-      html`<a href="${view.root}${thingHref(thing)}">${w[thing.why]}</a>`,
-      thing.since === undefined ? '–' : time(view, thing.since),
-      detailOf(view, thing),
-      thing.owner === null ? badge('warning', d.unowned) : freeText(thing.owner.fullName),
-      proposalOf(view, thing),
-      thing.lastNote === null ? '–' : freeText(thing.lastNote),
-      runbookPart(view, thing.why) ?? '–',
-      isOfPartner(thing) ? partnerPart(view, thing.partnerId, names.get(thing.partnerId)) : '–',
-    ]),
-  })}`
+  return html`${cut.length > 0 && message('neutral', fill(w.more, { shown: String(itemsPerReasonMax), kinds }))}${table(
+    {
+      caption: w.title,
+      columns: [[w.what, 'head'], w.since, w.detail, d.owner, d.proposal, d.lastNote, d.runbook, d.partner],
+      rows: shown.map((thing) => [
+        html`<a href="${view.root}${waitingItemHref(thing)}">${w[thing.why]}</a>`,
+        thing.since === undefined ? '–' : time(view, thing.since),
+        detailCell(view, thing),
+        thing.owner === null ? badge('warning', d.unowned) : freeText(thing.owner.fullName),
+        proposalCell(view, thing),
+        thing.lastNote === null ? '–' : freeText(thing.lastNote),
+        runbookPart(view, thing.why) ?? '–',
+        isOfPartner(thing) ? partnerPart(view, thing.partnerId, names.get(thing.partnerId)) : '–',
+      ]),
+    },
+  )}`
 }
 
-function proposalOf(view: ConsoleView, { proposal }: OwnedThing): Html | string {
+function proposalCell(view: ConsoleView, { proposal }: OwnedItem): Html | string {
   const { hits: h, filters: f } = deskTexts[view.language]
   if (proposal === undefined) return '–'
   return badge('warning', fill(f.proposes, { name: proposal.by, verb: h[proposal.outcome] }))
 }
 
-/** The name of a partner, with its id. */
+/** Shows the name of a partner with its id. */
 export const partnerCell = (names: ReadonlyMap<string, string>, partnerId: string): Html =>
   html`${freeText(names.get(partnerId) ?? '')} <span class="soft">${partnerId}</span>`
 
 const runbookPart = (view: ConsoleView, why: WaitingThing['why']): Html | undefined => {
-  const name = runbookOfThing(why)
+  const name = waitingRunbook(why)
   return name === undefined ? undefined : runbookLink(view, name)
 }
 
 const isOfPartner = ({ kind }: ThingKey) => kind !== 'pool' && kind !== 'connector' && kind !== 'change'
 
-/** Figures and statuses. A pool and a connector are named. */
-function detailOf(view: ConsoleView, { kind, partnerId, subject, detail }: WaitingThing): Html | string {
+/** Formats the detail of an item: its status, amount or figure. */
+function detailCell(view: ConsoleView, thing: WaitingThing): Html | string {
+  const { kind, partnerId, subject, detail } = thing
   const w = deskTexts[view.language].waiting
   if (kind === 'pool') return freeText(`${subject}: ${fill(w.free, { count: detail ?? '' })}`)
   if (kind === 'connector') {
@@ -196,7 +199,7 @@ function detailOf(view: ConsoleView, { kind, partnerId, subject, detail }: Waiti
     return html`<a href="${view.root}connectors#${subject}">${freeText(subject)}</a>:
       ${trouble === undefined ? '' : w[trouble]}`
   }
-  // The lists in which a person decides them.
+  // Changes and reviews link to the page where a person decides them.
   const texts = deskTexts[view.language]
   if (kind === 'change') {
     const name = detail !== undefined && isAct(detail) ? actTitle(view, detail) : detail
@@ -209,32 +212,42 @@ function detailOf(view: ConsoleView, { kind, partnerId, subject, detail }: Waiti
     )
     return html`<a href="${view.root}${customerHref(partnerId, subject)}">${texts.parties.customer}</a> ${risk}`
   }
-  if (kind === 'payout') return wordOf(view.t.payoutStatus, detail ?? '–')
+  if (kind === 'payout') {
+    const status = wordOf(view.t.payoutStatus, detail ?? '–')
+    return thing.money === undefined
+      ? status
+      : html`${minorMoney(view, thing.money.amount, thing.money.currency)} ${status}`
+  }
+  if (kind === 'hit')
+    return fill(w.hitDetail, { list: listName(view, detail ?? ''), score: String(thing.score ?? '–') })
   if (kind === 'deposit') return wordOf(texts.depositStatuses, detail ?? '–')
   return detail ?? '–'
 }
 
-/** A thing with what its page needs to show and change its owner. */
-export type ThingDetails = {
+/** An item with its reasons, owner and history. */
+export type WaitingItemDetails = {
   readonly key: ThingKey
-  /** The reasons for which it waits. Empty: it no longer does. */
+  /** The reasons why the item waits. Empty if it no longer does. */
   readonly waits: readonly WaitingThing[]
   readonly owner: Owner | null
   readonly steps: readonly Step[]
-  readonly people: Owned['people']
+  readonly people: OwnedSubject['people']
   readonly readerId: string
 }
 
-/** Shows why a thing waits, the forms of its owner while it does, and its history. Undefined: it does not wait and never had an owner. */
-export function thingParts(view: ConsoleView, shown: ThingDetails, typed: (name: string) => string): Html | undefined {
+/** Shows why an item waits, the forms of its owner, and its history. Undefined if it never waited. */
+export function waitingParts(
+  view: ConsoleView,
+  shown: WaitingItemDetails,
+  typed: (name: string) => string,
+): Html | undefined {
   const w = deskTexts[view.language].waiting
   const { key, waits, steps } = shown
   if (waits.length === 0 && steps.length === 0) return undefined
   const fields = [['kind', key.kind] as const, ['partner', key.partnerId] as const, ['id', key.subject] as const]
   const action = (name: string) => `${view.root}waiting/${name}`
   return html`${waits.length === 0 ? message('neutral', `${w.gone} ${w.goneText}`) : key.kind !== 'hit' && waitList(view, waits)}
-  ${waits.length > 0 && ownerParts(view, { ...shown, typed, action, fields, words: w })}
-  ${steps.length > 0 && history(view, steps)}`
+  ${waits.length > 0 && ownerParts(view, { ...shown, typed, action, fields, words: w })} ${stepTable(view, steps)}`
 }
 
 function waitList(view: ConsoleView, waits: readonly WaitingThing[]): Html {
@@ -248,24 +261,23 @@ function waitList(view: ConsoleView, waits: readonly WaitingThing[]): Html {
     )}`
 }
 
-function history(view: ConsoleView, steps: readonly Step[]): Html {
+function stepTable(view: ConsoleView, steps: readonly Step[]): Html | undefined {
   const [d, w] = [deskTexts[view.language].queue, deskTexts[view.language].waiting]
-  return html`<h2>${w.history}</h2>
-    ${table({
-      caption: w.history,
-      columns: [[d.when, 'head'], d.who, d.what, d.note],
-      rows: steps.map(({ at, actor, kind, note }) => [
-        time(view, at),
-        freeText(actor),
-        deskTexts[view.language].thingSteps[kind],
-        freeText(note),
-      ]),
-    })}`
+  return titledTable({
+    caption: w.history,
+    columns: [[d.when, 'head'], d.who, d.what, d.note],
+    rows: steps.map(({ at, actor, kind, note }) => [
+      time(view, at),
+      freeText(actor),
+      deskTexts[view.language].thingSteps[kind],
+      freeText(note),
+    ]),
+  })
 }
 
-export function thingPage(
+export function waitingItemPage(
   view: ConsoleView,
-  shown: ThingDetails,
+  shown: WaitingItemDetails,
   { error, typed }: { readonly error?: string | Html | undefined; readonly typed: (name: string) => string },
 ): string {
   const [d, w] = [deskTexts[view.language].queue, deskTexts[view.language].waiting]
@@ -284,16 +296,16 @@ export function thingPage(
             ? html`<a href="${view.root}partners/${key.partnerId}">${d.partner}</a> <code>${key.partnerId}</code>`
             : undefined,
         ],
-        [w.detail, first === undefined ? undefined : detailOf(view, first)],
+        [w.detail, first === undefined ? undefined : detailCell(view, first)],
       ])}
-      ${thingParts(view, shown, typed) ?? message('neutral', w.gone)}`,
+      ${waitingParts(view, shown, typed) ?? message('neutral', w.gone)}`,
   })
 }
 
 const subjectCharsMax = 140
 
-/** The thing that the fields name. Refuses (404) what is none. */
-function thingKeyOf(given: Form): ThingKey {
+/** Reads the key of an item. Refuses: not_found. */
+function readItemKey(given: Form): ThingKey {
   const [partnerId, subject] = [given('partner'), given('id')]
   const kind = thingKinds.find((each) => each === given('kind'))
   const isId = kind !== 'pool' && kind !== 'connector'
@@ -302,19 +314,23 @@ function thingKeyOf(given: Form): ThingKey {
   return { partnerId, kind, subject }
 }
 
-/** Reads why a thing waits, its owner and its history. */
-export async function readThing(frame: DeskFrame, { account }: SignedStaff, key: ThingKey): Promise<ThingDetails> {
+/** Reads why an item waits, its owner and its history. */
+export async function readWaitingItem(
+  frame: DeskFrame,
+  { account }: SignedStaff,
+  key: ThingKey,
+): Promise<WaitingItemDetails> {
   const { db, staff, waiting } = frame
   const waits = await waiting.of([key])
   const [found] = await staff.assignments.of(db, [key])
   return {
-    ...{ key, waits, owner: ownerOf(found), readerId: account.id },
+    ...{ key, waits, owner: assignedOwner(found), readerId: account.id },
     steps: await staff.assignments.stepsOf(key),
     people: await staff.list(db),
   }
 }
 
-export function thingRoutes(frame: DeskFrame): readonly PublicRoute[] {
+export function waitingItemRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { staff } = frame
   const show = async (
     request: PublicRequest,
@@ -322,47 +338,36 @@ export function thingRoutes(frame: DeskFrame): readonly PublicRoute[] {
     key: ThingKey,
     error?: string | Html,
   ): Promise<PublicAnswer> => {
-    const shown = await readThing(frame, person.signed, key)
-    const body = thingPage(person.view, shown, { error, typed: readForm(request) })
+    const shown = await readWaitingItem(frame, person.signed, key)
+    const body = waitingItemPage(person.view, shown, { error, typed: readForm(request) })
     return page(request, error === undefined ? 200 : 400, body)
   }
   const form = (
     name: string,
     act: (signed: SignedStaff, key: ThingKey, given: Form) => Promise<unknown>,
-  ): PublicRoute => ({
-    method: 'POST',
-    path: `/desk/waiting/${name}`,
-    handle: (request) =>
-      withStaff(frame, request, 'queue', async (person) => {
-        const given = readForm(request)
-        const key = thingKeyOf(given)
-        try {
-          await act(person.signed, key, given)
-          return seeOther(`${person.view.root}${thingHref(key)}`)
-        } catch (error) {
-          if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
-          return show(request, person, key, refusalText(person.view, error))
-        }
-      }),
-  })
+  ): PublicRoute =>
+    staffRoute(frame, 'queue', 'POST', `/waiting/${name}`, async (request, person) => {
+      const given = readForm(request)
+      const key = readItemKey(given)
+      try {
+        await act(person.signed, key, given)
+        return seeOther(`${person.view.root}${waitingItemHref(key)}`)
+      } catch (error) {
+        if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
+        return show(request, person, key, refusalText(person.view, error))
+      }
+    })
   return [
-    {
-      method: 'GET',
-      path: '/desk/waiting',
-      handle: (request) => {
-        const fields = new URLSearchParams(request.query)
-        return withStaff(frame, request, 'queue', (person) =>
-          show(
-            request,
-            person,
-            thingKeyOf((name) => fields.get(name) ?? ''),
-          ),
-        )
-      },
-    },
+    staffRoute(frame, 'queue', 'GET', '/waiting', (request, person) => {
+      const fields = new URLSearchParams(request.query)
+      const key = readItemKey((name) => fields.get(name) ?? '')
+      return show(request, person, key)
+    }),
     form('assign', (signed, key, given) =>
-      staff.assignThing(signed, { ...key, ownerId: personOf(given('owner')), seen: personOf(given('seen')) }),
+      staff.assignThing(signed, { ...key, ownerId: readPersonId(given('owner')), seen: readPersonId(given('seen')) }),
     ),
-    form('remark', (signed, key, given) => staff.remarkThing(signed, { ...key, note: noteOf(() => given('remark')) })),
+    form('remark', (signed, key, given) =>
+      staff.remarkThing(signed, { ...key, note: readNote(() => given('remark')) }),
+    ),
   ]
 }

@@ -1,4 +1,5 @@
 /** The verbs of staff: who joins by an invitation, signs in, decides a case or is removed. */
+import type { RecordedAction } from '../../audit/index.ts'
 import { newLinkToken, notFound, Refusal, refuseField } from '../../kernel/api/index.ts'
 import { type CaseRow, type Decisions, keptFromPartners, operatorPartnerId } from '../../cases/index.ts'
 import { after, type Clock, isNoName, newId, personKey, tidyName } from '../../kernel/index.ts'
@@ -202,7 +203,7 @@ export function createStaff(deps: StaffDeps): Staff {
 
 /** Records what a person reads, before the person sees it. */
 const createRecordRead =
-  ({ db, audit, addOperator }: StaffDeps, action: string) =>
+  ({ db, audit, addOperator }: StaffDeps, action: RecordedAction) =>
   (
     { session, account: { id } }: SignedStaff,
     details: StaffSearch | StaffFile | Pick<StaffSearch, 'payouts'> | { readonly opened: readonly string[] },
@@ -235,7 +236,7 @@ const nameCharsMax = 140
 const refuseInvite = (pointer: string, message: string) => refuseField({ pointer, code: 'invalid_value', message })
 
 type Decided<T> = {
-  readonly action: string
+  readonly action: RecordedAction
   readonly given: { readonly partnerId: string; readonly id: string; readonly note?: string }
   readonly work: (tx: Tx, by: { readonly staff: string; readonly staffId: string }) => Promise<T>
   /** Reports whether the record is in the log of the operator, because the partner must not learn of it. */

@@ -1,6 +1,7 @@
 /** All SQL of staff: accounts and invitations, tokens of commands, changes that wait for a second person, assignments of what waits, and notes about a partner, a customer or a payee. */
 import { acrossPartners, type KeptTable, noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
 import type { DecidedKind, StaffRole } from './rules.ts'
+import type { Currency, Minor } from '../../kernel/index.ts'
 
 export type AccountRow = {
   readonly id: string
@@ -312,6 +313,10 @@ export type WaitingThing = ThingKey & {
   readonly since?: Date
   /** The status of a payment, the list of a hit, a figure. No name of a person. */
   readonly detail?: string
+  /** The score of a hit. */
+  readonly score?: number
+  /** The amount of a payout. */
+  readonly money?: { readonly amount: Minor; readonly currency: Currency }
   /** Outcome that a person proposes for a hit. */
   readonly proposal?: { readonly outcome: 'clear' | 'confirm'; readonly by: string }
 }

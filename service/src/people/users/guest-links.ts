@@ -10,7 +10,7 @@ import {
   readLink,
   refuseFields,
 } from '../../kernel/api/index.ts'
-import type { Audit } from '../../audit/index.ts'
+import type { Audit, ServiceAct } from '../../audit/index.ts'
 import { after, type Clock, hourMs, minuteMs, newId, present } from '../../kernel/index.ts'
 import {
   escapeHtml,
@@ -102,7 +102,7 @@ function note(
   { audit }: GuestLinksDeps,
   tx: Tx,
   row: store.GuestLinkRow,
-  { action, actor, partnerId }: { readonly action: string; readonly actor: Actor; readonly partnerId: string },
+  { action, actor, partnerId }: { readonly action: ServiceAct; readonly actor: Actor; readonly partnerId: string },
 ): void {
   const { email, fullName, access, madeByName } = row
   const details = { guest: fullName, email, access, madeBy: madeByName, expiresAt: row.expiresAt.toISOString() }

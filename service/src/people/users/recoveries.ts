@@ -163,7 +163,7 @@ async function reset(deps: MembersDeps, tx: Tx, signed: Signed, memberId: string
   const row = newRecovery(memberId, { byStaff: false, begunByName: by.fullName, reason }, now)
   const open = await sendLink(deps, tx, partnerId, row, member)
   await store.insertRecovery(tx, partnerId, open)
-  const about = { partnerId, action: 'resetSignIn', subject: { userId: memberId, recoveryId: row.id } }
+  const about = { partnerId, action: 'resetSignIn', subject: { userId: memberId, recoveryId: row.id } } as const
   audit.append(tx, [{ ...about, actor: { kind: 'partner', id: by.id, name: by.fullName, ip } }])
   await tell(deps, tx, partnerId, open, { event: 'reset', person: member })
 }

@@ -1,7 +1,7 @@
 /** Saved views: named filters of the lists of the console, of one person or shared with the team. */
 import type { FieldError } from '@partner-payments/wire'
 import { notFound, refuseField } from '../../kernel/api/index.ts'
-import type { Audit } from '../../audit/index.ts'
+import type { Audit, ServiceAct } from '../../audit/index.ts'
 import { type Clock, newId } from '../../kernel/index.ts'
 import { type Database, sqlState, type Tx, violates } from '../../postgres/index.ts'
 import type { Signed } from './member-deps.ts'
@@ -58,7 +58,7 @@ function refuseTaken(error: unknown): never {
 
 export function createSavedViews({ db, clock, audit }: Deps): SavedViews {
   const toView = (signed: Signed, row: SavedViewRow): SavedView => ({ ...row, isOwn: mayChange(signed, row) })
-  const note = (tx: Tx, { caller }: Signed, row: SavedViewRow, action: string, ip: string) => {
+  const note = (tx: Tx, { caller }: Signed, row: SavedViewRow, action: ServiceAct, ip: string) => {
     const { partnerId, serviceAccountId: id, name } = caller
     const actor = { kind: 'partner', id, name, ip } as const
     const details = { page: row.page, name: row.name, shared: String(row.isShared) }

@@ -1,4 +1,5 @@
 /** Single sign-on of a team at the provider that its partner has set. */
+import type { ServiceAct } from '../../audit/index.ts'
 import { type BodyOf, type FieldError, ownJson, type users as wire } from '@partner-payments/wire'
 import { type Caller, newLinkToken, notFound, Refusal, refuseField, refuseFields } from '../../kernel/api/index.ts'
 import { after, hourMs, judgeTwo, newId, randomBytes } from '../../kernel/index.ts'
@@ -384,7 +385,7 @@ async function propose(deps: MembersDeps, tx: Tx, permitted: Permitted, { caller
   deps.facts.append(tx, [{ partnerId, type: 'signOn.waits', subject: row.id }])
 }
 
-type Noted = { readonly caller: Caller; readonly action: string; readonly ip: string | undefined }
+type Noted = { readonly caller: Caller; readonly action: ServiceAct; readonly ip: string | undefined }
 
 function note({ audit }: MembersDeps, tx: Tx, row: providers.ChangeRow, { caller, action, ip }: Noted): void {
   const { partnerId, serviceAccountId: id, name } = caller

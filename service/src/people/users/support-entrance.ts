@@ -2,6 +2,7 @@
  * How staff of the operator come in: by the code of an impersonation, to read only. A file of its own, because it may end a key without the
  * judgement that the other entrances need (test/tidy/giving-rules.ts).
  */
+import type { ServiceAct } from '../../audit/index.ts'
 import { notFound, Refusal } from '../../kernel/api/index.ts'
 import type { SupportSession } from '../../access/index.ts'
 import type { MembersDeps, Signed } from './member-deps.ts'
@@ -20,7 +21,7 @@ const nameOf = ({ staff }: SupportSession): string => `Impersonation by ${staff}
 
 export function createSupportEntrance(deps: MembersDeps): SupportEntrance {
   const { db, audit, support, partnerName, isClosed } = deps
-  const recordOf = (session: SupportSession, action: string, ip: string) => {
+  const recordOf = (session: SupportSession, action: ServiceAct, ip: string) => {
     const { partnerId, id, staff, reason } = session
     const actor = { kind: 'operator', id, name: nameOf(session), impersonatedBy: staff, ip } as const
     return { partnerId, actor, action, subject: { serviceAccountId: id }, reason }

@@ -1,4 +1,4 @@
-/** Content of a report before it has a format: a head, and records that can be read several times. */
+/** The content of a report before it is formatted: a head, and records that can be read several times. */
 import type { ReportKind } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
 import type { DocumentBrand } from '../../typesetting/index.ts'
@@ -8,48 +8,46 @@ import type { Period } from '../rules.ts'
  * `text`: written by people. `number`: exact decimal text. `json`: JSON text, unchanged in CSV. `plain`: our own words.
  */
 export type ColumnType = 'plain' | 'text' | 'number' | 'json'
-export type Columns = Readonly<Record<string, ColumnType>>
-/** The values of a record by column. A column without a value is absent. */
-export type Row = Readonly<Record<string, string>>
+export type ContentColumns = Readonly<Record<string, ColumnType>>
+/** The values of a record by column. Columns without a value are absent. */
+export type ContentRow = Readonly<Record<string, string>>
 
-export type Head = {
+export type ReportHead = {
   readonly kind: ReportKind
   readonly partnerName: string
   /** Absent in formats without a layout. */
   readonly brand: DocumentBrand | undefined
-  /** Customer, if the report is about one. */
   readonly customer: { readonly id: string; readonly name: string } | undefined
   readonly period: Period
   readonly currency: Currency | null
 }
 
-/** The transaction of a line. The other side of a fee is the operator, which is not named. */
+/** The payment of a line. A fee does not name the operator. */
 export type LinePayment = Readonly<Record<'endToEndId' | 'userReference' | 'name' | 'account', string | null>>
 
 /** A line of an account: of the balance for statements, of `fees` for fees. */
-export type Line = {
+export type AccountLine = {
   readonly id: string
   readonly time: string
   readonly text: string
   readonly reference: string
-  /** Empty: the partner itself. */
+  /** Empty for the partner itself. */
   readonly customerId: string
   readonly amount: Minor
-  /** The balance after the line. */
   readonly balance: Minor
-  /** Payment of a statement line. Absent: no transaction has the reference. */
+  /** The payment of a statement line. Absent if no transaction has the reference. */
   readonly payment?: LinePayment | undefined
 }
 
-/** The lines of one account. They can be read more than once; `summary` is read without them. */
-export type Section = {
+/** The lines of an account, which can be read several times. `summary` does not read them. */
+export type AccountSection = {
   readonly currency: Currency
   readonly accountId: string | undefined
   readonly opening: Minor
-  readonly lines: () => AsyncIterable<readonly Line[]>
-  readonly summary: () => Promise<Summary>
+  readonly lines: () => AsyncIterable<readonly AccountLine[]>
+  readonly summary: () => Promise<SectionSummary>
 }
-export type Summary = {
+export type SectionSummary = {
   readonly lines: number
   readonly creditLines: number
   readonly credits: Minor
@@ -59,13 +57,12 @@ export type Summary = {
 
 export type CsvPart = { readonly text: string; readonly rows: number }
 
-export type Content = {
-  readonly head: Head
-  readonly columns: Columns
+export type ReportContent = {
+  readonly head: ReportHead
+  readonly columns: ContentColumns
   /** Rows in a total order. */
-  readonly rows: () => AsyncIterable<readonly Row[]>
+  readonly rows: () => AsyncIterable<readonly ContentRow[]>
   /** `rows` as lines of CSV, for content that may be very long. */
   readonly csvLines?: () => AsyncIterable<CsvPart>
-  /** Sections of statements and fees. */
-  readonly sections: readonly Section[]
+  readonly sections: readonly AccountSection[]
 }

@@ -1,16 +1,16 @@
 /**
- * A reconciliation by currency: the movements on every account, the amount in suspense with the open cases that explain
- * it, the transactions created in the period by status, and the payments at banks at its end. Each check that fails is
- * a named difference.
+ * A reconciliation by currency: the movements on every account, suspense with the open cases that explain it, the
+ * transactions of the period by status, and the payments at banks at its end. Each failed check is a named
+ * difference.
  */
 import type { Cases } from '../../cases/index.ts'
 import { amountText, type Currency, dayMs, type Minor } from '../../kernel/index.ts'
 import type { AccountSums, Ledger } from '../../ledger/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import type { Transactions } from '../../transactions/index.ts'
-import type { Columns, Content, Head, Row } from './content.ts'
+import type { ContentColumns, ReportContent, ReportHead, ContentRow } from './content.ts'
 
-const columns: Columns = {
+const columns: ContentColumns = {
   record: 'plain',
   currency: 'plain',
   name: 'plain',
@@ -51,7 +51,7 @@ type OpenCase = {
   readonly count: bigint
   readonly booked: Minor
 }
-/** Payments that were sent and had not ended. */
+/** Payments that were sent and had not ended by the end of the period. */
 type InFlight = { readonly count: number; readonly amount: Minor; readonly since: Date }
 /**
  * Longer than a payment stays at a bank: a SEPA credit transfer takes a bank day, and a long weekend has four days
@@ -59,13 +59,18 @@ type InFlight = { readonly count: number; readonly amount: Minor; readonly since
  */
 const inFlightMsMax = 14 * dayMs
 
-type Group = { readonly category: string; readonly status: string; readonly count: number; readonly amount: Minor }
+type TransactionGroup = {
+  readonly category: string
+  readonly status: string
+  readonly count: number
+  readonly amount: Minor
+}
 
-export function reconciliation(deps: ReconciliationDeps, partnerId: string, head: Head): Content {
-  const rows = async function* rows(): AsyncGenerator<readonly Row[]> {
-    const accounts = await accountsOf(deps, partnerId, head)
+export function reconciliation(deps: ReconciliationDeps, partnerId: string, head: ReportHead): ReportContent {
+  const rows = async function* rows(): AsyncGenerator<readonly ContentRow[]> {
+    const accounts = await readAccounts(deps, partnerId, head)
     const cases = await deps.cases.openAt(deps.db, partnerId, head.period.to)
-    const { groups, inFlight } = await transactionsOf(deps, partnerId, head)
+    const { groups, inFlight } = await countTransactions(deps, partnerId, head)
     const used = new Set([...accounts.map(({ currency }) => currency), ...groups.keys(), ...inFlight.keys()])
     for (const currency of [...used].toSorted())
       if (head.currency === null || head.currency === currency)
@@ -82,10 +87,10 @@ export function reconciliation(deps: ReconciliationDeps, partnerId: string, head
   return { head, columns, sections: [], rows }
 }
 
-async function accountsOf(
+async function readAccounts(
   { db, ledger }: ReconciliationDeps,
   partnerId: string,
-  { period }: Head,
+  { period }: ReportHead,
 ): Promise<readonly Account[]> {
   const before = new Map((await ledger.balancesAt(db, partnerId, period.from)).map((row) => [row.id, row]))
   const sums = new Map<string, AccountSums>(
@@ -102,27 +107,27 @@ async function accountsOf(
       reserved,
     }),
   )
-  // An account that was opened after the period gives the same report as none.
+  // Accounts opened after the period do not change the report.
   return accounts.filter(
     ({ opening, credits, debits, closing, reserved }) => opening || credits || debits || closing || reserved,
   )
 }
 
-type Found = {
-  readonly groups: ReadonlyMap<Currency, readonly Group[]>
+type TransactionCounts = {
+  readonly groups: ReadonlyMap<Currency, readonly TransactionGroup[]>
   readonly inFlight: ReadonlyMap<Currency, InFlight>
 }
 
 /**
- * Counts the transactions of the period by currency, category and status at its end, and payments of the days before
- * that were at banks.
+ * Counts the transactions of the period by currency, category and status at its end, and earlier payments that were
+ * still at banks.
  */
-async function transactionsOf(
+async function countTransactions(
   { transactions, reached }: ReconciliationDeps,
   partnerId: string,
-  { period, currency }: Head,
-): Promise<Found> {
-  const groups = new Map<Currency, Map<string, Group>>()
+  { period, currency }: ReportHead,
+): Promise<TransactionCounts> {
+  const groups = new Map<Currency, Map<string, TransactionGroup>>()
   const inFlight = new Map<Currency, InFlight>()
   const from = new Date(Math.min(period.from.getTime(), period.to.getTime() - inFlightMsMax))
   for await (const page of transactions.asOf({ partnerId, from, to: period.to, customerId: null, currency }))
@@ -134,7 +139,7 @@ async function transactionsOf(
       }
       if (row.createdAt < period.from) continue
       reached(row.createdAt)
-      const ofCurrency = groups.get(row.currency) ?? new Map<string, Group>()
+      const ofCurrency = groups.get(row.currency) ?? new Map<string, TransactionGroup>()
       groups.set(row.currency, ofCurrency)
       const key = `${row.category} ${row.status}`
       const { count, amount } = ofCurrency.get(key) ?? { count: 0, amount: 0n }
@@ -151,11 +156,11 @@ function currencyRows(
   currency: Currency,
   accounts: readonly Account[],
   cases: readonly OpenCase[],
-  groups: readonly Group[],
+  groups: readonly TransactionGroup[],
   inFlight: InFlight | undefined,
-): readonly Row[] {
+): readonly ContentRow[] {
   const text = (minor: Minor) => amountText(minor, currency)
-  const check = (name: string, expected: Minor, found: Minor): Row => ({
+  const check = (name: string, expected: Minor, found: Minor): ContentRow => ({
     record: expected === found ? 'check' : 'difference',
     currency,
     name,
@@ -200,8 +205,8 @@ function currencyRows(
   ]
 }
 
-/** `since`: when the oldest of them was created. */
-const inFlightRow = (currency: Currency, { count, amount, since }: InFlight): Row => ({
+/** Builds the row of payments at banks. `since`: the creation of the oldest one. */
+const inFlightRow = (currency: Currency, { count, amount, since }: InFlight): ContentRow => ({
   record: 'in_flight',
   currency,
   name: 'payments at banks',

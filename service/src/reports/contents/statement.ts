@@ -11,10 +11,19 @@ import {
 } from '../../kernel/index.ts'
 import type { AccountName, Ledger, LineFilter, Period, PeriodLine } from '../../ledger/index.ts'
 import type { Transactions } from '../../transactions/index.ts'
-import type { Columns, Content, CsvPart, Head, Line, LinePayment, Row, Section } from './content.ts'
+import type {
+  ContentColumns,
+  ReportContent,
+  CsvPart,
+  ReportHead,
+  AccountLine,
+  LinePayment,
+  ContentRow,
+  AccountSection,
+} from './content.ts'
 import type { Database } from '../../postgres/index.ts'
 
-const columns: Columns = {
+const columns: ContentColumns = {
   record: 'plain',
   currency: 'plain',
   time: 'plain',
@@ -30,7 +39,7 @@ const columns: Columns = {
   counterpartyAccount: 'text',
 }
 
-/** Text of a movement by its other account. A new kind of account is a correction until it has a text. */
+/** Texts of movements by their other account. Accounts without a text are corrections. */
 const texts: Readonly<Record<string, readonly [credit: string, debit: string]>> = {
   settlement: ['Payment received', 'Payment sent'],
   parts: ['Payments received', 'Correction'],
@@ -46,8 +55,8 @@ function bookingText(counterAccount: AccountName, amount: bigint): string {
 
 type StatementDeps = SectionDeps & { readonly transactions: Pick<Transactions, 'namesOf'> }
 
-export async function statement(deps: StatementDeps, partnerId: string, head: Head): Promise<Content> {
-  const accounts = await sectionsOf(deps, {
+export async function statement(deps: StatementDeps, partnerId: string, head: ReportHead): Promise<ReportContent> {
+  const accounts = await readSections(deps, {
     partnerId,
     customerId: head.customer?.id ?? null,
     account: 'balance',
@@ -62,8 +71,8 @@ export async function statement(deps: StatementDeps, partnerId: string, head: He
 
 const noSide = { name: null, account: null }
 
-/** The section with the payments of its lines, which are read for a part of the lines at once. */
-const withPayments = ({ transactions }: StatementDeps, partnerId: string, section: Section): Section => ({
+/** Adds the payments of a section's lines, which are read in batches. */
+const withPayments = ({ transactions }: StatementDeps, partnerId: string, section: AccountSection): AccountSection => ({
   ...section,
   lines: async function* lines() {
     for await (const part of section.lines()) {
@@ -78,18 +87,21 @@ const withPayments = ({ transactions }: StatementDeps, partnerId: string, sectio
   },
 })
 
-const valuesOf = (payment: LinePayment | undefined) => [
+const paymentValues = (payment: LinePayment | undefined) => [
   payment?.endToEndId ?? '',
   payment?.userReference ?? '',
   payment?.name ?? '',
   payment?.account ?? '',
 ]
-const paymentRow = (payment: LinePayment | undefined): Row => {
-  const [endToEndId = '', userReference = '', counterpartyName = '', counterpartyAccount = ''] = valuesOf(payment)
+const paymentRow = (payment: LinePayment | undefined): ContentRow => {
+  const [endToEndId = '', userReference = '', counterpartyName = '', counterpartyAccount = ''] = paymentValues(payment)
   return { endToEndId, userReference, counterpartyName, counterpartyAccount }
 }
 
-async function* statementRows({ period }: Head, sections: readonly Section[]): AsyncGenerator<readonly Row[]> {
+async function* statementRows(
+  { period }: ReportHead,
+  sections: readonly AccountSection[],
+): AsyncGenerator<readonly ContentRow[]> {
   for (const { currency, opening, lines } of sections) {
     const text = (minor: bigint) => amountText(minor, currency)
     let balance = opening
@@ -113,13 +125,13 @@ async function* statementRows({ period }: Head, sections: readonly Section[]): A
         ...paymentRow(line.payment),
       }))
     }
-    // The last movement shows how far the ledger was read, instead of the time of the run.
+    // The last movement shows how far the ledger was read. The time of the run would differ between attempts.
     yield [{ record: 'closing', currency, time: period.to.toISOString(), id: last, balance: text(balance) }]
   }
 }
 
-/** The same rows as CSV. A statement may have ten million lines, and an object for each costs as much as its text. */
-async function* statementCsv({ period }: Head, sections: readonly Section[]): AsyncGenerator<CsvPart> {
+/** Writes the rows as CSV. A statement may have ten million lines, and an object for each would cost as much as its text. */
+async function* statementCsv({ period }: ReportHead, sections: readonly AccountSection[]): AsyncGenerator<CsvPart> {
   for (const { currency, opening, lines } of sections) {
     const text = (minor: bigint) => amountText(minor, currency)
     let balance = opening
@@ -128,7 +140,7 @@ async function* statementCsv({ period }: Head, sections: readonly Section[]): As
     for await (const part of lines()) {
       let all = ''
       for (const line of part)
-        all += `line,${currency},${line.time},${line.id},${line.text},${csvCell(line.reference)},${line.customerId},${text(line.amount)},${text(line.balance)},${valuesOf(line.payment).map(csvCell).join(',')}\r\n`
+        all += `line,${currency},${line.time},${line.id},${line.text},${csvCell(line.reference)},${line.customerId},${text(line.amount)},${text(line.balance)},${paymentValues(line.payment).map(csvCell).join(',')}\r\n`
       balance = part.at(-1)?.balance ?? balance
       last = part.at(-1)?.id ?? last
       yield { rows: part.length, text: all }
@@ -140,25 +152,25 @@ async function* statementCsv({ period }: Head, sections: readonly Section[]): As
 export type SectionDeps = {
   readonly db: Database
   readonly ledger: Pick<Ledger, 'balancesAt' | 'linesOfPeriod' | 'sumOfPeriod'>
-  /** Called with the moment up to which the lines of a section are read. */
+  /** Reports the time up to which the lines of a section are read. */
   readonly reached: (moment: Date) => void
 }
 type SectionRequest = {
   readonly partnerId: string
   readonly customerId: string | null
   readonly account: AccountName
-  /** Only movements between the two accounts. */
+  /** Limits the section to movements with this account. */
   readonly counterAccount?: AccountName
-  /** Null: every currency that had a balance or a line. */
+  /** Null for every currency with a balance or a line. */
   readonly currency: Currency | null
   readonly period: Period
   readonly textOf: (counterAccount: AccountName, amount: Minor) => string
 }
 
-/** The earliest moment of an id: a sum from here on is a balance. */
+/** The earliest time of an id. A sum from here on is a balance. */
 const beginning = new Date(0)
 
-export async function sectionsOf(deps: SectionDeps, request: SectionRequest): Promise<readonly Section[]> {
+export async function readSections(deps: SectionDeps, request: SectionRequest): Promise<readonly AccountSection[]> {
   const { partnerId, account, counterAccount, currency, period } = request
   const accounts = await deps.ledger.balancesAt(deps.db, partnerId, period.from)
   const names = new Map(accounts.map(({ id, name }) => [id, name]))
@@ -169,19 +181,19 @@ export async function sectionsOf(deps: SectionDeps, request: SectionRequest): Pr
   for (const row of own) {
     const counter = accounts.find((one) => one.name === counterAccount && one.currency === row.currency)
     if (counterAccount !== undefined && counter === undefined) continue
-    const section = await sectionOf(deps, { ...request, counterAccountId: counter?.id }, row, names)
-    // An account that was opened later gives the same report as none.
+    const section = await readSection(deps, { ...request, counterAccountId: counter?.id }, row, names)
+    // Accounts opened later do not change the report.
     if (currency !== null || section.opening !== 0n || (await hasLines(section))) sections.push(section)
   }
   return currency !== null && sections.length === 0 ? [emptySection(currency)] : sections
 }
 
-async function hasLines({ lines }: Section): Promise<boolean> {
+async function hasLines({ lines }: AccountSection): Promise<boolean> {
   for await (const part of lines()) if (part.length > 0) return true
   return false
 }
 
-const emptySection = (currency: Currency): Section => ({
+const emptySection = (currency: Currency): AccountSection => ({
   currency,
   accountId: undefined,
   opening: 0n,
@@ -189,7 +201,7 @@ const emptySection = (currency: Currency): Section => ({
   summary: async () => ({ lines: 0, creditLines: 0, credits: 0n, debits: 0n, closing: 0n }),
 })
 
-async function sectionOf(
+async function readSection(
   { db, ledger, reached }: SectionDeps,
   {
     partnerId,
@@ -200,9 +212,9 @@ async function sectionOf(
   }: SectionRequest & { readonly counterAccountId?: string | undefined },
   account: { readonly id: string; readonly currency: Currency; readonly posted: Minor },
   names: ReadonlyMap<string, AccountName>,
-): Promise<Section> {
+): Promise<AccountSection> {
   const filter: LineFilter = { partnerId, accountId: account.id, counterAccountId, partyId: customerId ?? undefined }
-  // A customer has no account of its own: its opening balance is the sum of its earlier lines.
+  // A customer has no ledger account, so that its opening balance is the sum of its earlier lines.
   const before = customerId === null ? undefined : { from: beginning, to: period.from }
   const past = before && (await ledger.sumOfPeriod(db, filter, before))
   const posted = counterAccountId === undefined ? account.posted : 0n
@@ -212,7 +224,7 @@ async function sectionOf(
     const accounts = await ledger.balancesAt(db, partnerId, period.to)
     return accounts.find(({ id }) => id === account.id)?.posted
   }
-  const lines = async function* lines(): AsyncGenerator<readonly Line[]> {
+  const lines = async function* lines(): AsyncGenerator<readonly AccountLine[]> {
     let balance = opening
     const toLine = lineReader(partnerId, names, textOf)
     for await (const { content, end } of ledger.linesOfPeriod(db, filter, period)) {
@@ -242,7 +254,7 @@ function lineReader(
   partnerId: string,
   names: ReadonlyMap<string, AccountName>,
   textOf: SectionRequest['textOf'],
-): (line: PeriodLine, balance: Minor) => Line {
+): (line: PeriodLine, balance: Minor) => AccountLine {
   const timeOf = createTimes()
   const texts = new Map(
     [...names].map(([id, name]) => [id, { credit: textOf(name, 1n), debit: textOf(name, -1n) }] as const),
@@ -266,8 +278,8 @@ const digits = (length: number) => Array.from({ length: 10 ** length }, (_, at) 
 const [twoDigits, threeDigits] = [digits(2), digits(3)]
 
 /**
- * The time of an id as text. Lines of one day share its date, because `toISOString` takes longer than the rest of a
- * line.
+ * Formats the time of an id. Lines of a day share the text of the date, because `toISOString` takes longer than the
+ * rest of a line.
  */
 function createTimes(): (id: string) => string {
   let day = Number.NaN

@@ -7,7 +7,7 @@ import { dayMs, hourMs, newId } from '../../kernel/index.ts'
 import { sql, toStatement, type Sql, type Tx } from '../../postgres/index.ts'
 import * as caseNumbers from '../../cases/store-numbers.ts'
 import * as hitNumbers from '../../screening/store-numbers.ts'
-import { ageTimes, bandsOf, monthsUntil } from './rules.ts'
+import { ageTimes, toAgeBands, monthsUntil } from './rules.ts'
 import { decisionsCsv, onlyKinds } from './index.ts'
 
 const now = new Date('2026-11-24T08:00:00Z')
@@ -94,7 +94,7 @@ const shown = monthsUntil(now, 12).map(({ month }) => month)
 const inMonths = ({ resolvedAt }: Row): boolean => resolvedAt !== null && shown.includes(monthOf(resolvedAt))
 
 suite('the numbers of decisions', () => {
-  test('what is open by kind and age is what the queue has, by another computation', async () => {
+  test('open items by kind and age agree with the queue, computed in another way', async () => {
     const { open } = await numbers.read(12)
     const bandOf = (openedAt: Date) => {
       const days = Math.floor((now.getTime() - openedAt.getTime()) / dayMs)
@@ -116,7 +116,7 @@ suite('the numbers of decisions', () => {
     assert.ok(sum > 100, `${sum} wait`)
   })
 
-  test('decisions by month, kind and outcome are those of the rows, and a border belongs to the month that begins', async () => {
+  test('decisions by month, kind and outcome agree with the rows, and midnight belongs to the new month', async () => {
     const { decided, months } = await numbers.read(12)
     assert.deepEqual(months, shown)
     const counted = decided.flatMap(({ month, kind, outcome, count }) =>
@@ -130,7 +130,7 @@ suite('the numbers of decisions', () => {
     assert.ok(expected.length > 200, `${expected.length} decisions`)
   })
 
-  test('half of the decisions took at most the median, and nine tenths at most the other; what ended by itself is left out', async () => {
+  test('the median and the 90th percentile agree with the rows, without cases that ended automatically', async () => {
     const { times } = await numbers.read(12)
     const rows = [
       ...cases.filter(
@@ -151,7 +151,7 @@ suite('the numbers of decisions', () => {
     assert.equal(times.filter(({ month }) => month === null).length, kinds.length + 1)
   })
 
-  test('false hits by list, alerts by rule, and findings are those of the rows; a rule has its last name', async () => {
+  test('false hits by list, alerts by rule and findings agree with the rows, and a rule has its latest name', async () => {
     const read = await numbers.read(12)
     const byList = hits
       .filter(inMonths)
@@ -226,7 +226,7 @@ test('bands of age meet without a gap: what is 48 hours old is two days old', ()
     const openedAt = new Date(now.getTime() - hours * hourMs)
     const count = (at: Date) => (openedAt > at ? 1 : 0)
     const [first, second, third, fourth] = times.map(count) as [number, number, number, number]
-    return Object.entries(bandsOf({ first, second, third, fourth, total: 1 })).find(([, one]) => one === 1)?.[0]
+    return Object.entries(toAgeBands({ first, second, third, fourth, total: 1 })).find(([, one]) => one === 1)?.[0]
   }
   const hours = [0, 47, 48, 95, 96, 191, 192, 743, 744, 9999]
   assert.deepEqual(hours.map(bandOf), [

@@ -13,6 +13,6 @@ export {
   type DecisionNumbers,
   decisionsCsv,
   monthsMax,
-  type Numbers,
+  type DecisionFigures,
   onlyKinds,
 } from './service.ts'

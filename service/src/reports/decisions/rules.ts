@@ -1,28 +1,33 @@
-/** Pure: the months that are counted, and the bands of age. */
+/** Pure: the counted months, and the age bands. */
 import type { CaseKind } from '../../cases/index.ts'
 import { after, dayMs } from '../../kernel/index.ts'
 
-/** A kind of the queue. */
 export type CountedKind = CaseKind | 'screening_hit'
 
 /** Whole days since the opening: 0 to 1, 2 to 3, 4 to 7, 8 to 30, and more. */
 export const ageBands = ['upTo1', 'upTo3', 'upTo7', 'upTo30', 'older'] as const
 export type AgeBand = (typeof ageBands)[number]
 
-/** The ages at which the next band begins: what is 1 day and 23 hours old is 1 day old. */
+/** Ages in days at which the next bands begin. Partial days do not count. */
 const bandDays = [2, 4, 8, 31] as const
 
-/** The times after which what is in each band was opened, the latest first. */
+/** Computes the opening times at which the bands begin, latest first. */
 export const ageTimes = (now: Date): readonly [Date, Date, Date, Date] => {
   const [first, second, third, fourth] = bandDays
   const before = (days: number) => after(now, -days * dayMs)
   return [before(first), before(second), before(third), before(fourth)]
 }
 
-type Counted = Readonly<Record<'first' | 'second' | 'third' | 'fourth' | 'total', number>>
+type CumulativeCounts = Readonly<Record<'first' | 'second' | 'third' | 'fourth' | 'total', number>>
 
-/** Each band without the younger ones, which the counts include. */
-export const bandsOf = ({ first, second, third, fourth, total }: Counted): Readonly<Record<AgeBand, number>> => ({
+/** Converts cumulative counts to counts of each band. */
+export const toAgeBands = ({
+  first,
+  second,
+  third,
+  fourth,
+  total,
+}: CumulativeCounts): Readonly<Record<AgeBand, number>> => ({
   upTo1: first,
   upTo3: second - first,
   upTo7: third - second,
@@ -37,7 +42,7 @@ export type Month = {
   readonly before: Date
 }
 
-/** The month of a time and those before it, the latest first. */
+/** Lists the month of a time and the months before it, latest first. */
 export function monthsUntil(now: Date, count: number): readonly Month[] {
   const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()]
   return Array.from({ length: count }, (_, back) => {

@@ -1,19 +1,18 @@
-/** Counts the decisions of the operator: one statement for each month and kind of row, all at one moment. */
+/** Counts the operator's decisions, with one statement for each month and kind of row in one snapshot. */
 import type { Cases, Disposition } from '../../cases/index.ts'
 import { type Clock, secondMs, csvCell, hourMs } from '../../kernel/index.ts'
 import type { Monitoring } from '../../monitoring/index.ts'
 import { type Database, readAtOneMoment, type Tx } from '../../postgres/index.ts'
 import type { HitDisposition, Screening } from '../../screening/index.ts'
-import { type AgeBand, ageTimes, bandsOf, type CountedKind, type Month, monthsUntil, ageBands } from './rules.ts'
+import { type AgeBand, ageTimes, toAgeBands, type CountedKind, type Month, monthsUntil, ageBands } from './rules.ts'
 
 export { type AgeBand, ageBands, type CountedKind } from './rules.ts'
 
-/** The longest period, in months. */
 export const monthsMax = 24
 
-export type Numbers = {
+export type DecisionFigures = {
   readonly at: Date
-  /** `YYYY-MM` in UTC, the latest first. The latest one is not over. */
+  /** `YYYY-MM` in UTC, latest first. The latest month is not over. */
   readonly months: readonly string[]
   /** Cases and hits that wait now. */
   readonly open: readonly {
@@ -27,7 +26,7 @@ export type Numbers = {
     readonly outcome: string
     readonly count: number
   }[]
-  /** Milliseconds from the opening to the decision of persons. `month`: null for the whole period. */
+  /** Milliseconds from opening to decision by persons. `month`: null for the whole period. */
   readonly times: readonly {
     readonly month: string | null
     readonly kind: CountedKind
@@ -37,11 +36,11 @@ export type Numbers = {
     /** Nine tenths of the decisions took at most this long. */
     readonly ninetyMs: number
   }[]
-  /** Decided hits of each list, and those that were another one. */
-  readonly lists: readonly FalseCount[]
-  /** Decided alerts of each rule, and the false ones of them. `name`: of the last version. */
-  readonly rules: readonly (FalseCount & { readonly id: string })[]
-  /** Findings of persons about alerts and hits. */
+  /** Decided hits of each list, and false ones among them. */
+  readonly lists: readonly FalseHitCount[]
+  /** Decided alerts of each rule, and false ones among them. `name`: of the latest version. */
+  readonly rules: readonly (FalseHitCount & { readonly id: string })[]
+  /** Findings about alerts and hits. */
   readonly findings: readonly {
     readonly month: string
     readonly kind: FoundKind
@@ -50,10 +49,10 @@ export type Numbers = {
   }[]
 }
 
-type Finding = Numbers['findings'][number]
+type Finding = DecisionFigures['findings'][number]
 type FoundKind = Extract<CountedKind, 'monitoring_alert' | 'screening_hit'>
 
-type FalseCount = {
+type FalseHitCount = {
   readonly month: string
   readonly name: string
   readonly decided: number
@@ -62,7 +61,7 @@ type FalseCount = {
 
 export type DecisionNumbers = {
   /** `months`: 1 to 24. */
-  readonly read: (months: number) => Promise<Numbers>
+  readonly read: (months: number) => Promise<DecisionFigures>
 }
 
 type Deps = {
@@ -81,21 +80,21 @@ export const createDecisionNumbers = (deps: Deps): DecisionNumbers => ({
       const months = monthsUntil(at, Math.min(Math.max(count, 1), monthsMax))
       const oldest = months.at(-1)
       const whole = oldest === undefined ? [] : [{ month: null, from: oldest.from, before: months[0]?.before ?? at }]
-      const hits = await decidedIn(deps, tx, months)
-      const alerts = await alertsIn(deps, tx, months)
+      const hits = await countDecided(deps, tx, months)
+      const alerts = await countAlerts(deps, tx, months)
       return {
         ...{ at, months: months.map(({ month }) => month) },
-        open: await openOf(deps, tx, at),
+        open: await countOpen(deps, tx, at),
         ...hits,
-        times: await timesOf(deps, tx, [...whole, ...months]),
+        times: await readTimes(deps, tx, [...whole, ...months]),
         ...alerts,
         findings: [...alerts.findings, ...hits.findings],
       }
     }),
 })
 
-/** Only rows of these kinds, for a person who works on no other. */
-export const onlyKinds = (numbers: Numbers, isShown: (kind: CountedKind) => boolean): Numbers => ({
+/** Limits the figures to the kinds that a person works on. */
+export const onlyKinds = (numbers: DecisionFigures, isShown: (kind: CountedKind) => boolean): DecisionFigures => ({
   ...numbers,
   open: numbers.open.filter(({ kind }) => isShown(kind)),
   decided: numbers.decided.filter(({ kind }) => isShown(kind)),
@@ -105,16 +104,16 @@ export const onlyKinds = (numbers: Numbers, isShown: (kind: CountedKind) => bool
   findings: numbers.findings.filter(({ kind }) => isShown(kind)),
 })
 
-async function openOf({ cases, screening }: Deps, tx: Tx, at: Date): Promise<Numbers['open']> {
+async function countOpen({ cases, screening }: Deps, tx: Tx, at: Date): Promise<DecisionFigures['open']> {
   const times = ageTimes(at)
   const hits = { kind: 'screening_hit' as const, ...(await screening.numbers.openCounts(tx, times)) }
   const rows = [...(hits.total === 0 ? [] : [hits]), ...(await cases.numbers.openCounts(tx, times))]
-  return rows.map((row) => ({ kind: row.kind, ages: bandsOf(row), total: row.total }))
+  return rows.map((row) => ({ kind: row.kind, ages: toAgeBands(row), total: row.total }))
 }
 
-async function decidedIn({ cases, screening }: Deps, tx: Tx, months: readonly Month[]) {
-  const decided: Numbers['decided'][number][] = []
-  const lists: FalseCount[] = []
+async function countDecided({ cases, screening }: Deps, tx: Tx, months: readonly Month[]) {
+  const decided: DecisionFigures['decided'][number][] = []
+  const lists: FalseHitCount[] = []
   const findings: Finding[] = []
   for (const { month, ...period } of months) {
     const hits = await screening.numbers.decidedCounts(tx, period)
@@ -134,8 +133,12 @@ const isCleared = ({ outcome }: { readonly outcome: string }): boolean => outcom
 
 type Period = Omit<Month, 'month'> & { readonly month: string | null }
 
-async function timesOf({ cases, screening }: Deps, tx: Tx, periods: readonly Period[]): Promise<Numbers['times']> {
-  const times: Numbers['times'][number][] = []
+async function readTimes(
+  { cases, screening }: Deps,
+  tx: Tx,
+  periods: readonly Period[],
+): Promise<DecisionFigures['times']> {
+  const times: DecisionFigures['times'][number][] = []
   for (const { month, ...period } of periods) {
     const hits = await screening.numbers.decidingTimes(tx, period)
     const rows = [
@@ -153,20 +156,20 @@ async function timesOf({ cases, screening }: Deps, tx: Tx, periods: readonly Per
 
 const alertsPerPage = 1000
 
-/** Findings that the pattern was harmless. Without a finding an alert was false if nothing was refused after it. */
-const isFalse = ({ outcome, disposition }: Pick<DecidedAlert, 'outcome' | 'disposition'>): boolean =>
+/** Reports whether an alert was false: its finding says so, or it has none and no payout was refused. */
+const isFalseAlert = ({ outcome, disposition }: Pick<DecidedAlert, 'outcome' | 'disposition'>): boolean =>
   disposition === null ? outcome !== 'refused' : disposition === 'false_positive' || disposition === 'explained'
 
-/** The rule of an alert is in another module than its decision: alerts are read in pages, and their rules partner by partner. */
-async function alertsIn(
+/** Counts decided alerts by rule. Alerts are read in pages, and their rules from monitoring, partner by partner. */
+async function countAlerts(
   { cases, monitoring }: Deps,
   tx: Tx,
   months: readonly Month[],
-): Promise<Pick<Numbers, 'findings' | 'rules'>> {
+): Promise<Pick<DecisionFigures, 'findings' | 'rules'>> {
   const names = new Map<string, string>()
-  // The last version of each rule is the first of the list.
+  // The list begins with the latest version of each rule.
   for (const { id, name } of await monitoring.rules(tx)) if (!names.has(id)) names.set(id, name)
-  const rules: Numbers['rules'][number][] = []
+  const rules: DecisionFigures['rules'][number][] = []
   const findings: Finding[] = []
   for (const { month, ...period } of months) {
     const counts = new Map<string, { decided: number; falseHits: number }>()
@@ -174,7 +177,7 @@ async function alertsIn(
     for await (const alert of decidedAlerts({ cases, monitoring }, tx, period)) {
       const count = counts.get(alert.ruleId) ?? { decided: 0, falseHits: 0 }
       count.decided += 1
-      if (isFalse(alert)) count.falseHits += 1
+      if (isFalseAlert(alert)) count.falseHits += 1
       counts.set(alert.ruleId, count)
       if (alert.disposition !== null) found.set(alert.disposition, (found.get(alert.disposition) ?? 0) + 1)
     }
@@ -186,7 +189,7 @@ async function alertsIn(
 
 type DecidedAlert = Awaited<ReturnType<Cases['numbers']['decidedAlerts']>>[number]
 
-/** Pages through the decided alerts of a period, each with its rule. */
+/** Reads the decided alerts of a period in pages, each with its rule. */
 async function* decidedAlerts(
   { cases, monitoring }: Pick<Deps, 'cases' | 'monitoring'>,
   tx: Tx,
@@ -205,14 +208,14 @@ async function* decidedAlerts(
   }
 }
 
-// The numbers as one table: a row for each count, so that a spreadsheet groups them as it likes.
+// The figures as one table with a row for each count, which a spreadsheet can group.
 
 const head = ['section', 'month', 'kind', 'name', 'outcome', 'age_days', 'count', 'false', 'median_hours', 'p90_hours']
 const ageTexts = { upTo1: '0-1', upTo3: '2-3', upTo7: '4-7', upTo30: '8-30', older: '>30' } as const
 
 const hours = (ms: number): string => (ms / hourMs).toFixed(2)
 
-export function decisionsCsv({ open, decided, times, lists, rules, findings }: Numbers): string {
+export function decisionsCsv({ open, decided, times, lists, rules, findings }: DecisionFigures): string {
   const rows: readonly (readonly (string | number)[])[] = [
     ...open.flatMap(({ kind, ages }) =>
       ageBands.map((band) => ['open', '', kind, '', '', ageTexts[band], ages[band], '', '', '']),

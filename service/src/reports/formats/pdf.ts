@@ -1,24 +1,31 @@
 /** A statement or the fees as PDF. */
 import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
 import { type AccountDocument, accountPdf, type DocumentRow, type DocumentSection } from '../../typesetting/index.ts'
-import type { Content, Head, Line, LinePayment, Section, Summary } from '../contents/content.ts'
+import type {
+  ReportContent,
+  ReportHead,
+  AccountLine,
+  LinePayment,
+  AccountSection,
+  SectionSummary,
+} from '../contents/content.ts'
 import { pdfLinesMax, ReportImpossible } from '../rules.ts'
 
 const titles = { statement: 'Account statement', fees: 'Statement of fees' } as const
 
-/** Groups of three digits, and a minus sign as wide as a figure. */
+/** Formats an amount in groups of three digits, with a minus sign as wide as a digit. */
 function money(minor: Minor, currency: Currency): string {
   const [whole = '', fraction = ''] = amountText(minor < 0n ? -minor : minor, currency).split('.')
   return `${minor < 0n ? '−' : ''}${whole.replace(/\B(?=(\d{3})+$)/g, ',')}.${fraction}`
 }
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
-/** `3 Feb 2026`, from the text of a time in UTC. */
+/** Formats a day such as `3 Feb 2026`, from the text of a time in UTC. */
 const day = (time: string): string =>
   `${Number(time.slice(8, 10))} ${months[Number(time.slice(5, 7)) - 1] ?? ''} ${time.slice(0, 4)}`
 const moment = (time: Date): string => `${day(time.toISOString())} ${time.toISOString().slice(11, 16)} UTC`
 
-export async function* pdf(content: Content, count: (lines: number) => void): AsyncGenerator<Uint8Array> {
+export async function* pdf(content: ReportContent, count: (lines: number) => void): AsyncGenerator<Uint8Array> {
   const { head, sections } = content
   const summaries = await Promise.all(sections.map(({ summary }) => summary()))
   const lines = summaries.reduce((total, each) => total + each.lines, 0)
@@ -27,13 +34,17 @@ export async function* pdf(content: Content, count: (lines: number) => void): As
       `A PDF has at most ${pdfLinesMax.toLocaleString('en')} lines, and the period has ${lines.toLocaleString('en')}. Use csv, or a shorter period.`,
     )
   count(lines)
-  yield* accountPdf(documentOf(head, sections, summaries))
+  yield* accountPdf(toDocument(head, sections, summaries))
 }
 
-/** A statement of 80 pages. For longer ones a screen reader reads the CSV. */
+/** Lines of a tagged PDF, about 80 pages. For longer ones people with a screen reader use the CSV. */
 const taggedLinesMax = 2_000
 
-function documentOf(head: Head, sections: readonly Section[], summaries: readonly Summary[]): AccountDocument {
+function toDocument(
+  head: ReportHead,
+  sections: readonly AccountSection[],
+  summaries: readonly SectionSummary[],
+): AccountDocument {
   const { kind, partnerName, brand, customer, period, currency } = head
   const lines = summaries.reduce((total, each) => total + each.lines, 0)
   const account = sections.length === 1 ? sections[0]?.accountId : undefined
@@ -61,9 +72,9 @@ function documentOf(head: Head, sections: readonly Section[], summaries: readonl
   }
 }
 
-const noSums: Summary = { lines: 0, creditLines: 0, credits: 0n, debits: 0n, closing: 0n }
+const noSums: SectionSummary = { lines: 0, creditLines: 0, credits: 0n, debits: 0n, closing: 0n }
 
-function statementSection(section: Section, summary = noSums): DocumentSection {
+function statementSection(section: AccountSection, summary = noSums): DocumentSection {
   const { currency, opening } = section
   const { lines, creditLines, credits, debits, closing } = summary
   const amount = (minor: Minor) => money(minor, currency)
@@ -79,11 +90,11 @@ function statementSection(section: Section, summary = noSums): DocumentSection {
     opening: ['Opening balance', amount(opening)],
     closing: ['Closing balance', amount(closing)],
     empty: 'No movement in this period.',
-    rows: rowsOf(section, (line) => ({ ...rowOf(line, amount), balance: amount(line.balance) })),
+    rows: readRows(section, (line) => ({ ...toRow(line, amount), balance: amount(line.balance) })),
   }
 }
 
-function feeSection(section: Section, summary = noSums): DocumentSection {
+function feeSection(section: AccountSection, summary = noSums): DocumentSection {
   const { lines, credits, debits } = summary
   const amount = (minor: Minor) => money(minor, section.currency)
   return {
@@ -96,26 +107,29 @@ function feeSection(section: Section, summary = noSums): DocumentSection {
     columns: { amount: `Fee ${section.currency}` },
     closing: ['Total', amount(credits - debits)],
     empty: 'No fee in this period.',
-    rows: rowsOf(section, (line) => rowOf(line, amount)),
+    rows: readRows(section, (line) => toRow(line, amount)),
   }
 }
 
-const rowOf = ({ time, text, reference, amount, payment }: Line, write: (minor: Minor) => string): DocumentRow => ({
+const toRow = (
+  { time, text, reference, amount, payment }: AccountLine,
+  write: (minor: Minor) => string,
+): DocumentRow => ({
   date: day(time),
   text,
-  detail: detailOf(reference, payment),
+  detail: rowDetail(reference, payment),
   amount: write(amount),
 })
 
-/** The other side comes first; our own reference and ids follow it once each. */
-function detailOf(reference: string, payment: LinePayment | undefined): string {
+/** Joins the other side, our reference and the ids, each once. */
+function rowDetail(reference: string, payment: LinePayment | undefined): string {
   const { name, account, endToEndId, userReference } = payment ?? {}
   return [...new Set([name, account, userReference, reference, endToEndId])].filter((part) => part).join(' · ')
 }
 
-const rowsOf = ({ lines }: Section, toRow: (line: Line) => DocumentRow) =>
+const readRows = ({ lines }: AccountSection, toRow: (line: AccountLine) => DocumentRow) =>
   async function* rows(): AsyncGenerator<readonly DocumentRow[]> {
-    // A page has about 25 rows: the process pauses between parts of it.
+    // A page has about 25 rows, so that the process yields between its parts.
     for await (const part of lines())
       for (let at = 0; at < part.length; at += 25) yield part.slice(at, at + 25).map(toRow)
   }

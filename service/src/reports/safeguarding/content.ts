@@ -1,20 +1,20 @@
-/** Pure: the signed text of a day, and its verification by an auditor who has nothing but the text. */
+/** Pure: the signed text of a day, and the checks that an auditor can make with the text alone. */
 import { hash } from 'node:crypto'
 import { amountText, type Currency, currencies, isCurrency, type Minor } from '../../kernel/index.ts'
-import { type Group, kindsOf, type Part, type Status, sumOf } from './rules.ts'
+import { type PartGroup, partKinds, type DifferencePart, type SafeguardingStatus, sumOfGroup } from './rules.ts'
 
 /** Amounts are decimal numbers of the currency. */
-export type Content = {
+export type SafeguardingContent = {
   readonly form: 1
   readonly day: string
   readonly currency: Currency
   readonly version: number
-  /** Digest of the version that this one corrects. */
+  /** The digest of the corrected version. */
   readonly previous: string | null
-  readonly status: Status
-  /** False: the day was not over. */
+  readonly status: SafeguardingStatus
+  /** False if the day was not over. */
   readonly isOver: boolean
-  /** The end of the day: the ledger is that of this time. */
+  /** The end of the day, at which the ledger is read. */
   readonly cutAt: string
   readonly computedAt: string
   readonly requirement: {
@@ -23,7 +23,7 @@ export type Content = {
     readonly reserved: string
     readonly suspense: string
   }
-  /** Null, as the next four: a statement is missing. */
+  /** Null, like the next four fields, if a statement is missing. */
   readonly resource: string | null
   readonly difference: string | null
   readonly own: string | null
@@ -32,7 +32,7 @@ export type Content = {
   readonly accounts: readonly {
     readonly connector: string
     readonly account: string
-    /** The statement of this day or a later one up to the day is required. */
+    /** The earliest day of the required statement. */
     readonly dueOn: string
     readonly statement: {
       readonly id: string
@@ -42,7 +42,7 @@ export type Content = {
     } | null
   }[]
   readonly parts: readonly {
-    readonly group: Group
+    readonly group: PartGroup
     readonly kind: string
     readonly connector: string
     readonly account: string
@@ -50,7 +50,6 @@ export type Content = {
     readonly count: number
     readonly why: string
   }[]
-  /** Single entries of parts, the oldest of each. */
   readonly entries: readonly {
     readonly kind: string
     readonly account: string
@@ -66,13 +65,14 @@ export type Content = {
   }[]
 }
 
-export type Signed = { readonly content: string; readonly signature: string; readonly publicKey: string }
+export type SignedContent = { readonly content: string; readonly signature: string; readonly publicKey: string }
 
-export const digestOf = (content: string): string => hash('sha256', content, 'hex')
+export const contentDigest = (content: string): string => hash('sha256', content, 'hex')
 
-const whyOf = (group: Group, kind: string): string => (kindsOf[group] as Readonly<Record<string, string>>)[kind] ?? ''
+const partReason = (group: PartGroup, kind: string): string =>
+  (partKinds[group] as Readonly<Record<string, string>>)[kind] ?? ''
 
-export const partsText = (parts: readonly Part[], currency: Currency): Content['parts'] =>
+export const partsText = (parts: readonly DifferencePart[], currency: Currency): SafeguardingContent['parts'] =>
   parts.map(({ group, kind, connector, account, amount, count }) => ({
     group,
     kind,
@@ -80,23 +80,28 @@ export const partsText = (parts: readonly Part[], currency: Currency): Content['
     account,
     amount: amountText(amount, currency),
     count: Number(count),
-    why: whyOf(group, kind),
+    why: partReason(group, kind),
   }))
 
-/** Amounts of a finding whose statements are all there. */
-export function amountsOf(total: Minor, resource: Minor | null, parts: readonly Part[], currency: Currency) {
+/** Computes the amounts of a finding. They need all statements. */
+export function findingAmounts(
+  total: Minor,
+  resource: Minor | null,
+  parts: readonly DifferencePart[],
+  currency: Currency,
+) {
   const text = (amount: Minor) => (resource === null ? null : amountText(amount, currency))
   return {
     resource: text(resource ?? 0n),
     difference: text((resource ?? 0n) - total),
-    own: text(sumOf(parts, 'own')),
-    timing: text(sumOf(parts, 'timing')),
-    discrepancy: text(sumOf(parts, 'discrepancy')),
+    own: text(sumOfGroup(parts, 'own')),
+    timing: text(sumOfGroup(parts, 'timing')),
+    discrepancy: text(sumOfGroup(parts, 'discrepancy')),
   }
 }
 
-/** The part of a record that a correction would change: everything except the times, the version, and how the timing is made up. */
-export function findingOf(content: Content): string {
+/** Builds the text that decides whether a record needs a correction: all except times, version, and the parts of timing. */
+export function comparableText(content: SafeguardingContent): string {
   const { status, isOver, requirement, resource, own, timing, discrepancy, accounts, parts, changedRows } = content
   const lasting = parts.filter(({ group }) => group !== 'timing')
   return JSON.stringify([
@@ -114,19 +119,19 @@ export function findingOf(content: Content): string {
 }
 
 const amountForm = /^(-?)(\d+)\.(\d+)$/
-function minorOf(text: string | null, currency: Currency): Minor {
+function readMinor(text: string | null, currency: Currency): Minor {
   const [, sign = '', whole = '', fraction = ''] = amountForm.exec(text ?? '') ?? []
   if (whole === '' || fraction.length !== currencies[currency].digits) throw new TypeError(`not an amount: ${text}`)
   const minor = BigInt(whole + fraction)
   return sign === '' ? minor : -minor
 }
 
-/** Lists what contradicts itself in a record, in sentences; empty: nothing. */
-export function faultsOfContent(content: Content): readonly string[] {
+/** Lists the contradictions of a record in sentences. */
+export function findFaults(content: SafeguardingContent): readonly string[] {
   const { currency, requirement, resource, difference, parts, accounts, status } = content
   if (!isCurrency(currency)) return ['The currency is not known.']
   const faults: string[] = []
-  const minor = (text: string | null) => minorOf(text, currency)
+  const minor = (text: string | null) => readMinor(text, currency)
   const equal = (what: string, one: Minor, other: Minor) => {
     if (one !== other) faults.push(`${what}: ${amountText(one, currency)} is not ${amountText(other, currency)}.`)
   }

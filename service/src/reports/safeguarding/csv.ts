@@ -1,7 +1,7 @@
-/** Pure: records as CSV, for the auditor. The last lines of each hold the signed text, from which the other lines are made. */
+/** Pure: records as CSV, for the auditor. The last lines of each record hold the signed text, from which the other lines derive. */
 import { ownJson } from '@partner-payments/wire'
 import { csvCell } from '../../kernel/index.ts'
-import type { Content, Signed } from './content.ts'
+import type { SafeguardingContent, SignedContent } from './content.ts'
 
 const columns = [
   'line',
@@ -19,11 +19,11 @@ const columns = [
 ] as const
 type Line = Partial<Record<(typeof columns)[number], string>> & { readonly line: string }
 
-/** The text that is signed is written in base64, so that no spreadsheet changes it. */
+/** The signed text is in base64, so that spreadsheets do not change it. */
 const signedLines = { content: 'signed_content', signature: 'signature', publicKey: 'public_key' } as const
 
-function linesOf({ content: text, signature, publicKey }: Signed): readonly Line[] {
-  const content = ownJson<Content>(text)
+function toLines({ content: text, signature, publicKey }: SignedContent): readonly Line[] {
+  const content = ownJson<SafeguardingContent>(text)
   const { requirement, accounts, parts, entries, changedRows } = content
   const sums = [
     ['requirement', requirement.total],
@@ -60,20 +60,20 @@ function linesOf({ content: text, signature, publicKey }: Signed): readonly Line
   ].map((line) => ({ ...line, day: content.day, currency: content.currency, version: String(content.version) }))
 }
 
-/** Amounts are numbers and stay as they are. */
+/** Formats a cell. Amounts are numbers and stay unchanged. */
 const cell = (name: (typeof columns)[number], value: string): string => (name === 'amount' ? value : csvCell(value))
 
-export const safeguardingCsv = (records: readonly Signed[]): string =>
+export const safeguardingCsv = (records: readonly SignedContent[]): string =>
   [
     columns.join(','),
-    ...records.flatMap(linesOf).map((line: Line) => columns.map((name) => cell(name, line[name] ?? '')).join(',')),
+    ...records.flatMap(toLines).map((line: Line) => columns.map((name) => cell(name, line[name] ?? '')).join(',')),
   ]
     .map((line) => `${line}\r\n`)
     .join('')
 
-/** The signed texts in a CSV. Undefined: it has none, or not all of its lines are made from them. */
-export function signedOfCsv(text: string): readonly Signed[] | undefined {
-  // One signature in 64 begins with a plus sign, before which the cell has an apostrophe: it is no formula.
+/** Reads the signed texts of a CSV. Undefined if it has none, or if other lines do not derive from them. */
+export function readSignedCsv(text: string): readonly SignedContent[] | undefined {
+  // One signature in 64 begins with a plus sign, which the cell escapes with an apostrophe.
   const valuesOf = (name: string) =>
     text
       .split('\r\n')

@@ -5,15 +5,15 @@
  * Tables: safeguarding.accounts, safeguarding.records. Invariants: `resource - requirement = own + timing + discrepancy`; a record never
  * changes, a correction is a new version that names the one before; a missing statement is a status, not a zero.
  */
-export { type Content, digestOf, faultsOfContent, type Signed } from './content.ts'
-export { safeguardingCsv, signedOfCsv } from './csv.ts'
+export { type SafeguardingContent, contentDigest, findFaults, type SignedContent } from './content.ts'
+export { safeguardingCsv, readSignedCsv } from './csv.ts'
 export {
   safeguardingJob,
   createSafeguarding,
   type Safeguarding,
   type SafeguardingDeps,
   type SafeguardingRecord,
-  signedOf,
+  toSigned,
 } from './service.ts'
 export { safeguardingPdf } from './pdf.ts'
 export { isDay } from './rules.ts'

@@ -1,9 +1,9 @@
-/** A day in all its currencies as PDF, for the auditor. The same records give the same bytes. */
+/** A day in all currencies as PDF, for the auditor. The same records give the same bytes. */
 import { ownJson } from '@partner-payments/wire'
 import { accountPdf, type DocumentRow, type DocumentSection } from '../../typesetting/index.ts'
-import { type Content, digestOf, type Signed } from './content.ts'
+import { type SafeguardingContent, contentDigest, type SignedContent } from './content.ts'
 
-/** Groups of three digits, and a minus sign as wide as a figure. */
+/** Formats an amount in groups of three digits, with a minus sign as wide as a digit. */
 function money(amount: string): string {
   const [whole = '', fraction = ''] = amount.replace('-', '').split('.')
   return `${amount.startsWith('-') ? '−' : ''}${whole.replace(/\B(?=(\d{3})+$)/g, ',')}.${fraction}`
@@ -12,9 +12,8 @@ const orMissing = (amount: string | null): string => (amount === null ? 'not kno
 
 const groupNames = { own: 'Own money', timing: 'In transit', discrepancy: 'Discrepancy' } as const
 
-/** One PDF of one day. The records are of that day. */
-export function safeguardingPdf(records: readonly Signed[]): AsyncGenerator<Uint8Array> {
-  const contents = records.map(({ content }) => ownJson<Content>(content))
+export function safeguardingPdf(records: readonly SignedContent[]): AsyncGenerator<Uint8Array> {
+  const contents = records.map(({ content }) => ownJson<SafeguardingContent>(content))
   const [first] = contents
   return accountPdf({
     title: 'Safeguarding record',
@@ -23,12 +22,12 @@ export function safeguardingPdf(records: readonly Signed[]): AsyncGenerator<Uint
       ['End of the day', first?.cutAt ?? ''],
       ...contents.flatMap(({ currency, status, version, computedAt }, index) => [
         [`${currency}`, `${status}, version ${version}, computed at ${computedAt}`] as const,
-        ['Digest (SHA-256)', digestOf(records[index]?.content ?? '')] as const,
+        ['Digest (SHA-256)', contentDigest(records[index]?.content ?? '')] as const,
         ['Signature', records[index]?.signature ?? ''] as const,
       ]),
       ['Public key', records[0]?.publicKey ?? ''],
     ],
-    sections: contents.map(sectionOf),
+    sections: contents.map(toSection),
     note:
       'Requirement: balances of the clients and money that arrived and is not assigned, by the ledger at the end of the day. Resource: closing ' +
       'balances of the designated accounts by the statements of their banks. All times are in UTC. The signature is by Ed25519 over the ' +
@@ -38,7 +37,7 @@ export function safeguardingPdf(records: readonly Signed[]): AsyncGenerator<Uint
   })
 }
 
-function sectionOf(content: Content): DocumentSection {
+function toSection(content: SafeguardingContent): DocumentSection {
   const { currency, requirement, resource, difference, own } = content
   return {
     heading: `${currency}: ${content.status}`,
@@ -52,12 +51,12 @@ function sectionOf(content: Content): DocumentSection {
     closing: ['Resource less requirement', orMissing(difference)],
     empty: 'Resource and requirement are equal.',
     rows: async function* rows() {
-      yield rowsOf(content)
+      yield toRows(content)
     },
   }
 }
 
-function rowsOf({ day, accounts, parts, entries, changedRows }: Content): readonly DocumentRow[] {
+function toRows({ day, accounts, parts, entries, changedRows }: SafeguardingContent): readonly DocumentRow[] {
   const row = (text: string, detail: string, amount: string, date = day): DocumentRow => ({
     date,
     text,

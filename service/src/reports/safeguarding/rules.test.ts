@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { DayLook } from '../../cases/reconciliation/index.ts'
-import { type AccountFacts, isDay, judge, opensCase, sumOf } from './rules.ts'
+import { type AccountInput, isDay, judgeDay, opensCase, sumOfGroup } from './rules.ts'
 
 const none = { amount: 0n, count: 0n }
 const account = { connector: 'iso20022', account: 'DE02120300000000202051', currency: 'EUR' } as const
@@ -26,7 +26,7 @@ function lookOf(given: Partial<Record<'opening' | 'bank' | 'ledger' | 'offStatem
   }
 }
 
-const facts = (look: DayLook, around: AccountFacts['around'] = { offAfter: none, onAfter: none }): AccountFacts => ({
+const facts = (look: DayLook, around: AccountInput['around'] = { offAfter: none, onAfter: none }): AccountInput => ({
   look,
   around,
   hasStatement: true,
@@ -36,9 +36,9 @@ const posted = (amounts: Readonly<Record<string, bigint>>) =>
 const judged = (
   amounts: Readonly<Record<string, bigint>>,
   look: DayLook,
-  more: { readonly debits?: bigint; readonly changedRows?: number; readonly around?: AccountFacts['around'] } = {},
+  more: { readonly debits?: bigint; readonly changedRows?: number; readonly around?: AccountInput['around'] } = {},
 ) =>
-  judge({
+  judgeDay({
     sums: posted(amounts),
     debits: { amount: more.debits ?? 0n, count: 1n },
     accounts: [facts(look, more.around)],
@@ -67,9 +67,9 @@ test('the parts add up to resource less requirement, for any numbers of a ledger
         })
         assert.equal(requirement.total, balance + suspense - one.debits)
         assert.equal(resource, one.opening + one.bank)
-        const groups = sumOf(parts, 'own') + sumOf(parts, 'timing') + sumOf(parts, 'discrepancy')
+        const groups = sumOfGroup(parts, 'own') + sumOfGroup(parts, 'timing') + sumOfGroup(parts, 'discrepancy')
         assert.equal(groups, (resource ?? 0n) - requirement.total)
-        assert.equal(sumOf(parts, 'own'), fees + fx + one.debits + one.opening + sandbox)
+        assert.equal(sumOfGroup(parts, 'own'), fees + fx + one.debits + one.opening + sandbox)
       },
     ),
   )
@@ -88,7 +88,7 @@ test('a day balances, has an excess or a shortfall by the money of the operator'
   assert.equal(judged(elsewhere, lookOf({ bank: 4n })).status, 'shortfall')
 })
 
-test('what is only in transit leaves a day in balance', () => {
+test('amounts in transit leave a day balanced', () => {
   const found = judged(ten, lookOf({ bank: 3n, ledger: 10n, offStatement: 7n }))
   assert.equal(found.status, 'balanced')
   assert.deepEqual(
@@ -106,7 +106,7 @@ test('one cent without a reason, a gap between statements, or a changed row is u
 test('without a statement there is no resource', () => {
   const incomplete = { ...facts(lookOf({ bank: 10n })), hasStatement: false }
   const given = { sums: posted(ten), debits: none, changedRows: 0, internalConnector: 'internal' }
-  const { resource, status, parts } = judge({ ...given, accounts: [incomplete] })
+  const { resource, status, parts } = judgeDay({ ...given, accounts: [incomplete] })
   assert.deepEqual([resource, status, parts], [null, 'incomplete', []])
 })
 

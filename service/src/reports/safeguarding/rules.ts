@@ -6,7 +6,7 @@
 import type { Minor } from '../../kernel/index.ts'
 import type { DayLook } from '../../cases/reconciliation/index.ts'
 
-/** Money of the operator in the accounts; below zero: money of the clients that is missing there. */
+/** The operator's own money in the accounts. Below zero if client money is missing. */
 const ownKinds = {
   fees: 'Fees that the operator has earned and not taken out of the accounts.',
   fx: 'The open position of the operator from exchanges.',
@@ -29,7 +29,7 @@ const timingKinds = {
   valued_later: 'The closing balance of a statement counts these entries from a later value date on.',
 } as const
 
-/** Contradictions: a person has to find out. */
+/** Contradictions, which a person must investigate. */
 const discrepancyKinds = {
   statement_gap: 'Two statements do not join: the bank moved this between them.',
   sum_differs: 'The balances of a statement differ by this from the entries that it lists.',
@@ -37,13 +37,13 @@ const discrepancyKinds = {
   unexplained: 'No entry, payment or case explains this.',
 } as const
 
-export const kindsOf = { own: ownKinds, timing: timingKinds, discrepancy: discrepancyKinds } as const
-export type Group = keyof typeof kindsOf
+export const partKinds = { own: ownKinds, timing: timingKinds, discrepancy: discrepancyKinds } as const
+export type PartGroup = keyof typeof partKinds
 
-export type Part = {
-  readonly group: Group
+export type DifferencePart = {
+  readonly group: PartGroup
   readonly kind: string
-  /** Empty: of no account. */
+  /** Empty if the part concerns no single account. */
   readonly account: string
   readonly connector: string
   /** Adds to `resource - requirement`. */
@@ -52,23 +52,22 @@ export type Part = {
 }
 
 const statuses = ['balanced', 'excess', 'shortfall', 'unexplained', 'incomplete'] as const
-export type Status = (typeof statuses)[number]
+export type SafeguardingStatus = (typeof statuses)[number]
 
-/** The statuses that need a person. An excess is the operator's own money, which is taken out in the course of business. */
-export const opensCase = (status: Status): boolean => status !== 'balanced' && status !== 'excess'
+/** Reports whether a status needs a person. An excess is the operator's own money, which the operator takes out later. */
+export const opensCase = (status: SafeguardingStatus): boolean => status !== 'balanced' && status !== 'excess'
 
-/** Sums of the ledger in one currency at the end of the day, over all partners, by the name of the account. */
+/** Sums of the ledger in a currency at the end of the day, over all partners, by account name. */
 export type LedgerSums = ReadonlyMap<string, { readonly posted: Minor; readonly reserved: Minor }>
 
-/** Sums of entries around the end of the day. */
 export type EntriesAroundDayEnd = {
-  /** Entries on no statement up to the day, and reported after its end. */
+  /** Entries reported after the end of the day that are not on its statements. */
   readonly offAfter: { readonly amount: Minor; readonly count: bigint }
-  /** Entries on a statement up to the day, and reported after its end. */
+  /** Entries reported after the end of the day that are on its statements. */
   readonly onAfter: { readonly amount: Minor; readonly count: bigint }
 }
 
-export type AccountFacts = {
+export type AccountInput = {
   readonly look: DayLook
   readonly around: EntriesAroundDayEnd
   readonly hasStatement: boolean
@@ -77,25 +76,25 @@ export type AccountFacts = {
 export type Requirement = {
   readonly total: Minor
   readonly balances: Minor
-  /** The part of the balances that is reserved for payouts under way. */
+  /** The part of the balances that payouts under way reserve. */
   readonly reserved: Minor
-  /** Money that arrived and is not assigned yet, and parts of payments. */
+  /** Money that is not assigned yet, and parts of payments. */
   readonly suspense: Minor
 }
 
-export type Finding = {
+export type DayFinding = {
   readonly requirement: Requirement
-  /** Null: a statement is missing. */
+  /** Null if a statement is missing. */
   readonly resource: Minor | null
-  readonly parts: readonly Part[]
-  readonly status: Status
+  readonly parts: readonly DifferencePart[]
+  readonly status: SafeguardingStatus
 }
 
-type Given = {
+type DayInput = {
   readonly sums: LedgerSums
-  /** Below zero: money that left and about which no case was decided. */
+  /** Money that left and whose case is not decided, below zero. */
   readonly debits: { readonly amount: Minor; readonly count: bigint }
-  readonly accounts: readonly AccountFacts[]
+  readonly accounts: readonly AccountInput[]
   /** Account rows of this currency that differ from their transfers. */
   readonly changedRows: number
   readonly internalConnector: string
@@ -103,20 +102,20 @@ type Given = {
 
 const sum = (amounts: readonly Minor[]): Minor => amounts.reduce((total, amount) => total + amount, 0n)
 
-export const sumOf = (parts: readonly Part[], group: Group): Minor =>
+export const sumOfGroup = (parts: readonly DifferencePart[], group: PartGroup): Minor =>
   sum(parts.filter((part) => part.group === group).map(({ amount }) => amount))
 
-export function judge({ sums, debits, accounts, changedRows, internalConnector }: Given): Finding {
-  const requirement = requirementOf(sums, debits.amount)
+export function judgeDay({ sums, debits, accounts, changedRows, internalConnector }: DayInput): DayFinding {
+  const requirement = computeRequirement(sums, debits.amount)
   if (accounts.some(({ hasStatement }) => !hasStatement))
     return { requirement, resource: null, parts: [], status: 'incomplete' }
   const resource = sum(accounts.map(({ look }) => look.statement?.closing ?? 0n))
   const parts = [
     ...ownParts(sums, debits),
     ...accounts.flatMap((facts) => accountParts(facts, sums)),
-    ...elsewhere(sums, accounts, internalConnector),
+    ...partsElsewhere(sums, accounts, internalConnector),
   ].filter(({ amount, count }) => amount !== 0n || count !== 0n)
-  const own = sumOf(parts, 'own')
+  const own = sumOfGroup(parts, 'own')
   const isExplained = changedRows === 0 && parts.every(({ group, amount }) => group !== 'discrepancy' || amount === 0n)
   const status = !isExplained ? 'unexplained' : own === 0n ? 'balanced' : own > 0n ? 'excess' : 'shortfall'
   return { requirement, resource, parts, status }
@@ -124,14 +123,14 @@ export function judge({ sums, debits, accounts, changedRows, internalConnector }
 
 const posted = (sums: LedgerSums, name: string): Minor => sums.get(name)?.posted ?? 0n
 
-/** A debit of one case is no claim of the operator on the money of another: only what arrived counts. */
-function requirementOf(sums: LedgerSums, debits: Minor): Requirement {
+/** Computes the requirement. Debits in suspense do not reduce it, because they are no claim on other clients' money. */
+function computeRequirement(sums: LedgerSums, debits: Minor): Requirement {
   const balances = posted(sums, 'balance')
   const suspense = posted(sums, 'suspense') + posted(sums, 'parts') - debits
   return { total: balances + suspense, balances, reserved: sums.get('balance')?.reserved ?? 0n, suspense }
 }
 
-const part = (group: Group, kind: string, amount: Minor, count = 0n): Part => ({
+const part = (group: PartGroup, kind: string, amount: Minor, count = 0n): DifferencePart => ({
   group,
   kind,
   amount,
@@ -140,7 +139,7 @@ const part = (group: Group, kind: string, amount: Minor, count = 0n): Part => ({
   connector: '',
 })
 
-const ownParts = (sums: LedgerSums, debits: Given['debits']): readonly Part[] => [
+const ownParts = (sums: LedgerSums, debits: DayInput['debits']): readonly DifferencePart[] => [
   part('own', 'fees', posted(sums, 'fees')),
   part('own', 'fx', posted(sums, 'fx')),
   part('own', 'undecided_debits', debits.amount, debits.count),
@@ -148,11 +147,11 @@ const ownParts = (sums: LedgerSums, debits: Given['debits']): readonly Part[] =>
 
 const isTiming = (kind: string): boolean => Object.hasOwn(timingKinds, kind)
 
-/** `closing - ledger at the end of the day`, in parts. */
-function accountParts({ look, around }: AccountFacts, sums: LedgerSums): readonly Part[] {
+/** Explains `closing - ledger at the end of the day` in parts. */
+function accountParts({ look, around }: AccountInput, sums: LedgerSums): readonly DifferencePart[] {
   const { account, connector, opening, items, unexplained, ledger } = look
   const { offAfter, onAfter } = around
-  const of = (given: Part): Part => ({ ...given, account, connector })
+  const of = (given: DifferencePart): DifferencePart => ({ ...given, account, connector })
   const moved = ledger + posted(sums, `settlement.${connector}`)
   const off = items.find(({ kind }) => kind === 'not_on_statement')
   const others = items.filter(({ kind }) => kind !== 'not_on_statement')
@@ -166,8 +165,12 @@ function accountParts({ look, around }: AccountFacts, sums: LedgerSums): readonl
   ].map(of)
 }
 
-/** Money at connectors without a designated account. The connector of transfers inside holds only those under way. */
-function elsewhere(sums: LedgerSums, accounts: readonly AccountFacts[], internal: string): readonly Part[] {
+/** Lists money at connectors without a designated account. The internal connector holds only transfers under way. */
+function partsElsewhere(
+  sums: LedgerSums,
+  accounts: readonly AccountInput[],
+  internal: string,
+): readonly DifferencePart[] {
   const designated = new Set(accounts.map(({ look }) => `settlement.${look.connector}`))
   return [...sums.keys()]
     .filter((name) => name.startsWith('settlement.') && !designated.has(name))

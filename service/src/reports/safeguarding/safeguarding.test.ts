@@ -9,7 +9,7 @@ import { addPartner, pay, type TestPartner } from '../../../../test/support/comp
 import { entryOf, markFiled, reportXml, statusXml } from '../../../../test/support/iso-incoming.ts'
 import { createSafeguarded, designated, type Safeguarded } from '../../../../test/support/safeguarding.ts'
 import { submitDuePayouts } from '../../banks/settlement/index.ts'
-import { digestOf, faultsOfContent, safeguardingCsv, safeguardingPdf, signedOfCsv } from './index.ts'
+import { contentDigest, findFaults, safeguardingCsv, safeguardingPdf, readSignedCsv } from './index.ts'
 
 let service: Safeguarded
 let partner: TestPartner
@@ -47,7 +47,7 @@ async function computed(day = service.today, at?: Date) {
   const [only, ...others] = await service.safeguarding.compute(day, at)
   assert.ok(only)
   assert.equal(others.length, 0)
-  assert.deepEqual(faultsOfContent(only.record.content), [])
+  assert.deepEqual(findFaults(only.record.content), [])
   return only
 }
 const partsOf = ({ record }: Awaited<ReturnType<typeof computed>>) =>
@@ -67,7 +67,7 @@ test('a day whose statement has everything balances, and the record is signed', 
   assert.equal(content.status, 'balanced')
   assert.deepEqual([content.requirement.total, content.resource, content.difference], ['100.00', '100.00', '0.00'])
   assert.equal(content.accounts[0]?.statement?.name, `S${service.today}`)
-  assert.equal(digest, digestOf(text))
+  assert.equal(digest, contentDigest(text))
   assert.ok(isSigned({ content: text, signature: signature.toString('base64'), publicKey }))
   assert.deepEqual(await safeguardingCases(), [])
   const records = await service.audit.list(operatorPartnerId, {})
@@ -155,7 +155,7 @@ test('money that was on the account before, and fees, are an excess without a ca
   assert.deepEqual(await safeguardingCases(), [])
 })
 
-test('a missing statement is no zero, and the record is corrected when it comes', async () => {
+test('a missing statement does not count as zero, and the record is corrected when the statement arrives', async () => {
   await service.designate(service.today)
   const entry = await credited(100_00n)
   const first = await computed()
@@ -213,7 +213,7 @@ test('a transfer that was made smaller is found', async () => {
 
 const yesterday = () => new Date(service.clock.now().getTime() - dayMs).toISOString().slice(0, 10)
 
-test('a cent that is missing on a statement is found, whichever way it is missing', async () => {
+test('a missing cent on a statement is found in either direction', async () => {
   await service.designate(service.today)
   const entry = await credited(100_00n)
   await statement([entry], { closing: 99_99n })
@@ -273,13 +273,13 @@ test('the CSV proves itself, and the PDF is the same bytes each time', async () 
   const signed = [{ content: record.text, signature: record.signature.toString('base64'), publicKey: record.publicKey }]
   const csv = safeguardingCsv(signed)
   assert.match(csv, /sum,.*resource,,,,,1234.56/)
-  assert.deepEqual(signedOfCsv(csv), signed)
-  assert.equal(signedOfCsv(csv.replace('1234.56', '1234.57')), undefined)
-  assert.equal(signedOfCsv('line\r\n'), undefined)
+  assert.deepEqual(readSignedCsv(csv), signed)
+  assert.equal(readSignedCsv(csv.replace('1234.56', '1234.57')), undefined)
+  assert.equal(readSignedCsv('line\r\n'), undefined)
   // A spreadsheet would take the signature for a formula, so that it has an apostrophe in the file.
   const plus = signed.map((record) => ({ ...record, signature: `+${record.signature.slice(1)}` }))
   assert.match(safeguardingCsv(plus), /signature,.*,'\+/)
-  assert.deepEqual(signedOfCsv(safeguardingCsv(plus)), plus)
+  assert.deepEqual(readSignedCsv(safeguardingCsv(plus)), plus)
   const bytes = async () => Buffer.concat(await Array.fromAsync(safeguardingPdf(signed)))
   const pdf = await bytes()
   assert.equal(pdf.subarray(0, 5).toString(), '%PDF-')

@@ -1,4 +1,4 @@
-/** The verbs of safeguarding: designated accounts, the computation of a day, its records, and the job that makes them. */
+/** The verbs of safeguarding: designated accounts, the computation and the records of days, and their job. */
 import { ownJson } from '@partner-payments/wire'
 import { Refusal } from '../../kernel/api/index.ts'
 import type { Audit } from '../../audit/index.ts'
@@ -15,8 +15,15 @@ import {
 } from '../../kernel/index.ts'
 import { type Database, oldestTransactionStart, readAtOneMoment, type Tx } from '../../postgres/index.ts'
 import type { BankEntry, BooksAccount } from '../../rails/index.ts'
-import { amountsOf, type Content, digestOf, findingOf, partsText, type Signed } from './content.ts'
-import { type AccountFacts, dayOfMoment, isDay, judge, type LedgerSums, opensCase } from './rules.ts'
+import {
+  findingAmounts,
+  type SafeguardingContent,
+  contentDigest,
+  comparableText,
+  partsText,
+  type SignedContent,
+} from './content.ts'
+import { type AccountInput, dayOfMoment, isDay, judgeDay, type LedgerSums, opensCase } from './rules.ts'
 import * as store from './store.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { DayLook, DayReader } from '../../cases/reconciliation/index.ts'
@@ -38,21 +45,20 @@ export type SafeguardingDeps = ComputeDeps & {
 }
 
 export type SafeguardingRecord = Omit<store.RecordRow, 'content'> & {
-  readonly content: Content
-  /** The signed text. */
+  readonly content: SafeguardingContent
   readonly text: string
 }
-/** The record with its signature, as an auditor verifies it. */
-export const signedOf = ({
+/** Returns a record with its signature, for an auditor. */
+export const toSigned = ({
   text: content,
   signature,
   publicKey,
-}: Pick<SafeguardingRecord, 'text' | 'signature' | 'publicKey'>): Signed => ({
+}: Pick<SafeguardingRecord, 'text' | 'signature' | 'publicKey'>): SignedContent => ({
   content,
   signature: signature.toString('base64'),
   publicKey,
 })
-export type Computed = { readonly record: SafeguardingRecord; readonly isNew: boolean }
+export type ComputedRecord = { readonly record: SafeguardingRecord; readonly isNew: boolean }
 
 type Designation = {
   readonly account: string
@@ -64,54 +70,54 @@ type Designation = {
 
 export type Safeguarding = {
   /**
-   * Designates a configured bank account from a day on, or ends its designation before a day. Refuses: validation_failed (account, from,
+   * Designates a configured bank account from a day on, or ends its designation. Refuses: validation_failed (account, from,
    * until).
    */
   readonly designate: (tx: Tx, designation: Designation) => Promise<store.DesignatedAccount>
   readonly accounts: typeof store.accounts
   /**
-   * Computes a day, in all currencies, and keeps what differs from the last version. `at`: the end of the day, by default
-   * midnight UTC; of a day that is not over, now. Refuses: validation_failed (day, at, no account, an open transaction).
+   * Computes a day in all currencies, and stores records that differ from the latest version. `at`: the end of the day, by
+   * default midnight UTC, or now for today. Refuses: validation_failed (day, at, no account, an open transaction).
    */
-  readonly compute: (day: string, at?: Date) => Promise<readonly Computed[]>
-  /** The last version of each day in a range, newest day first. */
+  readonly compute: (day: string, at?: Date) => Promise<readonly ComputedRecord[]>
+  /** Lists the latest version of each day in a range, newest day first. */
   readonly list: (
     tx: Tx,
     range: { readonly from: string; readonly before: string; readonly rowsMax: number },
   ) => Promise<readonly SafeguardingRecord[]>
-  /** All versions of a day in one currency, the last first. */
+  /** Lists the versions of a day in a currency, latest first. */
   readonly versions: (tx: Tx, day: string, currency: Currency) => Promise<readonly SafeguardingRecord[]>
-  /** Computes the days whose statements are in, or that have waited long enough. Returns 0, so that its job rests. */
+  /** Computes the days with all statements, and days that have waited long enough. Returns 0, so that its job pauses. */
   readonly step: () => Promise<number>
 }
 
-/** Days that the job makes up for, for example after a stop. */
+/** Days that the job computes later, for example after a stop. */
 const daysBackMax = 31
 
 export function createSafeguarding(deps: SafeguardingDeps): Safeguarding {
   const { db } = deps
-  const list: Safeguarding['list'] = async (tx, range) => (await store.lastVersions(tx, range)).map(recordOf)
+  const list: Safeguarding['list'] = async (tx, range) => (await store.lastVersions(tx, range)).map(toRecord)
   return {
     designate: (tx, designation) => designate(deps, tx, designation),
     accounts: store.accounts,
     compute: async (day, at) => {
-      const asked = await askedOf(deps, day, at)
-      const computed: Computed[] = []
-      for (const facts of await factsOf(deps, asked)) computed.push(await keep(deps, facts))
+      const asked = await readDayRequest(deps, day, at)
+      const computed: ComputedRecord[] = []
+      for (const facts of await readDay(deps, asked)) computed.push(await keepRecord(deps, facts))
       return computed
     },
     list,
-    versions: async (tx, day, currency) => (await store.versionsOf(tx, day, currency)).map(recordOf),
+    versions: async (tx, day, currency) => (await store.versionsOf(tx, day, currency)).map(toRecord),
     step: async () => {
       for (const { day, cutAt, accounts } of await openDays(deps, list))
         if (await isReady(deps, cutAt))
-          for (const facts of await factsOf(deps, { day, cutAt, isPast: true, isOver: true, accounts }))
-            await keep(deps, facts)
+          for (const facts of await readDay(deps, { day, cutAt, isPast: true, isOver: true, accounts }))
+            await keepRecord(deps, facts)
       return 0
     },
   }
 
-  /** The days to compute, oldest first: without a record, or with one that lacks a statement which is in now. */
+  /** Lists the days to compute, oldest first: days without a record, and days whose missing statement has arrived. */
   async function openDays({ clock, waitMs, dueOn, reconciliation }: SafeguardingDeps, read: Safeguarding['list']) {
     const designated = await store.accounts(db)
     const now = clock.now()
@@ -121,7 +127,7 @@ export function createSafeguarding(deps: SafeguardingDeps): Safeguarding {
     const records = rowsMax === 0 ? [] : await read(db, { from: first, before: today, rowsMax: rowsMax * 2 })
     const open: { readonly day: string; readonly cutAt: Date; readonly accounts: typeof designated }[] = []
     for (let day = first; rowsMax > 0 && day < today; day = dayAfter(day)) {
-      const accounts = onDay(designated, day)
+      const accounts = designatedOn(designated, day)
       const final = (currency: Currency) =>
         records.some(
           (each) =>
@@ -129,7 +135,7 @@ export function createSafeguarding(deps: SafeguardingDeps): Safeguarding {
         )
       const waiting = accounts.filter(({ currency }) => !final(currency))
       if (waiting.length === 0) continue
-      const cutAt = endOf(day)
+      const cutAt = endOfDay(day)
       const isIn = async ({ connector, account, currency }: BooksAccount) => {
         const last = await reconciliation.day.lastStatement(db, { connector, account, currency }, day)
         return (last?.closingOn ?? '') >= dueOn({ connector, currency }, day)
@@ -163,41 +169,41 @@ async function designate(
   return row
 }
 
-const endOf = (day: string): Date => after(new Date(`${day}T00:00:00Z`), dayMs)
-const dayAfter = (day: string): string => dayOfMoment(endOf(day))
+const endOfDay = (day: string): Date => after(new Date(`${day}T00:00:00Z`), dayMs)
+const dayAfter = (day: string): string => dayOfMoment(endOfDay(day))
 
-const onDay = (accounts: readonly store.DesignatedAccount[], day: string): readonly store.DesignatedAccount[] =>
+const designatedOn = (accounts: readonly store.DesignatedAccount[], day: string): readonly store.DesignatedAccount[] =>
   accounts.filter(({ fromDay, untilDay }) => fromDay <= day && (untilDay === null || day < untilDay))
 
-/** Reports whether every transaction that may hold a transfer from before a moment has ended (the rule of checkpoints). */
+/** Reports whether all transactions that may add a transfer before a moment have ended (the rule of checkpoints). */
 async function isReady({ db, clockDifferenceMsMax }: SafeguardingDeps, cutAt: Date): Promise<boolean> {
   return after(await oldestTransactionStart(db), -clockDifferenceMsMax) >= cutAt
 }
 
-async function askedOf(deps: SafeguardingDeps, day: string, at: Date | undefined) {
+async function readDayRequest(deps: SafeguardingDeps, day: string, at: Date | undefined) {
   if (!isDay(day)) throw refuse('The day must be a day in UTC such as 2026-03-01.')
   const now = deps.clock.now()
-  const cutAt = at ?? (endOf(day) <= now ? endOf(day) : now)
+  const cutAt = at ?? (endOfDay(day) <= now ? endOfDay(day) : now)
   if (day > dayOfMoment(now)) throw refuse(`The day ${day} has not begun.`)
   if (cutAt > now || cutAt < new Date(`${day}T00:00:00Z`))
     throw refuse(`The end of the day must be between its start and now, ${now.toISOString()}.`)
-  const accounts = onDay(await store.accounts(deps.db), day)
+  const accounts = designatedOn(await store.accounts(deps.db), day)
   if (accounts.length === 0)
     throw refuse(`No account is designated on ${day}: use "safeguarding accounts set" with --from ${day}.`)
   const isPast = cutAt < now
   if (isPast && !(await isReady(deps, cutAt)))
     throw refuse(`A transaction from before ${cutAt.toISOString()} may still be open. Try again in a minute.`)
-  return { day, cutAt, isPast, isOver: cutAt >= endOf(day), accounts }
+  return { day, cutAt, isPast, isOver: cutAt >= endOfDay(day), accounts }
 }
 
-const recordOf = ({ content: text, ...row }: store.RecordRow): SafeguardingRecord => ({
+const toRecord = ({ content: text, ...row }: store.RecordRow): SafeguardingRecord => ({
   ...row,
   text,
-  content: ownJson<Content>(text),
+  content: ownJson<SafeguardingContent>(text),
 })
 
-/** Signs and keeps a record, if it finds something else than the last version. The lock makes it once, with two workers as well. */
-function keep(deps: SafeguardingDeps, facts: Facts): Promise<Computed> {
+/** Signs and stores a record that differs from the latest version. The lock prevents two workers from storing it twice. */
+function keepRecord(deps: SafeguardingDeps, facts: DayContent): Promise<ComputedRecord> {
   const { db, clock, audit, cases, addOperator } = deps
   const { day, currency, status } = facts
   return db.transaction(async (tx) => {
@@ -206,12 +212,17 @@ function keep(deps: SafeguardingDeps, facts: Facts): Promise<Computed> {
     const [last] = await store.versionsOf(tx, day, currency)
     const now = clock.now()
     const version = (last?.version ?? 0) + 1
-    const content: Content = { ...facts, version, previous: last?.digest ?? null, computedAt: now.toISOString() }
-    if (last !== undefined && findingOf(ownJson<Content>(last.content)) === findingOf(content))
-      return { record: recordOf(last), isNew: false }
+    const content: SafeguardingContent = {
+      ...facts,
+      version,
+      previous: last?.digest ?? null,
+      computedAt: now.toISOString(),
+    }
+    if (last !== undefined && comparableText(ownJson<SafeguardingContent>(last.content)) === comparableText(content))
+      return { record: toRecord(last), isNew: false }
     const text = JSON.stringify(content)
-    const digest = digestOf(text)
-    if (opensCase(status)) await cases.record(tx, [caseOf(content, digest)])
+    const digest = contentDigest(text)
+    if (opensCase(status)) await cases.record(tx, [newCase(content, digest)])
     const signed = await audit.sign(tx, operatorPartnerId, text)
     const row = { day, currency, version, status, content: text, digest, ...signed, computedAt: now }
     await store.insertRecord(tx, row)
@@ -224,12 +235,12 @@ function keep(deps: SafeguardingDeps, facts: Facts): Promise<Computed> {
         details: { version, status, digest },
       },
     ])
-    return { record: recordOf(row), isNew: true }
+    return { record: toRecord(row), isNew: true }
   })
 }
 
-/** One case for each version that does not balance. Two persons close it; it never closes itself. */
-function caseOf(content: Content, digest: string) {
+/** Builds the case of a version that does not balance. Two persons close it. */
+function newCase(content: SafeguardingContent, digest: string) {
   const { day, currency, version, status, requirement, resource, difference, own, timing, discrepancy, parts } = content
   const missing = content.accounts.filter(({ statement }) => statement === null).map(({ account }) => account)
   const totals = { requirement: requirement.total, resource, difference, own, timing, discrepancy }
@@ -259,51 +270,51 @@ type ComputeDeps = {
   readonly cases: Pick<Cases, 'debitsOpenAt'>
   readonly reconciliation: { readonly day: DayReader }
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
-  /** The last day whose statement covers a day, by the calendar of a connector's bank. */
+  /** Finds the last day whose statement covers a day, by the bank's calendar. */
   readonly dueOn: (account: Pick<BooksAccount, 'connector' | 'currency'>, day: string) => string
   readonly internalConnector: string
 }
 
-type Asked = {
+type DayRequest = {
   readonly day: string
   readonly cutAt: Date
-  /** The cut has passed, and no transaction from before it is open. False: the cut is now. */
+  /** True if the cut has passed and earlier transactions have ended. False if the cut is now. */
   readonly isPast: boolean
-  /** The cut is the end of the day. */
+  /** True if the cut is the end of the day. */
   readonly isOver: boolean
   readonly accounts: readonly DesignatedAccount[]
 }
 
-/** The content of a record, without what its version adds. */
-type Facts = Omit<Content, 'version' | 'previous' | 'computedAt'>
+/** The content of a record without the fields of its version. */
+type DayContent = Omit<SafeguardingContent, 'version' | 'previous' | 'computedAt'>
 
-/** Partners whose positions are read at a time. */
+/** Partners whose positions are read at the same time. */
 const partnersAtOnce = 8
 const entriesPerKindMax = 1_000
-/** A report between two transactions of a connector is on both sides at the next look. */
+/** Looks until a report between two transactions of a connector is on both sides. */
 const looksMax = 3
-/** A statement may have begun to be read before the end of the day. */
+/** How long the service may read a statement that it began before the end of the day. */
 const readingMsMax = 3_600_000
 
-type Changed = Content['changedRows'][number] & { readonly currency: Currency }
-type Positions = { readonly sums: ReadonlyMap<Currency, LedgerSums>; readonly changed: readonly Changed[] }
+type ChangedRow = SafeguardingContent['changedRows'][number] & { readonly currency: Currency }
+type Positions = { readonly sums: ReadonlyMap<Currency, LedgerSums>; readonly changed: readonly ChangedRow[] }
 
-async function factsOf(deps: ComputeDeps, asked: Asked): Promise<readonly Facts[]> {
-  const past = asked.isPast ? await positionsOf(deps, deps.db, asked.cutAt, partnersAtOnce) : undefined
+async function readDay(deps: ComputeDeps, asked: DayRequest): Promise<readonly DayContent[]> {
+  const past = asked.isPast ? await readPositions(deps, deps.db, asked.cutAt, partnersAtOnce) : undefined
   for (let look = 1; ; look += 1) {
     const found = await lookOnce(deps, asked, past)
-    if (look === looksMax || found.every(({ isCalm }) => isCalm)) return found.map(({ facts }) => facts)
+    if (look === looksMax || found.every(({ isConsistent }) => isConsistent)) return found.map(({ facts }) => facts)
   }
 }
 
-async function positionsOf(
+async function readPositions(
   { ledger, partnerIds }: ComputeDeps,
   tx: Tx,
   moment: Date | undefined,
   atOnce: number,
 ): Promise<Positions> {
   const sums = new Map<Currency, Map<string, { posted: Minor; reserved: Minor }>>()
-  const changed: Changed[] = []
+  const changed: ChangedRow[] = []
   const ids = await partnerIds(tx)
   for (let from = 0; from < ids.length; from += atOnce) {
     const some = ids.slice(from, from + atOnce)
@@ -321,25 +332,29 @@ async function positionsOf(
   return { sums, changed }
 }
 
-type Found = { readonly facts: Facts; readonly isCalm: boolean }
+type CurrencyFinding = { readonly facts: DayContent; readonly isConsistent: boolean }
 
-const lookOnce = (deps: ComputeDeps, asked: Asked, past: Positions | undefined): Promise<readonly Found[]> =>
+const lookOnce = (
+  deps: ComputeDeps,
+  asked: DayRequest,
+  past: Positions | undefined,
+): Promise<readonly CurrencyFinding[]> =>
   deps.db.transaction(async (tx) => {
     await readAtOneMoment(tx)
     const { cutAt, accounts, day } = asked
-    const { sums, changed } = past ?? (await positionsOf(deps, tx, undefined, 1))
+    const { sums, changed } = past ?? (await readPositions(deps, tx, undefined, 1))
     const debits = await deps.cases.debitsOpenAt(tx, cutAt)
     const looks = await deps.reconciliation.day.lookUpTo(tx, accounts, day)
     const currencies = new Set([...accounts.map(({ currency }) => currency), ...[...sums.keys()].filter(isFiat)])
-    const found: Found[] = []
+    const found: CurrencyFinding[] = []
     for (const currency of [...currencies].toSorted()) {
       const own = looks.filter((look) => look.currency === currency)
       const ofCurrency = sums.get(currency) ?? new Map<string, never>()
-      // A currency in which nothing ever moved needs no record.
+      // A currency without movements needs no record.
       if (own.length === 0 && [...ofCurrency.values()].every(({ posted }) => posted === 0n)) continue
       const debit = debits.find((each) => each.currency === currency)
       found.push(
-        await foundOf(deps, tx, asked, {
+        await findCurrency(deps, tx, asked, {
           currency,
           sums: ofCurrency,
           looks: own,
@@ -351,23 +366,23 @@ const lookOnce = (deps: ComputeDeps, asked: Asked, past: Positions | undefined):
     return found
   })
 
-type Read = {
+type DaySnapshot = {
   readonly currency: Currency
   readonly sums: LedgerSums
   readonly looks: readonly DayLook[]
   readonly debits: { readonly amount: Minor; readonly count: bigint }
-  readonly changed: readonly Changed[]
+  readonly changed: readonly ChangedRow[]
 }
 
-async function foundOf(
+async function findCurrency(
   deps: ComputeDeps,
   tx: Tx,
-  { day, cutAt, isOver }: Asked,
-  { currency, sums, looks, debits, changed }: Read,
-): Promise<Found> {
+  { day, cutAt, isOver }: DayRequest,
+  { currency, sums, looks, debits, changed }: DaySnapshot,
+): Promise<CurrencyFinding> {
   const { day: reader } = deps.reconciliation
-  const accounts: AccountFacts[] = []
-  const entries: Content['entries'][number][] = []
+  const accounts: AccountInput[] = []
+  const entries: SafeguardingContent['entries'][number][] = []
   for (const look of looks) {
     const off = { statementIds: look.laterIds, orNone: true }
     const on = { statementIds: recentIds(look, cutAt), orNone: false, from: cutAt }
@@ -386,11 +401,11 @@ async function foundOf(
     for (const [kind, rows] of Object.entries(listed)) entries.push(...rows.map((row) => entryText(kind, row)))
   }
   const { internalConnector } = deps
-  const finding = judge({ sums, debits, accounts, changedRows: changed.length, internalConnector })
+  const finding = judgeDay({ sums, debits, accounts, changedRows: changed.length, internalConnector })
   const { requirement, resource, parts, status } = finding
   const text = (amount: Minor) => amountText(amount, currency)
   return {
-    isCalm: looks.every(({ unexplained }) => unexplained === 0n),
+    isConsistent: looks.every(({ unexplained }) => unexplained === 0n),
     facts: {
       form: 1,
       day,
@@ -404,7 +419,7 @@ async function foundOf(
         reserved: text(requirement.reserved),
         suspense: text(requirement.suspense),
       },
-      ...amountsOf(requirement.total, resource, parts, currency),
+      ...findingAmounts(requirement.total, resource, parts, currency),
       accounts: accounts.map((facts) => accountText(facts, deps.dueOn({ ...facts.look, currency }, day))),
       parts: partsText(parts, currency),
       entries,
@@ -424,7 +439,7 @@ const entryText = (kind: string, { id, account, amount, currency, bookedOn }: Ba
   amount: amountText(amount, currency),
 })
 
-function accountText({ look, hasStatement }: AccountFacts, dueOn: string): Content['accounts'][number] {
+function accountText({ look, hasStatement }: AccountInput, dueOn: string): SafeguardingContent['accounts'][number] {
   const { connector, account, currency, statement } = look
   if (!hasStatement || statement === undefined) return { connector, account, dueOn, statement: null }
   const { id, statementId: name, closingOn, closing } = statement

@@ -1,13 +1,13 @@
 /** All SQL of safeguarding. Its tables belong to no partner. */
 import type { Currency } from '../../kernel/index.ts'
 import { sql, type Tx } from '../../postgres/index.ts'
-import type { Status } from './rules.ts'
+import type { SafeguardingStatus } from './rules.ts'
 
 export type DesignatedAccount = {
   readonly account: string
   readonly currency: Currency
   readonly connector: string
-  /** First day, and the day after the last one; null: it is designated still. */
+  /** The first day, and the day after the last one. Null if the designation continues. */
   readonly fromDay: string
   readonly untilDay: string | null
   readonly setBy: string
@@ -40,7 +40,7 @@ export type RecordRow = {
   readonly day: string
   readonly currency: Currency
   readonly version: number
-  readonly status: Status
+  readonly status: SafeguardingStatus
   readonly content: string
   readonly digest: string
   readonly signature: Buffer
@@ -57,14 +57,13 @@ export async function insertRecord(tx: Tx, row: RecordRow): Promise<void> {
       ${row.signature}, ${row.publicKey}, ${row.computedAt})`)
 }
 
-/** All versions of a day in one currency, the last first. */
 export function versionsOf(tx: Tx, day: string, currency: Currency): Promise<readonly RecordRow[]> {
   return tx.rows<RecordRow>(sql`/* safeguarding.versionsOf */
     select ${recordColumns} from safeguarding.records where day = ${day}::date and currency = ${currency}
     order by version desc`)
 }
 
-/** The last version of each day and currency in a range of days, newest day first. */
+/** Lists the latest version of each day and currency in a range, newest day first. */
 export function lastVersions(
   tx: Tx,
   { from, before, rowsMax }: { readonly from: string; readonly before: string; readonly rowsMax: number },

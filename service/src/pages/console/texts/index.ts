@@ -1,6 +1,7 @@
 /** The texts of the console by subject: one catalogue for each language and area. A missing or a further key does not compile. */
 import type { ConsoleLanguage } from '../../kit/language.ts'
 import type { Words } from '../../kit/texts/en.ts'
+import { actsDe } from './de/acts.ts'
 import { bulkDe } from './de/bulk.ts'
 import { collectionsDe } from './de/collections.ts'
 import { customersDe } from './de/customers.ts'
@@ -9,6 +10,7 @@ import { paymentsDe } from './de/payments.ts'
 import { payoutsDe } from './de/payouts.ts'
 import { reportsDe } from './de/reports.ts'
 import { teamDe } from './de/team.ts'
+import { actsEn } from './en/acts.ts'
 import { bulkEn } from './en/bulk.ts'
 import { collectionsEn } from './en/collections.ts'
 import { customersEn } from './en/customers.ts'
@@ -19,6 +21,7 @@ import { reportsEn } from './en/reports.ts'
 import { teamEn } from './en/team.ts'
 
 const en = {
+  ...actsEn,
   ...teamEn,
   ...paymentsEn,
   ...payoutsEn,
@@ -29,6 +32,7 @@ const en = {
   ...reportsEn,
 }
 const de: Words<typeof en> = {
+  ...actsDe,
   ...teamDe,
   ...paymentsDe,
   ...payoutsDe,

@@ -116,7 +116,7 @@ export const screening = {
     sum: 'Together:',
     more: 'More payments wait than are shown.',
     earlier: 'Earlier decisions about the same pair',
-    noEarlier: 'No one has decided about this party, or another one of this name, and this entry before.',
+    noEarlier: 'There is no earlier decision about this entry and this party, or another party of the same name.',
     about: 'About',
     sameSubject: 'this party',
     otherSubject: 'another party: {name}',
