@@ -3,7 +3,7 @@ import { ownJson, type PaymentMethod, type TransactionType } from '@partner-paym
 import { notFound, Refusal, Unreachable } from '../kernel/api/index.ts'
 import { after, amountText, type Clock, type Currency, type Minor, newId, present } from '../kernel/index.ts'
 import { type AccountName, type Entry, entryOf } from '../ledger/index.ts'
-import { type Applied, applyInBatches, oldestOf, type OldestUnfinished } from '../lifecycle/index.ts'
+import { type Applied, applyInBatches, oldestByStatus, type OldestUnfinished } from '../lifecycle/index.ts'
 import { type Database, KeyTaken, once, type Tx } from '../postgres/index.ts'
 import type { Customer } from '../parties/customers/index.ts'
 import type { Hold, Party } from '../transactions/index.ts'
@@ -202,7 +202,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
     oldestUnfinished: async () => {
       const limitsMs = { Submitted: heldMsMax, Accepted: heldMsMax }
       const oldest = await store.oldestHeld(db)
-      return oldestOf(depositLifecycle.subject, limitsMs, oldest === undefined ? [] : [oldest], clock.now())
+      return oldestByStatus(depositLifecycle.subject, limitsMs, oldest === undefined ? [] : [oldest], clock.now())
     },
     ...createWaiting(deps),
     creditPartner: createCreditPartner(deps),

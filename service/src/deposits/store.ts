@@ -14,7 +14,7 @@ import {
   type Tx,
   unprepared,
 } from '../postgres/index.ts'
-import type { Unfinished } from '../lifecycle/index.ts'
+import type { UnfinishedPayment } from '../lifecycle/index.ts'
 import type { DepositStatus } from './lifecycle.ts'
 
 const types = {
@@ -317,8 +317,8 @@ export function updateDeposits(tx: Tx, changes: readonly DepositChange[], now: D
 }
 
 /** The deposit that the bank has had for the longest time without an end, of all partners. */
-export function oldestHeld(tx: Tx): Promise<Unfinished | undefined> {
-  return tx.row<Unfinished>(
+export function oldestHeld(tx: Tx): Promise<UnfinishedPayment | undefined> {
+  return tx.row<UnfinishedPayment>(
     acrossPartners(
       'finds the deposit that stands still for the longest time, by an index',
       sql`/* deposits.oldestHeld */

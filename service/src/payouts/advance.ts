@@ -48,7 +48,7 @@ export function createAdvance(deps: PayoutLifeDeps) {
     kindOf,
     isForeign: (payout, trigger) => 'report' in trigger && isForeign(payout, trigger),
     holds,
-    refusedOf: (tx, moves, now) => refusedApprovals(deps, tx, moves, now),
+    findRefused: (tx, moves, now) => refusedApprovals(deps, tx, moves, now),
     write: (tx, moves, now) => write(deps, tx, moves, now),
   })
   return (

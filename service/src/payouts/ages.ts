@@ -1,7 +1,7 @@
 /** How long payouts have stood in a status or waited for a person: for metrics, alerts and the queue of the desk. */
 import type { TimelineStep } from '@partner-payments/wire'
 import { after, dayMs, minuteMs } from '../kernel/index.ts'
-import { oldestOf, type OldestUnfinished, type Unfinished } from '../lifecycle/index.ts'
+import { oldestByStatus, type OldestUnfinished, type UnfinishedPayment } from '../lifecycle/index.ts'
 import type { Hold, TransactionView } from '../transactions/index.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { payoutAgeLimitsMs, payoutLifecycle } from './lifecycle.ts'
@@ -62,7 +62,7 @@ export function createPayoutAges(deps: Deps): PayoutAges {
   const classified = (rows: readonly WaitingRow[]) => rows.flatMap((row) => waitingOf(row, clock.now()) ?? [])
   return {
     oldestUnfinished: async (partnerIds) =>
-      oldestOf(payoutLifecycle.subject, payoutAgeLimitsMs, await readOldest(deps, partnerIds), clock.now()),
+      oldestByStatus(payoutLifecycle.subject, payoutAgeLimitsMs, await readOldest(deps, partnerIds), clock.now()),
     oldestInScreening: () => oldestInScreening(db),
     waiting: async (partnerIds, rowsMax) => {
       const held = classified(await heldPayouts(db, rowsMax))
@@ -130,8 +130,8 @@ const oldestFirst = <T extends { readonly since: Date }>(rows: readonly T[]): re
   rows.toSorted((a, b) => a.since.getTime() - b.since.getTime())
 
 /** The oldest payout of each partner in each status. */
-async function readOldest({ db, clock }: Deps, partnerIds: readonly string[]): Promise<readonly Unfinished[]> {
-  const rows: Unfinished[] = []
+async function readOldest({ db, clock }: Deps, partnerIds: readonly string[]): Promise<readonly UnfinishedPayment[]> {
+  const rows: UnfinishedPayment[] = []
   const size = db.sharded ? 1 : partnersPerLookMax
   const keptBeyond = after(clock.now(), keptMsMin)
   for (let from = 0; from < partnerIds.length; from += size)
@@ -140,7 +140,7 @@ async function readOldest({ db, clock }: Deps, partnerIds: readonly string[]): P
 }
 
 /** The partners and statuses in which a payout may wait for a person, the longest wait first. */
-const suspects = (oldest: readonly Unfinished[], now: Date): readonly StatusOfPartner[] =>
+const suspects = (oldest: readonly UnfinishedPayment[], now: Date): readonly StatusOfPartner[] =>
   oldestFirst(oldest)
     .map((row) => ({ ...row, status: row.status as Status }))
     .filter(({ status, since }) => {

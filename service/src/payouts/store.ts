@@ -23,7 +23,7 @@ import {
   unprepared,
 } from '../postgres/index.ts'
 import { payoutOperations, type PayoutStatus } from './rules.ts'
-import type { Unfinished } from '../lifecycle/index.ts'
+import type { UnfinishedPayment } from '../lifecycle/index.ts'
 
 const types = {
   partnerId: 'uuid',
@@ -503,8 +503,8 @@ export function oldestIn(
   partnerIds: readonly string[],
   statuses: readonly PayoutStatus[],
   keptBeyond: Date,
-): Promise<readonly Unfinished[]> {
-  return tx.rows<Unfinished>(
+): Promise<readonly UnfinishedPayment[]> {
+  return tx.rows<UnfinishedPayment>(
     unprepared(sql`/* payouts.oldestIn */
       select partner_id, id, status, connector, case when due_at > ${keptBeyond} then due_at else created_at end as since
       from payouts.payouts

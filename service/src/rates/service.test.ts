@@ -14,7 +14,7 @@ import { createLog, hourMs, minuteMs } from '../kernel/index.ts'
 import { createDatabase, sql } from '../postgres/index.ts'
 import { createConfiguredRates } from './configured.ts'
 import { type RateSource, rateText } from './rate.ts'
-import { createRates, createReading, type Rates } from './service.ts'
+import { createRates, createSourceReader, type Rates } from './service.ts'
 import { sandboxWalk } from './sandbox-walk.ts'
 import { ratesSettings } from './settings.ts'
 
@@ -199,7 +199,7 @@ suite('a source that hangs', () => {
   }
 
   test('is given up, and not read again while it hangs', async () => {
-    const reading = createReading(hanging, createManualClock(new Date(0)), 20)
+    const reading = createSourceReader(hanging, createManualClock(new Date(0)), 20)
     await assert.rejects(reading(), /does not answer/)
     await assert.rejects(reading(), /has not ended/)
   })

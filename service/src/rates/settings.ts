@@ -11,14 +11,14 @@ import {
 } from '../kernel/index.ts'
 import { sandboxSourceId } from './sandbox-walk.ts'
 
-/** A margin and the surcharge of a held quote stay below 100 % together. */
+/** A margin and the surcharge of a held quote together stay below 100 %. */
 const basisPointsMax = 4_999
 const yearSeconds = 31_536_000
 
-/** `url`: with `file:`, `http:` or `https:`. */
-export type ChosenSource = { readonly kind: 'none' | 'sandbox' } | { readonly kind: 'url'; readonly url: URL }
+/** `url` has the scheme `file:`, `http:` or `https:`. */
+export type RateSourceSetting = { readonly kind: 'none' | 'sandbox' } | { readonly kind: 'url'; readonly url: URL }
 
-function readSource(text: string): ChosenSource {
+function readSource(text: string): RateSourceSetting {
   if (text === 'none' || text === sandboxSourceId) return { kind: text }
   const url = URL.canParse(text) ? new URL(text) : undefined
   return url && ['file:', 'http:', 'https:'].includes(url.protocol)
@@ -33,7 +33,7 @@ function readBasisPoints(text: string): number {
     : refuseSetting(`must name basis points from 0 to ${basisPointsMax}: ${text} is not`)
 }
 
-/** Basis points of the mid rate: of pairs, in either direction, and of all others. */
+/** Basis points of the mid rate, by pair in either direction, and for all other pairs. */
 type Margins = { readonly others: number; readonly pairs: ReadonlyMap<string, number> }
 
 function readMargins(text: string): Margins {
@@ -85,7 +85,7 @@ export const ratesSettings = {
     default: 'sandbox; none in production',
     description:
       'Where exchange rates come from: `none`, `sandbox` (rates that move by themselves), or the URL of a file in the format of the ECB: `file:///var/rates.xml`, `https://www.ecb.europa.eu/stats/eurofxref/eurofxref-daily.xml`',
-    read: (value: string | undefined, mode): ChosenSource =>
+    read: (value: string | undefined, mode): RateSourceSetting =>
       readSource(value ?? (mode === 'sandbox' ? sandboxSourceId : 'none')),
   },
   FX_RATES_MAX_AGE_SECONDS: {
@@ -135,6 +135,6 @@ export const ratesSettings = {
 } as const satisfies Settings
 
 type Values = SettingValues<typeof ratesSettings>
-/** Charges of the operator for an exchange. */
+/** Charges of the operator for a conversion. */
 export type FxTerms = Pick<Values, 'FX_MARGIN' | 'FX_HELD_MARGIN' | 'FX_FEE'>
 export type RatesConfig = Omit<Values, keyof FxTerms>
