@@ -1,4 +1,7 @@
-/** Pools of IBANs from a bank's file: the operator fills them, openings of accounts take from them, a worker warns when one is low. */
+/**
+ * Pools of IBANs from a bank's file: the operator fills them, new accounts take from them, and a worker warns when a
+ * pool is low.
+ */
 import { Refusal } from '../kernel/api/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { after, assert, type Clock, dayMs, hourMs, type Log, newId } from '../kernel/index.ts'
@@ -8,7 +11,7 @@ import * as store from './store.ts'
 import { ibanProblem, isBic } from '../rails/index.ts'
 
 export type IbanFile = {
-  /** Undefined: the pool is shared by all partners. */
+  /** Undefined: all partners share the pool. */
   readonly partnerId: string | undefined
   readonly pool: string
   readonly currency: string
@@ -17,7 +20,7 @@ export type IbanFile = {
   /** SHA-256. */
   readonly hash: string
   readonly lines: () => AsyncIterable<string>
-  /** Imports the good lines. Otherwise a bad one refuses the file. */
+  /** Imports the valid lines. Otherwise a bad line refuses the file. */
   readonly skipsBad: boolean
   /** Receives every bad line, in pages. */
   readonly report: (lines: readonly BadLine[]) => Promise<void>
@@ -26,16 +29,16 @@ export type IbanFile = {
 export type ImportedFile = {
   readonly pool: string
   readonly country: string | null
-  /** Lines that are not empty, without the header. */
+  /** Number of lines that are not empty, without the header. */
   readonly lines: number
   readonly imported: number
-  /** Bad lines. */
+  /** Number of bad lines. */
   readonly bad: number
-  /** The same file was imported into this pool before: nothing has changed. */
+  /** The file was imported into this pool before: nothing has changed. */
   readonly isRepetition: boolean
 }
 
-/** Thrown if the file has bad lines, all of which were reported. */
+/** Thrown if the file has bad lines, after all of them were reported. */
 export class IbanFileProblem extends Error {
   readonly bad: number
   constructor(bad: number) {
@@ -62,23 +65,23 @@ export type PoolLevel = {
 
 export type ImportedPools = {
   /**
-   * Reads the file in pages, in one transaction. Throws IbanFileProblem, so that nothing is imported. Refuses: validation_failed (the
-   * pool belongs to another partner, or has another currency or connector).
+   * Reads the file in pages, in one transaction. Throws IbanFileProblem, so that nothing is imported. Refuses:
+   * validation_failed (the pool belongs to another partner, or has another currency or connector).
    */
   readonly importFile: (tx: Tx, file: IbanFile) => Promise<ImportedFile>
   /** Lists the pools by name. Reads all IBANs. */
   readonly list: (tx: Tx) => Promise<readonly PoolView[]>
   /**
-   * Withdraws one free IBAN of a pool, or all. Returns how many. Refuses: not_found (the pool, the IBAN among its free ones),
-   * validation_failed (the pool belongs to another partner).
+   * Withdraws one free IBAN of a pool, or all. Returns their number. Refuses: not_found (the pool, or the IBAN among
+   * its free ones), validation_failed (the pool belongs to another partner).
    */
   readonly withdraw: (
     tx: Tx,
     wanted: Pick<IbanFile, 'pool' | 'partnerId'> & { readonly iban: string | undefined },
   ) => Promise<number>
-  /** The pools with how many IBANs are free. Reads no IBANs. */
+  /** Lists the pools with their number of free IBANs. Reads no IBANs. */
   readonly levels: () => Promise<readonly PoolLevel[]>
-  /** A check by the worker: logs pools that are low, once an hour each. Returns 0, so that the loop pauses. */
+  /** Logs pools that are low, once an hour each. Returns 0, so that the worker's loop pauses. */
   readonly lookStep: (observe?: (levels: readonly PoolLevel[]) => void) => Promise<number>
 }
 
@@ -91,7 +94,7 @@ export type ImportedPoolsDeps = {
   readonly poolLevels: PoolLevels
 }
 
-/** A page is four statements. */
+/** A page needs four statements. */
 const linesPerPage = 5_000
 const ibansPerWithdrawal = 10_000
 const repeatedLogMs = hourMs
@@ -212,7 +215,7 @@ function refuseOther(known: store.PoolRow, file: IbanFile): void {
 
 const isGood = (line: GoodLine | BadLine): line is GoodLine => !('reason' in line)
 
-/** Judges the good lines of a page by the database and the other lines of the file. */
+/** Checks the valid lines of a page against the database and the other lines of the file. */
 async function judge(
   { issuers, poolCountries }: ImportedPoolsDeps,
   tx: Tx,
@@ -267,7 +270,7 @@ async function withdraw(tx: Tx, wanted: Parameters<ImportedPools['withdraw']>[1]
   return withdrawn
 }
 
-/** The partner's own pools come before the shared ones. Refuses: iban_pool_exhausted. */
+/** Takes an IBAN, first from the partner's own pools, then from shared pools. Refuses: iban_pool_exhausted. */
 export async function takeFromPools(
   tx: Tx,
   partnerId: string,
@@ -282,19 +285,18 @@ export async function takeFromPools(
   return taken
 }
 
-/** Quarantines the IBANs of a closed account. Those of no pool stay as they are. */
+/** Quarantines the IBANs of a closed account. IBANs that are in no pool stay as they are. */
 export async function quarantineIbans(tx: Tx, partnerId: string, ibans: readonly string[], now: Date): Promise<void> {
   if (ibans.length === 0) return
   for (const ownerId of [partnerId, operatorPartnerId]) await store.quarantine(tx, ownerId, partnerId, ibans, now)
 }
 
-/** Reports whether an IBAN is in a pool, given or not. */
+/** Reports whether an IBAN is in a pool, assigned or not. */
 export const isImported = async (tx: Tx, iban: string): Promise<boolean> =>
   (await store.knownAmong(tx, [iban])).length > 0
 
-// Pure: judges a line of a bank's file of IBANs, and says when a pool runs low.
+// Pure: checks a line of a bank's file of IBANs, and decides when a pool is low.
 
-/** Reasons why a line of the file is not imported. */
 type BadReason =
   | 'not_an_iban'
   | 'unknown_country'
@@ -318,7 +320,7 @@ type GoodLine = { readonly line: number; readonly iban: string; readonly bic: st
 
 export const poolNameForm = /^[a-z0-9][a-z0-9-]{0,31}$/
 
-/** No IBAN with its BIC is longer. A longer text is not an IBAN, and only its beginning is kept. */
+/** No IBAN with its BIC is longer. Only the beginning of a longer text is kept. */
 const shownCharsMax = 64
 
 const cellsOf = (text: string): readonly string[] =>
@@ -329,10 +331,13 @@ const cellsOf = (text: string): readonly string[] =>
       .trim(),
   )
 
-/** Reports whether the first line of a file names its columns. */
+/** Reports whether the first line of a file is a header. */
 const isHeader = (text: string): boolean => /^iban(,bic)?$/i.test(cellsOf(text).join())
 
-/** Undefined: the line is empty. Banks also print IBANs in groups of four; small letters and other separators are refused. */
+/**
+ * Reads a line. Undefined: it is empty. Accepts IBANs in groups of four, as banks print them, but not lower case or
+ * other separators.
+ */
 function readLine(text: string, line: number): GoodLine | BadLine | undefined {
   if (text.trim() === '') return undefined
   const [first = '', second = '', ...others] = cellsOf(text)
@@ -373,13 +378,13 @@ const useDays = 30
 
 type PoolUse = {
   readonly free: number
-  /** Given in the last `useDays` days. */
+  /** Number of IBANs assigned in the last `useDays` days. */
   readonly givenLately: number
   readonly createdAt: Date
 }
 
 /**
- * Estimates in how many days the pool will be empty, by its use of the last 30 days or since its creation. Null: it is
+ * Estimates in how many days the pool will be empty, by its use in the last 30 days or since its creation. Null: it is
  * not in use.
  */
 function daysLeft({ free, givenLately, createdAt }: PoolUse, now: Date): number | null {

@@ -10,7 +10,7 @@ import type { StateChange } from './store.ts'
 import type { Transferred } from './transfers.ts'
 
 const writeAccount = writerOf(wire.CustomerAccount)
-/** The documented account: `iban` and `country` are the first of `ibans`. */
+/** Maps to the documented account: `iban` and `country` are those of the first of `ibans`. */
 const toWire = (account: CustomerAccount) => writeAccount({ ...account.ibans[0], ...account })
 
 export function accountsRoutes(accounts: Accounts, idempotency: Idempotency): Handlers<'accounts'> {
@@ -58,11 +58,11 @@ const transferToWire = (moved: Transferred) =>
   writeTransfer({ ...moved, amount: writeAmount(moved.amount, moved.currency) })
 
 const writeChange = writerOf(wire.AccountStateChange)
-/** The note and the name of the person stay inside: they are internal to the operator. */
+/** Omits the note and the name of the person, which are internal to the operator. */
 const changeToWire = ({ changedAt: at, fromState: from, toState: state, ...change }: StateChange) =>
   writeChange({ ...change, at, from, state })
 
-/** A list that has one page. */
+/** Wraps a list of one page. */
 const whole = <T>(data: T[]) => ({ data, nextCursor: null, hasMore: false })
 
 function modalToWire({ id, segregated, own, ...balance }: ModalBalance, asOf: Date) {
@@ -99,7 +99,7 @@ function entryToWire({ id, at, amount, posted, currency, counterAccount, referen
   }
 }
 
-/** Shows only the kind: which connector carried a payment is not part of the contract. */
+/** Only the kind: which connector carried a payment is not part of the contract. */
 const counterKinds: Readonly<Partial<Record<AccountName, 'Suspense' | 'Transfers' | 'Fees' | 'Fx'>>> = {
   transfers: 'Transfers',
   suspense: 'Suspense',

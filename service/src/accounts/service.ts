@@ -23,9 +23,9 @@ import type { Monitors } from './monitors/index.ts'
 
 export type CustomerAccount = {
   readonly customerId: string
-  /** The partner's identifier of the customer, or its serviceId if there is none. */
+  /** The partner's identifier of the customer, or its serviceId if it has none. */
   readonly partnerCustomerId: string
-  /** IBANs in configured order, at least one. The BIC is that of the file or of the issuer; null: neither is known. */
+  /** IBANs in configured order, at least one. The BIC is that of the file or the issuer. Null: unknown. */
   readonly ibans: readonly [store.IbanRow, ...store.IbanRow[]]
 }
 
@@ -33,40 +33,40 @@ export type Accounts = Statements &
   States &
   Transfers & {
     /**
-     * The customer's IBANs, one per configured country. Issues all that are missing, or none.
+     * Issues the missing IBANs of a customer, one per configured country: all of them or none. Returns all its IBANs.
      * Refuses: not_found, customer_not_verified, iban_issuer_not_configured, iban_pool_exhausted.
      */
     readonly create: (partnerId: string, customerRef: string, tx?: Tx) => Promise<CustomerAccount>
-    /** Refuses: not_found (no such customer, or no IBAN is issued yet). */
+    /** Reads a customer's IBANs. Refuses: not_found (no such customer, or no IBAN is issued yet). */
     readonly get: (partnerId: string, customerRef: string) => Promise<CustomerAccount>
-    /** Closes the IBANs of an erased customer: they take no credits and are not issued again. */
+    /** Closes the IBANs of an erased customer: they accept no credits and are not issued again. */
     readonly close: typeof store.closeIbans
-    /** Erases the owner of an erased customer's IBANs. Money that arrives for one becomes a case. */
+    /** Erases the owner of an erased customer's IBANs. Money that arrives for these IBANs opens a case. */
     readonly erase: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
     /** Reads a customer's IBANs for its export, oldest first. */
     readonly ibansOf: (tx: Tx, partnerId: string, customerId: string) => Promise<readonly store.IbanRow[]>
-    /** Reads the oldest open IBAN of each of these customers, which are on one shard. */
+    /** Reads the oldest open IBAN of each of these customers, who are on one shard. */
     readonly firstIbansOf: typeof store.firstIbansOf
     /** Reports whether an IBAN has a bank code of ours or is in a pool, issued or not. */
     readonly issues: (tx: Tx, iban: string) => Promise<boolean>
     /**
-     * Finds the IBANs that this database has issued, closed ones too. `mayHave` needs no statement: another IBAN has none
-     * of our bank codes, nor the country of a pool.
+     * Finds the IBANs that this database has issued, including closed ones. `mayHave` needs no statement: it compares
+     * bank codes and the countries of pools.
      */
     readonly ownIbans: {
       readonly mayHave: (iban: string) => boolean
       readonly among: typeof issuedAmong
     }
-    /** Pools of IBANs from a bank's file, for the operator's commands and the worker. */
+    /** Pools of IBANs from a bank's file, for operator commands and the worker. */
     readonly pools: ImportedPools
-    /** Finds the owners of IBANs. An IBAN that this service did not issue is absent. */
+    /** Finds the owners of IBANs. IBANs that this service did not issue are absent. */
     readonly ownersOf: (
       tx: Tx,
       ibans: readonly string[],
     ) => Promise<ReadonlyMap<string, { readonly partnerId: string; readonly customerId: string }>>
-    /** Finds who has or had an IBAN, the latest first, for the search of the operator. */
+    /** Finds the current and earlier holders of an IBAN, newest first, for the operator. */
     readonly holdersOf: typeof store.holdersOfIban
-    /** The customer of the partner that has the IBAN, or had it until it was closed. Undefined: none. */
+    /** Finds the customer of the partner that has the IBAN, or had it until it was closed. Undefined: none. */
     readonly holderIn: (partnerId: string, iban: string) => Promise<string | undefined>
   }
 
@@ -101,14 +101,17 @@ async function takeIndex(tx: Tx, partnerId: string, issuer: Issuer, now: Date): 
 
 type Issuing = Pick<AccountsDeps, 'clock' | 'issuers' | 'poolCountries'>
 
-/** Countries in which a customer has an IBAN: those of the issuers as configured, then those that only have pools. */
+/**
+ * Lists the countries in which a customer gets an IBAN: those of the issuers as configured, then those that only have
+ * pools.
+ */
 const countriesOf = ({ issuers, poolCountries }: Pick<Issuing, 'issuers' | 'poolCountries'>): readonly string[] => [
   ...new Set([...issuers.map(({ country }) => country), ...poolCountries]),
 ]
 
 /** Issues the IBANs that a customer lacks. Returns all IBANs of the customer. */
 function createIssuing({ clock, issuers, poolCountries }: Issuing) {
-  // Pools are locked in one order, whatever the configured order, so that two calls cannot deadlock.
+  // Pools are locked in the same order for any configuration, so that two calls cannot deadlock.
   const countriesInLockOrder = countriesOf({ issuers, poolCountries }).toSorted()
   const issue = async (tx: Tx, partnerId: string, country: string, now: Date) => {
     if (poolCountries.includes(country)) return takeFromPools(tx, partnerId, country, now)
@@ -200,7 +203,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   }
 }
 
-/** A round over balances that did not move is one statement for 500 of them. */
+/** Checks 500 unchanged balances with one statement. */
 const monitorEveryMs = 2 * secondMs
 
 export const accountJobs = ({
@@ -213,7 +216,7 @@ export const accountJobs = ({
   readonly accounts: Pick<Accounts, 'pools'>
   readonly cancellations: Cancellations
   readonly monitors: Monitors
-  /** Transfers that are younger may not be judged yet. */
+  /** Younger transfers may not be judged yet. */
   readonly clockDifferenceMsMax: number
   readonly observePools: ((levels: readonly PoolLevel[]) => void) | undefined
 }): readonly Job[] => [

@@ -23,7 +23,7 @@ export type IbanRow = {
   /** BIC of the file from which the IBAN was imported. */
   readonly bic: string | null
 }
-/** The numbers of one bank code in one country. */
+/** Account numbers of one bank code in one country. */
 export type Pool = { readonly country: string; readonly bankCode: string }
 
 export function ibansOf(tx: Tx, partnerId: string, customerId: string): Promise<readonly IbanRow[]> {
@@ -32,7 +32,7 @@ export function ibansOf(tx: Tx, partnerId: string, customerId: string): Promise<
     where partner_id = ${partnerId} and customer_id = ${customerId} order by created_at, country`)
 }
 
-/** The oldest open IBAN of each of these customers of one shard. A customer without one is absent. */
+/** Reads the oldest open IBAN of each of these customers, who are on one shard. A customer without one is absent. */
 export function firstIbansOf(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly id: string }[],
@@ -59,7 +59,7 @@ export function ownersOfIbans(
   )
 }
 
-/** The customer of a partner that has or had an IBAN. Undefined: none. */
+/** Finds the customer of a partner that has or had an IBAN. Undefined: none. */
 export async function holderIn(tx: Tx, partnerId: string, iban: string): Promise<string | undefined> {
   const row = await tx.row<{ readonly customerId: string }>(sql`/* accounts.holderIn */
     select customer_id from accounts.ibans where partner_id = ${partnerId} and iban = ${iban}`)
@@ -70,7 +70,7 @@ const holdersMax = 10
 
 export type IbanHolder = { readonly partnerId: string; readonly customerId: string; readonly closedAt: Date | null }
 
-/** Finds who has or had an IBAN, the latest first: a bank may give a closed one out again. */
+/** Finds the current and earlier holders of an IBAN, newest first: a bank may reassign a closed IBAN. */
 export function holdersOfIban(tx: Tx, iban: string): Promise<readonly IbanHolder[]> {
   return tx.rows(
     acrossPartners(
@@ -93,8 +93,8 @@ export async function lockCustomerAccount(tx: Tx, partnerId: string, customerId:
 }
 
 /**
- * Takes the next number from the partner's oldest block of the range that has one.
- * Undefined: no block has a number left, or a concurrent call took the last number while this call waited.
+ * Takes the next number from the partner's oldest block in the range with numbers left. Undefined: no block has a
+ * number left, or a concurrent call took the last number while this call waited.
  */
 export function takeNumber(
   tx: Tx,
@@ -114,7 +114,8 @@ export function takeNumber(
 }
 
 /**
- * Pools belong to no partner. Inserts the pool if it is missing and locks it. Returns its next block, `firstBlock` or later.
+ * Inserts the pool if it is missing, and locks it. Pools are shared by all partners. Returns the next block,
+ * `firstBlock` or later.
  */
 export async function lockPool(tx: Tx, { country, bankCode }: Pool, firstBlock: number): Promise<number | undefined> {
   await tx.run(sql`/* accounts.lockPool */
@@ -126,7 +127,7 @@ export async function lockPool(tx: Tx, { country, bankCode }: Pool, firstBlock: 
   return row?.nextBlock
 }
 
-/** Gives the pool's next block to the partner. The caller holds the lock of the pool. */
+/** Assigns the pool's next block to the partner. The caller holds the lock of the pool. */
 export async function takeBlock(
   tx: Tx,
   partnerId: string,
@@ -153,7 +154,7 @@ export async function insertIban(
     values (${partnerId}, ${iban}, ${customerId}, ${country}, ${bic}, ${now})`)
 }
 
-/** Returns since when the customer has an account; undefined: it has none. */
+/** Closes the IBANs of a customer. Returns since when it has an account. Undefined: it has none. */
 export async function closeIbans(tx: Tx, partnerId: string, customerId: string, now: Date): Promise<Date | undefined> {
   await tx.run(sql`/* accounts.closeIbans */
     update accounts.ibans set closed_at = ${now} where partner_id = ${partnerId} and customer_id = ${customerId}`)
@@ -162,7 +163,7 @@ export async function closeIbans(tx: Tx, partnerId: string, customerId: string, 
   return row?.createdAt
 }
 
-/** The numbers stay taken: neither a block nor an imported pool gives one twice. */
+/** Erases the owner of IBANs. The numbers stay taken: neither a block nor an imported pool issues them again. */
 export async function eraseIbans(tx: Tx, partnerId: string, customerId: string): Promise<void> {
   await tx.run(sql`/* accounts.eraseIbans */
     delete from accounts.ibans where partner_id = ${partnerId} and customer_id = ${customerId}`)
@@ -170,7 +171,7 @@ export async function eraseIbans(tx: Tx, partnerId: string, customerId: string):
     delete from accounts.customer_accounts where partner_id = ${partnerId} and customer_id = ${customerId}`)
 }
 
-// The SQL of cancellations: blocked accounts whose payouts that are not begun are being cancelled.
+// SQL of cancellations: blocked accounts whose waiting payouts are being cancelled.
 
 /** Blocked balance or customer account: the other field is null. */
 export type BlockedAccount =
@@ -179,7 +180,7 @@ export type BlockedAccount =
 
 export type Cancellation = BlockedAccount & { readonly id: string }
 
-/** An account has at most one. */
+/** An account has at most one cancellation. */
 export async function insertCancellation(
   tx: Tx,
   partnerId: string,
@@ -200,7 +201,7 @@ export async function hasCancellation(tx: Tx, partnerId: string, account: Blocke
   return row !== undefined
 }
 
-/** The partner of the cancellation that has been due for the longest time. */
+/** Finds the partner whose cancellation has been due for the longest time. */
 export function partnerWithCancellation(tx: Tx, now: Date): Promise<{ readonly partnerId: string } | undefined> {
   return tx.row(
     dueWork(
@@ -211,10 +212,7 @@ export function partnerWithCancellation(tx: Tx, now: Date): Promise<{ readonly p
   )
 }
 
-/**
- * Time of the oldest cancellation, leased ones included: a payout that cannot be cancelled renews the lease for ever.
- */
-/** When the next cancellation is due. */
+/** Finds when the next cancellation is due. */
 export const cancellationsDue = (after: Date): Sql =>
   dueWork(
     'reads when the payouts of a blocked account are due to be cancelled',
@@ -222,6 +220,7 @@ export const cancellationsDue = (after: Date): Sql =>
       select due_at from accounts.cancellations where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
+/** Finds the time of the oldest cancellation, leased or not: a payout that cannot be cancelled renews the lease forever. */
 export async function oldestCancellation(tx: Tx): Promise<Date | null> {
   const row = await tx.row<{ readonly blockedAt: Date | null }>(
     dueWork(
@@ -233,14 +232,14 @@ export async function oldestCancellation(tx: Tx): Promise<Date | null> {
   return row?.blockedAt ?? null
 }
 
-/** Locks one that is due. Undefined: another process has it. */
+/** Locks a due cancellation. Undefined: another process has it. */
 export function lockDueCancellation(tx: Tx, partnerId: string, now: Date): Promise<Cancellation | undefined> {
   return tx.row<Cancellation>(sql`/* accounts.lockDueCancellation */
     select id, customer_id, currency from accounts.cancellations
     where partner_id = ${partnerId} and due_at <= ${now} order by due_at limit 1 for update skip locked`)
 }
 
-/** Waits for a worker that has it. Undefined: nothing is left. */
+/** Locks the cancellation of an account, and waits for a worker that has it. Undefined: nothing is left. */
 export function lockCancellation(
   tx: Tx,
   partnerId: string,
@@ -261,7 +260,7 @@ export async function deleteCancellation(tx: Tx, partnerId: string, id: string):
     delete from accounts.cancellations where partner_id = ${partnerId} and id = ${id}`)
 }
 
-// All SQL of imported pools of IBANs. `ownerId` is the partner whose pool it is, or the operator for a shared one.
+// SQL of imported IBAN pools. `ownerId` is the partner that owns the pool, or the operator for a shared pool.
 
 export type PoolRow = {
   readonly partnerId: string
@@ -285,7 +284,7 @@ export async function lockImports(tx: Tx): Promise<void> {
   )
 }
 
-/** A name belongs to one pool of all partners. The caller has `lockImports`, or only reads. */
+/** Finds a pool by its name, which is unique over all partners. The caller has called `lockImports`, or only reads. */
 export function poolNamed(tx: Tx, name: string): Promise<PoolRow | undefined> {
   return tx.row<PoolRow>(
     acrossPartners(
@@ -304,7 +303,7 @@ export async function openPool(tx: Tx, pool: Omit<PoolRow, 'withdrawnAt'>): Prom
     on conflict (partner_id, name) do update set withdrawn_at = null`)
 }
 
-/** When the file was imported into the pool. Undefined: it was not. */
+/** Finds when the file was imported into the pool. Undefined: it was not. */
 export async function importedAt(
   tx: Tx,
   { partnerId, name }: Pick<PoolRow, 'partnerId' | 'name'>,
@@ -341,7 +340,7 @@ export type KnownIban = {
   readonly line: number
 }
 
-/** Returns which of these IBANs are in a pool, in any state. */
+/** Finds which of these IBANs are in a pool, in any state. */
 export function knownAmong(tx: Tx, ibans: readonly string[]): Promise<readonly KnownIban[]> {
   return tx.rows<KnownIban>(
     acrossPartners(
@@ -352,7 +351,7 @@ export function knownAmong(tx: Tx, ibans: readonly string[]): Promise<readonly K
   )
 }
 
-/** Returns which of these IBANs belong to an account, open or closed. */
+/** Finds which of these IBANs belong to an account, open or closed. */
 export async function issuedAmong(tx: Tx, ibans: readonly string[]): Promise<readonly string[]> {
   const rows = await tx.rows<{ readonly iban: string }>(
     acrossPartners(
@@ -382,8 +381,8 @@ export async function insertImported(tx: Tx, rows: readonly ImportedIban[]): Pro
 }
 
 /**
- * Gives the next free IBAN of a country to a partner: from the pool whose name comes first, and there the one imported
- * first. Skips those that another transaction is about to give. Undefined: none is left.
+ * Assigns the next free IBAN of a country to a partner: from the first pool by name, the oldest import first. Skips
+ * IBANs that other transactions are assigning. Undefined: none is left.
  */
 export function takeImported(
   tx: Tx,
@@ -403,7 +402,7 @@ export function takeImported(
   )
 }
 
-/** Quarantines IBANs of a closed account of this partner: they are never free again, and are counted apart. */
+/** Quarantines IBANs of a closed account: they are never free again, and are counted separately. */
 export async function quarantine(
   tx: Tx,
   ownerId: string,
@@ -417,7 +416,7 @@ export async function quarantine(
 }
 
 /**
- * Withdraws free IBANs after one of them, in their order: a page of them, or a single one. Returns the withdrawn ones.
+ * Withdraws a page of free IBANs in their order, or a single one. `after` is the cursor. Returns the withdrawn IBANs.
  */
 export async function withdrawPage(
   tx: Tx,
@@ -449,7 +448,7 @@ export async function markWithdrawn(
 
 export type PoolLevelRow = PoolRow & { readonly free: number; readonly givenLately: number }
 
-/** The level of each pool that is not withdrawn, by the indexes of what is free and of what was given. */
+/** Reads the level of each pool that is not withdrawn, by the indexes of free and assigned IBANs. */
 export function poolLevels(tx: Tx, since: Date): Promise<readonly PoolLevelRow[]> {
   return tx.rows<PoolLevelRow>(
     acrossPartners(
@@ -469,14 +468,14 @@ export function poolLevels(tx: Tx, since: Date): Promise<readonly PoolLevelRow[]
 
 export type PoolCounts = PoolLevelRow & {
   readonly total: number
-  /** Number of IBANs of accounts that are not closed. */
+  /** Number of IBANs of open accounts. */
   readonly given: number
   readonly quarantined: number
   readonly withdrawn: number
   readonly oldestImportAt: Date | null
 }
 
-/** Reads every row of every pool: for an operator's command. */
+/** Counts the IBANs of all pools. Reads every row: for operator commands. */
 export function countPools(tx: Tx, since: Date): Promise<readonly PoolCounts[]> {
   return tx.rows<PoolCounts>(
     acrossPartners(
@@ -499,11 +498,11 @@ export function countPools(tx: Tx, since: Date): Promise<readonly PoolCounts[]> 
   )
 }
 
-// The SQL of changes of states. Rows are added only.
+// SQL of changes of states. Rows are only added.
 
 export type StateReason = (typeof accounts.stateReasons)[number]
 
-/** Change of the state of a balance (`currency`) or of a customer's account (`customerId`): the other one is null. */
+/** Change of the state of a balance (`currency`) or of a customer's account (`customerId`): the other field is null. */
 export type StateChange = {
   readonly id: string
   readonly customerId: string | null
@@ -516,7 +515,7 @@ export type StateChange = {
   readonly changedAt: Date
 }
 
-/** The last change by screening of the account of a customer, or of the balance of a currency. */
+/** Finds the last change by screening of a customer's account or of a balance. */
 export function lastFreeze(
   tx: Tx,
   partnerId: string,
@@ -530,7 +529,10 @@ export function lastFreeze(
 
 const columns = sql`id, customer_id, currency, from_state, to_state, reason, note, staff, changed_at`
 
-/** `cause`: null, a command; otherwise the state follows from a confirmed hit, and the row of the account has another one. */
+/**
+ * Inserts a change. `cause`: null for a command; otherwise the state follows from a confirmed sanctions match, and the
+ * row of the account has its own state.
+ */
 export async function insertStateChange(
   tx: Tx,
   partnerId: string,
@@ -544,7 +546,7 @@ export async function insertStateChange(
       ${row.note}, ${row.staff}, ${row.changedAt}, ${cause})`)
 }
 
-/** Newest first, before an id. Null: of every account. */
+/** Lists changes, newest first. `beforeId` is the cursor. Null: of all accounts. */
 export function stateChanges(
   tx: Tx,
   partnerId: string,
@@ -560,7 +562,7 @@ export function stateChanges(
     order by id desc limit ${rowsMax}`)
 }
 
-/** The last change of each account that is not active: by commands, and by screening. */
+/** Lists the last change of each account that is not active: by commands, and by screening. */
 export function accountsNotActive(tx: Tx, partnerId: string): Promise<readonly StateChange[]> {
   return tx.rows<StateChange>(sql`/* accounts.accountsNotActive */
     select ${columns} from (

@@ -1,6 +1,6 @@
 /**
- * Moves money between the parties of a balance: two customers, or a customer and the partner. It is booked at once, as two
- * completed transactions and one entry, and needs no bank.
+ * Moves money between the parties of a balance: two customers, or a customer and the partner. A transfer is booked at
+ * once without a bank: two completed transactions and one ledger entry.
  */
 import type { BodyOf } from '@partner-payments/wire'
 import { type Caller, readAmount, readCurrency, refuseField, Refusal } from '../kernel/api/index.ts'
@@ -17,7 +17,7 @@ import { type Database, inTransaction, type Tx } from '../postgres/index.ts'
 import { type Customers, hasLargestBalance } from '../parties/customers/index.ts'
 import { type NewTransaction, requesterOf, type Transactions } from '../transactions/index.ts'
 
-/** A transfer that is booked. Null: the partner itself. */
+/** A booked transfer. Null: the partner itself. */
 export type Transferred = {
   readonly amount: Minor
   readonly currency: Currency
@@ -28,13 +28,13 @@ export type Transferred = {
   readonly createdAt: Date
 }
 
-/** Caller of the partner, or undefined for the operator. */
+/** Caller of the partner. Undefined: the operator. */
 type Maker = { readonly caller: Caller; readonly ip: string; readonly requestId: string } | undefined
 
 export type Transfers = {
   /**
-   * Refuses: validation_failed (no customer, or the same one twice), not_found, customer_not_verified, account_blocked,
-   * balance_limit_exceeded, insufficient_funds.
+   * Books a transfer. Refuses: validation_failed (no customer, or the same one twice), not_found,
+   * customer_not_verified, account_blocked, balance_limit_exceeded, insufficient_funds.
    */
   readonly transfer: (
     partnerId: string,
@@ -78,7 +78,7 @@ export function createTransfers(deps: TransfersDeps): Transfers {
         const accounts = await ledger.accountsOf(tx, [movement])
         const state = balanceStateIn(accounts, partnerId, currency)
         if (blocksOutbound(state) || blocksInbound(state)) throw refuseBlocked()
-        // What an operator moves to mend a balance is not stopped by a gate.
+        // Gates do not stop an operator who corrects a balance.
         if (maker !== undefined) await requireOpen(deps, tx, partnerId, { from, to, amount, currency })
         const moved = { partnerId, currency, amount, kind: 'direct' } as const
         const given = { ...moved, debit: 'balance', credit: transfersAccount, partyId: from ?? partnerId } as const
@@ -127,8 +127,8 @@ async function requireOpen(
 }
 
 /**
- * A pooled balance has no parts: what moved for the party so far must cover the amount. The entry is judged under the lock in a
- * segregated one. Refuses: insufficient_funds.
+ * Checks the money of the party in a pooled balance by its movements so far. A segregated balance is checked by the
+ * entry, under its lock. Refuses: insufficient_funds.
  */
 async function requirePart(
   { ledger }: TransfersDeps,

@@ -1,4 +1,4 @@
-/** The verbs of the payment page and of the sandbox bank's page. The token of the link is the only credential. */
+/** The verbs of the payment page and of the sandbox bank's page. The token in the link is the only credential. */
 import type { CheckoutStatus } from '@partner-payments/wire'
 import { linkTokenPartner } from '../access/index.ts'
 import { notFound, type Refusal } from '../kernel/api/index.ts'
@@ -14,26 +14,26 @@ import { brandingOf, brandingsOf, type PageBranding } from './store.ts'
 import * as store from './store.ts'
 import { lateOfSessions } from './store-late.ts'
 
-/** Payment as the pages show it. */
+/** Payment for the pages. */
 export type Payment = {
   readonly key: store.SessionKey
   readonly depositId: string
   readonly status: CheckoutStatus
-  /** Status of the deposit, for the progress that the page shows. */
+  /** Status of the deposit, for the progress on the page. */
   readonly depositStatus: Exclude<DepositStatus, 'Screening'>
   readonly amount: Minor
   /** The amount that is still to be paid. */
   readonly due: Minor
   readonly inParts: boolean
-  /** The parts that count, oldest first. */
+  /** Parts that count, oldest first. */
   readonly parts: readonly SessionPart[]
   readonly currency: Currency
-  /** Name of the partner that payers see. */
+  /** Name of the partner for payers. */
   readonly payee: string
   readonly description: string | null
   readonly lineItems: readonly LineItem[] | null
   readonly branding: PageBranding | undefined
-  /** Account holder of the IBAN, which the payer's bank verifies. The partner if its customer has no name. */
+  /** Account holder of the IBAN, which the payer's bank verifies: the partner, if its customer has no name. */
   readonly accountHolder: string
   readonly iban: string
   readonly bic: string | null
@@ -42,30 +42,30 @@ export type Payment = {
   readonly returnUrl: string | null
   readonly expiresAt: Date
   readonly paymentCountry: string | null
-  /** The country whose banks the page proposes. */
+  /** Preselected country of the payer's bank. */
   readonly proposedCountry: string
-  /** The countries of banks with a page. Empty: the payer uses the bank's own app. */
+  /** Countries of banks with a page. Empty: the payer uses the bank's own app. */
   readonly bankCountries: readonly string[]
-  /** The payer may still decide: neither the bank nor the clock has ended it, and the account accepts the money. */
+  /** The payer may still decide: the payment has not ended or expired, and the account accepts money. */
   readonly mayPay: boolean
-  /** Money that did not fit, oldest first. */
+  /** Unmatched money, oldest first. */
   readonly late: readonly PayerLate[]
-  /** Visit of the sandbox's bank page, once the payer has chosen a bank. */
+  /** Visit to the sandbox bank's page, after the payer has chosen a bank. */
   readonly visit: Pick<store.VisitRow, 'payerName' | 'decision' | 'bankCountry'> | undefined
 }
 
-/** Money that did not fit, as the payer sees it. What the operator decides is not told here. */
+/** Unmatched money for the payer's page. The operator's decisions are not shown. */
 export type PayerLate = {
   readonly amount: Minor
   readonly currency: Currency
   readonly state: 'waiting' | 'accepted' | 'returned'
 }
 
-/** A refund as the payer sees it. */
+/** Refund for the payer's page. */
 export type PayerRefund = {
   readonly amount: Minor
   readonly state: PayerState
-  /** When it was made, or has ended. */
+  /** When the refund was created, or when it ended. */
   readonly at: Date
 }
 
@@ -77,22 +77,22 @@ export type Receipt = {
 }
 
 export type Hosted = {
-  /** Refuses: not_found. Concurrent reads share statements. */
+  /** Reads the payment of a page. Concurrent reads share statements. Refuses: not_found. */
   readonly payment: (token: string) => Promise<Payment>
   /**
-   * A payment that has arrived, when, and what of it went back to the payer. Refuses: not_found, also before it has arrived and after the bank
-   * took it back.
+   * Reads a payment that has arrived, with its time and its refunds. Refuses: not_found, also before the payment
+   * arrives and after the bank reverses it.
    */
   readonly receipt: (token: string) => Promise<Receipt>
-  /** The logo of the partner. Refuses: not_found. */
+  /** Reads the logo of the partner. Refuses: not_found. */
   readonly logo: (token: string) => Promise<Logo>
-  /** Records that the payer goes to the bank. The first time counts. False: the session is over. Refuses: not_found. */
+  /** Records that the payer goes to the bank; only the first time counts. False: the session has ended. Refuses: not_found. */
   readonly begin: (token: string, ip: string, bankCountry: string | undefined) => Promise<boolean>
-  /** The payer signs in at the bank under any name. Refuses: not_found. */
+  /** Signs the payer in at the sandbox bank under any name. Refuses: not_found. */
   readonly signIn: (token: string, name: string) => Promise<void>
   /**
-   * Records the decision. The first one counts; a later one, and one of a session that is over, change nothing.
-   * Refuses: not_found.
+   * Records the payer's decision; only the first counts. A decision about an ended session changes nothing. Refuses:
+   * not_found.
    */
   readonly decide: (token: string, decision: store.Decision) => Promise<void>
 }
@@ -153,14 +153,14 @@ export function createHosted(deps: CheckoutDeps): Hosted {
   }
 }
 
-/** The logo of a partner. Refuses: not_found. */
+/** Reads the logo of a partner. Refuses: not_found. */
 export async function logoOf(tx: Tx, partnerId: string): Promise<Logo> {
   const { logo: bytes = null, logoType: type = null } = (await brandingOf(tx, partnerId)) ?? {}
   if (bytes === null || type === null) throw notFound('logo')
   return { bytes: Buffer.from(bytes), type }
 }
 
-/** More would be a test of the partner, or a mistake. */
+/** More would be a mistake or an attack. */
 const payerRefundsMax = 100
 
 async function payerRefunds(deps: CheckoutDeps, partnerId: string, sessionId: string): Promise<readonly PayerRefund[]> {
@@ -174,13 +174,13 @@ async function payerRefunds(deps: CheckoutDeps, partnerId: string, sessionId: st
   return shown.slice(0, payerRefundsMax)
 }
 
-/** The sandbox bank settles what is approved. */
+/** The sandbox bank settles approved payments. */
 const stepsAfter: Readonly<Record<store.Decision, readonly BankStep[]>> = {
   approved: ['submit', 'accept', 'settle'],
   rejected: ['submit', 'fail'],
 }
 
-/** The payer of a part sends a transfer. A payer who rejects can still pay in another way. */
+/** The payer of a part makes a transfer. A payer who rejects can still pay in another way. */
 function conclude(
   deps: CheckoutDeps,
   tx: Tx,
@@ -234,7 +234,7 @@ async function lateOf(
     })
 }
 
-/** Refuses: not_found, for each read separately. */
+/** Refuses each read separately: not_found. */
 async function readMany(
   { bank, clock, customers, deposits }: CheckoutDeps,
   tx: Tx,
@@ -251,7 +251,7 @@ async function readMany(
     sessions.map(({ partnerId, customerId }) => ({ partnerId, id: customerId })),
   )
   const stopped = await deposits.cannotReceive(tx, rows)
-  // Money does not fit where it has ended, or been paid.
+  // Unmatched money needs a session that has ended or is paid.
   const ended = new Set(rows.filter(({ status }) => endedStatuses.has(status)).map(({ id }) => id))
   const late = await lateOf(
     tx,
@@ -309,7 +309,7 @@ function toPayment(
     key: { partnerId, id },
     depositId,
     status: statusOf(deposit.status),
-    // The payer is not told that a name is under review.
+    // The payer does not learn that a name is under review.
     depositStatus: deposit.status === 'Screening' ? 'Accepted' : deposit.status,
     amount: deposit.amount,
     due: money.remainingAmount,
@@ -331,7 +331,7 @@ function toPayment(
     proposedCountry: proposed.find((country) => country && bankCountries.includes(country)) ?? fallback,
     bankCountries,
     late,
-    // `expiresAt` of a deposit is null once it can no longer expire.
+    // `expiresAt` is null for a deposit that can no longer expire.
     mayPay:
       deposit.expiresAt !== null && deposit.expiresAt > now && (deposit.inParts || !visit?.decision) && !isStopped,
     visit,

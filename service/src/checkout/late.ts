@@ -1,7 +1,7 @@
 /**
- * Late payments: money that named a session and did not fit it. It stands in suspense with a case, which the operator may decide as any other. Until
- * a time the partner may choose instead: accept it, as a payment of its own, or return it to the account that paid. The lock of the case makes one
- * choice, or one decision of the operator, the first.
+ * Late payments: money that names a session and does not fit it. It is in suspense with a case, which the operator may
+ * decide like any other. For some days the partner may choose instead: accept the money as a separate payment, or
+ * return it to the account that paid. The lock of the case serialises choices and decisions.
  */
 import type { EventData, LatePaymentReason, LatePaymentStatus } from '@partner-payments/wire'
 import { type CaseRow, reportOf } from '../cases/index.ts'
@@ -19,24 +19,27 @@ import * as store from './store-late.ts'
 
 export type Late = {
   /**
-   * Moves the money to the balance as a payment of the customer. The same choice again changes nothing. Refuses: not_found,
-   * late_payment_decided, account_blocked, balance_limit_exceeded, currency_not_supported, payer_account_unknown, request_in_progress.
+   * Moves the money to the balance as a payment of the customer. Repeating a choice changes nothing. Refuses:
+   * not_found, late_payment_decided, account_blocked, balance_limit_exceeded, currency_not_supported,
+   * payer_account_unknown, request_in_progress.
    */
   readonly acceptLate: Choose
-  /** Sends the money back. Refuses: not_found, late_payment_decided, account_blocked, payer_account_unknown, request_in_progress. */
+  /**
+   * Sends the money back. Refuses: not_found, late_payment_decided, account_blocked, payer_account_unknown,
+   * request_in_progress.
+   */
   readonly returnLate: Choose
-  /** Tells the partner how the return of its late payment has ended. A case of other money is left alone. */
+  /** Tells the partner how the return of its late payment has ended. Ignores cases of other money. */
   readonly returnEnded: (
     tx: Tx,
     key: { readonly partnerId: string; readonly id: string },
     status: 'Returned' | 'WithOperator',
   ) => Promise<void>
 }
-/** `customerId`: whose account the money came to. */
+/** `customerId`: the customer of the account that received the money. */
 type Chosen = LatePayment & { readonly customerId: string }
 type Choose = (partnerId: string, sessionId: string, id: string, tx?: Tx) => Promise<Chosen>
 
-// What arrives.
 
 type OfferDeps = {
   readonly clock: Clock
@@ -107,7 +110,6 @@ function append(
   eventOutbox.append(tx, partnerId, 'checkout.late.payment.updated', now, data)
 }
 
-// What is shown.
 
 const wentBack: ReadonlySet<CaseRow['resolution']> = new Set(['returned', 'reversed'])
 
@@ -119,7 +121,9 @@ function statusOf({ choice, chooseBy }: store.LateRow, found: CaseRow, now: Date
   return choice === null && now < chooseBy ? 'Waiting' : 'WithOperator'
 }
 
-/** The late payments of sessions by session, oldest first. A session without any is absent. `refunded`: sums by late payment. */
+/**
+ * Reads the late payments of sessions, oldest first. A session without any is absent. `refunded`: sums by late payment.
+ */
 export async function latePaymentsOf(
   { cases, clock, deposits }: Pick<CheckoutDeps, 'cases' | 'clock' | 'deposits'>,
   tx: Tx,
@@ -165,7 +169,6 @@ function toLate(row: store.LateRow, found: CaseRow, acceptedReference: string | 
   }
 }
 
-// What the partner chooses.
 
 type Choosing = {
   readonly row: store.LateRow
@@ -174,7 +177,7 @@ type Choosing = {
   readonly deposit: Deposit
 }
 
-/** Moves the money. Returns the deposit that accepted money became. */
+/** Moves the money. Returns the deposit of accepted money. */
 type Move = (deps: CheckoutDeps, tx: Tx, choosing: Choosing) => Promise<{ id: string; reference: string } | undefined>
 
 export function createLate(deps: CheckoutDeps): Late {
@@ -192,7 +195,7 @@ export function createLate(deps: CheckoutDeps): Late {
         if (named === undefined || named.sessionId !== sessionId.toLowerCase()) throw notFound('late payment')
         const found = await cases.hold(tx, partnerId, id)
         if (found === undefined) throw notFound('late payment')
-        // Read again behind the lock: another choice may have come first.
+        // Read again under the lock: another choice may have been first.
         const row = present(await store.lateById(tx, partnerId, id), `no late payment ${id}`)
         const now = clock.now()
         const context = await read(tx, partnerId, row.sessionId)
@@ -231,7 +234,7 @@ async function shownAgain(deps: CheckoutDeps, tx: Tx, { partnerId, sessionId, id
   )
 }
 
-/** The payer, as the bank named it. Refuses: payer_account_unknown. */
+/** Returns the payer, as the bank reported it. Refuses: payer_account_unknown. */
 function debtorOf(found: CaseRow) {
   const report = reportOf(found)
   if (report.debtor !== undefined) return { report, debtor: report.debtor }
@@ -244,7 +247,7 @@ const stopped = () =>
     'The money cannot be moved now. Until the account takes money again, the operator decides.',
   )
 
-/** The account of the owner takes no money, for a reason that is not told. Refuses: account_blocked. */
+/** Checks that the owner's account may receive money, without giving the reason. Refuses: account_blocked. */
 async function requireReceiving({ deposits }: CheckoutDeps, tx: Tx, { session, row }: Choosing): Promise<void> {
   const { partnerId, customerId } = session
   const [isStopped] = await deposits.cannotReceive(tx, [{ partnerId, customerId, currency: row.currency }])
@@ -252,8 +255,8 @@ async function requireReceiving({ deposits }: CheckoutDeps, tx: Tx, { session, r
 }
 
 /**
- * Takes the money out of suspense as it came, and books it as a credit of the customer. Names are screened, and data of the payer asked for, as of
- * any credit: the new deposit then waits, and its money is in suspense again.
+ * Takes the money out of suspense and books it as a credit of the customer. Screening and the check of the payer apply
+ * as to any credit: the new deposit may wait with its money in suspense.
  */
 async function accept(deps: CheckoutDeps, tx: Tx, choosing: Choosing): Promise<{ id: string; reference: string }> {
   const { cases, customers, deposits, ledger } = deps
@@ -282,7 +285,7 @@ async function accept(deps: CheckoutDeps, tx: Tx, choosing: Choosing): Promise<{
   return deposits.acceptCredit(tx, found.connector, owner, notification, { ...deposit, sessionId: session.id })
 }
 
-/** Refuses money of a party that is listed or not screened yet: it must not leave. */
+/** Returns the money. Refuses if a party is listed or not screened yet. */
 async function sendBack(deps: CheckoutDeps, tx: Tx, choosing: Choosing): Promise<undefined> {
   const { cases, screening } = deps
   const { row, found, session } = choosing

@@ -1,6 +1,7 @@
 /**
- * Payment links: made once and paid many times. Each payer who opens one gets a session of its own. Openings of a link take turns under its lock:
- * each counts the sessions that have ended since, and those that are open, so that a link never takes more payments than it may.
+ * Payment links: created once and paid many times. Each payer who opens a link gets a session. The lock of the link
+ * serialises openings: each counts the sessions that have ended and those that are open, so that a link never takes
+ * more payments than it may.
  */
 import { createHash } from 'node:crypto'
 import { type BodyOf, checkout as wire, ownJson, type QueryOf } from '@partner-payments/wire'
@@ -31,7 +32,7 @@ export type PaymentLink = Omit<store.LinkRow, 'lineItems' | 'tokenHash' | 'token
   readonly paymentsOpen: number
 }
 
-/** A link as its page shows it. */
+/** Payment link for its page. */
 export type ShownLink = {
   readonly partnerId: string
   readonly amount: Minor | null
@@ -43,39 +44,42 @@ export type ShownLink = {
   readonly description: string | null
   readonly lineItems: readonly LineItem[] | null
   readonly branding: PageBranding | undefined
-  /** Undefined: it takes a payment now. */
+  /** Undefined: the link takes payments. */
   readonly closed: Closed | undefined
 }
 
-/** Reason why a link opens no session. `busy`: too many sessions are open, of all payers or of this address. `stopped`: the account takes no money. */
+/**
+ * Reason why a link opens no session. `busy`: too many sessions are open, in total or from this address. `stopped`: the
+ * account cannot receive money.
+ */
 export type Closed = 'inactive' | 'ended' | 'full' | 'busy' | 'stopped'
 
-/** The payer of a link, as typed on its page. */
+/** Input of the payer on the page of a link. */
 export type LinkPayer = {
   readonly name: string
   readonly email: string | null
   /** Null: the link has an amount. */
   readonly amount: Minor | null
-  /** A UUID of the form. A form that is sent twice opens one session. */
+  /** UUID of the form. A form that is sent twice opens one session. */
   readonly formId: string
   readonly ip: string
 }
 
 export type Links = {
   /**
-   * Refuses: validation_failed, not_found (customerId), account_blocked, customer_not_verified, currency_not_supported,
-   * iban_issuer_not_configured, iban_pool_exhausted, line_items_mismatch.
+   * Creates a link. Refuses: validation_failed, not_found (customerId), account_blocked, customer_not_verified,
+   * currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted, line_items_mismatch.
    */
   readonly createLink: (partnerId: string, body: BodyOf<'createPaymentLink'>, tx?: Tx) => Promise<PaymentLink>
-  /** Newest first. Refuses: validation_failed (cursor). */
+  /** Lists links, newest first. Refuses: validation_failed (cursor). */
   readonly listLinks: (partnerId: string, query: QueryOf<'listPaymentLinks'>) => Promise<Page<PaymentLink>>
   /** Refuses: not_found. */
   readonly getLink: (partnerId: string, id: string) => Promise<PaymentLink>
   /** Refuses: not_found. */
   readonly updateLink: (partnerId: string, id: string, body: BodyOf<'updatePaymentLink'>) => Promise<PaymentLink>
-  /** The link as its page shows it. Refuses: not_found. */
+  /** Reads a link for its page. Refuses: not_found. */
   readonly link: (token: string) => Promise<ShownLink>
-  /** The logo of the partner. Refuses: not_found. */
+  /** Reads the logo of the partner. Refuses: not_found. */
   readonly linkLogo: (token: string) => Promise<Logo>
   /** Opens a session for a payer, and returns the token of its page. Refuses: not_found. */
   readonly openByLink: (
@@ -103,13 +107,13 @@ export type OpenSession = (
 
 export type LinkParts = {
   readonly open: OpenSession
-  /** The session that a form has opened. Undefined: none. */
+  /** Finds the session that a form has opened. Undefined: none. */
   readonly openedBefore: (
     tx: Tx,
     partnerId: string,
     idempotencyKey: string,
   ) => Promise<{ readonly token: string } | undefined>
-  /** The account that payers of a customer would pay to. Refuses as `createLink`. */
+  /** Finds the account to which payers of a customer pay. Refuses like `createLink`. */
   readonly requirePayee: (
     tx: Tx,
     partnerId: string,
@@ -118,7 +122,7 @@ export type LinkParts = {
   ) => Promise<{ readonly id: string }>
 }
 
-/** The largest and the smallest payment (`PaymentAmount`). */
+/** Largest and smallest payment (`PaymentAmount`). */
 export const [amountLeast, amountMost] = [1n, 1_000_000_000n]
 
 export function createLinks(deps: CheckoutDeps, parts: LinkParts): Links {
@@ -198,7 +202,10 @@ const createToLink = (deps: CheckoutDeps) => {
   })
 }
 
-/** Refuses (400) all wrong fields together; an unsupported currency and items that do not add up are 422. */
+/**
+ * Reads a request. Refuses (400) with all wrong fields in one response; an unsupported currency and items with a wrong
+ * sum are 422.
+ */
 function readLink(body: BodyOf<'createPaymentLink'>, sandbox: boolean) {
   const currency = readFiat(body.currency)
   const amountAt = (field: 'amount' | 'amountMin' | 'amountMax') => {
@@ -236,7 +243,7 @@ function readLink(body: BodyOf<'createPaymentLink'>, sandbox: boolean) {
 
 type Ended = { readonly sessionId: string; readonly isPaid: boolean }
 
-/** Sorts the sessions that links count as open: those that are, and those that have ended since. */
+/** Separates the sessions that links count as open: those still open, and those that have ended since. */
 async function sessionsOf({ deposits }: CheckoutDeps, tx: Tx, partnerId: string, linkIds: readonly string[]) {
   const counted = linkIds.length === 0 ? [] : await store.openSessions(tx, partnerId, linkIds)
   const found = await deposits.byIds(
@@ -343,7 +350,7 @@ async function openByLink(
       return { token: opened.token }
     })
   } catch (error) {
-    // The account of the customer takes no money now: the payer learns no more than that.
+    // The customer's account takes no money now. The payer does not learn why.
     if (error instanceof Refusal && stopping.has(error.code)) return { closed: 'stopped' }
     throw error
   }
@@ -375,7 +382,6 @@ function openingOf(
   }
 }
 
-/** Binds a sealed token to its partner and link. */
 const linkTokenContext = (partnerId: string, id: string) => ['checkout.links', partnerId, id, 'token']
 
 export const sealedPaymentLinkTokens: SealedColumn = {

@@ -18,9 +18,10 @@ export type MadeRefund = Refund & { readonly replayed: boolean }
 
 export type Refunds = {
   /**
-   * Sends money of a paid session, or of an accepted late payment, back to the account that paid, by a payout. Refuses: validation_failed, not_found,
-   * checkout_session_not_paid, payer_account_unknown, refund_exceeds_payment, insufficient_funds, limit_exceeded,
-   * account_blocked, country_not_supported, currency_not_supported, idempotency_key_reused, request_in_progress.
+   * Sends money of a paid session, or of an accepted late payment, back to the account that paid, by a payout. Refuses:
+   * validation_failed, not_found, checkout_session_not_paid, payer_account_unknown, refund_exceeds_payment,
+   * insufficient_funds, limit_exceeded, account_blocked, country_not_supported, currency_not_supported,
+   * idempotency_key_reused, request_in_progress.
    */
   readonly refund: (
     caller: Caller,
@@ -30,7 +31,7 @@ export type Refunds = {
   ) => Promise<MadeRefund>
   /** Refuses: not_found. */
   readonly getRefund: (partnerId: string, sessionId: string, id: string) => Promise<Refund>
-  /** Newest first. Refuses: not_found, validation_failed (cursor). */
+  /** Lists refunds, newest first. Refuses: not_found, validation_failed (cursor). */
   readonly listRefunds: (
     partnerId: string,
     sessionId: string,
@@ -39,7 +40,8 @@ export type Refunds = {
 }
 
 /**
- * The sums of the refunds that are made or on their way, by session, and those of late payments by their ids. One without refunds is absent.
+ * Sums the refunds that are completed or under way, by session, and those of late payments by their ids. A payment
+ * without refunds is absent.
  */
 export async function refundedOfSessions(
   { payouts }: Pick<CheckoutDeps, 'payouts'>,
@@ -54,7 +56,7 @@ export async function refundedOfSessions(
   return new Map([...byPayment].map(([id, made]) => [id, refundedOf(made.map(({ payout }) => payout))]))
 }
 
-/** Every refund of a session, newest first. */
+/** Lists all refunds of a session, newest first. */
 export async function refundsOfSession(
   { payouts }: Pick<CheckoutDeps, 'payouts'>,
   tx: Tx,
@@ -115,7 +117,7 @@ export function createRefunds(deps: CheckoutDeps): Refunds {
 type Asked = {
   readonly caller: Caller
   readonly session: SessionRow
-  /** The deposit of the session, or the one that a late payment became. */
+  /** The deposit of the session, or of the accepted late payment. */
   readonly deposit: InParts
   /** Undefined: the deposit takes one payment. */
   readonly part: Part | undefined
@@ -133,7 +135,7 @@ function createRefund(deps: CheckoutDeps): Refunds['refund'] {
     const [outcome] = await work(tx, [call], await read(tx, [call]), undefined)
     if (outcome instanceof Refusal) throw outcome
     const accepted = present(outcome, `no answer to the refund of session ${asked.session.id}`)
-    // Another session's refund has taken the key meanwhile.
+    // A refund of another session has taken the key in the meantime.
     if (accepted === 'resubmit' || accepted.replayed) return 'again'
     return { ...(await keep(deps, tx, asked, accepted.payout)), replayed: false }
   }
@@ -146,7 +148,7 @@ function createRefund(deps: CheckoutDeps): Refunds['refund'] {
       const { partId = null, reference = null, reason = null, idempotencyKey } = body
       const late = await acceptedLate(tx, session, body.latePaymentId ?? null)
       const [id, latePaymentId] = late === undefined ? [session.depositId, null] : [late.depositId, late.id]
-      // The lock of the deposit makes refunds of a payment wait for each other, and for a bank that takes the money back.
+      // The lock of the deposit serialises the refunds of a payment, and a reversal by its bank.
       const [locked] = await deposits.withParts(tx, await deposits.lock(tx, [{ partnerId, id }]))
       const deposit = present(locked, `no deposit ${id} for session ${session.id}`)
       const amount = readAmount(body.amount, deposit.currency)
@@ -164,7 +166,7 @@ function createRefund(deps: CheckoutDeps): Refunds['refund'] {
         if (made !== 'again') return made
         if (attempts === attemptsMax) throw new Refusal('request_in_progress')
       } catch (error) {
-        // Read again what another transaction has changed since it was read: a balance, a counter, or a customer.
+        // Read again what another transaction has changed since the read: a balance, a counter or a customer.
         if (stateOf(error) !== sqlState.checkViolation || attempts === attemptsMax) throw asInProgress(error)
       }
   }
@@ -262,7 +264,7 @@ function appendRefunds(eventOutbox: EventOutbox, tx: Tx, refunds: readonly Refun
 
 type EndedDeps = { readonly eventOutbox: EventOutbox; readonly facts: FactQueue }
 
-/** The part of checkout in the end of a payout: its event, in the transaction that moves the payout. */
+/** Writes the event of a refund when its payout ends, in the transaction that moves the payout. */
 export const createEndedRefunds = ({ eventOutbox, facts }: EndedDeps): EndedRefunds => ({
   appendEnded: async (tx, ended, now) => {
     for (const [partnerId, payouts] of Map.groupBy(ended, (payout) => payout.partnerId)) {
@@ -290,19 +292,19 @@ export const createEndedRefunds = ({ eventOutbox, facts }: EndedDeps): EndedRefu
 
 type Status = (typeof payouts.payoutStatuses)[number]
 
-/** The money of these did not reach the payer, or came back. */
+/** Statuses in which the money did not reach the payer, or came back. */
 const withoutMoney: ReadonlySet<Status> = new Set(['Failed', 'Returned', 'Cancelled'])
 
-/** The sum of the refunds that are made or on their way. */
+/** Sums the refunds that are completed or under way. */
 const refundedOf = (refunds: readonly { readonly status: Status; readonly amount: Minor }[]): Minor =>
   refunds.reduce((sum, { status, amount }) => (withoutMoney.has(status) ? sum : sum + amount), 0n)
 
-/** State of a refund that a payer learns. `failed`: the money did not arrive, and the partner has it. */
+/** State of a refund on the payer's page. `failed`: the money did not arrive, and the partner has it. */
 export type PayerState = 'underWay' | 'sent' | 'failed'
 
 /**
- * Undefined: the payer does not see it, because the partner has not decided yet, or has decided otherwise. What waits for a name or a rule is
- * under way, as for the partner.
+ * Undefined: the payer does not see the refund, because the partner has not approved it, or has rejected it. A refund
+ * that waits for screening or monitoring is under way, as for the partner.
  */
 const payerStates: Readonly<Record<Status, PayerState | undefined>> = {
   PendingApproval: undefined,
@@ -325,7 +327,7 @@ function requireLeft(amount: Minor, { paid, refunded, currency }: Paid): void {
 }
 type Paid = { readonly paid: Minor; readonly refunded: Minor; readonly currency: Currency }
 
-/** The account that paid, as the bank named it with the payment. Refuses: payer_account_unknown. */
+/** Returns the account that paid, as the bank reported it. Refuses: payer_account_unknown. */
 function payerOf(debtor: string | null, isErased: boolean): Creditor {
   if (isErased) throw new Refusal('payer_account_unknown', 'The customer was erased, and gets no payments.')
   const payer = debtor === null ? null : ownJson<IncomingDebtor | null>(debtor)
@@ -340,8 +342,8 @@ function payerOf(debtor: string | null, isErased: boolean): Creditor {
 }
 
 /**
- * The part that is refunded: the named one, or the only one. Undefined: the session takes one payment. Refuses: checkout_session_not_paid,
- * validation_failed.
+ * Finds the part to refund: the named part, or the only one. Undefined: the session takes one payment. Refuses:
+ * checkout_session_not_paid, validation_failed.
  */
 function refundedPart({ inParts, status, parts }: InParts, partId: string | null): Part | undefined {
   const credited = parts.filter((part) => part.status === 'Credited')
@@ -360,7 +362,10 @@ function refundedPart({ inParts, status, parts }: InParts, partId: string | null
   })
 }
 
-/** The named late payment, with the deposit that it became. Undefined: none is named. Refuses: checkout_session_not_paid, validation_failed. */
+/**
+ * Reads the named late payment with its deposit. Undefined: the request names none. Refuses: checkout_session_not_paid,
+ * validation_failed.
+ */
 async function acceptedLate(tx: Tx, { partnerId, id: sessionId }: SessionRow, latePaymentId: string | null) {
   if (latePaymentId === null) return undefined
   const late = await lateById(tx, partnerId, latePaymentId)
@@ -374,7 +379,7 @@ async function acceptedLate(tx: Tx, { partnerId, id: sessionId }: SessionRow, la
   throw new Refusal('checkout_session_not_paid', 'You have not accepted the late payment.')
 }
 
-/** Equal for requests that ask for the same refund: `5` and `5.00` are one amount. */
+/** Returns the same text for requests of the same refund: `5` and `5.00` are one amount. */
 const refundFingerprintOf = (request: {
   readonly sessionId: string
   readonly partId: string | null
@@ -385,7 +390,7 @@ const refundFingerprintOf = (request: {
 }): string =>
   JSON.stringify([
     ...[request.sessionId.toLowerCase(), request.amount.toString(), request.reference, request.reason],
-    // Absent in the fingerprints of the version before.
+    // Absent in fingerprints of the previous version.
     ...(request.partId === null ? [] : [request.partId.toLowerCase()]),
     ...(request.latePaymentId === null ? [] : ['late', request.latePaymentId]),
   ])
@@ -405,7 +410,7 @@ export const createPaymentRefunds = ({ cases, payouts, payoutLife }: Deps): Paym
     const ids = await store.refundsOfDeposit(tx, partnerId, depositId, partId)
     if (ids.length === 0) return []
     const made = (await payouts.byIds(tx, partnerId, ids)).filter(({ status }) => !undone.has(status))
-    // The money of a listed party stays reserved until two persons close its case, which has the id of the payout.
+    // The money of a listed party stays reserved until two operators close its case, which has the id of the payout.
     const frozen = new Set((await cases.openAbout(tx, partnerId, ids)).map(({ id }) => id))
     const waiting = made
       .filter(({ id, status }) => (status === 'Pending' || status === 'PendingApproval') && !frozen.has(id))

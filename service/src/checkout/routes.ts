@@ -165,7 +165,7 @@ export const refundOf = ({ row, payout }: Refund) =>
     updatedAt: payout.updatedAt,
   })
 
-/** A replay repeats the first answer: the status with which the payout began. */
+/** Returns the first answer of a refund for a replay: the status with which its payout began. */
 const firstAnswerOf = ({ row, payout }: MadeRefund) =>
   refundOf({
     row,

@@ -1,4 +1,4 @@
-/** The verbs of the checkout module that the API calls. */
+/** The verbs of checkout that the API calls. */
 import type { BodyOf, CheckoutOutcome, CheckoutStatus, QueryOf } from '@partner-payments/wire'
 import { newLinkToken } from '../access/index.ts'
 import {
@@ -54,8 +54,8 @@ export type Checkout = Hosted &
   Links & {
     /**
      * Opens the deposit and its page in one transaction. Refuses: validation_failed, not_found (customerId),
-     * line_items_mismatch, account_blocked, customer_not_verified, balance_limit_exceeded, currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted, idempotency_key_reused,
-     * request_in_progress.
+     * line_items_mismatch, account_blocked, customer_not_verified, balance_limit_exceeded, currency_not_supported,
+     * iban_issuer_not_configured, iban_pool_exhausted, idempotency_key_reused, request_in_progress.
      */
     readonly create: (
       caller: Caller,
@@ -63,26 +63,26 @@ export type Checkout = Hosted &
     ) => Promise<{ readonly session: Session; readonly replayed: boolean }>
     /** Refuses: not_found. */
     readonly get: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
-    /** Newest first. Refuses: validation_failed (cursor). An unknown customer has no sessions. */
+    /** Lists sessions, newest first. An unknown customer has no sessions. Refuses: validation_failed (cursor). */
     readonly list: (partnerId: string, query: QueryOf<'listCheckoutSessions'>) => Promise<Page<Session>>
-    /** Sums over at most `sumRowsMax` sessions. */
+    /** Sums at most `sumRowsMax` sessions. */
     readonly sums: (partnerId: string, query: QueryOf<'sumCheckoutSessions'>) => Promise<Sums>
-    /** Deletes the email of an erased customer from the index by which payers are found. */
+    /** Deletes the email of an erased customer from the payer index. */
     readonly forgetEmail: typeof store.forgetEmail
     /** Erases the customer's data from its sessions. */
     readonly eraseSessions: typeof store.eraseSessions
     /** Refuses: not_found, checkout_session_not_open. */
     readonly expire: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
     /**
-     * Schedules the steps of a payer and a bank, and returns the session as it was before, or expired. Refuses:
-     * not_found, validation_failed, checkout_session_not_open, currency_not_supported.
+     * Schedules the steps of a payer and a bank. Returns the session as it was before, or expired. Refuses: not_found,
+     * validation_failed, checkout_session_not_open, currency_not_supported.
      */
     readonly simulate: Simulate
   }
 
 /**
- * 80 random bits: five groups of four with `RF` and the check digits. The reference of a payment in the United Kingdom has at most
- * 18 characters (Faster Payments, Bacs), with 70 bits.
+ * 80 random bits: five groups of four with `RF` and the check digits. In the United Kingdom the reference of a payment
+ * has at most 18 characters (Faster Payments, Bacs): 70 bits.
  */
 const creditorReferenceChars = { other: 16, british: 14 } as const
 
@@ -108,7 +108,7 @@ export function createCheckout(deps: CheckoutDeps): Checkout {
         const { status } = await get(partnerId, id, tx)
         throw new Refusal('checkout_session_not_open', `The session is ${status}, and can no longer expire.`)
       }
-      // The statement of the transition is sent with the commit, so that the row shows the status before it.
+      // The statement of the transition is sent with the commit: the row still has the previous status.
       const { deposit, beside } = await read(tx, partnerId, id)
       return toSession(row, { ...deposit, status: 'Expired', parts: deposit.parts.map(withoutRest) }, beside)
     })
@@ -134,7 +134,7 @@ export function createCheckout(deps: CheckoutDeps): Checkout {
 
 type BesideOf = (tx: Tx, partnerId: string, rows: readonly SessionRow[]) => Promise<(row: SessionRow) => Beside>
 
-/** Reads what stands beside sessions: refunds, late payments, and the names of their customers. */
+/** Creates the function that reads the refunds, late payments and customer names of sessions. */
 const createBeside =
   (deps: CheckoutDeps): BesideOf =>
   async (tx, partnerId, rows) => {
@@ -146,12 +146,12 @@ const createBeside =
     return ({ id, customerId, linkId }) => ({
       refundedAmount: refunded.get(id) ?? 0n,
       latePayments: late.get(id) ?? [],
-      // The customer of a link is the payee.
+      // The customer of a link is the payee, not the payer.
       customerName: linkId === null ? names?.get(partnerKey(partnerId, customerId))?.[0] : undefined,
     })
   }
 
-/** Moves the money of a session that ends before it is paid in full to suspense. */
+/** Marks a part as suspended: its session ends before it is paid in full. */
 const withoutRest = (part: Part): Part => (part.status === 'Held' ? { ...part, status: 'Suspended' } : part)
 
 function createCreate(deps: CheckoutDeps, toSession: ToSession, besideOf: BesideOf): Checkout['create'] {
@@ -185,7 +185,7 @@ function createCreate(deps: CheckoutDeps, toSession: ToSession, besideOf: Beside
       await store.sessionById(db, partnerId, deposit.sessionId),
       `no session ${deposit.sessionId} for deposit ${deposit.id}`,
     )
-    // A replay repeats the first answer: nothing was paid or refunded then.
+    // A replay repeats the first answer, when nothing was paid or refunded.
     const beside = { ...(await besideOf(db, partnerId, [row]))(row), refundedAmount: 0n, latePayments: [] }
     return { session: toSession(row, { ...deposit, status: 'Created', parts: [] }, beside), replayed }
   }
@@ -197,7 +197,7 @@ type Opening = {
   readonly requestFingerprint: string
   readonly idempotencyKey: string
   readonly customer: Customer
-  /** Names the customer in a refusal. */
+  /** Field of the customer in a refusal. */
   readonly pointer: string
   readonly inParts: boolean
   readonly paymentCountry: string | null
@@ -209,7 +209,10 @@ type Opening = {
 }
 const noLink = { linkId: null, payerName: null, payerEmail: null, linkOpen: null, openedBy: null } as const
 
-/** One transaction: the IBAN of the customer, the deposit with its transaction and event, and the session. */
+/**
+ * Opens a session in one transaction: the IBAN of the customer, the deposit with its transaction and event, and the
+ * session.
+ */
 async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<DepositRow> {
   return (await openWithToken(deps, tx, opening)).deposit
 }
@@ -223,7 +226,7 @@ async function openWithToken(
   const { partnerId, request, requestFingerprint, customer, paymentCountry, link } = opening
   const { amount, currency, paymentMethod, expires, returnUrl, lineItems } = request
   const { payer, iban, bic } = await payeeOf(deps, tx, partnerId, customer, { currency, pointer: opening.pointer })
-  // Judged again when the money arrives: what the customer holds changes until then.
+  // Judged again when the money arrives, because the customer's balance changes until then.
   const above = await customers.refusalAbove(tx, partnerId, payer, { currency, amount, pointer: '/amount' })
   if (above !== undefined) throw above
   const payee = await access.partnerName(tx, partnerId)
@@ -273,8 +276,8 @@ async function openWithToken(
 }
 
 /**
- * The account of the customer that payers of this currency pay to. It is issued if there is none. Refuses: account_blocked, customer_not_verified,
- * currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted.
+ * Finds the customer's account for payers of this currency, or issues one. Refuses: account_blocked,
+ * customer_not_verified, currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted.
  */
 async function payeeOf(
   { accounts, customers, deposits }: CheckoutDeps,
@@ -285,14 +288,14 @@ async function payeeOf(
 ) {
   const payer = await customers.requireCapability(tx, partnerId, customerId, 'Receive', { pointer, currency })
   const [isStopped] = await deposits.cannotReceive(tx, [{ partnerId, customerId, currency }])
-  // The same text for a block and for a hit: a listed person must not be warned.
+  // The same text for a block and a sanctions match: a listed person must not be warned.
   if (isStopped)
     throw new Refusal('account_blocked', 'The account of the customer is closed or blocked for incoming money.')
   const { ibans } = await accounts.create(partnerId, customerId, tx)
   return { payer, ...payeeAccount(ibans, currency) }
 }
 
-/** The verbs of sessions that payment links need. */
+/** Creates the verbs of sessions that payment links need. */
 function linkPartsOf(deps: CheckoutDeps): LinkParts {
   const { clock, customers, deposits, eventOutbox, sealer } = deps
   return {
@@ -314,7 +317,7 @@ function linkPartsOf(deps: CheckoutDeps): LinkParts {
       const customer = await customers.hold(tx, partnerId, customerId, '/customerId')
       const opened = await openWithToken(deps, tx, {
         ...{ partnerId, request, idempotencyKey, customer, ...fields, link },
-        // The key has 128 random bits of one form: no request of the partner repeats it.
+        // The key has 128 random bits in its own form: a partner cannot repeat it.
         ...{ requestFingerprint: hashFingerprint(idempotencyKey), pointer: '/customerId', inParts: false },
         ...{ paymentCountry: null, residenceCountry: null },
       })
@@ -333,8 +336,8 @@ function linkPartsOf(deps: CheckoutDeps): LinkParts {
 }
 
 /**
- * The account that a payer of this currency can reach: pounds by sort code and account number; other currencies than the euro by an
- * international transfer, which needs a BIC.
+ * Chooses the account that a payer of this currency can reach: sort code and account number for pounds; otherwise,
+ * except for euros, an account with a BIC for an international transfer.
  */
 function payeeAccount(ibans: Awaited<ReturnType<CheckoutDeps['accounts']['create']>>['ibans'], currency: Currency) {
   const british = currency === 'GBP' ? ibans.find(({ country }) => country === 'GB') : undefined
@@ -359,7 +362,7 @@ async function customerOf(
   return known ?? customers.create(partnerId, named, tx, caller)
 }
 
-/** Undefined: the customer is unknown, and has no sessions. */
+/** Reads the filters. Undefined: the customer is unknown, and has no sessions. */
 async function readFilter(
   { db, customers }: CheckoutDeps,
   partnerId: string,
@@ -402,7 +405,7 @@ function createList(deps: CheckoutDeps, toSession: ToSession, besideOf: BesideOf
   }
 }
 
-// Simulations of a session: a payer's and a bank's steps on request, through the sandbox bank.
+// Simulations of a session: steps of a payer and a bank, through the sandbox bank.
 
 type Simulate = (
   partnerId: string,
@@ -422,7 +425,7 @@ type Parts = {
   ) => Promise<{ row: SessionRow; deposit: InParts; beside: Beside }>
 }
 
-/** The remaining steps follow from the status, so that an outcome continues what has begun. */
+/** The remaining steps by status: an outcome continues what has begun. */
 const stepsOf: Readonly<Record<Exclude<CheckoutOutcome, 'expired'>, readonly BankStep[]>> = {
   completed: ['initiate', 'submit', 'accept', 'settle'],
   failed: ['initiate', 'submit', 'fail'],
@@ -447,7 +450,7 @@ function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: Parts):
         countryCode: row.paymentCountry ?? body.countryCode ?? 'DE',
         money: moneyOf(body, session),
       }
-      // The bank of the payer of a part sends a transfer: the bank of the payee knows no steps of it.
+      // The payer of a part makes a transfer: the bank of the payee reports no steps of it.
       if (step === 'credit' || (outcome === 'completed' && deposit.inParts)) {
         const { iban: account, creditorReference: remittance } = row
         const credit = { account, money: payer.money, debtor: bank.debtorOf(payer), remittance, endToEndId: null }
@@ -468,7 +471,7 @@ function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: Parts):
   }
 }
 
-/** The deposit of the late payment that was accepted last. */
+/** Finds the deposit of the late payment that was accepted last. */
 async function lastAccepted({ deposits }: CheckoutDeps, tx: Tx, session: SessionRow) {
   const rows = await lateOfSessions(tx, [session])
   const id = rows.findLast(({ depositId }) => depositId !== null)?.depositId ?? null
@@ -509,12 +512,11 @@ function moneyOf({ amount, currency: code }: BodyOf<'simulateCheckoutSession'>, 
   }
 }
 
-// The verbs of a partner's branding: the name, the colours and the logo that its payment pages show.
 
 type Appearance = {
-  /** Everything is null if the partner has set nothing. */
+  /** Reads the branding. All fields are null if the partner has set none. */
   readonly branding: (partnerId: string) => Promise<store.Branding>
-  /** The brand for documents. Undefined if the partner has set nothing. */
+  /** Reads the brand for documents. Undefined: the partner has set none. */
   readonly documentBrand: (partnerId: string) => Promise<DocumentBrand | undefined>
   /** Merges the given fields. Refuses: validation_failed (/logo), contrast_too_low. */
   readonly setBranding: (partnerId: string, given: BodyOf<'setCheckoutBranding'>) => Promise<store.Branding>
@@ -522,7 +524,7 @@ type Appearance = {
 
 function createAppearance({ db, clock }: Pick<CheckoutDeps, 'db' | 'clock'>): Appearance {
   const drawing = new Map<string, Promise<Uint8Array | null>>()
-  /** Draws a logo that a version before has stored. The documents that wait meanwhile share the work. */
+  /** Draws a logo that an earlier version has stored. Concurrent documents share the work. */
   const drawOnce = (partnerId: string, logo: Uint8Array): Promise<Uint8Array | null> => {
     const draw = async () => {
       const made = await drawnOf(logo)

@@ -3,7 +3,10 @@ import { integer, isUuid, refuseSetting, type Settings } from '../kernel/index.t
 
 const daysMax = 365
 
-/** `partner=https://pay.shop.example`, separated by commas. No two partners share a host, because the host decides whose pages it shows. */
+/**
+ * `partner=https://pay.shop.example`, separated by commas. Two partners never share a host, because the host decides
+ * whose pages are shown.
+ */
 function readUrls(value: string | undefined): ReadonlyMap<string, string> {
   const entries = (value ?? '')
     .split(',')

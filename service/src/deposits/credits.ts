@@ -1,7 +1,6 @@
 /**
- * Credits: money that has arrived on one of our accounts without earlier steps of a deposit. A credit that names a
- * waiting deposit by its creditor reference pays that one. Any other credit becomes a deposit of the owner of the
- * account.
+ * Credits: money that has arrived on one of our accounts without earlier steps of a deposit. A credit whose creditor
+ * reference names a waiting deposit pays that deposit. Any other credit becomes a deposit of the owner of the account.
  */
 import type { PaymentMethod, Rail } from '@partner-payments/wire'
 import { notFound, Refusal } from '../kernel/api/index.ts'
@@ -22,14 +21,17 @@ import * as store from './store.ts'
 import * as matchingStore from './store-parts.ts'
 
 export type Credits = {
-  /** Concurrent calls share transactions. `unknown`: the account is not ours, and no deposit is named; or several are. */
+  /**
+   * Applies a credit. Concurrent calls share transactions. `unknown`: the account is not ours and the credit names no
+   * deposit, or several.
+   */
   readonly processCredit: (connector: string, notification: CreditNotification) => Promise<CreditApplied>
-  /** Undefined: the partner has no deposit of this credit. */
+  /** Reads the money of a credit. Undefined: the partner has no deposit of this credit. */
   readonly moneyOfCredit: (tx: Tx, partnerId: string, connector: string, creditId: string) => Promise<Money | undefined>
   /**
-   * Credits money whose owner an operator has found, in the caller's transaction: it becomes a deposit like any credit.
-   * False: the owner has it already. A block does not stop it. Refuses: not_found (customerId), account_blocked
-   * (closed), validation_failed (names that are not screened yet).
+   * Credits money whose owner an operator has found, in the caller's transaction: it becomes a deposit like any credit,
+   * even if the account is blocked. Returns false if the owner already has it. Refuses: not_found (customerId),
+   * account_blocked (closed), validation_failed (names that are not screened yet).
    */
   readonly creditOwner: (
     tx: Tx,
@@ -38,9 +40,9 @@ export type Credits = {
     notification: CreditNotification,
   ) => Promise<boolean>
   /**
-   * Credits money that its partner has accepted for a purpose, in the caller's transaction. Unlike `creditOwner` it is judged like any credit: a
-   * name may hold it, and a block sends it to suspense. Refuses: not_found (customerId), request_in_progress (names that are not screened yet),
-   * late_payment_decided (a deposit has the credit).
+   * Credits unmatched money that its partner has accepted, in the caller's transaction. Judged like any credit:
+   * screening may hold it, and a block sends it to suspense. Refuses: not_found (customerId), request_in_progress
+   * (names that are not screened yet), late_payment_decided (a deposit has the credit).
    */
   readonly acceptCredit: (
     tx: Tx,
@@ -49,26 +51,26 @@ export type Credits = {
     notification: CreditNotification,
     purpose: Purpose,
   ) => Promise<{ readonly id: string; readonly reference: string }>
-  /** Returns the credits whose money a partner has received. */
+  /** Returns those credits whose money a partner has received. */
   readonly creditsCompleted: typeof matchingStore.creditsCompleted
-  /** Unpaid deposits of a partner with this amount, made since a time, newest first. */
+  /** Lists unpaid deposits of a partner with this amount, created since a time, newest first. */
   readonly waitingOfAmount: (
     tx: Tx,
     partnerId: string,
     money: Money,
     since: Date,
   ) => Promise<readonly matchingStore.WaitingDeposit[]>
-  /** The deposits of a partner, or of all, that creditor references in these texts name. */
+  /** Finds deposits by the creditor references in these texts, of one partner or of all. */
   readonly namedIn: (
     tx: Tx,
     partnerId: string | undefined,
     texts: readonly string[],
   ) => Promise<readonly matchingStore.WaitingDeposit[]>
-  /** Takes the money of a credit back and records a case. `unknown`: no deposit was made of the credit. */
+  /** Takes the money of a credit back and opens a case. `unknown`: no deposit was created from the credit. */
   readonly processReversal: (connector: string, notification: ReversalNotification) => Promise<CreditApplied>
 }
 
-/** The payment that a credit is accepted for: its deposit has the same session and the same texts of the partner. */
+/** Payment for which money is accepted: the new deposit has the same session and the same texts of the partner. */
 type Purpose = Pick<store.Deposit, 'sessionId' | 'websiteReference' | 'customFields' | 'paymentMethod'>
 
 type Booking = {
@@ -82,7 +84,7 @@ const waitingMax = 100
 const creditsPerBatchMax = 512
 const batchesUnderWayMax = 2
 
-/** The two ways to apply a credit: with others in a transaction of their own, or in the caller's. */
+/** Applies credits in a shared transaction, or in the caller's. */
 type Apply = {
   readonly inBatches: (trigger: CreditOfDeposit) => Promise<Applied>
   readonly inTransaction: (tx: Tx, triggers: readonly CreditOfDeposit[]) => Promise<readonly Advanced[]>
@@ -98,7 +100,7 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
     batchesMax: batchesUnderWayMax,
     partnerOf: ({ notification: { partnerId } }) => partnerId,
   })
-  // Booked and credited together: a deposit of a credit is never visible before its money.
+  // Created and credited in the same transaction: a deposit of a credit is never visible before its money.
   const complete = createBatcher({
     db,
     work: async (tx: Tx, bookings: readonly Booking[]) => {
@@ -131,11 +133,11 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
       }
       const { partnerId } = located.owner
       const completed = await complete({ connector, owner: located.owner, notification })
-      // The customer was erased and its account closed after the look-up: the account counts as unknown.
+      // The customer was erased after the look-up, and its account closed: the account counts as unknown.
       if (completed === 'erased') return { applied: 'unknown', partnerId: notification.partnerId }
       const { trigger, advanced } = completed
-      // The same credit twice in one batch: the second is judged after the first. A name that waits is tried again by
-      // the bank, with the newest list in memory.
+      // The same credit twice in one batch: the second is judged after the first. If a name waits for screening, the
+      // bank repeats its report, and the newest list is then in memory.
       const isRepeated = advanced === 'deferred' || advanced === 'early'
       return { applied: isRepeated ? await apply.inBatches(trigger) : advanced, partnerId }
     },
@@ -191,8 +193,8 @@ function creditOf(
 }
 
 /**
- * Makes deposits that the bank has accepted, and returns their ids, also for credits that have one. Undefined: the
- * customer was erased. An erasure waits for the transaction. A credit that another transaction books meanwhile is a
+ * Creates accepted deposits and returns their ids, and those of credits that already have one. Undefined: the customer
+ * was erased. An erasure waits for this transaction. A credit that another transaction books at the same time is a
  * unique violation.
  */
 async function bookAll(
@@ -239,7 +241,7 @@ const isErased = (owners: ReadonlyMap<string, Payer>, { partnerId, customerId }:
 const keyOf = ({ connector, owner: { partnerId }, notification: { subjectId } }: Booking) =>
   partnerKey(partnerId, connector, subjectId)
 
-/** The ids of deposits by `keyOf`. */
+/** Finds the ids of known deposits by `creditKey`. */
 async function knownCredits(tx: Tx, bookings: readonly Booking[]): Promise<ReadonlyMap<string, string>> {
   const rows = await store.creditsKnown(
     tx,
@@ -264,7 +266,7 @@ function toTransaction(booking: Booking): NewTransaction {
     purpose,
     notification: { partnerId: payerId, account, money, debtor, remittance, endToEndId, transactionHash, ...given },
   } = booking
-  // Another partner's reference is not shown, and could be one of the payee's own. Both have the end-to-end id.
+  // Another partner's reference is not shown, because it could equal one of the payee. Both have the end-to-end id.
   const originating = owner.partnerId === payerId ? given.originatingReference : undefined
   return {
     ...owner,
@@ -332,7 +334,7 @@ function toDeposit(
 
 type AcceptedEvent = NewEvent<'partner.customer.deposit.accepted'>
 
-/** A deposit of the partner itself has only the event of its transaction. */
+/** Creates the event of an accepted deposit. A deposit of the partner itself only has the event of its transaction. */
 function acceptedEventOf(
   { notification: { debtor } }: Booking,
   row: store.DepositRow,
@@ -349,24 +351,27 @@ function acceptedEventOf(
   return [{ partnerId, occurredAt: now, type, data: events.accepted(row, customer, debtor) }]
 }
 
-// Finds whose money a credit is: of the deposit that it names by a creditor reference, or of the owner of the account.
+// Finds the owner of a credit: the deposit that a creditor reference names, or the owner of the account.
 
 type CreditNotification = Extract<BankNotification, { readonly kind: 'credit.booked' }>
 type ReportedCredit = { readonly connector: string; readonly notification: CreditNotification }
 
-/** `several`: the credit names deposits of which none is meant with certainty. `several` is whose ledger has the case. */
+/**
+ * `several`: the credit names deposits, but it is not certain which one is meant. It has the partner whose ledger gets
+ * the case.
+ */
 type Located =
   | { readonly deposit: store.DepositKey }
   | { readonly owner: AccountOwner }
   | { readonly several: string }
   | undefined
 
-/** Candidates of one statement: those of some thousand honest credits, or of a few hostile ones. */
+/** Covers some thousand ordinary credits, or a few hostile ones. */
 const referencesPerStatementMax = 5000
 
 /**
- * Each possible reference in the texts is looked up, because other words may follow, precede or contain the right one. A
- * reference counts if the account is the same partner's, or not ours: a payer must not choose the owner of the money.
+ * Looks up each possible reference in the texts, because other words may surround the right one. A reference counts if
+ * the account is the same partner's or not ours: a payer must not choose the owner of the money.
  */
 async function locateAll(
   { ownersOf }: Pick<DepositsDeps, 'ownersOf'>,
@@ -398,7 +403,7 @@ async function locateAll(
     const owner = owners.get(account)
     const list = found[index] ?? []
     if (list.length === 0) return owner && { owner }
-    // A repetition: the deposits that are named may have ended since.
+    // The credit is repeated: its deposits may have ended since.
     const deposit = applied.get(creditKey(credit)) ?? meantOf(list)
     return deposit === undefined ? { several: owner?.partnerId ?? onlyPartner(list) ?? partnerId } : { deposit }
   })
@@ -419,7 +424,7 @@ async function depositsNamed(
 const creditKey = ({ connector, notification: { subjectId } }: ReportedCredit): string =>
   partnerKey(connector, subjectId)
 
-/** The deposits to which these credits have been applied already. */
+/** Finds the deposits to which these credits have been applied already. */
 async function depositsOf(tx: Tx, credits: readonly ReportedCredit[]): Promise<ReadonlyMap<string, store.DepositKey>> {
   if (credits.length === 0) return new Map()
   const ids = credits.map(({ notification: { subjectId } }) => subjectId)
@@ -431,7 +436,10 @@ async function depositsOf(tx: Tx, credits: readonly ReportedCredit[]): Promise<R
 
 const awaiting: ReadonlySet<DepositStatus> = new Set(awaitingParts)
 
-/** The only one that waits for money. If none does, the only one: its status decides what becomes of the money. */
+/**
+ * Chooses the only deposit that waits for money. If none waits, chooses the only deposit: its status decides what
+ * happens.
+ */
 function meantOf(named: readonly store.NamedDeposit[]): store.DepositKey | undefined {
   const open = named.filter(({ status }) => awaiting.has(status))
   const [meant, ...others] = open.length > 0 ? open : named

@@ -1,4 +1,4 @@
-/** Maps a deposit to event `data`, one function for each event. A missing plain string is the empty string. */
+/** Maps a deposit to event `data`, one function for each event. A missing string is empty. */
 import { ownJsonExactly } from '@partner-payments/wire'
 import { type Minor, writeAmount } from '../kernel/index.ts'
 import type { IncomingDebtor } from '../rails/index.ts'
@@ -29,7 +29,7 @@ const session = (deposit: Deposit) => ({
   paymentCountryCode: deposit.paymentCountry,
 })
 
-/** The payment's country. Null if it is unknown, as it may be before the payer has chosen a bank. */
+/** Returns the country of the payment. Null: the payer has not chosen a bank yet. */
 const knownCountry = ({ paymentCountry }: Deposit) => (paymentCountry === '' ? null : paymentCountry)
 
 const payer = (debtor: IncomingDebtor) => ({
@@ -40,7 +40,7 @@ const payer = (debtor: IncomingDebtor) => ({
   debtorName: debtor.name,
 })
 
-/** The partner's own object. Numbers keep all their digits. */
+/** Parses the partner's own object. Numbers keep all their digits. */
 export function customFieldsOf(deposit: Deposit): Record<string, unknown> | null {
   return deposit.customFields === null ? null : ownJsonExactly<Record<string, unknown>>(deposit.customFields)
 }
@@ -83,7 +83,7 @@ export const completed = (deposit: Deposit, customer: Named, debtor: IncomingDeb
   blockchainTransactionHash: deposit.transactionHash,
 })
 
-/** `debtor`: undefined if the customer was erased. */
+/** `debtor` is undefined if the customer was erased. */
 export const part = (
   deposit: Deposit,
   customer: Named,
@@ -113,9 +113,8 @@ export const expired = (deposit: Deposit, customer: Named) => ({
   expiryDate: deposit.expiryDate.toISOString(),
 })
 
-// The event of a part: it has arrived, or the bank takes it back.
 
-/** A part that waits for a decision about a name has no event. */
+/** Creates the events of parts that have arrived or were reversed. A part under review has no event. */
 export const partEvents = (
   deposit: Deposit,
   customer: Payer,

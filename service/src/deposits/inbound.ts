@@ -1,4 +1,4 @@
-/** Decides whether the accounts of deposits take their money: the partner's balance, and the account of the customer. */
+/** Decides whether the partner's balance and the customer's account accept the money of a deposit. */
 import { Refusal } from '../kernel/api/index.ts'
 import { type Currency, type Minor, partnerKey } from '../kernel/index.ts'
 import { type AccountSnapshots, balanceStateIn, blocksInbound, type Movement } from '../ledger/index.ts'
@@ -9,13 +9,13 @@ import type { Deposit } from './store.ts'
 
 export type Inbound = {
   /**
-   * The accounts of the credits, with the states of balances by which the batch was judged. If these states change
-   * before the commit, the batch runs again.
+   * Accounts of the credits with the states that judged the batch. If a state changes before the commit, the batch runs
+   * again.
    */
   readonly accounts: AccountSnapshots
   /** The customers of all deposits. */
   readonly owners: ReadonlyMap<string, Payer>
-  /** The reason for which the accounts of the deposit do not take its money. Undefined: they take it. */
+  /** Returns why the accounts of a deposit refuse its money. Undefined: they accept it. */
   readonly blockOf: (deposit: Deposit) => Block | undefined
 }
 
@@ -24,14 +24,16 @@ export type Block = 'account_blocked' | 'customer_not_verified'
 
 export const openToAll: Inbound = { accounts: new Map(), owners: new Map(), blockOf: () => undefined }
 
-/** Reads the accounts of accepted deposits, and of those whose money has waited in suspense: no others are credited. */
+/**
+ * Reads the accounts of accepted deposits and of those whose money has waited in suspense: only these can be credited.
+ */
 export async function readInbound(
   { ledger, customers, rates }: DepositsDeps,
   tx: Tx,
   deposits: readonly Deposit[],
   connectorOf: (deposit: Deposit) => string | undefined,
 ): Promise<Inbound> {
-  // Read before the customers, because the balances count the changes of their states.
+  // Read before the customers, because the balances count their changes of state.
   const accounts = await ledger.accountsOf(
     tx,
     deposits.flatMap((deposit): readonly Movement[] => {
@@ -60,8 +62,8 @@ export async function readInbound(
 }
 
 /**
- * Finds the deposits that would raise what their customer holds above the largest balance of its gate, in the order of the batch.
- * Costs a statement for each customer with such a gate, one for rates, and none for others.
+ * Finds deposits that would raise what their customer holds above the largest balance of its gate, in the order of the
+ * batch. Reads rates once, and one row for each customer with such a gate.
  */
 async function readAbove(
   { ledger, customers, rates }: Pick<DepositsDeps, 'ledger' | 'customers' | 'rates'>,
@@ -107,12 +109,12 @@ function blockOfOwner(owner: Payer | undefined, currency: Currency): Block | und
   return lackingFor(owner.gate, 'Receive', currency) === undefined ? undefined : 'customer_not_verified'
 }
 
-/** A request for money: the customer who is asked, and the currency. */
+/** A request for money: the customer to be asked, and the currency. */
 export type Asked = { readonly partnerId: string; readonly customerId: string | null; readonly currency: Currency }
 
 /**
- * Reports which of these must not be asked for money, in their order: the balance or the customer's account is
- * blocked, its verification does not let it receive, the customer is erased, or a confirmed hit freezes it.
+ * Reports for each request, in order, whether the customer must not be asked for money: its balance or account is
+ * blocked, its verification does not let it receive, it is erased, or a sanctions match freezes it.
  */
 export async function cannotReceive(
   { ledger, customers, screening }: Pick<DepositsDeps, 'ledger' | 'customers' | 'screening'>,

@@ -1,7 +1,7 @@
 /**
- * Parts: the credits of a deposit that is paid in parts. Each has an entry of its own, to the account `parts`, where it waits for the rest; the
- * one that completes the sum moves all of them to the balance, in its transaction. A surplus, and parts of a deposit that ends without its
- * sum, go to suspense, each with a case.
+ * Parts: the credits of a deposit that is paid in parts. Each has its own entry to the account `parts`, where it waits
+ * for the rest. The part that completes the sum moves all of them to the balance in its transaction. A surplus, and the
+ * parts of a deposit that ends before it is paid in full, go to suspense, each with a case.
  */
 import type { CaseReport, NewCase } from '../cases/index.ts'
 import { assert, type Minor, newId, partnerKey, present } from '../kernel/index.ts'
@@ -14,10 +14,10 @@ import { awaitingParts, type DepositStatus, type DepositTrigger } from './lifecy
 import type { Deposit, DepositKey } from './store.ts'
 import { type Part, type PartMoved, partsOf, type PartStatus } from './store-parts.ts'
 
-/** A deposit under its lock. Without parts if it takes one payment. */
+/** Deposit under its lock. `parts` is empty if the deposit takes one payment. */
 export type InParts = Deposit & { readonly parts: readonly Part[] }
 
-/** The payer of a part, and the words of the payment: for screening, for its refund, and for its case. */
+/** Payer of a part and texts of the payment: for screening, for its refund and for its case. */
 export type PartReport = Pick<CaseReport, 'account' | 'remittance' | 'endToEndId'> & { readonly debtor: IncomingDebtor }
 
 export const reportOfPart = ({ report }: Pick<Part, 'report'>): PartReport | undefined =>
@@ -26,15 +26,15 @@ export const reportOfPart = ({ report }: Pick<Part, 'report'>): PartReport | und
 const sumOf = (parts: readonly Pick<Part, 'amount' | 'status'>[], ...statuses: readonly PartStatus[]): Minor =>
   parts.reduce((sum, { amount, status }) => (statuses.includes(status) ? sum + amount : sum), 0n)
 
-/** The sum that counts: a part under review does not, so that a listed person is not warned. */
+/** Sums the parts that count. A part under review does not count, so that a listed person is not warned. */
 export const paidIn = (parts: readonly Pick<Part, 'amount' | 'status'>[]): Minor => sumOf(parts, 'Held', 'Credited')
 
 const missingOf = ({ amount, parts }: InParts): Minor => amount - sumOf(parts, 'Held', 'Screening', 'Credited')
 
-/** True: all the money is there once names are cleared. */
+/** Reports whether all the money has arrived, including parts under review. */
 export const isWhole = (deposit: InParts): boolean => missingOf(deposit) === 0n
 
-/** Adds the parts to those deposits that are paid in parts. */
+/** Adds the parts of deposits that are paid in parts. */
 export async function withParts<Row extends Deposit>(
   tx: Tx,
   rows: readonly Row[],
@@ -49,7 +49,10 @@ export async function withParts<Row extends Deposit>(
 
 type Paying = Extract<DepositTrigger, { readonly kind: 'credit' | 'deposit.settled' }>
 
-/** The trigger, if it brings money of a part. A report of a bank is about money once the bank has named who pays. */
+/**
+ * Returns the trigger if it brings the money of a part. A bank report brings money only after the bank has named the
+ * payer.
+ */
 export const payingPart = ({ inParts, debtor }: Deposit, trigger: DepositTrigger): Paying | undefined =>
   inParts && (trigger.kind === 'credit' || (trigger.kind === 'deposit.settled' && debtor !== null))
     ? trigger
@@ -60,14 +63,17 @@ const identityOf = (trigger: Paying): string => (trigger.kind === 'credit' ? tri
 const moneyOf = (deposit: InParts, { money }: Paying): Money =>
   money ?? { currency: deposit.currency, amount: missingOf(deposit) }
 
-/** True: the bank repeats a credit that is already recorded as a part. */
+/** Reports whether the bank repeats a credit that is already recorded as a part. */
 export const isKnownPart = ({ parts }: InParts, trigger: DepositTrigger): boolean =>
   (trigger.kind === 'credit' || trigger.kind === 'deposit.settled') &&
   parts.some((part) => part.connector === trigger.connector && part.creditId === identityOf(trigger))
 
 const isAwaiting = (status: DepositStatus): boolean => (awaitingParts as readonly DepositStatus[]).includes(status)
 
-/** True for money that is none of the deposit's: in another currency, beyond its sum or its count of parts, or after its end. */
+/**
+ * Reports whether money does not belong to the deposit: it has another currency, exceeds the amount or the number of
+ * parts, or came after the end.
+ */
 export const isForeignPart = (deposit: InParts, trigger: Paying | undefined): boolean =>
   trigger !== undefined &&
   (moneyOf(deposit, trigger).currency !== deposit.currency ||
@@ -75,14 +81,14 @@ export const isForeignPart = (deposit: InParts, trigger: Paying | undefined): bo
     deposit.parts.length >= checkout.checkoutPartsMax ||
     !(isAwaiting(deposit.status) || deposit.status === 'Screening'))
 
-/** A hold comes before a block, and while a name is under review each part waits for the same decision. */
+/** A hold comes before a block. While a name is under review, every part waits for the same decision. */
 export function kindOfPart(deposit: InParts, trigger: Paying, isHeld: boolean, isBlocked: boolean) {
   if (isHeld || deposit.status === 'Screening') return 'part-held'
   if (isBlocked) return 'part-refused'
   return moneyOf(deposit, trigger).amount < missingOf(deposit) ? 'part' : 'part-last'
 }
 
-/** The writes of a transition about the parts of its deposit. */
+/** Writes of a transition about the parts of its deposit. */
 export type PartsPlan = {
   readonly added: readonly Part[]
   readonly moved: readonly PartMoved[]
@@ -90,7 +96,7 @@ export type PartsPlan = {
   readonly cases: readonly NewCase[]
   /** Cases that end because their money moves on. */
   readonly released: readonly DepositKey[]
-  /** The parts that get an event, and what counts afterwards. */
+  /** Parts that get an event, and the sum that counts afterwards. */
   readonly told: readonly Part[]
   readonly paid: Minor
 }
@@ -144,7 +150,10 @@ function partsPlan(
   return paying === undefined ? {} : arrival(name, row, paying, block, now, kindOfHold)
 }
 
-/** A part arrives: it waits for the rest, completes the sum, waits for a decision about a name, or is refused. */
+/**
+ * Plans the arrival of a part: it waits for the rest, completes the sum, waits for a decision about a name, or is
+ * refused.
+ */
 function arrival(
   name: string,
   row: InParts,
@@ -171,7 +180,7 @@ function arrival(
   const opened = { partnerId, connector, notificationId, subject: depositId } as const
   const told = toldOf(row, identityOf(trigger), report)
   const rest = { currency, amount: money.amount - amount }
-  // Under an id of its own, because the credit may have a case of a hold.
+  // Under its own id, because the credit may already have a case of a hold.
   const surplus: readonly NewCase[] =
     rest.amount === 0n
       ? []
@@ -220,7 +229,10 @@ function arrival(
   }
 }
 
-/** Parts of a deposit that ends before it is paid in full leave as they came, and enter suspense. A person sends them back, or credits them. */
+/**
+ * Plans the end of a deposit that was not paid in full: its parts enter suspense, where an operator sends them back or
+ * credits them.
+ */
 function suspended(row: InParts, parts: readonly Part[], kind: NewCase['kind']) {
   const { partnerId, id: subject, currency } = row
   return {
@@ -228,7 +240,7 @@ function suspended(row: InParts, parts: readonly Part[], kind: NewCase['kind']) 
     entries: parts.flatMap((part) => move(row, 'parts', `settlement.${part.connector}`, part.amount)),
     cases: parts.map((part): NewCase => {
       const { connector, creditId, amount } = part
-      // Under an id of its own, because the part may have had a case while its payer was under review.
+      // Under its own id, because the part may have had a case while its payer was under review.
       const notificationId = `${part.notificationId} ended`
       const money = { currency, amount }
       const report = { ...toldOf(row, creditId, reportOfPart(part)), money }
@@ -237,13 +249,13 @@ function suspended(row: InParts, parts: readonly Part[], kind: NewCase['kind']) 
   }
 }
 
-/** The report of a case: with its credit, so that a match makes a deposit of each part. */
+/** Creates the report of a case. It names the credit, so that a match creates a deposit of each part. */
 const toldOf = ({ currency, amount }: Deposit, subjectId: string, report: Partial<PartReport> | undefined) => ({
   ...{ kind: 'credit.booked', subjectId, ...report },
   expected: { currency, amount },
 })
 
-/** The entry of an amount, under the reference of the deposit. */
+/** Creates the ledger entry of an amount, under the reference of the deposit. */
 export function move(
   { partnerId, currency, customerId, reference }: Deposit,
   debit: AccountName,

@@ -1,5 +1,5 @@
 /**
- * The only writer of a deposit's progress: the engine of lifecycles with the table of deposits. One transaction applies a
+ * The only writer of a deposit's progress: the lifecycle engine with the table of deposits. One transaction applies a
  * batch of triggers and writes all transitions together. A duplicate changes nothing.
  */
 import { ownJson } from '@partner-payments/wire'
@@ -25,7 +25,7 @@ import * as store from './store.ts'
 
 type DepositMove = Move<HeldDeposit, DepositTrigger, DepositEvent>
 
-/** Applies a batch of triggers, and returns for each whether it changed its deposit. */
+/** Creates the function that applies a batch of triggers. It returns for each trigger whether the deposit changed. */
 export function createApplyBatch(deps: DepositsDeps) {
   return async (tx: Tx, triggers: readonly DepositTrigger[]): Promise<readonly Advanced[]> => {
     const apply = createApply(deps, connectorsOf(triggers), arrivingOf(deps, triggers))
@@ -58,7 +58,7 @@ const arrivingOf = (
     }),
   )
 
-/** The engine of one batch: the accounts that it has read judge its deposits and guard its credits. */
+/** Creates the engine of one batch. The accounts that it has read decide about its deposits and guard its credits. */
 function createApply(
   deps: DepositsDeps,
   connectors: ReadonlyMap<string, string>,
@@ -95,7 +95,7 @@ function createApply(
   })
 }
 
-/** The money that a notification of the bank names. Undefined: none, or the bank does not say. */
+/** Returns the money in a bank notification. Undefined: it names none. */
 const moneyOf = (trigger: DepositTrigger): Money | undefined => ('money' in trigger ? trigger.money : undefined)
 
 const actorOf = (trigger: DepositTrigger) => {
@@ -106,11 +106,14 @@ const actorOf = (trigger: DepositTrigger) => {
 
 const isUndecided = ({ hold }: HeldDeposit): boolean => hold === 'open' || hold === 'unscreened'
 
-/** Reports whether the payment lacks data of its payer, for which a rule keeps the money. An operator who has found the owner knows who paid. */
+/**
+ * Reports whether a rule keeps the money because data of the payer are missing. An operator who has found the owner
+ * knows the payer.
+ */
 const isPayerWithheld = ({ payer }: HeldDeposit, trigger: DepositTrigger): boolean =>
   isWithheld(payer) && !(trigger.kind === 'credit' && trigger.isDecided)
 
-/** The kind of the case of money that waits or is frozen. */
+/** Names the kind of the case of money that waits or is frozen. */
 const kindOfHold = ({ hold, payer }: HeldDeposit) =>
   hold === undefined && isWithheld(payer) ? 'payer_data_missing' : 'sanctions_hold'
 
@@ -122,7 +125,7 @@ const settles = (deposit: HeldDeposit, trigger: DepositTrigger): boolean =>
 
 /**
  * A hold comes before a block: the case of a block must not pay back the money of a listed person. Cleared money that
- * its account refuses stays in suspense with its case: while it waited for the account, no person could send it back.
+ * its account refuses stays in suspense with its case, because until then nobody could send it back.
  */
 function kindOf(inbound: Inbound, deposit: HeldDeposit, trigger: DepositTrigger) {
   if (trigger.kind === 'cleared') {
@@ -138,7 +141,7 @@ function kindOf(inbound: Inbound, deposit: HeldDeposit, trigger: DepositTrigger)
   return trigger.kind === 'credit' ? 'credit-misfit' : 'misfit'
 }
 
-/** A deposit is paid once: by one credit, or by one report. Further money does not belong to it. */
+/** Reports whether money belongs to another payment: a deposit is paid once, by one credit or one report. */
 function isOtherCredit({ creditId, settledBy }: store.Deposit, trigger: DepositTrigger): boolean {
   if (trigger.kind === 'credit') return creditId !== null && trigger.creditId !== creditId
   return (
@@ -146,28 +149,28 @@ function isOtherCredit({ creditId, settledBy }: store.Deposit, trigger: DepositT
   )
 }
 
-/** Reports whether the bank repeats the report by which the deposit has ended. */
+/** Reports whether the bank repeats the report that ended the deposit. */
 const isKnownReport = ({ settledBy }: store.Deposit, trigger: DepositTrigger): boolean =>
   trigger.kind === 'deposit.settled' && trigger.id === settledBy
 
-/** Reports whether the bank repeats the credit by which the deposit has ended. */
+/** Reports whether the bank repeats the credit that ended the deposit. */
 const isKnownCredit = ({ creditId, status }: store.Deposit, trigger: DepositTrigger): boolean =>
   trigger.kind === 'credit' &&
   trigger.creditId === creditId &&
   transitionOn(depositLifecycle, status, 'credit') === undefined
 
-/** Reports whether the received money differs from what the deposit expects, which takes one payment. */
+/** Reports whether the money differs from what a deposit of one payment expects. */
 function isMisfit({ currency, amount, inParts }: store.Deposit, trigger: DepositTrigger): boolean {
   const money = moneyOf(trigger)
   return !inParts && money !== undefined && (money.currency !== currency || money.amount !== amount)
 }
 
-/** Reports whether the money has come, and the balance or the customer's account refuses it. */
+/** Reports whether the money has arrived, and the balance or the customer's account refuses it. */
 const isStopped = ({ blockOf }: Inbound, deposit: store.Deposit, trigger: DepositTrigger): boolean =>
   (trigger.kind === 'deposit.settled' || (trigger.kind === 'credit' && !trigger.isDecided)) &&
   blockOf(deposit) !== undefined
 
-/** The money of a name on a sanctions list is in suspense, with a case that has the id of the deposit. */
+/** Creates the case of money under review. The money is in suspense; the case has the id of the deposit. */
 function caseOfHold({ row, trigger }: DepositMove): NewCase {
   const { partnerId, id, currency, amount, debtor, endToEndId } = row
   assert('connector' in trigger, 'a credit is reported by a connector')
@@ -179,13 +182,13 @@ function caseOfHold({ row, trigger }: DepositMove): NewCase {
   return { partnerId, id, kind: kindOfHold(row), connector, notificationId, subject: id, report, booked: money }
 }
 
-/** Names the data that the payer lacks, for the case. */
+/** Describes the missing data of the payer, for the case. */
 const payerReport = ({ payer }: HeldDeposit) =>
   payer === undefined || !isWithheld(payer)
     ? {}
     : { payer: { lacks: payer.lacks.split(' '), measure: payer.measure, answerBy: payer.answerBy } }
 
-/** The money of a misfit is in suspense until an operator decides. */
+/** Creates the case of a misfit, whose money is in suspense until an operator decides. */
 function caseOf({ row, trigger }: DepositMove, { blockOf }: Inbound): readonly NewCase[] {
   if (!('connector' in trigger)) return []
   const { partnerId, id: subject, currency, amount } = row
@@ -193,7 +196,7 @@ function caseOf({ row, trigger }: DepositMove, { blockOf }: Inbound): readonly N
   const { connector, id: notificationId } = trigger
   const told = { kind: trigger.kind, money, expected: { currency, amount } }
   const opened = { partnerId, id: newId(), connector, notificationId, subject, booked: money }
-  // Lets a person send it back, or give it to the customer.
+  // Lets an operator send it back, or give it to the customer.
   const paid = trigger.kind === 'credit' ? trigger.origin : { endToEndId: row.endToEndId }
   const report = { ...told, ...paid, debtor: debtorOf(row) }
   if (isMisfit(row, trigger)) return [{ ...opened, kind: 'amount_differs', report }]
@@ -233,12 +236,15 @@ async function write(
     ...(await writeParts(deps, tx, [...plans.values()])),
   ]
   await offerMisfits(deps, tx, moves, opened, plans)
-  // Last, because it locks the balances that all other payments of the partner need.
+  // Last, because it locks the balances, which all other payments of the partner need.
   if (suspended.length > 0) await ledger.settleMany(tx, [], [...credits, ...suspended], accounts)
   else await ledger.enterMany(tx, credits, accounts)
 }
 
-/** Offers money that did not fit to the partner. Money of a blocked account or of a held name is for the operator alone. */
+/**
+ * Offers unmatched money to the partner. Only the operator decides about money of a blocked account or of a name under
+ * review.
+ */
 async function offerMisfits(
   { late }: DepositsDeps,
   tx: Tx,
@@ -259,8 +265,8 @@ async function offerMisfits(
 }
 
 /**
- * Adds the payer to screening. The case ends with the wait, unless the money is frozen. Returns the entries of
- * returned money.
+ * Adds the payer to screening. The case ends when the deposit no longer waits, unless the money is frozen. Returns the
+ * entries of returned money.
  */
 async function followScreening(
   { cases, clock, screening }: DepositsDeps,
@@ -280,7 +286,8 @@ async function followScreening(
         : [],
     ),
   )
-  // A rule of two persons sends the money back. Money of a listed name stays, and so do tokens: who sent them may have lost the wallet.
+  // Money that a rule refuses is sent back after the approval of two operators. Frozen money stays, and so do tokens,
+  // because the sender may have lost the wallet.
   const refused = moves.filter(
     ({ name, row }) =>
       name === 'freeze' && row.hold !== 'confirmed' && isWithheld(row.payer) && !lacksOwnership(row.payer),
@@ -305,7 +312,7 @@ async function followScreening(
 }
 
 const inScreening = ({ status }: { readonly status: string }) => status === 'Screening'
-/** The transitions of money that arrives. */
+/** Transitions of money that arrives. */
 const creditsOrHolds: ReadonlySet<string> = new Set(['settle', 'hold', 'gather', 'fulfil', 'holdPart'])
 const refusedNote = 'Data of the payer are missing: the rule of the operator sends the money back.'
 const clearedNote = 'The names were cleared: the deposit is credited.'
@@ -336,7 +343,7 @@ const changeOf = ({ row, trigger, transition: { to } }: DepositMove, now: Date):
   status: to,
   debtor: 'debtor' in trigger ? JSON.stringify(trigger.debtor) : null,
   errorDetails: to === 'Failed' ? detailsOf(row, trigger) : null,
-  // A deposit that waited for a decision expires as it would have.
+  // A deposit that waited for a decision expires as before.
   expiresAt: mayExpire(to) ? (row.expiresAt ?? row.expiryDate) : null,
   heldSince: to === 'Submitted' ? now : to === 'Accepted' ? (row.heldSince ?? now) : null,
   screeningSince: to === 'Screening' ? now : null,
@@ -349,7 +356,7 @@ const changeOf = ({ row, trigger, transition: { to } }: DepositMove, now: Date):
     : { connector: null, creditId: null, transactionHash: null }),
 })
 
-/** Origin of the payment, which is known once it begins. */
+/** Returns the origin of the payment, which is known once it begins. */
 function originOf(trigger: DepositTrigger) {
   const payer = trigger.kind === 'deposit.initiated' ? trigger.payer : undefined
   return { ipAddress: payer?.ipAddress ?? null, paymentCountry: payer?.countryCode ?? null }
@@ -370,10 +377,7 @@ const detailsOf = (deposit: store.Deposit, trigger: DepositTrigger): string | nu
 const movedOf = ({ partnerId, currency, amount, customerId, reference }: store.Deposit) =>
   ({ partnerId, currency, amount, partyId: customerId ?? partnerId, reference }) as const
 
-/**
- * Credits the deposit from the settlement account of the reporting connector, or from suspense if the money waited
- * there.
- */
+/** Credits the deposit from the settlement account of the connector, or from suspense if the money waited there. */
 function creditOf({ name, row, trigger }: DepositMove): Entry {
   if (name === 'release') return entryOf('decision', { ...movedOf(row), debit: 'suspense', credit: 'balance' })
   assert('connector' in trigger, 'a credit is reported by a connector')
@@ -405,13 +409,13 @@ function transactionMove({ row, transition, trigger, actor, implied }: DepositMo
 const debtorOf = ({ id, debtor }: store.Deposit) =>
   ownJson<IncomingDebtor>(present(debtor, `no debtor on deposit ${id}`))
 
-/** The payer of the last part, which comes with its credit. */
+/** Returns the payer of the last part, which comes with its credit. */
 const payerOf = (row: store.Deposit, trigger: DepositTrigger): IncomingDebtor =>
   'debtor' in trigger ? trigger.debtor : debtorOf(row)
 
 type NewDepositEvent = { [N in DepositEvent]: NewEvent<N> }[DepositEvent]
 
-/** A deposit of the partner itself has only the event of its transaction. */
+/** Creates the events of a transition. A deposit of the partner itself only has the event of its transaction. */
 function eventsOf(
   move: DepositMove,
   plan: PartsPlan | undefined,
@@ -429,7 +433,7 @@ function eventsOf(
   const type = transition.event
   const origin = { partnerId, occurredAt: now }
   const ofParts = partEvents(deposit, customer, plan, now)
-  // The interface document has no event for money that waits: the timeline shows it.
+  // The interface document has no event for money under review: the timeline shows it.
   if (type === undefined) return ofParts
   assert(type !== 'partner.customer.deposit.created', 'a deposit is created once')
   switch (type) {
@@ -447,7 +451,7 @@ function eventsOf(
       const payer = payerOf(deposit, trigger)
       const completed = { ...origin, type, data: events.completed(deposit, customer, payer) }
       if (plan === undefined) return [completed]
-      // The bank has accepted the whole only now.
+      // The bank has accepted the full amount only now.
       const accepted = 'partner.customer.deposit.accepted' as const
       return [...ofParts, { ...origin, type: accepted, data: events.accepted(deposit, customer, payer) }, completed]
     }

@@ -1,8 +1,8 @@
 /**
- * Reversals: the money of a credit is gone again, because its bank cancelled the booking or a blockchain dropped the
- * block. The deposit stays as it ended; a new transaction takes the money from the balance, or suspense bears it: the
- * partner owes it, and its balance never falls below zero. Refunds of the same money that have not left are cancelled
- * with it; a person looks at each reversal, and recalls the others.
+ * Reversals: a bank cancels the booking of a credit, or a blockchain drops its block. The deposit keeps its status. A
+ * new transaction takes the money from the balance as far as the balance covers it; suspense bears the rest, and the
+ * partner owes it. Refunds of the same money that no worker has begun are cancelled. An operator looks at each reversal
+ * and recalls the other refunds.
  */
 import { amountText, assert, type Currency, isFiat, type Minor, partnerKey, present } from '../kernel/index.ts'
 import { type Entry, entryOf, type EntryRequest, type Ledger } from '../ledger/index.ts'
@@ -30,7 +30,7 @@ export const createReverse =
   (deps: ReverseDeps) =>
   async (connector: string, notification: ReversalNotification): Promise<CreditApplied> => {
     const { subjectId: creditId } = notification
-    // Money of a part that persons have given to its owner since is in a deposit of its own.
+    // If operators have given the money of a part to its owner, it is in a deposit of its own.
     const whole = await store.depositOfCredit(deps.db, connector, creditId)
     const part = await depositOfPart(deps.db, connector, creditId)
     const found = whole ?? part
@@ -50,8 +50,8 @@ type Reversal = Exclude<CreditApplied['applied'], 'unknown'>
 type Share = Pick<ReversalNotification, 'id' | 'money'> & { readonly key: Credited }
 
 /**
- * A credit that paid a part and whose surplus was accepted: what of its reversal each of them bears, each under an id of its own. Undefined: the
- * deposit has the money of the part, or one of them was taken back before.
+ * Splits the reversal of a credit that paid a part and whose surplus was accepted: each share has an id of its own.
+ * Undefined: only one deposit has the money, or one of them was reversed before.
  */
 async function sharesOf(
   tx: Tx,
@@ -75,12 +75,13 @@ async function sharesOf(
   ]
 }
 
-/** A deposit, or a part of it. */
+/** A deposit, or one part of it. */
 type Credited = store.DepositKey & { readonly partId?: string }
 
 /**
- * Moves the money that the bank has taken: from the balance as far as the credit brought it there, from the account of parts as far as it waits
- * there, otherwise from suspense. The money of a credit that did not fit is still there, and the case of the reversal takes it.
+ * Moves the money that the bank has taken back: from the balance if the credit brought it there, from the account
+ * `parts` if it waits there, otherwise from suspense. The case of the reversal takes the money of a credit that did not
+ * fit.
  */
 async function reverse(
   deps: ReverseDeps,
@@ -96,7 +97,7 @@ async function reverse(
   const { partnerId, id: subject } = deposit
   const part = deposit.parts.find(({ id }) => id === key.partId)
   const status = part?.status ?? deposit.status
-  // The credit is accepted and not settled yet: its second step follows.
+  // The deposit is accepted and not settled yet: its second step follows.
   if (status === 'Accepted') return 'early'
   const { reversedAt, reversedBy } = part ?? deposit
   if (reversedAt !== null && (reversedBy === null || reversedBy === notificationId)) return false
@@ -124,7 +125,7 @@ async function reverse(
   return true
 }
 
-/** Marks a deposit that one payment credited, and takes it out of suspense if it waits there. */
+/** Marks a deposit that one payment credited as reversed, and takes it out of suspense if it waits there. */
 async function markReversed(
   { clock, withdraw }: ReverseDeps,
   tx: Tx,
@@ -139,7 +140,10 @@ async function markReversed(
 
 type Reversing = { readonly notificationId: string; readonly isWithdrawn: boolean; readonly isCredited: boolean }
 
-/** Takes a part out of a deposit, which waits for its money again, and returns the entries of a part that waited. */
+/**
+ * Takes a part out of a deposit, which then waits for its money again. Returns the ledger entries of a part that
+ * waited.
+ */
 export async function reversePart(
   { cases, clock, customers, eventOutbox }: DepositsDeps,
   tx: Tx,
@@ -151,7 +155,7 @@ export async function reversePart(
   const now = clock.now()
   const reversed = { ...part, status: isWithdrawn || isCredited ? 'Reversed' : part.status } as const
   await markPartReversed(tx, reversed, notificationId, now)
-  // It is no longer paid in full: its receipt would prove what is not so.
+  // The deposit is no longer paid in full: a receipt would be wrong.
   if (isCredited) await store.markReversed(tx, { partnerId, id }, notificationId, now)
   const isTold = reversed.status === 'Reversed' && part.status !== 'Screening'
   if (isTold && customerId !== null) {
@@ -169,13 +173,16 @@ export async function reversePart(
   return move(deposit, 'suspense', `settlement.${part.connector}`, part.amount)
 }
 
-/** A stopped refund gives its money back before the bank's claim is taken. That of the others went back twice: the desk recalls them. */
+/**
+ * Cancels refunds that no worker has begun, which return their money before the bank's claim is taken. Operators recall
+ * the others.
+ */
 async function refundsOf({ refunds }: DepositsDeps, tx: Tx, credited: Parameters<DepositsDeps['refunds']['stop']>[1]) {
   const made = await refunds.stop(tx, credited)
   return made.map(({ amount, ...refund }) => ({ ...refund, amount: amountText(amount, refund.currency) }))
 }
 
-/** `back`: the deposit with the amount taken from it. */
+/** Takes the amount of `back` from the balance. */
 async function takeBack(
   { transactions, facts }: DepositsDeps,
   tx: Tx,
@@ -216,7 +223,8 @@ function toReversal(deposit: store.Deposit, details: string): NewTransaction {
   }
 }
 
-// Debits by the operator: a partner bears money that left. Each is a transaction of its own, and takes only what is there.
+// Debits by the operator: a partner bears money that left. Each is a transaction of its own, and takes at most the
+// balance.
 
 type Taken = AccountOwner & { readonly connector: string; readonly currency: Currency; readonly amount: Minor }
 
@@ -225,7 +233,9 @@ const debitOf = ({ connector, partnerId, customerId, currency, amount }: Taken) 
   return { partnerId, debit: balance, credit: settlement, partyId: customerId ?? partnerId, currency, amount } as const
 }
 
-/** Reports whether the money is still there, under the lock of the balance: in a segregated one, the customer's. */
+/**
+ * Reports whether the balance still has the money, under its lock. A segregated balance is counted for the customer.
+ */
 async function covers({ ledger }: { readonly ledger: Ledger }, tx: Tx, taken: Taken): Promise<boolean> {
   const request: EntryRequest = { transfers: [{ ...debitOf(taken), kind: 'direct' }] }
   const accounts = await ledger.accountsOf(tx, request.transfers)
@@ -233,13 +243,13 @@ async function covers({ ledger }: { readonly ledger: Ledger }, tx: Tx, taken: Ta
   return fits === true
 }
 
-/** The entry that moves the money from the balance to the settlement account. */
+/** Creates the entry that moves the money from the balance to the settlement account. */
 const debitEntry = (taken: Taken, reference: string): Entry => entryOf('bank', { ...debitOf(taken), reference })
 
 export type Debits = {
   /**
-   * A partner bears money that has left: a transaction takes it from the balance. Returns its reference. Refuses: account_blocked (closed),
-   * validation_failed (the balance does not cover it).
+   * Takes money that has left from the balance: the partner bears it. Returns the reference of the transaction.
+   * Refuses: account_blocked (closed), validation_failed (the balance does not cover it).
    */
   readonly chargePartner: (
     tx: Tx,
@@ -249,7 +259,9 @@ export type Debits = {
 
 const byOperator = { actor: 'operator' } as const
 
-/** Makes the transaction that takes money from a balance. Refuses: validation_failed (the balance does not cover it). */
+/**
+ * Creates the transaction that takes money from a balance. Refuses: validation_failed (the balance does not cover it).
+ */
 export async function take(
   deps: Pick<DepositsDeps, 'ledger' | 'transactions'>,
   tx: Tx,

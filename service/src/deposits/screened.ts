@@ -20,16 +20,19 @@ import { partsOf, type PayerCheck, payerChecksOf } from './store-parts.ts'
 import type { Decided } from './lifecycle.ts'
 
 /**
- * `hold`: undefined lets the money be credited. It is read in the statuses in which the money is there: `Accepted` and
- * `Screening`.
+ * Deposit with the result of screening. `hold` is read in the statuses `Accepted` and `Screening`, in which the money
+ * has arrived. Undefined: the money may be credited.
  */
 export type HeldDeposit = InParts & {
   readonly hold: Hold | undefined
-  /** Names the data that the payment lacks about its payer. Undefined: none. */
+  /** Check of the payer's data, if some are missing. */
   readonly payer: PayerCheck | undefined
 }
 
-/** Payer, text and money that the credit of a batch brings to its deposit. A part has a payer of its own. `isDecided`: an operator has found the owner. */
+/**
+ * Payer, text and money that the credit of a batch brings to its deposit. A part has its own payer. `isDecided`: an
+ * operator has found the owner.
+ */
 export type Arriving = {
   readonly text: string | null
   readonly debtor: IncomingDebtor
@@ -38,24 +41,26 @@ export type Arriving = {
 }
 
 export type Screened = {
-  /** Credits or freezes deposits whose names were decided on, and returns how many it looked at. */
+  /** Credits or freezes deposits whose names were decided. Returns the number of deposits examined. */
   readonly screenDue: (depositsMax: number) => Promise<number>
-  /** The time since which the oldest deposit waits for a decision about a name; null: none does. */
+  /** Finds the time since which the oldest deposit waits for a decision about a name. Null: no deposit waits. */
   readonly oldestInScreening: () => Promise<Date | null>
-  /** Name and account of a deposit's payer, and the texts of the payment that may name a vessel, for screening. */
+  /**
+   * Reads name and account of a deposit's payer, and the texts of the payment that may name a vessel, for screening.
+   */
   readonly payerOf: (tx: Tx, partnerId: string, id: string) => Promise<Subject>
   /** Reports whether a deposit waits for a decision about a name. */
   readonly isInScreening: (tx: Tx, partnerId: string, id: string) => Promise<boolean>
 }
 
-/** A person takes longer to decide. */
+/** A person takes longer than this to decide. */
 const lookMs = 5 * secondMs
 /** A bank takes days to answer. */
 const answerMs = minuteMs
 
 export const payerKey = ({ partnerId, id }: store.DepositKey): SubjectKey => ({ partnerId, kind: 'payer', id })
 
-/** Empty texts: the bank does not say. */
+/** An empty text: the bank did not name it. */
 type ScreenedPayer = Pick<IncomingDebtor, 'name' | 'account' | 'bic' | 'countryCode' | 'onBehalfOf'>
 const payerIn = (debtor: string | null): ScreenedPayer =>
   debtor === null ? { name: '', account: '', bic: '', countryCode: '' } : ownJson<IncomingDebtor>(debtor)
@@ -63,7 +68,7 @@ const payerIn = (debtor: string | null): ScreenedPayer =>
 const countriesOf = ({ account, bic, countryCode: country }: ScreenedPayer) =>
   countriesOfAccount({ account, bic, country })
 
-/** Locks deposits and asks for the holds of those whose money is there: one statement for the batch. */
+/** Locks deposits, and reads the holds of those whose money has arrived with one statement for the batch. */
 export const createLock =
   (deps: Pick<DepositsDeps, 'clock' | 'proofsMissing' | 'screening'>) =>
   async (
@@ -74,7 +79,7 @@ export const createLock =
   ): Promise<readonly HeldDeposit[]> => {
     const { clock, screening } = deps
     const locked = await withParts(tx, await store.lockDeposits(tx, keys))
-    // The texts that are stored, and those of the credit that comes now.
+    // The stored texts, and those of the credit that arrives now.
     const rows = locked.map((row) => ({
       ...row,
       craftText: screening.textOf([...(row.craftText?.split('\n') ?? []), arrivingOf(row)?.text ?? null]),
@@ -110,13 +115,13 @@ export const createLock =
       const payer = strictest(isOver ? { ...known, decision: 'received' } : known, checks.get(key))
       return { ...row, hold: holdOf(row), payer }
     })
-    // Money that waits for data of its payer needs no list to continue.
+    // Money that waits for data of its payer does not wait for the next list.
     const isUnlisted = ({ hold, payer }: HeldDeposit) => hold === 'unscreened' && payer !== undefined
     if (!judged.some(isUnlisted) || (await screening.lists.generation(tx)) > 0) return judged
     return judged.map((row) => (isUnlisted(row) ? { ...row, hold: undefined } : row))
   }
 
-/** The credit as it is screened, once for the named payer, and once for the one on whose behalf it pays. */
+/** Lists the credit for screening: once for the payer, and once for the party on whose behalf it pays. */
 function creditsOf(row: InParts, payer: ScreenedPayer): readonly (ScreenedCredit & { readonly row: InParts })[] {
   const { onBehalfOf } = payer
   const names = onBehalfOf === undefined || row.status === 'Screening' ? [payer.name] : [payer.name, onBehalfOf]
@@ -156,7 +161,7 @@ export const createScreened = (
         .filter((check) => awaitsAnswer(check, now))
         .map(({ partnerId, id }) => partnerKey(partnerId, id)),
     )
-    // An answer makes the look due at once.
+    // A bank's answer makes the next look due at once.
     const pauseOf = (key: store.DepositKey) => (asked.has(partnerKey(key.partnerId, key.id)) ? answerMs : lookMs)
     for (const [partnerId, ofPartner] of Map.groupBy(waiting, (key) => key.partnerId))
       for (const [pauseMs, keys] of Map.groupBy(ofPartner, pauseOf))
@@ -175,7 +180,7 @@ export const createScreened = (
     const found = await store.payerOf(tx, { partnerId, id })
     const payer = payerIn(found?.debtor ?? null)
     const parts = (await partsOf(tx, [{ partnerId, id }])).filter(({ status }) => status === 'Screening')
-    // Each payer whose part waits for the decision; without parts, the one who paid.
+    // The payer of each part that waits for the decision; without parts, the payer of the deposit.
     const all = [payer, ...parts.flatMap((part) => reportOfPart(part)?.debtor ?? [])]
     const { account } = payer
     const names = namesOfPayers(all)

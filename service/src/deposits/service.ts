@@ -35,43 +35,44 @@ export type AwaitedDeposit = {
   readonly operation: 'simulateDeposit' | 'createCheckoutSession'
   /** Default: `PartnerCustomerDeposit`. */
   readonly type?: Extract<TransactionType, 'PartnerCustomerDeposit' | 'CustomerDeposit'>
-  /** ISO 11649, unique within the partner: a credit whose remittance names it pays the deposit. */
+  /** ISO 11649, unique within the partner. A credit whose remittance names it pays the deposit. */
   readonly creditorReference?: string
   readonly amount: Minor
   readonly currency: Currency
   readonly idempotencyKey: string | null
   readonly websiteReference: string | null
   readonly customFields: Record<string, unknown> | null
-  /** IP address of the payer. Empty until it is known, as is the country of the bank. */
+  /** IP address of the payer. Empty until it is known, like the country of the bank. */
   readonly ip: string
   readonly paymentCountry: string
-  /** The time in which the payer must fund the deposit. */
+  /** Time within which the payer must pay. */
   readonly expiresAfterMs: number
-  /** Default: by the currency. */
+  /** Default: derived from the currency. */
   readonly paymentMethod?: PaymentMethod
   /** The account that the payer pays to. */
   readonly creditor?: Party
-  /** Payments add up to the amount. Default: only one payment of exactly the amount completes the deposit. */
+  /** Several payments may add up to the amount. Default: one payment of exactly the amount completes the deposit. */
   readonly inParts?: boolean
-  /** Texts of the partner about what is paid for: compared with listed vessels, and kept only if it may name one. */
+  /** The partner's texts about the purchase. Screened for names of vessels, and stored only if one may match. */
   readonly texts?: readonly (string | null)[]
 }
 
 export type NewDeposit = Omit<AwaitedDeposit, 'paymentCountry'> & {
   readonly customerRef: string
-  /** A further part of the request fingerprint, beyond the fields above. */
+  /** A further part of the request fingerprint, besides the fields above. */
   readonly variant: string
 }
 
 export type Deposits = Credits &
   Debits &
   Screened & {
-    /** Payments that lack data of their payers, and the operator's rules about them. */
+    /** Checks payments that lack data of their payers by the operator's rules. */
     readonly payers: PayerChecks
-    /** Takes a credit away from the deposit that it was matched with by mistake. */
+    /** Takes a credit away from a deposit that was matched by mistake. */
     readonly undoCredit: UndoCredit
     /**
-     * Reports which customers must not be asked for money, in their order. Gives no reason: it may be a sanctions list.
+     * Reports for each customer, in order, whether it must not be asked for money. Gives no reason, because the reason
+     * may be a sanctions match.
      */
     readonly cannotReceive: (tx: Tx, asked: readonly Asked[]) => Promise<readonly boolean[]>
     /**
@@ -82,54 +83,62 @@ export type Deposits = Credits &
       deposit: NewDeposit,
       opened: (tx: Tx, depositId: string) => Promise<void>,
     ) => Promise<{ readonly row: store.DepositRow; readonly replayed: boolean }>
-    /** `open` as a step of the caller's transaction. Throws KeyTaken if another request has the key. */
+    /** Does the same in the caller's transaction. Throws KeyTaken if another request has the key. */
     readonly await: (
       tx: Tx,
       deposit: AwaitedDeposit,
       customer: Customer,
       requestFingerprint: string,
     ) => Promise<store.DepositRow>
-    /** The deposit that a request with this key has opened. */
+    /** Finds the deposit that a request with this key has opened. */
     readonly byKey: (
       partnerId: string,
       operation: string,
       idempotencyKey: string,
       tx?: Tx,
     ) => Promise<store.DepositRow | undefined>
-    /** Returns the deposits that exist, in no order. */
+    /** Reads the deposits that exist, in no order. */
     readonly byIds: (tx: Tx, keys: readonly store.DepositKey[]) => Promise<readonly store.Deposit[]>
-    /** Adds the parts to those deposits that are paid in parts. */
+    /** Adds the parts of deposits that are paid in parts. */
     readonly withParts: typeof withParts
-    /** Locks deposits in the order of their ids, as their steps and reversals do. */
+    /** Locks deposits in the order of their ids, as transitions and reversals do. */
     readonly lock: typeof store.lockDeposits
-    /** The time at which a deposit was credited. Undefined: it was not, or the bank took the money back. */
+    /** Reads the time at which a deposit was credited. Undefined: it was not credited, or the bank has reversed it. */
     readonly creditedAt: typeof store.creditedAt
-    /** Erases the customer's data from deposits: the fields that they do not need, or all that name a person. */
+    /** Erases the customer's data: only the optional fields, or every field that names a person. */
     readonly eraseFields: typeof eraseFields
-    /** Deposits of these transactions for the export of a customer, in no order. */
+    /** Reads the deposits of transactions for the export of a customer, in no order. */
     readonly byReferences: typeof store.depositsByReferences
-    /** Offers the money of a credit that named this deposit, and has a case, to the partner. */
+    /** Offers unmatched money of a credit that named this deposit to the partner. */
     readonly offerLate: (
       tx: Tx,
       key: store.DepositKey,
       offered: { readonly caseId: string; readonly money: Money },
     ) => Promise<void>
-    /** Expires a deposit before its time, in the caller's transaction. False: its status does not permit it. */
+    /**
+     * Expires a deposit before its time, in the caller's transaction. Returns false if its status does not permit it.
+     */
     readonly end: (tx: Tx, partnerId: string, id: string) => Promise<boolean>
-    /** Applies a notification of a connector; concurrent calls share a transaction. See `Applied`. */
+    /** Applies a bank notification. Concurrent calls share a transaction. See `AppliedOutcome`. */
     readonly processNotification: (connector: string, notification: DepositNotification) => Promise<Applied>
-    /** Expires deposits that were not funded in time, and returns how many. If one fails, throws after the others are done. */
+    /**
+     * Expires deposits that were not funded in time, and returns their number. If one fails, throws after the others
+     * are done.
+     */
     readonly expireDue: (depositsMax: number) => Promise<number>
-    /** The oldest deposit in the statuses that are not final and cannot expire. */
+    /** Finds the oldest deposit in each status that is not final and cannot expire. */
     readonly oldestUnfinished: () => Promise<readonly OldestUnfinished[]>
-    /** The deposits that wait for a person, oldest first: at most `rowsMax` that a name holds, and as many that stand still. */
+    /**
+     * Lists the deposits that wait for an operator, oldest first: up to `rowsMax` held by screening, and as many stuck
+     * at the bank.
+     */
     readonly waiting: (rowsMax: number) => Promise<readonly WaitingDeposit[]>
-    /** Returns those of these deposits of a partner that wait for a person. */
+    /** Lists those of the given deposits that wait for an operator. */
     readonly waitingOf: (partnerId: string, ids: readonly string[]) => Promise<readonly WaitingDeposit[]>
     /**
-     * Credits money to the partner itself as a completed deposit: the float of a sandbox, or the money of a case
-     * without a deposit. `debit`: the account of the partner's ledger that holds it. Returns the reference of the
-     * transaction. Refuses: account_blocked (the balance is closed).
+     * Credits money to the partner itself as a completed deposit: the initial balance of a sandbox, or the money of a
+     * case without a deposit. `debit`: the ledger account that has it. Returns the reference of the transaction.
+     * Refuses: account_blocked (the balance is closed).
      */
     readonly creditPartner: (
       tx: Tx,
@@ -149,7 +158,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
   const applyInBatch = applyInBatches({ db, work: applyBatch })
   const apply = async (trigger: DepositTrigger) => {
     const applied = await applyInBatch(trigger)
-    // The names wait for a list that this process has not read yet: it is read outside the transaction.
+    // A name waits for a list that this process has not read yet: the list is read outside the transaction.
     if (applied === 'early') await deps.screening.lists.snapshot()
     return applied
   }
@@ -328,7 +337,7 @@ async function insert(
   return row
 }
 
-// Deposits that wait for a person: a name holds them, or they stand still. For the queue of the desk.
+// Deposits that wait for an operator, for the queue of the desk.
 
 type WaitingDeposit = {
   readonly partnerId: string
@@ -338,7 +347,7 @@ type WaitingDeposit = {
   readonly since: Date
 }
 
-/** The hold of a deposit in each status. Undefined: it has ended. */
+/** Hold of a deposit by status. Undefined: the deposit has ended. */
 const holdIn: Readonly<Record<DepositStatus, Hold['kind'] | undefined>> = {
   Created: 'payer',
   Initiated: 'payer',
@@ -377,28 +386,28 @@ function createWaiting({ db, clock }: { readonly db: Database; readonly clock: C
   }
 }
 
-// The fingerprint of the request for a deposit. It is kept as a hash, because the request names the payer.
+// The fingerprint is kept as a hash, because the request names the payer.
 
 export const hashFingerprint = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-// Takes a credit away from the deposit that it was matched with by mistake: from the balance, or from the parts of a session that waits for the rest.
-// The money goes to suspense with a case, in which two persons find its owner.
+// Takes a credit away from a deposit that was matched by mistake: from the balance, or from the parts of an incomplete
+// session. The money goes to suspense with a case, in which two operators find its owner.
 
 type UndoCredit = (
   tx: Tx,
   undone: { readonly partnerId: string; readonly reference: string; readonly partId?: string | undefined },
 ) => Promise<{
   readonly caseId: string
-  /** The transaction that took the money from the balance. Null: it had not reached the balance. */
+  /** The transaction that took the money from the balance. Null: the money had not reached the balance. */
   readonly reference: string | null
 }>
 
 const refuse = (detail: string) => new Refusal('validation_failed', detail)
 
 /**
- * The deposit stays as it ended, and the session of a part that is not complete waits for its money again. Refunds that no worker has begun are
- * cancelled. Refuses: not_found, validation_failed (it was not credited, is reversed already or has been refunded, the balance does not cover it, or it
- * has parts and none is named).
+ * The deposit keeps its status; the session of an incomplete part waits for its money again. Refunds that no worker has
+ * begun are cancelled. Refuses: not_found, validation_failed (it was not credited, is reversed or refunded, the balance
+ * does not cover it, or the call must name a part).
  */
 const createUndoCredit =
   (deps: DepositsDeps): UndoCredit =>
@@ -418,7 +427,7 @@ const createUndoCredit =
       ...{ kind: 'credit.booked', undone: reference, account: creditor.iban ?? creditor.walletAddress ?? '' },
       ...{ remittance: row.description, ...taken.report, money },
     }
-    // A subject of its own: the credit of the bank has its deposit, and the decision makes another one.
+    // A subject of its own: the credit of the bank keeps its deposit, and the decision creates another one.
     const named = { connector, notificationId, subject: newId() }
     const opened = { id: newId(), partnerId, kind: 'unknown_payment', ...named } as const
     const suspended = await cases.record(tx, [{ ...opened, report, booked: money }])
@@ -426,7 +435,7 @@ const createUndoCredit =
     return { caseId: opened.id, reference: taken.reference }
   }
 
-/** The money of a refund that goes on leaves by it, and would leave again by the decision of the case. */
+/** Money of a refund that continues would leave again by the decision of the case. */
 async function stopRefunds(
   { refunds }: DepositsDeps,
   tx: Tx,
@@ -458,7 +467,7 @@ const statesOfNoUse: Readonly<Partial<Record<PartStatus, string>>> = {
   Suspended: 'is in suspense: decide its case',
 }
 
-/** Undefined: the deposit takes one payment. */
+/** Finds the part to take back. Undefined: the deposit takes one payment. */
 function partToUndo({ inParts, parts, currency }: InParts, partId: string | undefined): Part | undefined {
   if (!inParts && partId !== undefined)
     throw refuse('The deposit takes one payment, and has no parts: leave --part out.')

@@ -18,8 +18,8 @@ import type { PayerRegion } from '../rails/index.ts'
 import type { DepositStatus } from './lifecycle.ts'
 
 /**
- * `Held`: on the account `parts`. `Screening`: in suspense, with a case that has the id of the part, while a name is under review. `Suspended`: in
- * suspense, with a case, because the deposit ended without it.
+ * `Held`: on the account `parts`. `Screening`: in suspense while a name is under review, with a case that has the id of
+ * the part. `Suspended`: in suspense with a case, because the deposit ended before it was paid in full.
  */
 export type PartStatus = 'Held' | 'Screening' | 'Credited' | 'Suspended' | 'Reversed'
 
@@ -28,10 +28,10 @@ const types = {
   id: 'uuid',
   depositId: 'uuid',
   connector: 'text',
-  /** The connector's id of the credit, or of the report. */
+  /** The connector's id of the credit or of the report. */
   creditId: 'text',
   notificationId: 'text',
-  /** The amount that counts: without a surplus. */
+  /** The amount that counts, without a surplus. */
   amount: 'bigint',
   status: 'text',
   /** `PartReport` as JSON. Null: the customer was erased. */
@@ -41,7 +41,7 @@ const types = {
 export type PartRow = RowOf<typeof types, { status: PartStatus }>
 export type Part = PartRow & {
   readonly reversedAt: Date | null
-  /** The notification that took it back. */
+  /** The notification that reversed the part. */
   readonly reversedBy: string | null
 }
 
@@ -49,13 +49,13 @@ const columns = sql`partner_id, id, deposit_id, connector, credit_id, notificati
 
 const newParts = insertBy<PartRow>(types, [['partnerId'], ['connector', 'receivedAt']])
 
-/** A second part for a credit is a unique violation (`parts_credit`). */
+/** A second part for the same credit is a unique violation (`parts_credit`). */
 export async function insertParts(tx: Tx, rows: readonly PartRow[]): Promise<void> {
   if (rows.length === 0) return
   await tx.run(sql`/* deposits.insertParts */ insert into deposits.parts (${columns}) ${newParts(tx, rows)}`)
 }
 
-/** The parts of deposits, oldest first. */
+/** Reads the parts of deposits, oldest first. */
 export async function partsOf(tx: Tx, keys: readonly DepositKey[]): Promise<readonly Part[]> {
   if (keys.length === 0) return []
   return tx.rows<Part>(sql`/* deposits.partsOf */
@@ -66,7 +66,7 @@ export async function partsOf(tx: Tx, keys: readonly DepositKey[]): Promise<read
 
 export type PartMoved = Pick<PartRow, 'partnerId' | 'id' | 'status'>
 
-/** The caller holds the locks of their deposits. */
+/** The caller holds the locks of the deposits. */
 export async function moveParts(tx: Tx, moved: readonly PartMoved[]): Promise<void> {
   for (const [partnerId, ofPartner] of Map.groupBy(moved, (part) => part.partnerId))
     for (const [status, parts] of Map.groupBy(ofPartner, (part) => part.status))
@@ -86,7 +86,7 @@ export async function markPartReversed(
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** The deposit of which a credit is a part. */
+/** Finds the deposit of which a credit is a part. */
 export function depositOfPart(
   tx: Tx,
   connector: string,
@@ -102,7 +102,7 @@ export function depositOfPart(
   )
 }
 
-/** Returns those of these credits that are parts: the ledger has their money. */
+/** Returns those of these credits that are parts, whose money the ledger has. */
 function creditsInParts(
   tx: Tx,
   connector: string,
@@ -117,9 +117,12 @@ function creditsInParts(
   )
 }
 
-/** A part counts once it is there, whatever becomes of its session, until it is taken back or while its payer is under review. */
+/**
+ * A part counts from its arrival until it is reversed, whatever happens to its session. It does not count while its
+ * payer is under review.
+ */
 const counts = sql`part.status in ('Held', 'Credited', 'Suspended')`
-/** The columns of `Movement`, for the monitoring of transactions. */
+/** Selects the columns of `Movement`, for transaction monitoring. */
 const movements = (partnerId: string, which: Sql): Sql => sql`/* deposits.movements */
   select part.id, deposit.transaction_id, deposit.reference, part.amount, deposit.currency, deposit.customer_id,
     nullif(part.report::json -> 'debtor' ->> 'account', '') as account, nullif(part.report::json -> 'debtor' ->> 'bic', '') as bic,
@@ -146,7 +149,7 @@ export type PartMovement = Pick<
   'id' | 'transactionId' | 'reference' | 'amount' | 'currency' | 'customerId' | 'account' | 'bic' | 'createdAt'
 >
 
-/** The parts of the sessions with these references, oldest first. */
+/** Lists the parts of the sessions with these references, oldest first. */
 export async function partMovements(
   tx: Tx,
   partnerId: string,
@@ -160,15 +163,15 @@ export async function partMovements(
 
 const personal: PersonalColumns = { table: 'deposits.parts', by: 'deposit_id', erased: { report: null } }
 
-/** Erases who paid the parts of deposits. */
+/** Erases the payers of the parts of deposits. */
 const eraseParts = (tx: Tx, partnerId: string, depositIds: readonly string[]) =>
   erasePersonal(tx, personal, partnerId, depositIds)
 
-// All SQL of what incoming payments lack about their payers, and of the operator's rules about it.
+// All SQL of data that incoming payments lack about their payers, and of the operator's rules.
 
 type PayerMeasure = 'accept' | 'ask' | 'reject'
 
-/** `above`: the rule is for larger amounts. `answerDays`: how long an answer is waited for, if the measure is `ask`. */
+/** `above`: the rule applies to larger amounts. `answerDays`: how long an answer may take, if the measure is `ask`. */
 export type PayerRule = {
   readonly region: PayerRegion
   readonly currency: Currency
@@ -177,7 +180,7 @@ export type PayerRule = {
   readonly answerDays: number
 }
 
-/** The rules hold for all partners. There are few. */
+/** Reads the rules. They apply to all partners, and are few. */
 export function payerRules(tx: Tx): Promise<readonly PayerRule[]> {
   return tx.rows<PayerRule>(sql`/* deposits.payerRules */
     select region, currency, above, measure, answer_days from deposits.payer_rules order by region, currency, above`)
@@ -208,7 +211,7 @@ const payerTypes = {
   region: 'text',
   currency: 'text',
   amount: 'bigint',
-  /** Names of data, with spaces between. */
+  /** Names of the missing data, separated by spaces. */
   lacks: 'text',
   measure: 'text',
   answerBy: 'timestamptz?',
@@ -223,7 +226,7 @@ const payerColumns = sql`partner_id, id, bank, region, currency, amount, lacks, 
 
 const newChecks = insertBy<PayerCheck>(payerTypes, [['partnerId']])
 
-/** A further part of a deposit replaces what was found about the one before. The caller holds the deposits. */
+/** A new part of a deposit replaces the check of the previous part. The caller holds the locks of the deposits. */
 export async function insertPayerChecks(tx: Tx, rows: readonly PayerCheck[]): Promise<void> {
   if (rows.length === 0) return
   await tx.run(sql`/* deposits.insertPayerChecks */
@@ -251,7 +254,7 @@ export async function decidePayerCheck(
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Writes what an answer says about the payer of a deposit, and makes its next look due. */
+/** Writes the payer data of an answer to a deposit, and makes its next look due. */
 export async function writeDebtor(
   tx: Tx,
   { partnerId, id }: DepositKey,
@@ -263,13 +266,13 @@ export async function writeDebtor(
     where partner_id = ${partnerId} and id = ${id} and status = 'Screening'`)
 }
 
-/** Writes what an answer says about the payer of a part. */
+/** Writes the payer data of an answer to a part. */
 export async function writePartReport(tx: Tx, partnerId: string, id: string, report: string): Promise<void> {
   await tx.run(sql`/* deposits.writePartReport */
     update deposits.parts set report = ${report} where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Deposits whose money waits for an answer, the next deadline first. */
+/** Lists deposits whose money waits for an answer, by deadline. */
 export function waitingPayerChecks(tx: Tx, rowsMax: number): Promise<readonly PayerCheck[]> {
   return tx.rows<PayerCheck>(
     acrossPartners(
@@ -292,7 +295,7 @@ export type FailingBank = {
   readonly lastAt: Date
 }
 
-/** The banks whose payments lacked data since a time, the most frequent first (article 8(2)). */
+/** Lists the banks whose payments have lacked data since a time, the most frequent first (article 8(2)). */
 export function failingBanks(tx: Tx, since: Date, rowsMax: number): Promise<readonly FailingBank[]> {
   return tx.rows<FailingBank>(
     acrossPartners(
@@ -308,9 +311,9 @@ export function failingBanks(tx: Tx, since: Date, rowsMax: number): Promise<read
   )
 }
 
-// Reads deposits for reconciliation: the credits that the ledger has, and the deposits that money may belong to.
+// Reads for reconciliation: the credits that the ledger has, and the deposits that unmatched money may belong to.
 
-/** Returns the credits whose money a partner has received, also as a part that waits for the rest. */
+/** Returns those credits whose money a partner has received, also as a part that waits for the rest. */
 export async function creditsCompleted(
   tx: Tx,
   connector: string,
@@ -342,7 +345,7 @@ export type WaitingDeposit = {
 
 const facts = sql`partner_id, id, status, currency, amount, reference, end_to_end_id, creditor_reference, created_at`
 
-/** The deposits that creditor references name, of all partners. */
+/** Finds deposits of all partners by creditor reference. */
 export function depositsNamed(tx: Tx, references: readonly string[]): Promise<readonly WaitingDeposit[]> {
   return tx.rows<WaitingDeposit>(
     acrossPartners(
@@ -353,7 +356,7 @@ export function depositsNamed(tx: Tx, references: readonly string[]): Promise<re
   )
 }
 
-/** Unpaid deposits of a partner with this amount, after an id, newest first. */
+/** Lists unpaid deposits of a partner with this amount and ids above `afterId`, newest first. */
 export function waitingOfAmount(
   tx: Tx,
   partnerId: string,
@@ -366,9 +369,11 @@ export function waitingOfAmount(
     order by id desc limit ${wanted.rowsMax}`)
 }
 
-// Personal columns of deposits: the payer, and the partner's own fields.
 
-/** The fingerprint of the request is made of the partner's own fields. The payer's location goes with them. */
+/**
+ * Erased with the partner's own fields, because the fingerprint of the request contains them. So is the payer's
+ * location.
+ */
 const details: PersonalColumns = {
   table: 'deposits.deposits',
   by: 'id',
@@ -379,7 +384,7 @@ const details: PersonalColumns = {
 }
 const all: PersonalColumns = { ...details, erased: { ...details.erased, debtor: null, error_details: null } }
 
-/** Locks in the order of the ids, as `lockDeposits`. Returns the ids. */
+/** Locks in the order of the ids, like `lockDeposits`. Returns the ids. */
 export async function eraseFields(
   tx: Tx,
   partnerId: string,

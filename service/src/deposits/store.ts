@@ -37,23 +37,23 @@ const types = {
   customFields: 'text?',
   debtor: 'text?',
   expiresAt: 'timestamptz?',
-  /** The time since which the bank has the payment, until it has ended. */
+  /** Since when the bank has had the payment. Null after it has ended. */
   heldSince: 'timestamptz?',
   expiryDate: 'timestamptz',
   createdAt: 'timestamptz',
-  /** The connector that created the deposit from a credit, or accepted it by one, and its id of that credit. */
+  /** The connector that reported the credit of the deposit, and its id of that credit. */
   connector: 'text?',
   creditId: 'text?',
   transactionHash: 'text?',
-  /** The notification that reported the money. Null: none has, or before the column was made. */
+  /** The notification that reported the money. Null: none has, or the row is older than the column. */
   settledBy: 'text?',
-  /** The texts of the payment that may name a vessel: remittance, references, items. Null: none does, as of most. */
+  /** Remittance, references and items that may name a vessel. Null for most deposits. */
   craftText: 'text?',
-  /** Payments add up to the amount. */
+  /** Several payments add up to the amount. */
   inParts: 'boolean',
-  /** When the bank took the money back, or a part of it. */
+  /** When the bank reversed the credit, or a part of it. */
   reversedAt: 'timestamptz?',
-  /** The notification that reversed the credit. Null: none, or from before the column was made. */
+  /** The notification that reversed the credit. Null: none has, or the row is older than the column. */
   reversedBy: 'text?',
   operation: 'text',
   requestFingerprint: 'text',
@@ -66,7 +66,7 @@ export type DepositRow = RowOf<
   typeof types,
   { currency: Currency; status: DepositStatus; paymentMethod: PaymentMethod }
 >
-/** The columns that status changes and events read. */
+/** Columns that status changes and events read. */
 export type Deposit = Omit<
   DepositRow,
   'operation' | 'requestFingerprint' | 'errorDetails' | 'updatedAt' | 'creditorReference'
@@ -75,7 +75,7 @@ export type Deposit = Omit<
 const facts = sql`partner_id, id, idempotency_key, transaction_id, reference, customer_id, amount, currency, status,
   session_id, end_to_end_id, payment_method, payment_country, ip_address, website_reference, custom_fields, debtor,
   expires_at, held_since, expiry_date, created_at, connector, credit_id, transaction_hash, settled_by, craft_text, in_parts, reversed_at, reversed_by`
-/** The fingerprint of a request had this name when the column was made; processes of earlier versions use it. */
+/** `request_hash` is the request fingerprint: processes of earlier versions use the old name. */
 const stored = sql`${facts}, operation, request_hash, error_details, updated_at,
   creditor_reference`
 const columns = sql`${facts}, operation, request_hash as request_fingerprint, error_details,
@@ -91,8 +91,8 @@ const newDeposits = insertBy<DepositRow>(
 )
 
 /**
- * Returns how many were inserted: a taken key inserts none. Waits for a concurrent transaction that inserts the same key. A
- * credit that has a deposit is a unique violation (`deposits_credit`).
+ * Returns the number of inserted rows: zero if the key is taken. Waits for a concurrent insert of the same key. A
+ * second deposit for a credit is a unique violation (`deposits_credit`).
  */
 export function insertDeposits(tx: Tx, rows: readonly DepositRow[]): Promise<number> {
   return tx.run(sql`/* deposits.insertDeposits */
@@ -113,7 +113,7 @@ export function depositByKey(
 
 export type DepositKey = { readonly partnerId: string; readonly id: string }
 
-/** The time of the last step of a deposit that is completed and not reversed. */
+/** Reads the time of the last step of a deposit that is completed and not reversed. */
 export async function creditedAt(tx: Tx, partnerId: string, id: string): Promise<Date | undefined> {
   const found = await tx.row<{ updatedAt: Date }>(sql`/* deposits.creditedAt */
     select updated_at from deposits.deposits
@@ -121,16 +121,19 @@ export async function creditedAt(tx: Tx, partnerId: string, id: string): Promise
   return found?.updatedAt
 }
 
-/** The deposits of checkout sessions, in no order. */
+/** Reads deposits by id, in no order. */
 export function depositsByIds(tx: Tx, keys: readonly DepositKey[]): Promise<readonly Deposit[]> {
   return tx.rows<Deposit>(sql`/* deposits.depositsByIds */
     select ${facts} from deposits.deposits
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])`)
 }
 
-/** Reads of the deposits of sessions, for the lists of the module that owns the sessions. */
+/** Reads of the deposits of sessions, for the lists of checkout. */
 export const sessionReads = {
-  /** The sessions whose deposits have a status, by `deposits_of_sessions`. `before`: only those with smaller ids. Null: all. */
+  /**
+   * Selects sessions by the status of their deposits, with the index `deposits_of_sessions`. `before` is the cursor.
+   * Null: all.
+   */
   inStatus: (partnerId: string, status: DepositStatus, before: string | null): Sql => sql`/* deposits.inStatus */
     select session_id::uuid as session_id from deposits.deposits
     where partner_id = ${partnerId} and operation = 'createCheckoutSession' and status = ${status}
@@ -139,7 +142,7 @@ export const sessionReads = {
     select id, currency, amount from deposits.deposits where partner_id = ${partnerId}`,
 } as const
 
-/** The deposits of these transactions, in no order. */
+/** Reads the deposits of transactions, in no order. */
 export async function depositsByReferences(
   tx: Tx,
   partnerId: string,
@@ -159,7 +162,7 @@ export function lockDeposits(tx: Tx, keys: readonly DepositKey[]): Promise<reado
     order by id for update`)
 }
 
-/** The known credits among these, and possibly others of the same partners. */
+/** Finds which of these credits are known. May return others of the same partners. */
 export function creditsKnown(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly creditId: string }[],
@@ -171,7 +174,7 @@ export function creditsKnown(
 
 export type NamedDeposit = DepositKey & { readonly creditorReference: string; readonly status: DepositStatus }
 
-/** The deposits that creditor references name. */
+/** Finds deposits by creditor reference. */
 export function depositsByCreditorReference(tx: Tx, references: readonly string[]): Promise<readonly NamedDeposit[]> {
   return tx.rows<NamedDeposit>(
     acrossPartners(
@@ -183,7 +186,7 @@ export function depositsByCreditorReference(tx: Tx, references: readonly string[
   )
 }
 
-/** The deposits that credits have paid or made, or of which they are parts. */
+/** Finds the deposits that credits have paid or created, or of which they are parts. */
 export function depositsOfCredits(
   tx: Tx,
   creditIds: readonly string[],
@@ -199,7 +202,7 @@ export function depositsOfCredits(
   )
 }
 
-/** The deposit that a credit has paid or made. */
+/** Finds the deposit that a credit has paid or created. */
 export function depositOfCredit(tx: Tx, connector: string, creditId: string): Promise<DepositKey | undefined> {
   return tx.row<DepositKey>(
     acrossPartners(
@@ -210,7 +213,7 @@ export function depositOfCredit(tx: Tx, connector: string, creditId: string): Pr
   )
 }
 
-/** The money of a credit that a partner has received. */
+/** Reads the money of a credit that a partner has received. */
 export function moneyOfCredit(
   tx: Tx,
   partnerId: string,
@@ -228,7 +231,7 @@ export async function markReversed(tx: Tx, { partnerId, id }: DepositKey, by: st
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** When the next deposit expires. */
+/** Finds when the next deposit expires. */
 export const depositsDue = (after: Date): Sql =>
   dueWork(
     'reads when the next deposit expires',
@@ -237,7 +240,7 @@ export const depositsDue = (after: Date): Sql =>
       order by expires_at limit 1`,
   )
 
-/** Deposits that are due to expire: the due-work scan, without a lock. */
+/** Lists deposits that are due to expire: the due-work scan, without a lock. */
 export function expiredDeposits(
   tx: Tx,
   now: Date,
@@ -259,23 +262,23 @@ const changeTypes = {
   /** The status that was judged under the lock. */
   fromStatus: 'text',
   status: 'text',
-  /** Null leaves the stored debtor unchanged. */
+  /** Null: the stored debtor stays. */
   debtor: 'json?',
   errorDetails: 'text?',
   expiresAt: 'timestamptz?',
   heldSince: 'timestamptz?',
-  /** The time since which it waits for a decision about a name, and when a worker looks again. */
+  /** Since when the deposit waits for a decision about a name, and when a worker looks again. */
   screeningSince: 'timestamptz?',
   screeningDueAt: 'timestamptz?',
-  /** Null leaves the stored value, as for `paymentCountry`. */
+  /** Null: the stored value stays, as for `paymentCountry`. */
   ipAddress: 'text?',
   paymentCountry: 'text?',
-  /** Null leaves the stored ones unchanged. */
+  /** Null: the stored values stay. */
   connector: 'text?',
   creditId: 'text?',
   transactionHash: 'text?',
   settledBy: 'text?',
-  /** Null leaves the stored text unchanged. */
+  /** Null: the stored text stays. */
   craftText: 'text?',
 } as const
 export type DepositChange = RowOf<typeof changeTypes, { fromStatus: DepositStatus; status: DepositStatus }>
@@ -293,7 +296,7 @@ const givenChanges = givenBy<DepositChange>(changeTypes, [
 ])
 
 /**
- * Each deposit once; the caller holds their locks. A deposit in another status than `fromStatus` fails the transaction.
+ * Updates each deposit once, under the caller's locks. A deposit that is not in `fromStatus` fails the transaction.
  * Unprepared, so that the plan suits the number of rows and partners.
  */
 export function updateDeposits(tx: Tx, changes: readonly DepositChange[], now: Date): void {
@@ -316,7 +319,7 @@ export function updateDeposits(tx: Tx, changes: readonly DepositChange[], now: D
   )
 }
 
-/** The deposit that the bank has had for the longest time without an end, of all partners. */
+/** Finds the deposit that the bank has had for the longest time, over all partners. */
 export function oldestHeld(tx: Tx): Promise<UnfinishedPayment | undefined> {
   return tx.row<UnfinishedPayment>(
     acrossPartners(
@@ -328,9 +331,8 @@ export function oldestHeld(tx: Tx): Promise<UnfinishedPayment | undefined> {
   )
 }
 
-// All SQL of deposits that wait for a decision about a name.
 
-/** Deposits to look at again: the due-work scan, without a lock. */
+/** Lists deposits to look at again: the due-work scan, without a lock. */
 export function depositsInScreening(tx: Tx, now: Date, rowsMax: number): Promise<readonly DepositKey[]> {
   return tx.rows<DepositKey>(
     dueWork(
@@ -342,7 +344,7 @@ export function depositsInScreening(tx: Tx, now: Date, rowsMax: number): Promise
   )
 }
 
-/** When the next look at a deposit that waits is due. */
+/** Finds when the next look at a waiting deposit is due. */
 export const screenedDepositsDue = (after: Date): Sql =>
   dueWork(
     'reads when the next look at a deposit in screening is due',
@@ -351,10 +353,7 @@ export const screenedDepositsDue = (after: Date): Sql =>
       order by screening_due_at limit 1`,
   )
 
-/**
- * Postpones the next look at deposits that still wait. Locks in the order of the ids, so that two workers cannot
- * deadlock.
- */
+/** Postpones the next look at waiting deposits. Locks in the order of the ids, so that two workers cannot deadlock. */
 export async function lookAgain(tx: Tx, partnerId: string, ids: readonly string[], dueAt: Date): Promise<void> {
   await tx.run(sql`/* deposits.lookAgain */
     update deposits.deposits set screening_due_at = ${dueAt}
@@ -364,7 +363,7 @@ export async function lookAgain(tx: Tx, partnerId: string, ids: readonly string[
       order by id for update))`)
 }
 
-/** The time since which the oldest of all partners waits; null: none does. */
+/** Finds the time since which the oldest deposit of all partners waits. Null: no deposit waits. */
 export async function oldestInScreening(tx: Tx): Promise<Date | null> {
   const row = await tx.row<{ since: Date }>(
     acrossPartners(
@@ -376,7 +375,7 @@ export async function oldestInScreening(tx: Tx): Promise<Date | null> {
   return row?.since ?? null
 }
 
-/** Undefined: there is no such deposit. */
+/** Reads the payer of a deposit. Undefined: no such deposit. */
 export function payerOf(
   tx: Tx,
   { partnerId, id }: DepositKey,
@@ -395,7 +394,7 @@ export type WaitingRow = DepositKey & {
 }
 const waitingColumns = sql`partner_id, id, status, screening_since, held_since`
 
-/** Deposits that wait for a decision about a name, the longest wait first. */
+/** Lists deposits that wait for a decision about a name, the longest wait first. */
 export function heldDeposits(tx: Tx, rowsMax: number): Promise<readonly WaitingRow[]> {
   return tx.rows<WaitingRow>(
     acrossPartners(
@@ -406,7 +405,7 @@ export function heldDeposits(tx: Tx, rowsMax: number): Promise<readonly WaitingR
   )
 }
 
-/** Deposits that the bank has had since before a time, the longest wait first. */
+/** Lists deposits that the bank has had since before a time, the longest wait first. */
 export function standingDeposits(tx: Tx, before: Date, rowsMax: number): Promise<readonly WaitingRow[]> {
   return tx.rows<WaitingRow>(
     acrossPartners(
@@ -417,14 +416,14 @@ export function standingDeposits(tx: Tx, before: Date, rowsMax: number): Promise
   )
 }
 
-/** Reads these deposits of a partner, if they may wait for a person. */
+/** Reads those of these deposits that may wait for an operator. */
 export function waitingByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly WaitingRow[]> {
   return tx.rows<WaitingRow>(sql`/* deposits.waitingByIds */
     select ${waitingColumns} from deposits.deposits
     where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[]) and (screening_since is not null or held_since is not null)`)
 }
 
-/** The deposits of a customer, of one payer or of a partner that wait for a decision about a name, the longest wait first. */
+/** Lists the deposits that a sanctions match holds: of a customer, a payer or a partner, the longest wait first. */
 export function depositsOfHit(
   tx: Tx,
   { partnerId, subjectKind, subjectId }: Readonly<Record<'partnerId' | 'subjectKind' | 'subjectId', string>>,

@@ -11,19 +11,19 @@ export type OpenQuote = store.QuoteRow & { readonly acceptedAt: Date }
 
 export type Acceptances = {
   /**
-   * Locks quotes until the end of the transaction and answers each, in order, or why it cannot be accepted: not_found,
-   * fx_quote_accepted, fx_quote_expired. The moment is that of the clock once all are locked. A caller locks no account
-   * before, and passes what it accepts to `markAccepted`.
+   * Locks quotes until the end of the transaction. Returns each quote, in order, or why it cannot be accepted:
+   * not_found, fx_quote_accepted, fx_quote_expired. Their status is judged after all are locked. The caller must not
+   * have locked accounts before, and must pass accepted quotes to `markAccepted`.
    */
   readonly lockOpen: (tx: Tx, keys: readonly QuoteKey[]) => Promise<readonly (OpenQuote | Refusal)[]>
-  /** A quote, and the reason why it cannot be accepted now, without a lock. Refuses: not_found. */
+  /** Reads a quote without a lock, and why it cannot be accepted now. Refuses: not_found. */
   readonly look: (
     tx: Tx,
     key: QuoteKey,
   ) => Promise<{ readonly quote: OpenQuote; readonly refusal: Refusal | undefined }>
-  /** Marks locked quotes, each once, with the reference of the transaction that accepts them. Writes with the commit. */
+  /** Marks each locked quote once with the reference of the transaction that accepts it. Writes with the commit. */
   readonly markAccepted: (tx: Tx, accepted: readonly Accepted[]) => void
-  /** Locks one quote and marks it as accepted. Refuses: not_found, fx_quote_accepted, fx_quote_expired. */
+  /** Locks a quote and marks it as accepted. Refuses: not_found, fx_quote_accepted, fx_quote_expired. */
   readonly accept: (tx: Tx, key: QuoteKey & { readonly reference: string }) => Promise<OpenQuote>
 }
 

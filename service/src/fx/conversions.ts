@@ -1,6 +1,6 @@
 /**
- * Converts: accepts quotes and exchanges at once. Conversions that are asked for at the same time share a transaction: lock
- * the quotes, check the funds, write, answer.
+ * Converts: accepts quotes and exchanges at once. Concurrent conversions share a transaction: lock the quotes, check
+ * the funds, write, answer.
  */
 import type { BodyOf } from '@partner-payments/wire'
 import { createNonceBatcher } from '../access/index.ts'
@@ -50,7 +50,7 @@ const conversionsPerBatchMax = 128
 const batchesUnderWayMax = 2
 const secondBatchMin = 32
 
-/** Submits conversions to the batches. Refuses as `convert` of `Fx` does. */
+/** Submits conversions to the batches. Refuses like `Fx.convert`. */
 export function createConverting(deps: FxDeps) {
   const batched = createNonceBatcher({
     db: deps.db,
@@ -85,7 +85,7 @@ function createBatchWork(deps: FxDeps) {
   const read = async (tx: Tx, calls: readonly ConversionCall[]): Promise<Found> => {
     const mark = funds.markRead()
     const movements = calls.flatMap(({ partnerId }) => possibleMovements(partnerId))
-    // Sent together: the batch waits for one round trip.
+    // Sent together, so that the batch waits for one round trip.
     const [conversions, references, accounts, buyers] = await Promise.all([
       store.conversionsByKeys(tx, keysOf(calls)),
       transactions.taken(tx, calls),
@@ -151,11 +151,11 @@ function createBatchWork(deps: FxDeps) {
   return { read, work }
 }
 
-/** The transfers of a conversion, of the money of its customer or of the partner itself. */
+/** Creates the transfers of a conversion, of a customer's or the partner's own money. */
 const toBalance = (quote: OpenQuote): EntryRequest['transfers'] =>
   exchangeTransfers(quote, { kind: 'direct', creditOfBuy: 'balance', partyId: quote.customerId ?? quote.partnerId })
 
-/** All accounts that an exchange may touch: only its quote says which. */
+/** Lists all accounts that a conversion may touch: only its quote says which. */
 const possibleMovements = (partnerId: string) =>
   (Object.keys(currencies) as Currency[]).flatMap((currency) => [
     { partnerId, currency, debit: 'balance', credit: 'fx' } as const,
@@ -163,8 +163,8 @@ const possibleMovements = (partnerId: string) =>
   ])
 
 /**
- * Refuses a conversion if the debited or the credited balance, or the account of its customer, is blocked: account_blocked. The balances
- * were read before the customers, because they count the changes of their states.
+ * Refuses a conversion if one of the balances or the customer's account is blocked: account_blocked. The balances were
+ * read before the customers, because they count the customers' changes of state.
  */
 function blockedBetween(accounts: AccountSnapshots, buyers: Buyers, quote: OpenQuote): Refusal | undefined {
   const { partnerId, customerId, sellCurrency, buyCurrency } = quote
@@ -178,7 +178,8 @@ function blockedBetween(accounts: AccountSnapshots, buyers: Buyers, quote: OpenQ
 }
 
 /**
- * Refuses, for each call separately: not_found, fx_quote_expired, fx_quote_accepted. A quote goes to its first call.
+ * Locks quotes. A quote goes to its first call. Refuses each call separately: not_found, fx_quote_expired,
+ * fx_quote_accepted.
  */
 async function lockQuotes(
   { lockOpen }: Acceptances,
@@ -201,8 +202,8 @@ async function lockQuotes(
 }
 
 /**
- * Submits a call again if a duplicate of its key in another process may have accepted the quote while the call waited
- * for the lock. The call then finds the conversion of its key.
+ * Submits a call again if a duplicate in another process may have accepted the quote while the call waited for the
+ * lock. The call then finds the conversion of its key.
  */
 async function resubmitReplays(tx: Tx, answers: Answers): Promise<void> {
   const late = [...answers].flatMap(([call, answer]) =>
@@ -217,7 +218,10 @@ const quoteKeyOf = ({ partnerId, quoteId: id }: ConversionCall): store.QuoteKey 
 const keyOf = ({ partnerId, idempotencyKey }: Pick<store.Conversion, 'partnerId' | 'idempotencyKey'>) =>
   partnerKey(partnerId, idempotencyKey)
 
-/** Sends the writes with the commit. A key or a reference that another transaction took since the read is a unique violation. */
+/**
+ * Sends the writes with the commit. A key or reference that another transaction took since the read is a unique
+ * violation.
+ */
 async function write(
   { clock, transactions, ledger }: FxDeps,
   { markAccepted }: Acceptances,
@@ -275,10 +279,10 @@ function toTransaction({ call, quote }: Accepted): NewTransaction {
   }
 }
 
-// Gates of customers: a conversion needs their verification, and must not raise what a customer holds above the largest balance of its state.
+// Gates of customers: a conversion needs a verified customer, and must not exceed the largest balance of its state.
 
 type Bought = Pick<QuoteRow, 'partnerId' | 'customerId' | 'buyCurrency' | 'buyAmount'>
-/** Customers of quotes, by `partnerKey`. Those with a largest balance are locked. */
+/** Customers of quotes, by `partnerKey`. Customers with a largest balance are locked. */
 type Buyers = ReadonlyMap<string, Payer>
 
 export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'customers'>) {
@@ -294,7 +298,7 @@ export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'cu
     return customers.refusalAbove(tx, partnerId, payer, { currency, amount, pointer: '/quoteId', isBought: true })
   }
   return {
-    /** Called before the quotes are locked: an erasure locks the customer first. Costs nothing for quotes without a customer. */
+    /** Locks customers before their quotes, as an erasure does. Costs nothing for quotes without a customer. */
     lock: async (tx: Tx, rows: readonly BuyerRow[]): Promise<Buyers> => {
       const buyers = await customers.payersByIds(tx, rows)
       const limited = rows.filter(({ partnerId, id, currency }) => {
@@ -305,8 +309,8 @@ export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'cu
       return buyers
     },
     /**
-     * Judges the accepted quotes of a batch. The sum of what a customer holds changes with the commit, so a second quote
-     * of a customer with a largest balance waits for the next batch.
+     * Judges the accepted quotes of a batch. A customer's total changes with the commit: a second quote of a customer
+     * with a largest balance waits for the next batch.
      */
     judge: async (
       tx: Tx,
@@ -324,7 +328,7 @@ export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'cu
       }
       return answers
     },
-    /** The refusal of a conversion by the quote, if it were made now: customer_not_verified, balance_limit_exceeded. */
+    /** Returns why a conversion with the quote would be refused now: customer_not_verified, balance_limit_exceeded. */
     look: async (quote: Bought): Promise<Refusal | undefined> => {
       const { partnerId, customerId } = quote
       if (customerId === null) return undefined
@@ -333,33 +337,33 @@ export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'cu
   }
 }
 
-// Idempotency keys in a batch: a key with a row is answered by that row, each other key runs once, and its duplicates
-// get the answer of the first call. Payouts do the same with their own rows.
+// Idempotency keys in a batch: a stored row answers its key, every other key runs once, and its duplicates get the
+// answer of the first call. Payouts do the same with their own rows.
 
 /** `idempotencyKey`: null if the request has none. */
 type WithKey = { readonly partnerId: string; readonly idempotencyKey: string | null }
 export type KeyedCall = WithKey & { readonly requestFingerprint: string }
 
 export type Made<Row> = { readonly row: Row; readonly replayed: boolean }
-/** `resubmit`: an earlier call of the batch was in the way. The call must be submitted again. */
+/** `resubmit`: an earlier call of the batch prevented this one, which must be submitted again. */
 export type Outcome<Row> = Made<Row> | Refusal | 'resubmit'
 
 /** Undefined without a key. */
 const mapKeyOf = ({ partnerId, idempotencyKey }: WithKey) =>
   idempotencyKey === null ? undefined : partnerKey(partnerId, idempotencyKey)
 
-/** The keys of a batch, by which their rows are found. */
+/** Lists the keys of a batch. */
 export const keysOf = (calls: readonly KeyedCall[]) =>
   calls.flatMap(({ partnerId, idempotencyKey }) => (idempotencyKey === null ? [] : [{ partnerId, idempotencyKey }]))
 
 type Batch<Call, Row> = {
   readonly calls: readonly Call[]
-  /** The rows of the keys of the batch, and possibly others. */
+  /** The rows of the batch's keys, and possibly others. */
   readonly found: readonly Row[]
   readonly keyed: (row: Row) => WithKey & Keyed
   /** Pointer to the key in the request. */
   readonly pointer: string
-  /** Answers the first call of each free key and every call without a key. */
+  /** Answers the first call of each free key, and every call without a key. */
   readonly work: (firstCalls: readonly Call[]) => Promise<ReadonlyMap<Call, Outcome<Row>>>
 }
 

@@ -8,10 +8,9 @@ import { type Rate, roundedRate } from '../rates/index.ts'
 export type QuoteKind = (typeof fx.quoteKinds)[number]
 export type QuoteStatus = (typeof fx.quoteStatuses)[number]
 
-/** How long a quote is valid. */
 export const quoteLifeMs: Readonly<Record<QuoteKind, number>> = { firm: 45 * secondMs, held: 30 * minuteMs }
 
-/** Digits of `rate`. Sources publish five or six. */
+/** Sources publish five or six digits. */
 const rateDigits = 8
 
 /** Charges of the operator: a margin in the rate, and a fee in the sold currency. 10,000 basis points are 100 %. */
@@ -23,7 +22,7 @@ export type Terms = {
 export type Price = {
   readonly sellAmount: Minor
   readonly buyAmount: Minor
-  /** Fee, taken from the sold amount. The rest is exchanged. */
+  /** Fee, taken from the sold amount before the exchange. */
   readonly feeAmount: Minor
   /** Margin in the bought currency. */
   readonly marginAmount: Minor
@@ -36,11 +35,11 @@ export type GivenAmount = { readonly sellAmount: Minor } | { readonly buyAmount:
 const whole = 10_000n
 const divideUp = (over: bigint, under: bigint) => (over + under - 1n) / under
 
-/** The mid rate with the margin taken off, rounded down: the partner gets at most what the rate says. */
+/** Subtracts the margin from the mid rate, rounded down: the partner gets at most the resulting rate. */
 export const rateWithMargin = (mid: Rate, marginBasisPoints: number): Rate =>
   roundedRate(mid.digits * (whole - BigInt(marginBasisPoints)), 10n ** BigInt(mid.scale) * whole, rateDigits, 'down')
 
-/** Minor units of the bought currency for one of the sold: a fraction. */
+/** Returns a fraction: minor units of the bought currency for one minor unit of the sold currency. */
 function fractionOf({ digits, scale }: Rate, { sellCurrency, buyCurrency }: Pair) {
   return {
     over: digits * 10n ** BigInt(currencies[buyCurrency].digits),
@@ -48,23 +47,22 @@ function fractionOf({ digits, scale }: Rate, { sellCurrency, buyCurrency }: Pair
   }
 }
 
-/** The fee, rounded up. */
+/** Computes the fee, rounded up. */
 const feeOf = (sellAmount: Minor, { fixed, basisPoints }: Terms['fee']): Minor =>
   fixed + divideUp(sellAmount * BigInt(basisPoints), whole)
 
-/** The smallest amount that leaves at least `net` after the fee. */
+/** Computes the smallest amount that leaves at least `net` after the fee. */
 function grossOf(net: Minor, fee: Terms['fee']): Minor {
   let gross = divideUp((net + fee.fixed) * whole, whole - BigInt(fee.basisPoints))
-  // The fee is rounded up, so that the division may be one unit off.
+  // The fee is rounded up: the division may be one unit off.
   while (gross - feeOf(gross, fee) < net) gross += 1n
   while (gross - 1n - feeOf(gross - 1n, fee) >= net) gross -= 1n
   return gross
 }
 
 /**
- * `too_small`: it buys less than one minor unit, or the fee takes it all. `too_large`: one of the two amounts exceeds
- * the maximum of a payment. For a given sold amount the bought one is rounded down, for a given bought amount the sold
- * one up.
+ * Computes the amounts of a quote. A bought amount is rounded down, a sold amount is rounded up. `too_small`: it buys
+ * less than one minor unit, or the fee takes all of it. `too_large`: one amount exceeds the maximum of a payment.
  */
 export function priceOf(pair: Pair, given: GivenAmount, mid: Rate, terms: Terms): Price | 'too_small' | 'too_large' {
   const rate = rateWithMargin(mid, terms.marginBasisPoints)
@@ -86,7 +84,7 @@ export function priceOf(pair: Pair, given: GivenAmount, mid: Rate, terms: Terms)
 const isTooLarge = (amount: Minor, currency: Currency) =>
   amount > amountMajorMax * 10n ** BigInt(currencies[currency].digits)
 
-/** Facts that determine the status of a quote. */
+/** Fields that determine the status of a quote. */
 export type QuoteState = {
   readonly id: string
   readonly expiresAt: Date
@@ -99,7 +97,7 @@ export function statusOf({ acceptedBy, expiresAt }: QuoteState, now: Date): Quot
   return now < expiresAt ? 'Open' : 'Expired'
 }
 
-/** Reason why a quote cannot be accepted now: fx_quote_accepted, fx_quote_expired. */
+/** Returns why a quote cannot be accepted now: fx_quote_accepted, fx_quote_expired. */
 export function refusalOf(quote: QuoteState, now: Date): Refusal | undefined {
   const field = { pointer: '/quoteId', code: 'invalid_value' } as const
   switch (statusOf(quote, now)) {
@@ -118,7 +116,7 @@ export function refusalOf(quote: QuoteState, now: Date): Refusal | undefined {
   }
 }
 
-/** Facts that determine the transfers of an exchange. */
+/** Fields that determine the transfers of a conversion. */
 export type Exchanged = Pair & {
   readonly partnerId: string
   readonly sellAmount: Minor
@@ -127,17 +125,18 @@ export type Exchanged = Pair & {
 }
 
 export type ExchangeUse = {
-  /** A conversion moves its money at once; a payout reserves it until the bank has settled it. */
+  /** A conversion moves its money at once; a payout reserves it until the bank settles. */
   readonly kind: 'direct' | 'reserve'
   /** Account that gets the bought money: the balance, or the settlement account of a connector. */
   readonly creditOfBuy: AccountName
-  /** Owner of the money: a customer, or the partner itself. */
+  /** Owner of the money: a customer or the partner. */
   readonly partyId: string
 }
 
 /**
- * The transfers of an exchange over the position accounts: `fx` of the sold currency receives the exchanged amount,
- * `fx` of the bought one pays the bought amount. So both hold the operator's exposure. The margin is a part of it.
+ * Creates the transfers of a conversion over the position accounts: `fx` of the sold currency receives the exchanged
+ * amount, `fx` of the bought currency pays the bought amount. Both hold the operator's exposure, which includes the
+ * margin.
  */
 export function exchangeTransfers(
   quote: Exchanged,

@@ -47,14 +47,14 @@ export type CurrencyRate = {
 export type QuoteView = {
   readonly row: store.QuoteRow
   readonly status: QuoteStatus
-  /** The refusal of a conversion by an open quote, if it were made now: the customer would hold more than its largest balance. */
+  /** Why a conversion with an open quote would be refused now: the customer would exceed its largest balance. */
   readonly refusal?: Refusal | undefined
 }
 
 export type Fx = Acceptances & {
   /**
-   * The newest rates of one currency against all others. Refuses: validation_failed and currency_not_supported (base),
-   * fx_rates_unavailable.
+   * Reads the newest rates of one currency against all others. Refuses: validation_failed and currency_not_supported
+   * (base), fx_rates_unavailable.
    */
   readonly rates: (base?: string) => Promise<{
     readonly base: Currency
@@ -62,9 +62,9 @@ export type Fx = Acceptances & {
     readonly rates: readonly CurrencyRate[]
   }>
   /**
-   * Makes a quote. Refuses: validation_failed, currency_not_supported, not_found (customerId), fx_rates_unavailable,
-   * idempotency_key_reused, request_in_progress. Consumes an open nonce together with the quote or its refusal, and then also
-   * refuses: nonce_replayed.
+   * Creates a quote. Consumes an open nonce together with the quote or its refusal. Refuses: validation_failed,
+   * currency_not_supported, not_found (customerId), fx_rates_unavailable, idempotency_key_reused, request_in_progress,
+   * and nonce_replayed if a nonce is given.
    */
   readonly quote: (
     caller: Caller,
@@ -74,11 +74,9 @@ export type Fx = Acceptances & {
   ) => Promise<Made<QuoteView>>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<QuoteView>
-  /**
-   * Deletes the open quotes of a customer before its erasure locks the balance: no further conversion is made for it.
-   */
+  /** Deletes the open quotes of a customer before its erasure locks the balance: no further conversion can use them. */
   readonly deleteOpenQuotesOf: typeof store.deleteOpenQuotesOf
-  /** Pages through a customer's quotes in their order, for its export. */
+  /** Lists a page of a customer's quotes, for its export. */
   readonly quotesOf: (
     tx: Tx,
     partnerId: string,
@@ -87,9 +85,9 @@ export type Fx = Acceptances & {
     rowsMax: number,
   ) => Promise<readonly QuoteView[]>
   /**
-   * Accepts a quote and exchanges at once. Refuses: not_found (quoteId), fx_quote_expired, fx_quote_accepted,
+   * Accepts a quote and converts at once. Refuses: not_found (quoteId), fx_quote_expired, fx_quote_accepted,
    * insufficient_funds, account_blocked, customer_not_verified, balance_limit_exceeded, idempotency_key_reused,
-   * request_in_progress, and nonce_replayed as `quote`.
+   * request_in_progress, and nonce_replayed like `quote`.
    */
   readonly convert: (
     caller: Caller,
@@ -120,7 +118,7 @@ export function createFx(deps: FxDeps): Fx {
     },
     quote: async (caller, body, idempotencyKey, nonce) => {
       const { row, replayed } = await quote(caller, body, idempotencyKey, nonce)
-      // A replay repeats the first answer: the status is Open, whatever the quote is now.
+      // A replay repeats the first answer: the status is Open.
       return { row: { row: { ...row, acceptedBy: null }, status: 'Open', refusal: await look(row) }, replayed }
     },
     get: async (partnerId, id) => {
@@ -142,7 +140,7 @@ const noRates = (base: Currency) =>
     'currency_not_supported',
   )
 
-// Makes quotes: concurrent requests share a transaction and the newest sheet.
+// Creates quotes: concurrent requests share a transaction and the newest sheet.
 
 type QuoteRequest = Pair & {
   readonly partnerId: string
@@ -212,7 +210,7 @@ const fingerprintOf = ({ sellCurrency, buyCurrency, given, kind, customerId }: Q
   return JSON.stringify([sellCurrency, buyCurrency, ...amount.map(String), kind, customerId])
 }
 
-/** Refuses: validation_failed, currency_not_supported, not_found (/customerId). */
+/** Reads a request. Refuses: validation_failed, currency_not_supported, not_found (/customerId). */
 async function readRequest(
   { db, customers }: FxDeps,
   partnerId: string,
@@ -246,8 +244,7 @@ async function makeQuotes(
   calls: readonly QuoteCall[],
   sheet: Sheet | Refusal,
 ): Promise<ReadonlyMap<QuoteCall, Outcome<store.QuoteRow>>> {
-  // The customer's erasure waits, and deletes the quote. A customer that was erased since the request was read gets
-  // none.
+  // The customer's erasure waits, and then deletes the quote. A customer that was erased after the read gets no quote.
   const customers = await deps.customers.heldPayersByIds(
     tx,
     calls.flatMap(({ partnerId, customerId }) => (customerId === null ? [] : [{ partnerId, id: customerId }])),
@@ -310,13 +307,11 @@ function outOfRange({ given, sellCurrency, buyCurrency }: QuoteCall, price: 'too
   return refuseField({ pointer, code: 'out_of_range', message })
 }
 
-// Pure: the operator's charges for a quote, by pair and kind.
+// Charges of the operator for a quote, by pair and kind.
 
 const noFee = { fixed: 0n, basisPoints: 0 } as const
 
-/**
- * A pair has a margin in each direction. A quote that is held longer costs more: the operator bears the risk meanwhile.
- */
+/** A pair has a margin in each direction. A held quote costs more, because the operator bears the risk for longer. */
 function termsOf(settings: FxTerms, pair: Pair, kind: QuoteKind): Terms {
   const { FX_MARGIN: margins, FX_HELD_MARGIN: heldMargin, FX_FEE: fees } = settings
   const firm = margins.pairs.get(nameOf(pair)) ?? margins.others

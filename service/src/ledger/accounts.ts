@@ -6,7 +6,7 @@ import type { AccountKey } from './account-kinds.ts'
 import type { MoneyHolds } from './permits.ts'
 import * as store from './store.ts'
 
-/** Reads accounts without a lock. An account that does not exist is absent. */
+/** Reads accounts without a lock. Missing accounts are absent. */
 export async function readAccounts(tx: Tx, keys: readonly AccountKey[]): Promise<AccountSnapshots> {
   if (keys.length === 0) return new Map()
   const rows = await store.accountsByKey(tx, keys)
@@ -38,9 +38,8 @@ export const ensureAccount = (tx: Tx, { partnerId, name, currency }: AccountKey,
 export type CreateAccounts = (tx: Tx, keys: readonly AccountKey[]) => Promise<AccountSnapshots>
 
 /**
- * Creates the accounts that do not exist yet, in the order of their keys: two batches that create the same accounts
- * cannot deadlock. Runs before any account is locked, because another transaction waits for an account that this one
- * has created.
+ * Creates the missing accounts in the order of their keys, so that two batches with the same accounts cannot deadlock.
+ * Runs before any account is locked, because other transactions wait for an account that this one has created.
  */
 export const createAccountsBy =
   (opening: Opening): CreateAccounts =>

@@ -1,7 +1,7 @@
 /**
- * Continues the checkpoints of each partner, by which past balances and statements are read without its whole history.
- * A checkpoint covers only transfers that are certain to be complete. README.md gives the proof, and says what happens
- * if it fails.
+ * Continues the checkpoints of each partner, which make past balances and statements readable without the whole
+ * history. A checkpoint covers only transfers that are certain to be complete. README.md gives the proof, and says what
+ * happens if it fails.
  */
 import { after, firstIdOf, idAfter, type Log, nilId, secondMs } from '../kernel/index.ts'
 import { type Database, oldestTransactionStart, type Tx } from '../postgres/index.ts'
@@ -12,20 +12,21 @@ export type CheckpointsDeps = {
   readonly db: Database
   readonly log: Log
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
-  /** Tests set smaller ones. */
+  /** Tests set smaller limits. */
   readonly limits?: CheckpointLimits
 }
 export type CheckpointLimits = { readonly transfersPerStretch: number; readonly clockDifferenceMsMax: number }
 
 const limitsDefault: CheckpointLimits = {
-  /** The transfers that a past balance reads at most, in about a millisecond. */
+  /** Transfers that a past balance reads at most, in about a millisecond. */
   transfersPerStretch: 1000,
   /**
-   * Largest clock difference between the processes, which make the ids, and the database. NTP keeps it within a second.
+   * Largest clock difference between the processes, which create the ids, and the database. NTP keeps it within a
+   * second.
    */
   clockDifferenceMsMax: 30 * secondMs,
 }
-/** The rows of a partner's checkpoints stay locked while these stretches are covered: about 0.3 s. */
+/** Locks the rows of a partner's checkpoints for about 0.3 s. */
 const stretchesPerVisitMax = 100
 /** Other partners follow in the next steps. Partners with new checkpoints are visited in every step. */
 const partnersPerStepMax = 200
@@ -43,7 +44,7 @@ export function createCheckpoints(deps: CheckpointsDeps) {
     return made
   }
   return {
-    /** Every partner was visited since the last transfer that is known to be new. */
+    /** Reports whether every partner was visited since the last transfer that is known to be new. */
     isBetweenRounds: (): boolean => waiting.length === 0 && busy.size === 0,
     /** Returns how many partners have more work now. If one fails, throws after the others are done. */
     checkpointStep: async (): Promise<number> => {
@@ -64,7 +65,10 @@ export function createCheckpoints(deps: CheckpointsDeps) {
   }
 }
 
-/** Returns how many stretches it covered. 0 also if another process is at work. */
+/**
+ * Continues the checkpoints of a partner. Returns the number of covered stretches: 0 also if another process is at
+ * work.
+ */
 async function continueCheckpoints(
   { db }: CheckpointsDeps,
   { transfersPerStretch }: CheckpointLimits,
@@ -103,7 +107,7 @@ async function continueCheckpoints(
   })
 }
 
-/** Writes the checkpoints of parties up to those of accounts. Returns how many stretches it covered. */
+/** Writes the checkpoints of parties up to those of accounts. Returns the number of covered stretches. */
 async function continueParties(
   tx: Tx,
   partnerId: string,
@@ -131,7 +135,7 @@ async function claim(tx: Tx, partnerId: string): Promise<store.Progress | undefi
 
 /**
  * Compares the accounts with their checkpoints and the transfers since. A difference means that a transfer appeared
- * among those that a checkpoint covers. Then all checkpoints of the partner are rebuilt; if that does not help, an
+ * among those that a checkpoint covers. Then all checkpoints of the partner are rebuilt. If that does not help, an
  * account row is wrong, and the checkpoints stay.
  */
 async function verify({ db, log }: CheckpointsDeps, partnerId: string): Promise<void> {

@@ -1,4 +1,4 @@
-/** Writes entries and their ends: a batch takes one lock, one update and one insert, whatever its size. */
+/** Writes entries and their ends: a batch of any size takes one lock, one update and one insert. */
 import { assert, type Minor, newId, partnerKey, present } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import {
@@ -33,14 +33,13 @@ import * as partyStore from './store-parties.ts'
 import type { NewTransfer } from './store.ts'
 
 export type Entries = {
-  /** Reads the accounts of transfers without a lock. An account that does not exist yet is absent. */
+  /** Reads the accounts of transfers without a lock. Missing accounts are absent. */
   readonly accountsOf: (tx: Tx, movements: readonly Movement[]) => Promise<AccountSnapshots>
-  /** Reads what parties have of the segregated balances among `accounts`, for the funds check. */
+  /** Reads the sums of parties in the segregated balances among `accounts`, for the funds check. */
   readonly partiesOf: (tx: Tx, accounts: AccountSnapshots, parties: readonly PartyKey[]) => Promise<AccountSnapshots>
   /**
-   * Locks the accounts that entries would change and answers for each entry, in order, whether it fits as a whole. An
-   * entry that does not fit takes nothing from later ones. The same transaction must pass those that fit to
-   * `enterMany`.
+   * Locks the accounts of entries, and answers for each entry, in order, whether it fits as a whole. An entry that does
+   * not fit takes nothing from later ones. The same transaction must pass those that fit to `enterMany`.
    */
   readonly fittingUnderLock: (
     tx: Tx,
@@ -48,17 +47,17 @@ export type Entries = {
     accounts: AccountSnapshots,
   ) => Promise<readonly Fit[]>
   /**
-   * Writes entries. The caller has checked the funds: if they do not fit, the commit fails by the constraint
-   * `accounts_never_negative`. If the state of a balance was changed since `accounts` was read, the commit fails by the constraint
-   * `accounts_judged_by_state`. Locks the accounts, and writes with the commit.
+   * Writes entries whose funds the caller has checked. If they do not fit, the commit fails by the constraint
+   * `accounts_never_negative`. If the state of a balance has changed since `accounts` was read, the commit fails by the
+   * constraint `accounts_judged_by_state`. Locks the accounts, and writes with the commit.
    */
   readonly enterMany: (tx: Tx, entries: readonly Entry[], accounts: AccountSnapshots) => Promise<void>
-  /** Checks the funds under the lock, then writes the entry as `enterMany`. Refuses: insufficient_funds. */
+  /** Checks the funds under the lock, then writes the entry like `enterMany`. Refuses: insufficient_funds. */
   readonly enter: (tx: Tx, entry: Entry) => Promise<void>
   /**
-   * Ends entries, and writes others as `enterMany` does, under one lock of the accounts. An entry that ended before is
-   * a unique violation. With `judged`, the entries depend on the states in it, as those of `enterMany` do. Writes with
-   * the commit.
+   * Ends entries, and writes others like `enterMany`, under one lock of the accounts. A second end of an entry is a
+   * unique violation. With `judged`, the entries depend on its states, like those of `enterMany`. Writes with the
+   * commit.
    */
   readonly settleMany: (
     tx: Tx,
@@ -68,7 +67,7 @@ export type Entries = {
   ) => Promise<void>
 }
 
-/** The end of all reserves of an entry: their money moves (`post`), or is available again (`release`). */
+/** End of all reserves of an entry: their money moves (`post`), or is available again (`release`). */
 export type EntryEnd = {
   readonly partnerId: string
   readonly entryId: string
@@ -89,8 +88,8 @@ export function createEntries(opening: Opening): Entries {
     return { transfers: transfers.map((transfer): store.NewTransfer => ({ ...transfer, reserveId: null })), segregated }
   }
   /**
-   * Locks the accounts last, in the order of their ids, because every other writer waits for them until the commit. The lock of
-   * a balance covers the accounts of its parties.
+   * Locks the accounts last, in the order of their ids, because every other writer waits for them until the commit. The
+   * lock of a balance covers the accounts of its parties.
    */
   const write = (tx: Tx, { transfers, segregated }: Written, judged?: Judged) => {
     const changes = changesOf(transfers, judged, segregated)
@@ -131,7 +130,10 @@ export function createEntries(opening: Opening): Entries {
 type Written = { readonly transfers: readonly store.NewTransfer[]; readonly segregated: ReadonlySet<string> }
 const nothing: Written = { transfers: [], segregated: new Set() }
 
-/** A reserve never changes, so that it is read without a lock. The transfer with the id of the entry is its first one. */
+/**
+ * Reads the reserves of ends without a lock, because a reserve never changes. The first transfer has the id of the
+ * entry.
+ */
 async function toEnds(tx: Tx, ends: readonly EntryEnd[]): Promise<Written> {
   const keys = ends.map(({ partnerId, entryId: id }) => ({ partnerId, id }))
   const firsts = new Map((await store.transfersById(tx, keys)).map((row) => [keyOf(row), row]))
@@ -156,7 +158,7 @@ async function toEnds(tx: Tx, ends: readonly EntryEnd[]): Promise<Written> {
 
 const keyOf = ({ partnerId, id }: store.TransferKey) => partnerKey(partnerId, id)
 
-/** Adds the ids of the accounts to each transfer. Creates the accounts that do not exist yet. */
+/** Adds the ids of the accounts to each transfer. Creates missing accounts. */
 async function withAccountIds<T extends Movement>(
   tx: Tx,
   transfers: readonly T[],
@@ -173,7 +175,7 @@ async function withAccountIds<T extends Movement>(
   return { transfers: all, segregated: segregatedAmong(transfers, known) }
 }
 
-/** The ids of the segregated balances that some movements change. */
+/** Finds the ids of the segregated balances that movements change. */
 const segregatedAmong = (movements: readonly Movement[], accounts: AccountSnapshots): ReadonlySet<string> =>
   new Set(
     accountsNamed(movements).flatMap((account) => {
@@ -184,7 +186,7 @@ const segregatedAmong = (movements: readonly Movement[], accounts: AccountSnapsh
 
 type AccountIds = { readonly debitAccountId: string; readonly creditAccountId: string }
 
-/** The transfers whose two accounts are known, with the ids of these accounts. */
+/** Adds the ids of the accounts to the transfers whose two accounts are known. */
 const findAccountIds = <T extends Movement>(transfers: readonly T[], accounts: AccountSnapshots) =>
   transfers.flatMap((transfer) => {
     const debitAccountId = accounts.get(mapKey(debitAccount(transfer)))?.id
@@ -218,8 +220,8 @@ function judgedOf(
 }
 
 /**
- * One change per account, whatever the number of transfers. A transfer between two parties adds up to zero on their balance, which is
- * locked all the same, because its mode is compared.
+ * Sums one change per account for any number of transfers. A transfer between two parties adds up to zero on their
+ * balance, which is locked all the same, because its mode is compared.
  */
 function changesOf(
   transfers: readonly store.NewTransfer[],
@@ -248,7 +250,7 @@ function changesOf(
   }))
 }
 
-// Decides under the lock which entries fit the balances of the accounts that they change.
+// Decides under the lock which entries fit the balances of their accounts.
 
 /** Net change of an entry on each account, or for each party of a balance, by its key. */
 type NetChanges = ReadonlyMap<string, NetChange>
@@ -259,8 +261,8 @@ const zero: Change = { posted: 0n, reserved: 0n }
 function createJudge(createAccounts: CreateAccounts) {
   return {
     /**
-     * Locks every account that the entries change, in the order of their ids. Answers for each entry, in order, whether it fits
-     * as a whole.
+     * Locks every account of the entries in the order of the ids. Answers for each entry, in order, whether it fits as
+     * a whole.
      */
     fitting: async (tx: Tx, requests: readonly EntryRequest[], accounts: AccountSnapshots): Promise<readonly Fit[]> => {
       if (requests.length === 0) return []
@@ -278,7 +280,7 @@ function createJudge(createAccounts: CreateAccounts) {
   }
 }
 
-/** Adds the parties of the segregated balances to `balances`, and returns what each request changes for them. */
+/** Adds the parties of the segregated balances to `balances`, and returns the changes of each request for them. */
 async function partyChanges(
   tx: Tx,
   requests: readonly EntryRequest[],
@@ -306,8 +308,8 @@ const partyOf = ({ account: { partnerId, currency }, partyId = partnerId }: NetC
 const accountsIn = (changes: NetChanges): readonly AccountKey[] => [...changes.values()].map(({ account }) => account)
 
 /**
- * Creates the accounts of the entries, before the lock. An entry that takes from an account that does not exist, and that no
- * entry of the batch fills, creates none, because a refusal writes nothing: the answer for it is that account.
+ * Creates the missing accounts of the entries before the lock. Creates none for an entry that takes from a missing
+ * account that no entry of the batch fills, because a refusal writes nothing: the answer is that account.
  */
 async function createMissing(
   tx: Tx,
@@ -337,7 +339,7 @@ async function createMissing(
 const netChanges = (request: EntryRequest): NetChanges =>
   sumBy(request, (account) => ({ key: mapKey(account), account }))
 
-/** The changes for the parties of segregated balances. */
+/** Sums the changes for the parties of segregated balances. */
 const netPartyChanges = (request: EntryRequest, segregated: AccountSnapshots): NetChanges =>
   sumBy(request, (account, partyId) => {
     const { partnerId, currency } = account
@@ -345,7 +347,7 @@ const netPartyChanges = (request: EntryRequest, segregated: AccountSnapshots): N
     return segregated.has(mapKey(account)) ? { key, account, partyId } : undefined
   })
 
-/** Sums what the transfers change. `place`: where a change of an account counts; undefined: nowhere. */
+/** Sums the changes of the transfers. `place`: the key of a change. Undefined: the change does not count. */
 function sumBy(
   { transfers }: EntryRequest,
   place: (account: AccountKey, partyId: string) => (Omit<NetChange, 'change'> & { readonly key: string }) | undefined,
@@ -377,10 +379,11 @@ function take(balances: Map<string, Change>, changes: NetChanges): Fit {
   return true
 }
 
-// The subsidiary accounts of a segregated balance: one for each customer, and one for the partner itself. The balance is their
-// control account: it has their sum. They change with its transfers, under its lock, and none falls below its reserved part.
+// Subsidiary accounts of a segregated balance: one for each customer, and one for the partner itself. The balance is
+// their control account: it has their sum. They change with its transfers, under its lock, and never fall below their
+// reserved part.
 
-/** Writes what transfers change on the accounts of parties. Creates those that do not exist yet. */
+/** Writes the changes of the accounts of parties. Creates missing accounts. */
 function changeParties(tx: Tx, transfers: readonly NewTransfer[], segregated: ReadonlySet<string>): void {
   const changes = new Map<string, partyStore.PartyChange & { posted: Minor; reserved: Minor }>()
   const add = (partnerId: string, accountId: string, partyId: string, { posted, reserved }: Change) => {
@@ -405,7 +408,7 @@ function changeParties(tx: Tx, transfers: readonly NewTransfer[], segregated: Re
 }
 
 /**
- * Reads what parties have of the segregated balances among `accounts`, as snapshots under `partyMapKey`. A party without an
+ * Reads the parties of the segregated balances among `accounts`, as snapshots under `partyMapKey`. A party without an
  * account is absent. Pooled balances need no statement.
  */
 async function readParties(
@@ -417,7 +420,10 @@ async function readParties(
   return new Map([...sums].map(([key, { posted, reserved }]) => [key, { id: key, available: posted - reserved }]))
 }
 
-/** Reads what the parties of segregated balances have, by `partyMapKey`. Under the lock of the balances it does not change. */
+/**
+ * Reads the sums of parties of segregated balances, by `partyMapKey`. They cannot change under the lock of the
+ * balances.
+ */
 async function partySums(
   tx: Tx,
   parties: readonly PartyKey[],
@@ -440,7 +446,7 @@ async function partySums(
 
 type Asked = { readonly key: string; readonly account: partyStore.PartyAccountKey }
 
-/** The accounts of parties in segregated balances, each once. */
+/** Lists the accounts of parties in segregated balances, each once. */
 function askedIn(balances: AccountSnapshots, parties: readonly PartyKey[]): readonly Asked[] {
   const asked = new Map<string, Asked>()
   for (const party of parties) {

@@ -11,15 +11,15 @@ export type StatementRequest = {
   readonly partnerId: string
   readonly name: AccountName
   readonly currency: Currency
-  /** Only the transfers of this party, and their sums. For the account `balance` only. */
+  /** Reads only the transfers of this party, and their sums. Only for the account `balance`. */
   readonly partyId?: string | undefined
   /** Start of the period. Undefined: the first transfer. */
   readonly from?: Date | undefined
-  /** The period ends before it. Undefined: with the last transfer. */
+  /** End of the period, not included. Undefined: after the last transfer. */
   readonly until?: Date | undefined
   readonly direction: store.Direction
   readonly linesMax: number
-  /** `next` of the page before, in the same direction. */
+  /** `next` of the previous page, in the same direction. */
   readonly cursor?: StatementCursor | undefined
 }
 
@@ -27,7 +27,7 @@ export type StatementLine = {
   /** Id of the transfer. */
   readonly id: string
   readonly entryId: string | null
-  /** When the id was made, in the transaction of the transfer. */
+  /** When the id was created, in the transaction of the transfer. */
   readonly at: Date
   readonly kind: TransferKind
   /** Change of the account's posted sum. */
@@ -35,7 +35,7 @@ export type StatementLine = {
   readonly counterAccount: AccountName
   readonly partyId: string
   readonly reference: string
-  /** The posted sum of the account after the transfer; with `partyId`, the sum of the party's transfers. */
+  /** Posted sum of the account after the transfer; with `partyId`, the sum of the party's transfers. */
   readonly posted: Minor
 }
 
@@ -52,12 +52,12 @@ export type StatementPage = {
 }
 
 export type History = {
-  /** All accounts of a partner before a moment, by default now. */
+  /** Reads all accounts of a partner before a moment, by default now. */
   readonly balancesAt: (tx: Tx, partnerId: string, moment: Date | undefined) => Promise<readonly AccountRow[]>
   /**
-   * The transfers that moved posted money of an account, in the order of their ids. The pages of one statement add up if they
-   * are read in one snapshot, or if the period ended before the transactions of this moment began. Undefined: the partner has
-   * no such account.
+   * Lists the transfers that moved posted money of an account, in the order of their ids. The pages of a statement add
+   * up if they are read in one snapshot, or if the period ended before the transactions that are now open began.
+   * Undefined: the partner has no such account.
    */
   readonly statement: (tx: Tx, request: StatementRequest) => Promise<StatementPage | undefined>
   /** Sums a customer's transfers before a moment, by default now, on each balance on which it had any. */
@@ -85,7 +85,7 @@ export const history: History = {
     const ascending = direction === 'ascending'
     // No transfer has the first id of a moment, because it is not an id of version 7.
     const period = { after: from === undefined ? nilId : firstIdOf(from), end: endOf(until) }
-    // The pages after the first one continue from the balance of the cursor.
+    // Later pages continue from the balance of the cursor.
     const start = cursor !== undefined ? nilId : ascending ? period.after : period.end
     const accounts = await store.balancesBefore(tx, partnerId, start)
     const account = accounts.find((row) => row.name === name && row.currency === currency)
@@ -139,8 +139,8 @@ function lineOf(
 }
 
 /**
- * The first lines of a range. The checkpoints say in which stretches the account changed, and how often: the others are
- * not read. The transfers after the last checkpoint are read one by one.
+ * Reads the first lines of a range. The checkpoints show in which stretches the account changed, and how often: the
+ * other stretches are not read. The transfers after the last checkpoint are read one by one.
  */
 async function readLines(
   tx: Tx,
@@ -171,7 +171,9 @@ async function readLines(
   return lines
 }
 
-/** The first stretches with at least `linesMax` lines, without those of the first one, which the range may cut. */
+/**
+ * Selects the first stretches with at least `linesMax` lines, not counting the first stretch, which the range may cut.
+ */
 function enough(stretches: readonly store.Stretch[], linesMax: number): readonly store.Stretch[] {
   let lines = 0
   const at = stretches.findIndex(({ lines: count }, index) => (lines += index === 0 ? 0 : count) >= linesMax)

@@ -2,9 +2,9 @@
  * The ledger: double entry by construction. A transfer has one debit account, one credit account, one currency and one
  * amount greater than zero. The account row keeps the balance, which is the sum of the transfers. Design: README.md.
  *
- * Tables: ledger.accounts, ledger.party_accounts, ledger.transfers, ledger.checkpoints, ledger.party_checkpoints, ledger.checkpoint_progress.
- * Invariants, each also an SQL constraint: the posted balance of a partner never falls below the reserved balance; a reserve
- * is posted or released once. Transfers never change.
+ * Tables: ledger.accounts, ledger.party_accounts, ledger.transfers, ledger.checkpoints, ledger.party_checkpoints,
+ * ledger.checkpoint_progress. Invariants, each also an SQL constraint: the posted balance of a partner never falls
+ * below the reserved balance; a reserve is posted or released once. Transfers never change.
  */
 export {
   type AccountSnapshots,

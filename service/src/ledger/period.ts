@@ -1,7 +1,7 @@
 /**
- * Reads the transfers of a period for reports: in parts of some thousand transfers, each with one short statement. No
- * transaction stays open, because one that is open for minutes would stop the checkpoints and the cleaning of tables.
- * Transfers never change, so that the parts agree if the period has ended before the oldest open transaction began.
+ * Reads the transfers of a period for reports, a few thousand with each short statement. No transaction stays open,
+ * because one that is open for minutes would stop the checkpoints and the vacuuming of tables. Transfers never change:
+ * the pages agree if the period ended before the oldest open transaction began.
  */
 import { firstIdOf, idAfter, type Minor } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
@@ -23,24 +23,24 @@ export type Sums = store.Sums
 export type AccountSums = store.AccountSums
 export type Period = { readonly from: Date; readonly to: Date }
 
-/** One part of a period. `end` is the moment up to which the period is read. */
+/** Page of a period. `end`: the moment up to which the period is read. */
 export type Part<T> = { readonly content: T; readonly end: string }
 
 export type PeriodReader = {
-  /** The lines of an account, oldest first. While the caller works with a part, the next one is read. */
+  /** Reads the lines of an account, oldest first. While the caller works with a page, the next one is read. */
   readonly linesOfPeriod: (tx: Tx, filter: LineFilter, period: Period) => AsyncGenerator<Part<readonly PeriodLine[]>>
   readonly sumOfPeriod: (tx: Tx, filter: LineFilter, period: Period) => Promise<Sums>
   /** Sums the movements on each account of a partner. */
   readonly sumsOfPeriod: (tx: Tx, partnerId: string, period: Period) => Promise<readonly AccountSums[]>
 }
 
-/** A part is formatted in about 5 ms, so that a request of the same process waits no longer. */
+/** A page is formatted in about 5 ms, so that other requests of the process do not wait longer. */
 const linesPerPartMax = 4_000
-/** Size of a part of which only sums leave the database. It is read in about 20 ms. */
+/** Size of a page of which only sums leave the database. It is read in about 20 ms. */
 const summedPerPartMax = 50_000
 /** Looking up 100,000 keys takes about 15 ms. */
 const partsPerLookMax = 25
-/** Each holds a connection while it is read. */
+/** Each page holds a connection while it is read. */
 const partsAheadMax = 2
 
 const idLength = 36
@@ -67,7 +67,7 @@ function unpack(text: string): readonly PeriodLine[] {
 
 const rangeOf = ({ from, to }: Period): IdRange => ({ after: firstIdOf(from), end: firstIdOf(to) })
 
-/** The ranges of ids of the parts. Their ends are looked up many at a time, by the primary key alone. */
+/** Computes the id ranges of the pages. The primary key gives the ends of many pages with one look-up. */
 async function* rangesOf(tx: Tx, partnerId: string, { after, end }: IdRange, perPart: number): AsyncGenerator<IdRange> {
   for (let start = after; ;) {
     const ends = await store.partEnds(tx, partnerId, { after: start, end }, perPart, partsPerLookMax)
@@ -81,7 +81,7 @@ async function* rangesOf(tx: Tx, partnerId: string, { after, end }: IdRange, per
   }
 }
 
-/** Two parts are read ahead, so that the database works while the caller does. */
+/** Reads two pages ahead, so that the database works while the caller does. */
 async function* parts<T>(
   tx: Tx,
   partnerId: string,
@@ -92,7 +92,7 @@ async function* parts<T>(
   const ahead: { readonly end: string; readonly content: Promise<T> }[] = []
   for await (const part of rangesOf(tx, partnerId, range, perPart)) {
     const content = read(part)
-    // The caller may stop before it awaits this part.
+    // The caller may stop before it awaits this page.
     content.catch(() => undefined)
     ahead.push({ end: part.end, content })
     const first = ahead.length > partsAheadMax ? ahead.shift() : undefined

@@ -1,6 +1,6 @@
 /**
- * Changes balances between pooled and segregated. In a segregated balance each party has an account of its own, which does not
- * fall below zero. Payments that were judged by the other mode run again (`accounts_judged_by_state`).
+ * Changes balances between pooled and segregated. In a segregated balance each party has an account of its own, which
+ * does not fall below zero. Payments that were judged by the other mode run again (`accounts_judged_by_state`).
  */
 import { assert, type Currency, type Minor, present } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
@@ -10,10 +10,10 @@ import { partyPosition } from './store-parties.ts'
 import * as store from './store-parties.ts'
 import { lockBalance } from './store.ts'
 
-/** A party with less money than its payouts have reserved, or with less than nothing. */
+/** Party whose sum is negative or below the amount that its payouts have reserved. */
 export type ShortParty = store.PartyTotal & { readonly missing: Minor }
 
-/** `own`: the partner's own part; undefined in a pooled balance, which has no parts. */
+/** `own`: the partner's own part. Undefined for a pooled balance, which has no parts. */
 export type BalanceMode = {
   readonly currency: Currency
   readonly segregated: boolean
@@ -23,7 +23,7 @@ export type BalanceMode = {
 export type Segregation = {
   readonly modes: (tx: Tx, partnerId: string) => Promise<readonly BalanceMode[]>
   /**
-   * Finds the parties that prevent a pooled balance from being segregated, and what the partner itself has in it. Reads the last
+   * Finds the parties that prevent a pooled balance from being segregated, and the partner's own part. Reads the last
    * checkpoint of every party.
    */
   readonly shortParties: (
@@ -32,13 +32,12 @@ export type Segregation = {
     currency: Currency,
   ) => Promise<{ readonly short: readonly ShortParty[]; readonly own: Minor }>
   /**
-   * Opens the accounts of all parties with what they have, and segregates the balance; a missing balance is created. Locks the
-   * balance after the checkpoints are copied, and reads only the transfers since then under the lock. Returns the parties that
-   * are short; then the caller must roll back. A segregated balance stays as it is. The lock of the partner's checkpoints lets
-   * one transaction at a time write or delete accounts of parties as a whole, and keeps the checkpoints as they are.
+   * Segregates a balance, and opens the accounts of all its parties with their sums; creates a missing balance. Locks
+   * the balance after copying the checkpoints, and reads only the later transfers under the lock. Returns the parties
+   * that are short: then the caller must roll back. The lock of the partner's checkpoints serialises such changes.
    */
   readonly segregate: (tx: Tx, partnerId: string, currency: Currency) => Promise<readonly ShortParty[]>
-  /** Pools a balance again. The accounts of its parties stay without use until `clearParties`. */
+  /** Pools a balance again. The accounts of its parties stay, unused, until `clearParties`. */
   readonly pool: (tx: Tx, partnerId: string, currency: Currency) => Promise<void>
   /** Deletes the accounts of parties of a pooled balance. */
   readonly clearParties: (tx: Tx, partnerId: string, currency: Currency) => Promise<void>
@@ -120,7 +119,7 @@ export function createSegregation(opening: Opening): Segregation {
   }
 }
 
-/** The totals with what has changed since. */
+/** Adds the changes to the totals. */
 function withChanges(
   totals: ReadonlyMap<string, store.PartyTotal>,
   changed: readonly store.PartyTotal[],

@@ -1,4 +1,6 @@
-/** The verbs of the ledger. Each joins the caller's transaction: money moves together with the state that it follows. */
+/**
+ * The verbs of the ledger. Each runs in the caller's transaction: money moves together with the state that causes it.
+ */
 import { type Currency, firstIdOf, type Minor, nilId, present } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { ensureAccount, type Opening } from './accounts.ts'
@@ -34,13 +36,13 @@ export type Ledger = Clearing &
   States & {
     readonly balances: (tx: Tx, partnerId: string) => Promise<readonly Balance[]>
     /**
-     * Marks a balance as controlled or not, and creates it if it is missing. Other transactions cannot mark it until
-     * this one ends.
+     * Marks a balance as controlled or not, and creates it if it is missing. Locks the mark until the transaction
+     * ends.
      */
     readonly setControlled: (tx: Tx, partnerId: string, currency: Currency, controlled: boolean) => Promise<void>
-    /** Sums of the `fx` accounts of all partners: positive for bought money, negative for owed money. */
+    /** Sums the `fx` accounts of all partners: positive for bought money, negative for owed money. */
     readonly positions: (tx: Tx) => Promise<readonly store.PositionRow[]>
-    /** Totals of the settlement accounts of connectors and of `suspense`, over all partners. */
+    /** Sums the settlement accounts of connectors and `suspense`, over all partners. */
     readonly connectorTotals: (tx: Tx) => Promise<readonly store.ConnectorTotal[]>
   }
 
@@ -73,8 +75,8 @@ export function createLedger(opening: Opening): Ledger {
   }
 }
 
-// Changes the states of balances. A payment is judged by rows that were read without a lock. Each change counts in `blocks`, and a
-// payment that was judged by an earlier count violates a constraint: its batch runs again, by the new state.
+// Changes the states of balances. A payment is judged by rows that were read without a lock. `blocks` counts each
+// change. A payment that was judged by an earlier count violates a constraint: its batch runs again with the new state.
 
 type States = {
   /**
@@ -82,7 +84,7 @@ type States = {
    * the same state changes nothing. Refuses: account_blocked (it is closed; or it has money and would be closed).
    */
   readonly setState: (tx: Tx, partnerId: string, currency: Currency, state: AccountState) => Promise<AccountState>
-  /** Counts a change of a customer's state: payments that were judged before do not commit after this transaction. */
+  /** Counts a change of a customer's state: payments that were judged before cannot commit after this transaction. */
   readonly countBlock: (tx: Tx, partnerId: string) => Promise<void>
 }
 
@@ -105,34 +107,34 @@ function createStates(opening: Opening): States {
   }
 }
 
-// The balances of a partner at several moments, read from checkpoints and the transfers between them (README.md).
+// Balances of a partner at several moments, read from checkpoints and the transfers between them (README.md).
 
 type Sums = { readonly posted: Minor; readonly reserved: Minor }
 
 type Closings = {
   readonly currency: Currency
-  /** The sums before each moment, in the order of the moments. Zero before the balance existed. */
+  /** Sums before each moment, in the order of the moments. Zero before the balance existed. */
   readonly sums: readonly Sums[]
-  /** The sums of the account row. */
+  /** Sums of the account row. */
   readonly now: Sums
 }
 
 type ClosingBalances = {
   /**
-   * The balances of a partner before each of some different moments, the first one first. To be read in one snapshot. Four statements, however many transfers the
-   * partner has: the ranges do not overlap, so a transfer is read once at most, and each range ends within a stretch of 1,000 transfers
-   * after its checkpoint or after the moment before.
+   * Reads the balances of a partner before each of some different moments, in ascending order, in one snapshot. Needs
+   * four statements for any number of transfers: the ranges do not overlap, and each ends within a stretch of 1,000
+   * transfers after its checkpoint or after the previous moment.
    */
   readonly closingBalances: (tx: Tx, partnerId: string, moments: readonly Date[]) => Promise<readonly Closings[]>
 }
 
 type Step = {
-  /** The end of a stretch whose checkpoints the sums begin with. Undefined: with the sums of the moment before. */
+  /** Stretch whose checkpoints the sums begin with. Undefined: they begin with the sums of the previous moment. */
   readonly base: string | undefined
   readonly range: IdRange
 }
 
-/** Plans what is read for each moment. `boundaries`: the last end of a stretch before each. */
+/** Plans the reads for each moment. `boundaries`: the last end of a stretch before each moment. */
 function stepsOf(ends: readonly string[], boundaries: ReadonlyMap<string, string>): readonly Step[] {
   return ends.map((end, index) => {
     const before = ends[index - 1]

@@ -1,10 +1,12 @@
-/** The SQL of the checkpoints of parties: what moved on the balances of a partner for one customer, or for itself. */
+/**
+ * SQL of the checkpoints of parties: what moved on a partner's balances for each customer and for the partner itself.
+ */
 import { type Currency, type Minor, nilId } from '../kernel/index.ts'
 import { columnOf, insertBy, ofOnePartner, sql, type Tx, unprepared } from '../postgres/index.ts'
 import { type Direction, type IdRange, inOrder, lastId, sidesOfTransfers, type Stretch } from './store-history.ts'
 import type { Change } from './rules.ts'
 
-/** The next stretches that the checkpoints of accounts cover, and those of parties do not. */
+/** Lists the next stretches that have checkpoints of accounts and not yet of parties. */
 export function stretchesBehind(
   tx: Tx,
   partnerId: string,
@@ -55,7 +57,7 @@ export function deletePartyCheckpoints(tx: Tx, partnerId: string): void {
     delete from ledger.party_checkpoints where partner_id = ${partnerId}`)
 }
 
-/** The last transfer that the checkpoints of parties cover. */
+/** Finds the last transfer that the checkpoints of parties cover. */
 export async function partyPosition(tx: Tx, partnerId: string): Promise<string> {
   const row = await tx.row<{ readonly partyPosition: string | null }>(sql`/* ledger.partyPosition */
     select party_position from ledger.checkpoint_progress where partner_id = ${partnerId}`)
@@ -71,7 +73,7 @@ export type PartySum = {
   readonly reserved: Minor
 }
 
-/** The sums of a party's transfers before `end` on each balance on which it had any, as `balancesBefore`. */
+/** Sums a party's transfers before `end` on each balance on which it had any, like `balancesBefore`. */
 export async function partySumsBefore(
   tx: Tx,
   { partnerId, partyId }: PartyKey,
@@ -80,7 +82,7 @@ export async function partySumsBefore(
   for (;;) {
     const boundary = await partyBoundaryBefore(tx, partnerId, end)
     const rows = await partySumsSince(tx, { partnerId, partyId }, boundary, end)
-    // The checkpoints may have been deleted in between, to be made again.
+    // The checkpoints may have been deleted in the meantime, to be recreated.
     if (boundary === nilId || rows.every(({ hasBoundary }) => hasBoundary))
       return rows.filter(({ hasMoved }) => hasMoved)
   }
@@ -121,7 +123,7 @@ function partySumsSince(
   )
 }
 
-/** Stretches that reach into a range and in which the account had lines of the party; as `stretchesOf`. */
+/** Lists stretches in a range in which the account had lines of the party, like `listStretches`. */
 export function stretchesOfParty(
   tx: Tx,
   { partnerId, partyId, accountId }: PartyKey & { readonly accountId: string },
@@ -141,7 +143,7 @@ export function stretchesOfParty(
   )
 }
 
-// The SQL of the accounts of parties, and of the change between pooled and segregated balances.
+// SQL of the accounts of parties, and of the change between pooled and segregated balances.
 
 /** `accountId`: the balance. */
 export type PartyAccountKey = { readonly partnerId: string; readonly accountId: string; readonly partyId: string }
@@ -155,7 +157,7 @@ const newParties = insertBy<PartyAccountKey & Change>(
   ],
 )
 
-/** Creates the accounts that are missing, empty. */
+/** Creates missing accounts without money. */
 export function ensureParties(tx: Tx, parties: readonly PartyAccountKey[]): void {
   const rows = parties.map(({ partnerId, accountId, partyId }) => {
     return { partnerId, accountId, partyId, posted: 0n, reserved: 0n }
@@ -165,7 +167,7 @@ export function ensureParties(tx: Tx, parties: readonly PartyAccountKey[]): void
     on conflict (partner_id, account_id, party_id) do nothing`)
 }
 
-/** Each account of a party once. The transaction has the lock of the balance. */
+/** Changes each account of a party once. The transaction has locked the balance. */
 export function changeParties(tx: Tx, changes: readonly PartyChange[]): void {
   const column = columnOf(changes)
   tx.later(sql`/* ledger.changeParties */
@@ -179,7 +181,7 @@ export function changeParties(tx: Tx, changes: readonly PartyChange[]): void {
 }
 
 export async function partiesByKey(tx: Tx, keys: readonly PartyAccountKey[]): Promise<readonly PartyChange[]> {
-  // Without a key no partner is named, and a sharded database would ask every shard.
+  // Without a key no partner is named, and a sharded database would ask all shards.
   if (keys.length === 0) return []
   const column = columnOf(keys)
   return tx.rows(sql`/* ledger.partiesByKey */
@@ -191,7 +193,10 @@ export async function partiesByKey(tx: Tx, keys: readonly PartyAccountKey[]): Pr
     where ${ofOnePartner(column('partnerId'), sql`party.partner_id`)}`)
 }
 
-/** A balance with its mode, and the partner's own part of it. Null: the balance is pooled, or the partner has no money of its own. */
+/**
+ * Balance with its mode, and the partner's own part. Null: the balance is pooled, or the partner has no money of its
+ * own.
+ */
 export type BalanceMode = {
   readonly id: string
   readonly currency: Currency
@@ -217,13 +222,13 @@ export async function clearParties(tx: Tx, partnerId: string, accountId: string)
     delete from ledger.party_accounts where partner_id = ${partnerId} and account_id = ${accountId}`)
 }
 
-/** The last checkpoint of each party of a balance up to a position, at which no transfer can still appear. */
+/** Selects the last checkpoint of each party of a balance up to a position, at which no transfer can still appear. */
 const sumsAt = (partnerId: string, accountId: string, position: string) => sql`
   select distinct on (party_id) party_id, posted, reserved from ledger.party_checkpoints
   where partner_id = ${partnerId} and account_id = ${accountId} and position <= ${position}
   order by party_id, position desc`
 
-/** Copies the sums at a position. Leaves out the parties that had less than their reserved part then. */
+/** Copies the sums at a position. Omits parties that had less than their reserved part. */
 export async function copyParties(tx: Tx, partnerId: string, accountId: string, position: string): Promise<void> {
   await tx.run(
     unprepared(sql`/* ledger.copyParties */
@@ -236,7 +241,7 @@ export async function copyParties(tx: Tx, partnerId: string, accountId: string, 
 
 export type PartyTotal = { readonly partyId: string; readonly posted: Minor; readonly reserved: Minor }
 
-/** The parties that `copyParties` leaves out. */
+/** Lists the parties that `copyParties` omits. */
 export function shortAt(
   tx: Tx,
   partnerId: string,
@@ -250,7 +255,7 @@ export function shortAt(
   )
 }
 
-/** The sums of some parties at a position. A party without one is absent. */
+/** Sums the transfers of parties up to a position. A party without any is absent. */
 export async function sumsOf(
   tx: Tx,
   partnerId: string,
@@ -267,7 +272,7 @@ export async function sumsOf(
   )
 }
 
-/** Sums what the transfers after a position changed for each party. */
+/** Sums the changes of each party by the transfers after a position. */
 export function changedSince(
   tx: Tx,
   partnerId: string,
@@ -284,7 +289,7 @@ export function changedSince(
   )
 }
 
-/** Sets what parties have. */
+/** Sets the sums of parties. */
 export async function setParties(
   tx: Tx,
   partnerId: string,
@@ -298,7 +303,7 @@ export async function setParties(
       do update set posted = excluded.posted, reserved = excluded.reserved`)
 }
 
-/** Sums of all parties of a balance. */
+/** Sums all parties of a balance. */
 export async function sumOfParties(tx: Tx, partnerId: string, accountId: string): Promise<Change> {
   const sum = await tx.row<Change>(
     unprepared(sql`/* ledger.sumOfParties */

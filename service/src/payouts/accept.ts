@@ -1,6 +1,6 @@
 /**
- * Accepts a batch of payouts in one transaction, of one partner or of many: look up, validate, check the operator's rules and funds, write,
- * answer. Each call is answered alone; a refused call takes nothing from the others.
+ * Accepts a batch of payouts of one or many partners in one transaction: look up, validate, check the operator's rules
+ * and the funds, write, answer. Each call gets its own answer; a refused call takes nothing from the others.
  */
 import { Refusal } from '../kernel/api/index.ts'
 import { after, amountText, newId, partnerKey, present } from '../kernel/index.ts'
@@ -30,10 +30,10 @@ import * as store from './store.ts'
 import { insertNotes, lockDuplicateTurns } from './store-duplicates.ts'
 import { insertApprovals } from './store-waiting.ts'
 
-/** The answers of a batch so far. */
+/** Answers of a batch so far. */
 type Outcomes = Map<PayoutCall, Outcome>
 
-/** Accepts batches of calls. `read` looks up what `work` needs, before its transaction. */
+/** Accepts batches of calls. `read` looks up the data for `work` before its transaction. */
 export type Acceptance = {
   readonly read: (tx: Tx, calls: readonly PayoutCall[]) => Promise<LookedUp>
   readonly work: (
@@ -54,7 +54,7 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
     const unanswered = answerReplays(calls, found, outcomes)
     const firstCalls = firstOfEachKey(unanswered)
     const valid = validateAll(deps, firstCalls, found, outcomes)
-    // One time for the periods of limits and for the payouts that are counted in them.
+    // The same time for the periods of limits and for the payouts counted in them.
     const now = deps.clock.now()
     const candidates = answerCoolingOff(withControls(valid, found.controls, now), outcomes)
     const repeating = await answerRepeated(tx, candidates, position, outcomes, now)
@@ -67,8 +67,9 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
   }
 
   /**
-   * Answers payouts that refuse to repeat another, and returns the others. Costs nothing if none does. Payouts of one batch are compared with
-   * each other; those of other transactions wait for the turn of their partner, until the commit. Refuses: possible_duplicate.
+   * Answers payouts that refuse duplicates, and returns the others. Costs nothing if no call refuses duplicates.
+   * Payouts of one batch are compared with each other; other transactions wait for the lock of their partner until the
+   * commit. Refuses: possible_duplicate.
    */
   const answerRepeated = async (
     tx: Tx,
@@ -79,7 +80,7 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
   ): Promise<readonly ControlledPayout[]> => {
     const refusing = new Set(payouts.filter(({ call }) => call.refusesDuplicates === true))
     if (refusing.size === 0) return payouts
-    // A batch that waits for an earlier one of this process holds no lock that the earlier one needs.
+    // A batch that waits for an earlier one of this process must not hold a lock that the earlier one needs.
     await position?.earlierEnded
     const partnerIds = [...refusing].map(({ call }) => call.caller.partnerId)
     await lockDuplicateTurns(tx, partnerIds)
@@ -96,8 +97,8 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
   }
 
   /**
-   * Admits payouts without a lock if limits and balances cover all. Otherwise locks the counters and then the balances,
-   * the order of every transaction that holds both. Refuses: limit_exceeded, insufficient_funds.
+   * Admits payouts without a lock if limits and balances cover all of them. Otherwise locks the counters and then the
+   * balances, in the same order as every transaction that needs both. Refuses: limit_exceeded, insufficient_funds.
    */
   const admit = async (
     tx: Tx,
@@ -116,7 +117,7 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
     return funded
   }
 
-  /** Keeps the payouts that their balances cover. Refuses: insufficient_funds. */
+  /** Selects the payouts that their balances cover. Refuses: insufficient_funds. */
   const keepFunded = async (
     tx: Tx,
     valid: readonly ControlledPayout[],
@@ -124,7 +125,7 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
     outcomes: Outcomes,
   ): Promise<readonly ControlledPayout[]> => {
     if (valid.length === 0) return []
-    // The balances stay locked until the commit, so that everything else must be read before.
+    // The balances stay locked until the commit: everything else must be read before.
     const fits = await deps.ledger.fittingUnderLock(tx, valid.map(requestOf), accounts)
     return valid.filter((payout, index) => {
       const fit = present(fits[index], `no judgement of funds for partner ${payout.call.caller.partnerId}`)
@@ -136,17 +137,17 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
   return { read: lookUp, work: accept }
 }
 
-/** The transfers that take a payout and its fee from their balance. */
+/** Returns the transfers that take a payout and its fee from the balance. */
 export const requestOf = (payout: ControlledPayout): EntryRequest => ({ transfers: reservesOf(payout.call, payout) })
 
-/** The refusal of a payout that its balance does not cover: insufficient_funds. */
+/** Returns the refusal of a payout that its balance does not cover: insufficient_funds. */
 export function notCovered({ call, fee }: ControlledPayout, short: Shortage): Refusal {
   if (fee === 0n) return insufficientFunds(short, call.caller)
   const { currency } = short
   return insufficientFunds(short, call.caller, `the amount and its fee of ${amountText(fee, currency)} ${currency}`)
 }
 
-/** The payment as duplicates are judged. */
+/** Returns the payment for the comparison with duplicates. */
 export function candidateOf({ call, creditor }: ValidPayout): DuplicateCandidate {
   const { amount, currency, reference, operation, idempotencyKey } = call
   const key = idempotencyKey === null ? {} : { key: { operation, idempotencyKey } }
@@ -154,8 +155,8 @@ export function candidateOf({ call, creditor }: ValidPayout): DuplicateCandidate
 }
 
 /**
- * A repetition of another payout of the batch is judged again after that one is made or refused, except in one bulk, whose payouts are made
- * together. Undefined: it repeats nothing.
+ * Finds an earlier payout of the batch that this one repeats: it is judged again after that one. Payouts of one bulk
+ * are created together and do not repeat each other. Undefined: none.
  */
 function repetitionOf(
   { call }: ControlledPayout,
@@ -171,7 +172,7 @@ function repetitionOf(
   return new Refusal('possible_duplicate', `The payout may repeat the one with the key ${key} of the same bulk.`)
 }
 
-/** Answers the calls whose idempotency key has a payout, and returns the others. Refuses: idempotency_key_reused. */
+/** Answers calls whose idempotency key has a payout, and returns the others. Refuses: idempotency_key_reused. */
 function answerReplays(calls: readonly PayoutCall[], { payouts }: LookedUp, outcomes: Outcomes): readonly PayoutCall[] {
   return calls.filter((call) => {
     const key = callMapKey(call)
@@ -184,7 +185,7 @@ function answerReplays(calls: readonly PayoutCall[], { payouts }: LookedUp, outc
 const replay = (payout: PayoutRow, { requestFingerprint }: PayoutCall): Outcome =>
   outcomeOf(() => ({ payout: replayOf(payout, requestFingerprint), replayed: true }))
 
-/** One call for each idempotency key, and every call without a key. */
+/** Selects one call for each idempotency key, and every call without a key. */
 function firstOfEachKey(calls: readonly PayoutCall[]): readonly PayoutCall[] {
   const seen = new Set<string>()
   return calls.filter((call) => {
@@ -211,7 +212,7 @@ function validateAll(
   })
 }
 
-/** Refuses: beneficiary_cooling_off. Answers these calls, and returns the others. */
+/** Answers payouts to beneficiaries in cooling-off, and returns the others. Refuses: beneficiary_cooling_off. */
 const answerCoolingOff = (payouts: readonly ControlledPayout[], outcomes: Outcomes): readonly ControlledPayout[] =>
   payouts.filter(({ call, coolingOff }) => {
     if (coolingOff) outcomes.set(call, refuseCoolingOff(coolingOff))
@@ -219,9 +220,9 @@ const answerCoolingOff = (payouts: readonly ControlledPayout[], outcomes: Outcom
   })
 
 /**
- * Refuses: limit_exceeded. The call must be submitted again where the limit may not be what refuses it: if the batch held a payout
- * that would have filled the same counter, and that the balance does not cover; or if another process accepted the same key while
- * this batch waited for the counter.
+ * Answers payouts that exceed a limit. Refuses: limit_exceeded. A call is submitted again if the limit may not be the
+ * reason: a payout of the batch that filled the same counter is not covered by the balance, or another process accepted
+ * the same key while this batch waited for the counter.
  */
 async function answerExceeding(
   tx: Tx,
@@ -245,8 +246,8 @@ async function answerExceeding(
 }
 
 /**
- * Answers the later calls of a key with the payout of the first call, as if they had come after the commit. If the first
- * call was refused, the key is free and the later calls must be submitted again.
+ * Answers the later calls of a key with the payout of the first call, as if they had come after the commit. If the
+ * first call was refused, the key is free and the later calls must be submitted again.
  */
 function answerDuplicates(calls: readonly PayoutCall[], firstCalls: readonly PayoutCall[], outcomes: Outcomes): void {
   const duplicates = calls.filter((call) => !outcomes.has(call))
@@ -266,8 +267,8 @@ function answerDuplicates(calls: readonly PayoutCall[], firstCalls: readonly Pay
 type WrittenPayout = { readonly call: PayoutCall; readonly row: store.PayoutRow }
 
 /**
- * Sends the writes with the commit. An idempotency key or a reference that another transaction took since the look-up is a
- * unique violation.
+ * Writes with the commit. An idempotency key or a reference that another transaction took since the look-up is a unique
+ * violation.
  */
 async function write(
   deps: PayoutsDeps,
@@ -317,7 +318,7 @@ function hold(
     return [{ partnerId, payoutId, ...needed, requestedBy, requestedName, bulkId: bulk?.id ?? null }]
   })
   if (held.length > 0) insertApprovals(tx, held)
-  // A bulk is told as a whole when its payouts are made.
+  // People are notified of a bulk as a whole when its payouts are created.
   const alone = held.filter(({ bulkId }) => bulkId === null)
   facts.append(
     tx,
@@ -333,7 +334,7 @@ function writeNotes(tx: Tx, written: readonly WrittenPayout[], now: Date): void 
   if (notes.length > 0) insertNotes(tx, notes)
 }
 
-/** A payout of the partner's own has no withdrawal events. */
+/** Appends the withdrawal events of customers' payouts. A partner's own payout has none. */
 function appendRequested(
   { eventOutbox }: PayoutsDeps,
   tx: Tx,
@@ -371,7 +372,7 @@ function reserve(
   return ledger.enterMany(tx, reserves, balances.accounts)
 }
 
-/** The ids of a payout: its own, and that of its instruction. */
+/** Ids of a payout: its own, and that of its instruction. */
 type Made = Pick<store.PayoutRow, 'id' | 'endToEndId'>
 
 function toTransaction(
@@ -445,7 +446,7 @@ function toPayout(
     partnerEndToEndId: call.endToEndId ?? null,
     ipAddress: call.ip,
     simulatedOutcome,
-    // A payout that waits for an approval is due once it has it.
+    // A payout that waits for an approval becomes due with the approval.
     status: payout.approval === null ? 'Pending' : 'PendingApproval',
     errorKey: null,
     errorDetails: null,

@@ -1,6 +1,6 @@
 /**
- * The only writer of a payout's progress: the engine of lifecycles with the table of payouts. One transaction applies a batch
- * of triggers and writes all transitions together. A duplicate changes nothing.
+ * The only writer of a payout's progress: the lifecycle engine with the table of payouts. One transaction applies a
+ * batch of triggers and writes all transitions together. A duplicate changes nothing.
  */
 import { Refusal } from '../kernel/api/index.ts'
 import type { Cases, NewCase } from '../cases/index.ts'
@@ -73,11 +73,11 @@ type Written = {
   readonly kind: PayoutTrigger['kind']
   readonly transactionHash: string | null
   readonly cause: Cause
-  /** The bulk that a person has rejected as a whole. */
+  /** Bulk that an approver has rejected as a whole. */
   readonly bulkId: string | undefined
 }
 
-/** Null: the trigger names no hash, or only implies this transition. */
+/** Null: the trigger has no hash, or only implies this transition. */
 const hashOf = ({ trigger, implied }: PayoutMove): string | null =>
   implied || !('transactionHash' in trigger) ? null : (trigger.transactionHash ?? null)
 
@@ -86,7 +86,7 @@ function personOf(trigger: PayoutTrigger): Person | undefined {
   return trigger.kind === 'cancelled' && typeof trigger.canceller !== 'string' ? trigger.canceller : undefined
 }
 
-/** The trigger does not report an implied transition, which therefore has no failure. */
+/** An implied transition is not the subject of the trigger, and has no failure. */
 const toWritten = (transit: PayoutMove): Written => {
   const { row: payout, trigger, transition: move, implied, actor } = transit
   const { reasonCode: reason = null, bankText = null } = 'failure' in trigger && !implied ? trigger.failure : {}
@@ -117,7 +117,7 @@ async function write(deps: PayoutLifeDeps, tx: Tx, moves: readonly PayoutMove[],
   await noteRefunds(deps, tx, written, now)
   deps.facts.append(tx, [...written.flatMap(toldOf), ...rejectionsOf(written)])
   const refunded = written.filter(({ move }) => move.ledger === 'refund')
-  // Lock order: payouts, counters of approvers (approvers.ts), recalls, transactions, other counters, accounts.
+  // Lock order: payouts, counters of approvers (maxima.ts), recalls, transactions, other counters, accounts.
   const recalls = await deps.recalls.lock(
     tx,
     refunded.map(({ payout }) => payout),
@@ -140,7 +140,7 @@ async function write(deps: PayoutLifeDeps, tx: Tx, moves: readonly PayoutMove[],
   )
   const differences = written.flatMap(differenceOf)
   const suspended = differences.length > 0 ? await cases.record(tx, differences) : []
-  // Last, because it locks the balances that all other payments of the partner need.
+  // Last, because it locks the balances, which all other payments of the partner need.
   const credits = refunds.map(({ credit }) => credit)
   await ledger.settleMany(tx, ends, [...credits, ...suspended])
 }
@@ -163,14 +163,14 @@ function decideApprovals(tx: Tx, moves: readonly PayoutMove[], now: Date): void 
   storeApprovals.decideApprovals(tx, decided, now)
 }
 
-/** The refunded amount: no more than the partner paid, and no more than the bank sent. */
+/** Returns the refunded amount: no more than the partner paid, and no more than the bank sent. */
 const refundedOf = ({ payout: { amount }, report }: Written): Minor =>
   report?.money !== undefined && report.money.amount < amount ? report.money.amount : amount
 
 /**
- * The bank booked another amount than was instructed. The payment moves as instructed; the difference is booked between
- * the bank's settlement account and suspense, with a case. A partial return has a case without money: only that part
- * came. A payment that has not settled when it ends is booked by neither side, or by both with its amount.
+ * Finds payments of which the bank booked another amount than instructed. The payment moves as instructed; the
+ * difference is booked between the bank's settlement account and suspense, with a case. A partial return has a case
+ * without money, because only that part came. A payment that ends before it is settled is not booked.
  */
 function differenceOf(written: Written): readonly NewCase[] {
   const { payout, move, report } = written
@@ -202,8 +202,8 @@ function changeOf(transit: PayoutMove, now: Date): store.PayoutChange {
 }
 
 /**
- * An attempt keeps the lease. After an unreachable bank, or one that opens later, the payout is due again. Every other
- * trigger ends the lease and the schedule.
+ * Schedules the next attempt. An attempt keeps the lease. If the bank is unreachable or opens later, the payout is due
+ * again. Every other trigger ends the lease and the schedule.
  */
 function scheduleOf({ row, trigger }: PayoutMove, now: Date) {
   const { sendAttempts } = row
@@ -226,7 +226,7 @@ function transactionMove({ payout, failure, move, transactionHash, cause }: Writ
   return [{ ...stepped, conclusion: { status: concludes, ...(errorKey === undefined ? {} : { errorKey }) } }]
 }
 
-/** The events of customers' withdrawals. A payout of the partner's own has only the event of its status. */
+/** Appends the events of customers' withdrawals. A partner's own payout only has the event of its status. */
 async function appendEvents(
   { customers, eventOutbox }: PayoutLifeDeps,
   tx: Tx,
@@ -262,14 +262,14 @@ const toldEnds: Readonly<Partial<Record<store.PayoutRow['status'], 'payout.faile
   Returned: 'payout.returned',
 }
 
-/** The ends of which persons are told: those that no person of the team has made. Refunds of sessions: `checkout/refunds.ts`. */
+/** Lists ends to notify people of: those that no team member has caused. Refunds of sessions: `checkout/refunds.ts`. */
 function toldOf({ payout: { partnerId, id: subject, status, operation }, move, kind }: Written) {
   if (operation === 'createCheckoutRefund' || move.to === status) return []
   const type = kind === 'lapsed' ? 'payout.lapsed' : toldEnds[move.to]
   return type === undefined ? [] : [{ partnerId, type, subject, occasion: `${subject} ${move.to}` } as const]
 }
 
-/** Rejections, of which who asked for the payouts is told. A bulk that is rejected as a whole is told once: its occasion is the bulk. */
+/** Lists rejections to notify the requesters of. A bulk that is rejected as a whole is one notification. */
 const rejectionsOf = (written: readonly Written[]) =>
   written.flatMap(({ kind, payout: { partnerId, id }, cause, bulkId }) => {
     if (kind !== 'declined') return []
@@ -328,7 +328,7 @@ const recalledBy = (recalls: RecallsOfPayouts, { partnerId, id }: store.PayoutRo
   return recall === undefined ? {} : { recallId: recall.id }
 }
 
-/** Opens new transactions, which complete at once and name the transactions that they refund. */
+/** Opens new, completed transactions that name the transactions that they refund. */
 function openRefunds(
   { transactions }: PayoutLifeDeps,
   tx: Tx,
@@ -392,7 +392,7 @@ export type PayoutLifeDeps = {
   readonly screening: Pick<Screening, 'holdsOf' | 'partiesOfPayments'>
   readonly monitoring: Pick<Monitoring, 'holdsOf'>
   readonly cases: Pick<Cases, 'byId' | 'record' | 'release'>
-  /** Reports whether a person or a key of the partner may make and approve payouts now. */
+  /** Reports whether a person or an API key of the partner may create and approve payouts now. */
   readonly mayPay: MayPay
   readonly rates: Pick<Rates, 'converter'>
   readonly recalls: ReturnedByRecall
@@ -403,17 +403,20 @@ export type PayoutLifeDeps = {
 
 export type MayPay = (tx: Tx, partnerId: string, id: string) => Promise<boolean>
 
-/** The recalls by which the money of payouts comes back. Their module is above this one, and gives its part of a return. */
+/** Recalls that return the money of payouts. Implemented by `payouts/recalls`, a module above this one. */
 export type ReturnedByRecall = {
-  /** Locks the recalls of payouts that the caller has locked. By `partnerKey(partnerId, payoutId)`; a payout without a recall is absent. */
+  /**
+   * Locks the recalls of payouts that the caller has locked, by `partnerKey(partnerId, payoutId)`. A payout without a
+   * recall is absent.
+   */
   readonly lock: (
     tx: Tx,
     payouts: readonly { readonly partnerId: string; readonly id: string }[],
   ) => Promise<ReadonlyMap<string, { readonly id: string }>>
-  /** Settles recalls that the caller has locked, each by the transaction that brings the money back. */
+  /** Settles recalls that the caller has locked, each by the transaction that returns the money. */
   readonly settle: (tx: Tx, returns: readonly RecallReturn[]) => Promise<void>
 }
-/** The refunds of checkout sessions that payouts make. Their module is above this one, and gives its part of their end. */
+/** Refunds of checkout sessions by payouts. Implemented by `checkout`, a module above this one. */
 export type EndedRefunds = {
   /** Appends the event of each refund. `ended`: its payout, with the status to which it moves. */
   readonly appendEnded: (tx: Tx, ended: readonly PayoutRow[], now: Date) => Promise<void>
@@ -425,7 +428,8 @@ export type RecallReturn = {
   readonly reference: string
 }
 
-// Judges approvals by the daily maxima of their persons, and gives back what ends without a settlement.
+// Checks approvals against the daily maximum of each approver, and gives back the amounts of payouts that end without a
+// settlement.
 
 type PayoutMove = Move<PayoutRow, PayoutTrigger, PayoutEvent>
 
@@ -434,8 +438,9 @@ const isReturned = ({ row, transition }: PayoutMove) =>
   transition.ledger === 'release' && row.approvalExpiresAt !== null && row.status !== 'PendingApproval'
 
 /**
- * The approvals of a batch by who may no longer approve (permission_denied), or beyond the maximum of their person (approver_limit_exceeded).
- * Counts the others. A batch without approvals, and without the end of a payout that was approved, sends no statement.
+ * Refuses approvals by persons who lost the right (permission_denied) or exceed their maximum
+ * (approver_limit_exceeded), and counts the others. Sends no statement for a batch without approvals and without ends
+ * of approved payouts.
  */
 async function refusedApprovals(
   deps: Pick<PayoutLifeDeps, 'mayPay' | 'rates'>,
@@ -480,7 +485,7 @@ async function refusedApprovals(
 const mayNoLonger = (name: string) =>
   new Refusal('permission_denied', `${name} may no longer approve payouts. Another person must approve this one.`)
 
-/** The persons of approvals who lost the right since they decided, as the rows of this transaction say. */
+/** Finds the approvers who lost the right since they decided, by the rows of this transaction. */
 async function lostRights(
   { mayPay }: Pick<PayoutLifeDeps, 'mayPay'>,
   tx: Tx,

@@ -1,4 +1,4 @@
-/** How long payouts have stood in a status or waited for a person: for metrics, alerts and the queue of the desk. */
+/** How long payouts have been in a status or waited for a person: for metrics, alerts and the queue of the desk. */
 import type { TimelineStep } from '@partner-payments/wire'
 import { after, dayMs, minuteMs } from '../kernel/index.ts'
 import { oldestByStatus, type OldestUnfinished, type UnfinishedPayment } from '../lifecycle/index.ts'
@@ -16,8 +16,8 @@ import {
 } from './store-waiting.ts'
 
 /**
- * `held`: a name or a rule holds it. `unknown`: the bank has not answered an attempt, and is asked again. `stands`: it is in its status for longer
- * than it may.
+ * `held`: screening or monitoring holds it. `unknown`: the bank has not answered an attempt, and is asked again.
+ * `stands`: it has been in its status for too long.
  */
 export type WaitingPayout = {
   readonly partnerId: string
@@ -29,15 +29,15 @@ export type WaitingPayout = {
 }
 
 export type PayoutAges = {
-  /** The oldest payout in each status that is not final, of the given partners. */
+  /** Finds the oldest payout in each unfinished status, of the given partners. */
   readonly oldestUnfinished: (partnerIds: readonly string[]) => Promise<readonly OldestUnfinished[]>
-  /** The time since which the oldest payout waits for a decision about a name; null: none does. */
+  /** Finds the time since which the oldest payout waits for a decision about a name. Null: no payout waits. */
   readonly oldestInScreening: () => Promise<Date | null>
-  /** The payouts that wait for a person, oldest first: at most `rowsMax` held ones, and as many others. */
+  /** Lists payouts that wait for a person, oldest first: up to `rowsMax` held ones, and as many others. */
   readonly waiting: (partnerIds: readonly string[], rowsMax: number) => Promise<readonly WaitingPayout[]>
-  /** Returns those of these payouts of a partner that wait for a person. */
+  /** Lists those of these payouts that wait for a person. */
   readonly waitingOf: (partnerId: string, ids: readonly string[]) => Promise<readonly WaitingPayout[]>
-  /** The payout of a transaction, with why it does not go on. `hold`: undefined if it has ended. */
+  /** Finds the payout of a transaction and why it waits. `hold`: undefined if it has ended. */
   readonly ofTransaction: (
     transaction: TransactionView,
   ) => Promise<{ readonly payout: PayoutRow; readonly hold: Hold | undefined } | undefined>
@@ -46,13 +46,13 @@ export type PayoutAges = {
 type Deps = Pick<PayoutsDeps, 'db' | 'clock' | 'forecastOf'>
 type Status = keyof typeof payoutAgeLimitsMs
 
-/** A connector keeps a payout whose due time is later by this much: longer than every delay between attempts. */
+/** A payout that is due later than this is kept by its connector: the delays between attempts are shorter. */
 const keptMsMin = 10 * minuteMs
-/** Partners of one statement, which makes a look-up for each of them and each status. */
+/** Partners of one statement, which looks up each of them in each status. */
 const partnersPerLookMax = 1000
-/** Payouts of a partner in a status that are looked at: of many that stand still a person needs to see that they do. */
+/** Payouts of a partner in a status: a person needs no more to see that they are stuck. */
 const payoutsEachMax = 20
-/** A younger payout may be on its way to the bank at this moment. */
+/** A younger payout may be on its way to the bank now. */
 const unknownMsMin = minuteMs
 
 const statuses = Object.keys(payoutAgeLimitsMs) as Status[]
@@ -93,7 +93,7 @@ type Held = Pick<Deps, 'forecastOf'> & {
 }
 
 const none = () => undefined
-/** The hold of a payout in each status. */
+/** Hold of a payout by status. */
 const holdIn: Readonly<Record<PayoutStatus, (held: Held) => Hold | undefined>> = {
   PendingApproval: ({ payout }) => ({ kind: 'approval', by: payout.approvalExpiresAt }),
   Pending: ({ isHeld, payout, now }) =>
@@ -111,7 +111,10 @@ const holdIn: Readonly<Record<PayoutStatus, (held: Held) => Hold | undefined>> =
 
 const ahead = (time: Date | null, now: Date): Date | null => (time !== null && time > now ? time : null)
 
-/** The bank that found another name keeps the payment. Otherwise the forecast of the time at which it got it says when it pays. */
+/**
+ * A bank that found another payee name keeps the payment. Otherwise the forecast at the time of submission gives the
+ * day.
+ */
 function atBank({ payout, steps, forecastOf, now }: Held): Hold {
   const checked = steps.findLast((step) => step.startsWith('Payee'))
   if (checked === 'PayeeNotMatched' || checked === 'PayeeMatchedClosely') return { kind: 'payeeCheck', by: null }
@@ -122,14 +125,17 @@ function atBank({ payout, steps, forecastOf, now }: Held): Hold {
   return { kind: 'execution', by: ahead(endOfDay, now) }
 }
 
-/** The due time is the delay of a further attempt, and not the time until which a connector keeps the payout. */
+/**
+ * Reports whether the due time is the delay of another attempt, rather than the time until which a connector keeps the
+ * payout.
+ */
 const isRetried = ({ dueAt, updatedAt }: Pick<WaitingRow, 'dueAt' | 'updatedAt'>): boolean =>
   dueAt !== null && dueAt.getTime() - updatedAt.getTime() <= retryDelayMsMax
 
 const oldestFirst = <T extends { readonly since: Date }>(rows: readonly T[]): readonly T[] =>
   rows.toSorted((a, b) => a.since.getTime() - b.since.getTime())
 
-/** The oldest payout of each partner in each status. */
+/** Finds the oldest payout of each partner in each status. */
 async function readOldest({ db, clock }: Deps, partnerIds: readonly string[]): Promise<readonly UnfinishedPayment[]> {
   const rows: UnfinishedPayment[] = []
   const size = db.sharded ? 1 : partnersPerLookMax
@@ -139,13 +145,13 @@ async function readOldest({ db, clock }: Deps, partnerIds: readonly string[]): P
   return rows
 }
 
-/** The partners and statuses in which a payout may wait for a person, the longest wait first. */
+/** Lists the partners and statuses in which a payout may wait for a person, the longest wait first. */
 const suspects = (oldest: readonly UnfinishedPayment[], now: Date): readonly StatusOfPartner[] =>
   oldestFirst(oldest)
     .map((row) => ({ ...row, status: row.status as Status }))
     .filter(({ status, since }) => {
       const limitMs = status === 'Processing' ? unknownMsMin : payoutAgeLimitsMs[status]
-      // One that its connector keeps may stand before others.
+      // A payout that its connector keeps may precede others.
       return since > now || now.getTime() - since.getTime() > limitMs
     })
     .map(({ partnerId, status }) => ({ partnerId, status }))
@@ -158,7 +164,7 @@ async function readBehind({ db }: Deps, wanted: readonly StatusOfPartner[]): Pro
   return rows
 }
 
-/** Undefined: it does not wait for a person. */
+/** Undefined: the payout does not wait for a person. */
 function waitingOf(row: WaitingRow, now: Date): WaitingPayout | undefined {
   const { partnerId, id, transactionId, status, createdAt, dueAt, leaseId, sendAttempts, screeningSince } = row
   const found = (why: WaitingPayout['why'], since: Date) => ({ partnerId, id, transactionId, why, status, since })

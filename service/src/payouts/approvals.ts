@@ -30,23 +30,23 @@ import {
 import * as store from './store-waiting.ts'
 
 export type Approvals = {
-  /** The approvals of these payouts of the partner, by payout id. A payout that needs none has none. */
+  /** Reads the approvals of payouts, by payout id. A payout that needs no approval is absent. */
   readonly decisionsOf: (partnerId: string, payouts: readonly PayoutRow[]) => Promise<ReadonlyMap<string, MadeDecision>>
   /**
-   * Approves a waiting payout. A repetition by the same caller returns the payout. Refuses: not_found,
+   * Approves a waiting payout. Repeating it as the same caller returns the payout. Refuses: not_found,
    * approver_is_creator, approver_limit_exceeded, permission_denied (no passkey), payout_not_awaiting_approval.
    */
   readonly approve: (caller: Caller, idOrReference: string) => Promise<PayoutRow>
   /**
-   * The text that a person signs to approve a waiting payout, with what it shows. Refuses: not_found, approver_is_creator,
-   * payout_not_awaiting_approval.
+   * Returns the text that a person signs to approve a waiting payout, with its data. Refuses: not_found,
+   * approver_is_creator, payout_not_awaiting_approval.
    */
   readonly snapshot: (caller: Caller, idOrReference: string, asked: Asked) => Promise<Snapshot>
-  /** Cancels a waiting payout. Repetition and refusals as for `approve`. */
+  /** Cancels a waiting payout. Repetition and refusals like `approve`. */
   readonly reject: (caller: Caller, idOrReference: string, reason: string) => Promise<PayoutRow>
 }
 
-/** The page that asks for an approval: its nonce, and until when it can be answered. */
+/** Page that requests an approval: its nonce and its expiry. */
 export type Asked = { readonly nonce: string; readonly expiresAt: Date }
 
 type Snapshot = {
@@ -58,15 +58,18 @@ type Snapshot = {
   readonly beyond: BeyondMaximum | undefined
   /** Name of the creator. */
   readonly requestedName: string
-  /** True if the creator has left, or may no longer make payouts. The payout stands: it was made by right, and this person answers for it. */
+  /**
+   * True: the creator has left, or may no longer create payouts. The payout stays valid, and the approver is
+   * responsible for it.
+   */
   readonly hasMakerLeft: boolean
-  /** The reason why it waits. */
+  /** Why the payout waits. */
   readonly cause: Approval['cause']
 }
 
 type Requested = Pick<Approval, 'requestedBy' | 'requestedName'>
 
-/** A salt of a payee's digest. */
+/** Creates a salt for a payee's digest. */
 const newSalt = (): string => Buffer.from(randomBytes(16)).toString('base64url')
 
 type Get = (partnerId: string, idOrReference: string) => Promise<PayoutRow>
@@ -147,8 +150,8 @@ const createSnapshot =
   }
 
 /**
- * Another credential of the creator has another id and the same name, and a second account of the same person has a
- * similar name.
+ * Another credential of the creator has another id and the same name. A second account of the same person has a similar
+ * name.
  */
 function requireSecondPerson(caller: Caller, { requestedBy, requestedName }: Requested): void {
   if (caller.serviceAccountId !== requestedBy && !isSamePerson(caller.name, requestedName)) return
@@ -158,7 +161,7 @@ function requireSecondPerson(caller: Caller, { requestedBy, requestedName }: Req
   )
 }
 
-/** A person could make a key, and be the second person of their own payouts by it. */
+/** A person could create an API key, and use it to approve their own payouts. */
 const createMakerCheck =
   (access: PayoutsDeps['access'], tx: Tx) =>
   async (caller: Caller, { requestedBy, requestedName }: Requested): Promise<void> => {
@@ -187,21 +190,21 @@ function whyNot({ status }: PayoutRow, approval: Approval | undefined): string {
   return `The payout is ${status}: it was already ${approval.decision}.`
 }
 
-// Approvals of the payouts of a bulk as a whole. One signature is over how many wait, their sums and the root of a tree of them, so that each
-// payout is proved without the others. The payouts move one by one, each with its place in the tree: a process that dies in between leaves
-// whole approvals and payouts that still wait.
+// Approvals of the payouts of a bulk as a whole. One signature covers their number, their sums and the root of a hash
+// tree, so that each payout is proved without the others. The payouts move one by one, each with its place in the tree:
+// if the process ends in between, some payouts are approved and the others still wait.
 
 type Total = { readonly currency: Currency; readonly amount: Minor }
 
-/** The payouts of a bulk that wait for an approval, in the order of their references. */
+/** Payouts of a bulk that wait for an approval, in the order of their references. */
 export type BulkAwaitingApproval = {
   readonly payouts: readonly PayoutRow[]
   /** Sums by currency, in the order of the codes. */
   readonly totals: readonly Total[]
-  /** The earliest end of a wait. */
+  /** Earliest expiry among the payouts. */
   readonly expiresAt: Date
   readonly needsPasskey: boolean
-  /** The accounts that asked for them, usually one. */
+  /** Accounts that requested them, usually one. */
   readonly requesters: readonly Requester[]
 }
 type Requester = { readonly requestedBy: string; readonly requestedName: string }
@@ -213,23 +216,26 @@ export type DecidedOfBulk = {
 }
 
 export type BulkApprovals = {
-  /** Undefined: none waits. */
+  /** Reads the waiting payouts of a bulk. Undefined: none waits. */
   readonly waitingOfBulk: (partnerId: string, bulkId: string) => Promise<BulkAwaitingApproval | undefined>
-  /** The newest bulks with payouts that wait. */
+  /** Lists the newest bulks with waiting payouts. */
   readonly bulksThatWait: (partnerId: string) => Promise<readonly string[]>
-  /** The text that a person signs for all payouts that wait. Refuses: approver_is_creator, payout_not_awaiting_approval. */
+  /**
+   * Returns the text that a person signs for all waiting payouts. Refuses: approver_is_creator,
+   * payout_not_awaiting_approval.
+   */
   readonly snapshotOfBulk: (caller: Caller, bulkId: string, asked: Asked) => Promise<BulkSnapshot>
   /**
-   * Approves all that wait, if they are as many as the caller says. Refuses: approver_is_creator, approver_limit_exceeded,
+   * Approves all waiting payouts, if their number is as given. Refuses: approver_is_creator, approver_limit_exceeded,
    * payout_not_awaiting_approval, permission_denied.
    */
   readonly approveBulk: (caller: Caller, bulkId: string, payouts: number) => Promise<DecidedOfBulk>
-  /** Cancels all that wait. Refusals as for `approveBulk`. */
+  /** Cancels all waiting payouts. Refuses like `approveBulk`. */
   readonly rejectBulk: (caller: Caller, bulkId: string, payouts: number, reason: string) => Promise<DecidedOfBulk>
 }
 
 type BulkSnapshot = BulkAwaitingApproval & {
-  /** True if one of the requesters has left, or may no longer make payouts. */
+  /** True: one of the requesters has left, or may no longer create payouts. */
   readonly hasMakerLeft: boolean
   /** JSON of a `BulkApprovalSnapshot`. */
   readonly text: string
@@ -327,7 +333,7 @@ async function readWaiting(
   }
 }
 
-/** The leaves of the tree. The salts of the payees are made when a tree is first needed. */
+/** Lists the leaves of the tree. The salts of the payees are created when a tree is first needed. */
 async function itemsOf({ db }: Deps, { payouts }: BulkAwaitingApproval): Promise<readonly BulkApprovalItem[]> {
   const [first] = payouts
   if (first === undefined) return []
@@ -363,7 +369,10 @@ const snapshotText = (
     nonce,
   } satisfies BulkApprovalSnapshot)
 
-/** The evidence of each payout: what the person has signed, and its place there. A caller without a signature has none. */
+/**
+ * Creates the evidence of each payout: what the person has signed, and the payout's place in it. Undefined without a
+ * signature.
+ */
 async function evidence(
   deps: Deps,
   { confirmation }: Caller,
@@ -383,7 +392,7 @@ async function evidence(
   }
 }
 
-/** The maximum of the person that all of them would pass together. */
+/** Finds the daily maximum that all payouts together would exceed. */
 const beyondOf = (
   deps: Deps,
   { serviceAccountId: id, name }: Caller,
@@ -399,7 +408,7 @@ function tooMuch({ currency, most, left, resetsAt, counted }: BeyondMaximum): Re
   )
 }
 
-/** Decides each payout. One that moved meanwhile is not counted. */
+/** Decides each payout. Payouts that have moved in the meantime are not counted. */
 async function decideAll(
   { payouts }: BulkAwaitingApproval,
   move: (payout: PayoutRow, index: number) => Promise<boolean>,
@@ -416,7 +425,7 @@ async function decideAll(
   return { decided, refused }
 }
 
-// Lists what waits for an approval, newest first: payouts that are approved alone, and each bulk as one. One key pages both.
+// Lists what waits for an approval, newest first: single payouts, and each bulk as one. Both share one cursor.
 
 type MadeBy = store.MadeBy
 
@@ -424,7 +433,7 @@ type MadeBy = store.MadeBy
 export type WaitingApproval = {
   readonly id: string
   readonly expiresAt: Date
-  /** The accounts that asked for it, usually one. */
+  /** Accounts that requested it, usually one. */
   readonly requestedNames: readonly string[]
   readonly requestedBy: readonly string[]
 } & (
@@ -448,11 +457,11 @@ export const createWaitingApprovals =
     const keys = await store.waitingKeys(db, partnerId, page)
     const idsOf = (isBulk: boolean) => keys.filter((key) => key.isBulk === isBulk).map(({ id }) => id)
     const found = await waitingAmong(db, partnerId, { payoutIds: idsOf(false), bulkIds: idsOf(true) })
-    // One that was decided between the two statements is left out.
+    // Omits payouts that were decided between the two statements.
     return keys.flatMap(({ id }) => found.get(id) ?? [])
   }
 
-/** Reads which of these payouts and bulks wait, by id. */
+/** Finds which of these payouts and bulks wait, by id. */
 export async function waitingAmong(
   tx: Tx,
   partnerId: string,
@@ -470,7 +479,7 @@ export async function waitingAmong(
   ])
 }
 
-/** One row for each bulk, with a sum for each currency. */
+/** Merges the rows of each bulk, which has one for each currency. */
 function toBulks(rows: readonly store.BulkSum[]): readonly [string, WaitingApproval][] {
   return [...Map.groupBy(rows, ({ bulkId }) => bulkId)].flatMap(([id, sums]): [string, WaitingApproval][] => {
     const [first] = sums

@@ -1,8 +1,9 @@
 /**
- * Judges which earlier payments a payment may repeat: to the same account, of the same amount and currency, and with the same reference within
- * a year, or made within some days (DUPLICATE_PAYMENT_DAYS). The account of a beneficiary never changes, so that an account also finds
- * what its beneficiary was paid, and what another beneficiary with the account was. Payouts that failed, were cancelled, rejected or
- * returned do not count; those that wait for an approval do, and so does the next payout of an active standing order.
+ * Finds earlier payments that a payment may repeat: to the same account, with the same amount and currency, and either
+ * with the same reference within a year, or within a few days (DUPLICATE_PAYMENT_DAYS). The account of a beneficiary
+ * never changes: an account also finds payments to other beneficiaries with that account. Payouts that failed, were
+ * cancelled, rejected or returned do not count. Payouts that wait for an approval count, and so does the next payout of
+ * an active standing order.
  */
 import { after, type Currency, dayMs, type Minor } from '../kernel/index.ts'
 import { Refusal } from '../kernel/api/index.ts'
@@ -11,40 +12,43 @@ import type { PayoutsDeps, ScheduledRow } from './deps.ts'
 import type { PayoutOperation } from './rules.ts'
 import { type EarlierRow, earlierPayouts } from './store-duplicates.ts'
 
-/** A payment that is asked about. */
+/** Payment to be compared with earlier payments. */
 export type DuplicateCandidate = {
-  /** An IBAN, a domestic account or a wallet, as `creditorAccount` of a payout has it. */
+  /** IBAN, domestic account or wallet, like `creditorAccount` of a payout. */
   readonly account: string
   readonly amount: Minor
   readonly currency: Currency
-  /** The reference that the partner gave. Null: none. */
+  /** Reference from the partner. Null: none. */
   readonly reference: string | null
-  /** The id of a payout that is made: only those before it count. */
+  /** Id of an existing payout: only earlier payouts count. */
   readonly id?: string
-  /** The key under which it is made: the payout that has it is not a repetition, and neither are other dates of its standing order. */
+  /** Idempotency key of the payment. Its own payout does not count, nor do other dates of its standing order. */
   readonly key?: { readonly operation: PayoutOperation; readonly idempotencyKey: string }
 }
 
 export type EarlierPayout = Omit<EarlierRow, 'position'> & {
-  /** `reference`: it has the same reference. `days`: it was made within some days. */
+  /** `reference`: it has the same reference. `days`: it was created within a few days. */
   readonly because: 'reference' | 'days'
 }
 
 export type ScheduledPayout = ScheduledRow & Pick<EarlierPayout, 'because'>
 
-/** The payments that a payment may repeat. */
+/** Payments that a payment may repeat. */
 export type Repeated = {
-  /** Payouts, at most `earlierMax`: those with its reference first, then the newest. */
+  /** At most `earlierMax` payouts: those with the same reference first, then the newest. */
   readonly earlier: readonly EarlierPayout[]
-  /** Standing orders, at most `earlierMax`: those with its reference first, then the next ones. */
+  /** At most `earlierMax` standing orders: those with the same reference first, then the next due. */
   readonly scheduled: readonly ScheduledPayout[]
 }
 export type Duplicates = Repeated & {
-  /** Positions of earlier candidates of the same list that it may repeat, at most `earlierMax`. */
+  /** Positions of earlier candidates of the list that it may repeat, at most `earlierMax`. */
   readonly positions: readonly number[]
 }
 
-/** Answers for each candidate, in their order, by indexes: in one statement for payouts and at most two for orders. `at`: when they are paid. */
+/**
+ * Finds the duplicates of each candidate, in order. Needs one statement for payouts and at most two for orders. `at`:
+ * when the candidates are paid.
+ */
 export type DuplicatesOf = (
   tx: Tx,
   partnerId: string,
@@ -52,9 +56,9 @@ export type DuplicatesOf = (
   at: Date,
 ) => Promise<readonly Duplicates[]>
 
-/** A person looks at some payments, not at hundreds. */
+/** People can review a few payments, not hundreds. */
 const earlierMax = 10
-/** An invoice number is used again after a year or more: some companies begin with 1 every year. */
+/** Invoice numbers may repeat after a year: some companies restart at 1 every year. */
 const referenceDays = 365
 
 export const createDuplicates =
@@ -103,7 +107,10 @@ function reasonOf(
   return isRecent ? 'days' : undefined
 }
 
-/** An order counts only if it was made before the payout, or before the order, that is judged: of two that repeat each other the first one pays. */
+/**
+ * Lists orders that a candidate may repeat. An order counts only if it was created first: the first of two duplicates
+ * is paid.
+ */
 function scheduledFor(
   { reference, id, key }: DuplicateCandidate,
   orders: readonly ScheduledRow[],
@@ -124,7 +131,7 @@ function scheduledFor(
     .slice(0, earlierMax)
 }
 
-/** The refusal of a payment that may repeat another: possible_duplicate. Undefined: it repeats none. */
+/** Returns the refusal possible_duplicate for a payment that may repeat another. Undefined: it repeats none. */
 export function possibleDuplicate({ earlier: [first], scheduled: [order] }: Repeated): Refusal | undefined {
   const found = first === undefined ? order && namedOrder(order) : namedPayout(first)
   if (found === undefined) return undefined
@@ -142,7 +149,7 @@ function namedPayout({ id, reference, remittance, createdAt }: EarlierPayout): s
 const namedOrder = ({ id, reference, dueAt }: ScheduledPayout): string =>
   `the standing order ${id}${reference === null ? '' : ` (${reference})`}, which pays at ${dueAt.toISOString()}`
 
-/** The earlier candidates that each candidate may repeat. */
+/** Finds the earlier candidates that each candidate may repeat. */
 export function repeatedAmong(candidates: readonly DuplicateCandidate[], days: number): readonly (readonly number[])[] {
   const seen = new Map<string, number[]>()
   return candidates.map((candidate, position) => {
@@ -162,11 +169,14 @@ export function repeatedAmong(candidates: readonly DuplicateCandidate[], days: n
   })
 }
 
-/** Equal for payments of one amount to one account. */
+/** Equal for payments of the same amount to the same account. */
 const paidKey = ({ account, amount, currency }: Pick<DuplicateCandidate, 'account' | 'amount' | 'currency'>): string =>
   `${account.toLowerCase()} ${amount} ${currency}`
 
-/** A reference without case, blanks and punctuation: `INV-2026/7` and `inv 2026 7` name one invoice. Null: it names none. */
+/**
+ * Normalises a reference without case, blanks and punctuation: `INV-2026/7` and `inv 2026 7` are one invoice. Null:
+ * nothing is left.
+ */
 export function comparable(reference: string | null): string | null {
   const text =
     reference
@@ -176,9 +186,9 @@ export function comparable(reference: string | null): string | null {
   return text === '' ? null : text
 }
 
-/** Equal for references that are comparable: PostgreSQL compares by it, because its lower case depends on its locale. */
+/** Reduces a reference for the comparison in PostgreSQL, whose lower case depends on its locale. */
 const asciiOf = (reference: string): string => reference.replaceAll(/[^0-9A-Za-z]/g, '').toLowerCase()
 
-/** The keys of one order differ in the date behind the last blank. */
+/** Returns the common prefix of an order's keys, which differ in the date after the last blank. */
 const orderKeysOf = (key: DuplicateCandidate['key']): string | null =>
   key?.operation === 'createStandingOrder' ? key.idempotencyKey.slice(0, key.idempotencyKey.lastIndexOf(' ') + 1) : null

@@ -1,4 +1,6 @@
-/** Maps a payout to event `data`. A missing value is the empty string where the interface document requires a string. */
+/**
+ * Maps a payout to event `data`. A missing value is the empty string where the interface document requires a string.
+ */
 import { type EventData, ownJson, type PayeeAddress } from '@partner-payments/wire'
 import { writeAmount } from '../kernel/index.ts'
 import type { Payer } from '../parties/customers/index.ts'
@@ -6,7 +8,7 @@ import { addressText } from '../rails/index.ts'
 import { unknownCountry } from './rules.ts'
 import type { PayoutRow } from './store.ts'
 
-/** The amount that leaves the balance, as the transaction has it and every event of the payout. */
+/** Returns the amount that leaves the balance, which the transaction and all events of the payout show. */
 export function leftBalance({ amount, currency, soldAmount, soldCurrency }: PayoutRow) {
   if (soldAmount === null || soldCurrency === null) return { amount: writeAmount(amount, currency), currency }
   return { amount: writeAmount(soldAmount, soldCurrency), currency: soldCurrency }

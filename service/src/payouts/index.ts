@@ -1,13 +1,14 @@
 /**
- * Payouts: money out to a beneficiary, once per idempotency key. accept.ts accepts a payout, life.ts has its steps from there to its end,
- * lifecycle.ts is the table of its transitions.
+ * Payouts: money out to a beneficiary, once per idempotency key. accept.ts accepts a payout, life.ts has its later
+ * steps, lifecycle.ts is the table of its transitions.
  *
- * Tables: payouts.payouts, payouts.approvals, payouts.notes, payouts.duplicate_turns. Invariants: one payout per (partner, operation, key), for ever. The transaction that
- * accepts a payout reserves its money and its fee, which are posted or released exactly once. `Pending -> Processing -> Sent -> Completed`, or
- * `Failed` or `Returned`; each move writes its events in the same transaction. The id of the
- * instruction at the bank is derived from the idempotency key, so that a repeated attempt is never a second payment.
- * A payout of an earlier version has its own id as the id of its instruction.
- * A payout that waits for an approval has an open row of payouts.approvals. Leaving PendingApproval closes it.
+ * Tables: payouts.payouts, payouts.approvals, payouts.notes, payouts.duplicate_turns. Invariants: one payout per
+ * (partner, operation, key), for ever. The transaction that accepts a payout reserves its money and its fee, which are
+ * posted or released exactly once. `Pending -> Processing -> Sent -> Completed`, or `Failed` or `Returned`; each
+ * transition writes its events in the same transaction. The id of the instruction at the bank is derived from the
+ * idempotency key, so that a repeated attempt is never a second payment. For a payout of an earlier version the id of
+ * the instruction is that of the payout. A payout that waits for an approval has an open row of payouts.approvals.
+ * Leaving PendingApproval closes it.
  */
 export type { Acceptance } from './accept.ts'
 export type { DecidedOfBulk, BulkAwaitingApproval, WaitingApproval } from './approvals.ts'

@@ -1,4 +1,4 @@
-/** A dry run of many payouts: judges them in their order as a batch of acceptance does, and writes nothing. */
+/** Dry run of many payouts: judges them in order like a batch of acceptance, and writes nothing. */
 import { Refusal } from '../kernel/api/index.ts'
 import type { Currency, Minor } from '../kernel/index.ts'
 import { availableIn, coveredBy, createFundsCheck } from '../ledger/index.ts'
@@ -10,21 +10,21 @@ import type { PayoutsDeps } from './deps.ts'
 import { createLookUp } from './look-up.ts'
 import { type ControlledPayout, executionDayAt, judgedOf, validate } from './validate.ts'
 
-/** A call with its refusal, or with what follows from accepting it. */
+/** Call with its refusal, or with the consequences of accepting it. */
 export type JudgedCall = {
   readonly call: PayoutCall
   readonly refusal: Refusal | undefined
   readonly fee: Minor
-  /** True if it would wait for the approval of a second person. */
+  /** The payout would wait for the approval of a second person. */
   readonly isHeld: boolean
-  /** The reason why the bank would refuse the payment after it was accepted. Undefined: none is known. */
+  /** Why the bank would refuse the payment after it was accepted. Undefined: no reason is known. */
   readonly unreachable: string | undefined
 }
 
 export type JudgedBatch = {
-  /** The judgements in the order of the calls. */
+  /** In the order of the calls. */
   readonly calls: readonly JudgedCall[]
-  /** The money that the calls without a refusal take with their fees, and the available money, by currency. */
+  /** Money that the calls without a refusal take with their fees, and the available money, by currency. */
   readonly funds: readonly {
     readonly currency: Currency
     readonly needed: Minor
@@ -35,7 +35,7 @@ export type JudgedBatch = {
   }[]
 }
 
-/** `unsaved`: payees that are not made yet, which calls name by the id that they have here. */
+/** `unsaved`: payees that do not exist yet. Calls name them by the ids given here. */
 export type JudgeAll = (calls: readonly PayoutCall[], unsaved: readonly Payee[]) => Promise<JudgedBatch>
 
 export function createJudgeAll(deps: PayoutsDeps): JudgeAll {

@@ -36,11 +36,11 @@ import { approvalsDue } from './store.ts'
 export type PayoutClaim = store.PayoutClaim
 
 export type PayoutLife = {
-  // 1. A payout that waits for a second person. Each verb returns whether it has moved the payout.
+  // 1. A payout that waits for a second person. Each verb returns whether it has changed the payout.
 
-  /** PendingApproval -> Pending, in time. Refuses: approver_limit_exceeded, permission_denied. */
+  /** PendingApproval -> Pending, before the deadline. Refuses: approver_limit_exceeded, permission_denied. */
   readonly approve: (partnerId: string, payoutId: string, by: Person) => Promise<boolean>
-  /** PendingApproval -> Cancelled, in time. */
+  /** PendingApproval -> Cancelled, before the deadline. */
   readonly decline: (
     partnerId: string,
     payoutId: string,
@@ -48,25 +48,28 @@ export type PayoutLife = {
     reason: string,
     bulkId?: string,
   ) => Promise<boolean>
-  /** Cancels as `cancel` does, in the caller's transaction, because the bank has taken back the payment that these refund. */
+  /**
+   * Cancels like `cancel`, in the caller's transaction: the bank has taken back the payment that the payouts refund.
+   */
   readonly stopRefunds: (tx: Tx, partnerId: string, payoutIds: readonly string[]) => Promise<void>
-  /** PendingApproval -> Cancelled, for payouts whose time for an approval has ended. Returns how many. */
+  /** PendingApproval -> Cancelled, after the deadline. Returns the number of payouts. */
   readonly lapseStep: () => Promise<number>
   /** Pending or PendingApproval -> Cancelled, before a worker records its first attempt. */
   readonly cancel: (partnerId: string, payoutId: string, canceller?: 'operator' | Person) => Promise<boolean>
 
-  // 2. A worker takes it under a lease, whose id fences every change: a worker that was frozen past its lease changes nothing.
+  // 2. A worker claims it under a lease, whose id fences every change: a worker that was frozen past its lease changes
+  // nothing.
 
   /** Ends the leases of dead workers. Only for the embedded database, which serves one process. */
   readonly releaseLeases: (partnerId: string) => Promise<void>
-  /** The due-work scan: the partners that have due payouts of the connector. */
+  /** Lists the partners with due payouts of the connector: the due-work scan. */
   readonly partnersWithDue: (connector: string, partnersMax: number) => Promise<readonly string[]>
   /** Claims at most `payoutsMax` due payouts of the connector for each partner, oldest first. */
   readonly claim: (
     connector: string,
     partnerIds: readonly string[],
     payoutsMax: number,
-    /** Only those that wait for a decision. */
+    /** Claims only payouts that wait for a decision. */
     isHeld?: boolean,
   ) => Promise<readonly PayoutClaim[]>
   /** Reads at most `payoutsMax` due payouts of the connector for each partner, oldest first. Takes no lease. */
@@ -77,65 +80,71 @@ export type PayoutLife = {
   ) => Promise<readonly store.DuePayout[]>
   /** Claims those of these payouts that are still due. */
   readonly claimAgain: (connector: string, payouts: readonly store.DuePayout[]) => Promise<readonly PayoutClaim[]>
-  /** Returns those of these payouts that no worker has begun and that nothing holds. */
+  /** Selects those of these payouts that no worker has begun and that are not held. */
   readonly free: (due: readonly store.DuePayout[]) => Promise<readonly store.DuePayout[]>
   /**
-   * Acts as a claim and `begin` in one, with one write. Returns undefined if the payout is no longer due as it was read: another
-   * worker has it.
+   * Claims and begins a payout with one write. Undefined: another worker has it, or it is no longer due as it was read.
    */
   readonly beginDue: (payout: store.DuePayout, leaseId: string) => Promise<PayoutClaim | undefined>
   /**
-   * Returns the claims that may be sent, and those about which only the bank is asked. The others wait for a decision
+   * Screens claims. Returns those that may be sent, and those whose bank is only asked. The others wait for a decision
    * about a name, or are stopped: Pending -> Failed.
    */
   readonly screen: (claims: readonly PayoutClaim[]) => Promise<ScreenedClaims>
   /**
-   * Applies the decisions about payouts that waited for one, which needs no bank: those that are stopped end. The others wait for the bank.
-   * Returns how many it claimed.
+   * Applies decisions to waiting payouts without a bank: stopped payouts end, the others wait for the bank. Returns the
+   * number of claimed payouts.
    */
   readonly screenHeld: (connector: string, payoutsMax: number) => Promise<number>
   /**
    * Pending -> Processing, after the checks have passed. Counts the attempt before the bank receives the instruction.
-   * Returns undefined when the lease is lost.
+   * Undefined: the lease is lost.
    */
   readonly begin: (claim: PayoutClaim) => Promise<PayoutClaim | undefined>
   /**
-   * Gives attempts by SWIFT that have no address the one that their beneficiary has now: a payout that was accepted before an address was
-   * required, and waited, goes once the partner has given it.
+   * Adds the beneficiary's present address to SWIFT payouts without one: a payout that was accepted before an address
+   * was required leaves once the partner has added it.
    */
   readonly withAddresses: (attempts: readonly PayoutClaim[]) => Promise<readonly PayoutClaim[]>
-  /** Processing -> Sent or Failed, as the bank has answered; due again later if the connector keeps the instruction until then. */
+  /**
+   * Processing -> Sent or Failed, by the bank's answer; due again later if the connector keeps the instruction until
+   * then.
+   */
   readonly answered: (claim: PayoutClaim, acknowledgement: Acknowledgement) => Promise<void>
-  /** The bank was unreachable, so that the outcome of the attempt is unknown. Schedules an enquiry. */
+  /** The bank was unreachable: the outcome of the attempt is unknown. Schedules an enquiry. */
   readonly unreachable: (claim: PayoutClaim) => Promise<void>
   /**
-   * Processing -> Failed after many attempts, and returns whether it did. The caller has asked the bank before this attempt,
-   * and the bank does not have the instruction: after a broken attempt that would be unknown.
+   * Processing -> Failed after many attempts. Returns whether it did. The caller has asked the bank before this
+   * attempt, and the bank does not have the instruction: after a broken attempt that would be unknown.
    */
   readonly giveUp: (claim: PayoutClaim) => Promise<boolean>
 
-  // 3. The bank reports. It needs no lease: only a report that fits the recorded status changes something (`Applied`).
+  // 3. The bank reports, without a lease: only a report that fits the recorded status changes anything
+  // (`AppliedOutcome`).
 
   /** Sent -> Completed. Posts the reserved money. */
   readonly settled: (reporting: Reporting & { readonly transactionHash?: string | undefined }) => Promise<Applied>
   /** Sent -> Failed. Releases the reserved money. */
   readonly rejected: (reporting: Reporting, failure: Failure) => Promise<Applied>
-  /** Acts as `rejected` before settlement. After it, a new, linked transaction brings the money back. */
+  /** Before settlement like `rejected`. After it, a new, linked transaction returns the money. */
   readonly returned: (reporting: Reporting, failure: Failure) => Promise<Applied>
-  /** Adds the bank's result for the payee to the timeline. False: it is there, or the payout has ended or is unknown. */
+  /**
+   * Adds the bank's verification of the payee to the timeline. Returns false if it is already there, or the payout has
+   * ended or is unknown.
+   */
   readonly payeeChecked: (
     key: Omit<Reporting, 'report'>,
     payee: PayeeResult,
     bankText?: string | null,
   ) => Promise<boolean>
   /**
-   * Sent -> Completed or Failed, by the written word of the bank that two persons have. A later report that says otherwise is a contradiction.
-   * Refuses: validation_failed (another status; a payout that no bank carries).
+   * Sent -> Completed or Failed, by a written statement of the bank to two operators. A later contrary report is a
+   * contradiction. Refuses: validation_failed (another status; a payout that no bank carries).
    */
   readonly endByWord: (tx: Tx, payment: store.PayoutId & { readonly end: 'paid' | 'not-paid' }) => Promise<void>
   /**
-   * An operator has found that money paid this payout, or came back from it. Works as a report of the bank, in the caller's
-   * transaction. `payoutId`: of the payout, or of its instruction.
+   * Applies an operator's finding that money paid this payout, or came back from it, like a report of the bank, in the
+   * caller's transaction. `payoutId`: of the payout, or of its instruction.
    */
   readonly matched: (
     tx: Tx,
@@ -210,7 +219,7 @@ async function withAddresses(
   return completed
 }
 
-/** Bounds a step, so that a stop does not wait long for it. */
+/** Limits a step, so that a stop does not wait long for it. */
 const lapsedPerStepMax = 100
 
 function createWaiting(
@@ -237,7 +246,7 @@ function createClaiming({
   db,
   clock,
 }: PayoutLifeDeps): Pick<PayoutLife, 'releaseLeases' | 'partnersWithDue' | 'due' | 'claim' | 'claimAgain'> {
-  /** A statement on a sharded database names one partner. */
+  /** On a sharded database a statement names one partner. */
   const inGroups = async <T extends store.DuePayout>(
     partnerIds: readonly string[],
     read: (group: readonly string[]) => Promise<readonly T[]>,
@@ -269,7 +278,7 @@ function createClaiming({
       const wrapsAround = behind.complete && missing > 0 && from !== nilId
       const before = wrapsAround ? (await store.partnersWithDue(db, connector, now, nilId, missing)).partnerIds : []
       const partnerIds = [...new Set([...behind.partnerIds, ...before])]
-      // The next scan continues here, so that partners with many payouts do not starve the others.
+      // The next scan continues here: partners with many payouts must not starve the others.
       scannedUpTo.set(connector, partnerIds.at(-1) ?? nilId)
       return partnerIds
     },
@@ -381,7 +390,7 @@ const createMatched =
     const named = { partnerId, instructionId, report }
     const trigger: PayoutTrigger =
       returned === undefined ? { ...named, kind: 'settled' } : { ...named, kind: 'returned', failure: returned }
-    // Deferred: the implied earlier transition was made first, so that the report is applied again.
+    // Deferred: the implied transition was applied first, and the report must be applied again.
     for (;;) {
       const [advanced] = await apply(tx, [trigger], await readInstructions(tx, [trigger]))
       assert(!(advanced instanceof Refusal), 'a report of the bank is not refused')
@@ -394,7 +403,7 @@ const createEndByWord =
   async (tx, { partnerId, id, end }) => {
     const [payout] = await store.lockPayouts(tx, [{ partnerId, id }])
     const { status, rail, connector } = present(payout, `no payout ${id}`)
-    // A chain says itself what it has executed, and an account of this service is credited by its worker.
+    // A chain reports its own transfers, and a worker credits internal accounts.
     if (rail === 'Wallet' || connector === internalConnectorId)
       throw new Refusal(
         'validation_failed',

@@ -1,4 +1,4 @@
-/** A dry run: judges a payout by the rules by which it would be accepted now, and writes nothing. */
+/** Dry run: judges a payout by the rules of acceptance now, and writes nothing. */
 import type { payouts as wire } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
 import { type Currency, type Minor, present } from '../kernel/index.ts'
@@ -44,11 +44,14 @@ export type Verdict = {
   /** The code of the refusal, or the error key with which the connector would end the payout. */
   readonly code?: string
   readonly detail?: string
-  /** The sums of `detail`, for words in other languages. */
+  /** The amounts in `detail`, for translations. */
   readonly amounts?: readonly RuleAmount[]
-  /** The hold by which the payout would be refused or would wait. Undefined: the request itself is wrong, or nothing holds it. */
+  /**
+   * The hold by which the payout would be refused or would wait. Undefined: the request itself is wrong, or nothing
+   * holds it.
+   */
   readonly hold?: Hold
-  /** The payouts and standing orders that this one may repeat. Absent: there are none. */
+  /** Payouts and standing orders that this one may repeat. Absent: none. */
   readonly repeated?: Repeated
 }
 
@@ -61,7 +64,7 @@ export type Preview = {
 }
 
 const notApplicable = (rule: string): Verdict => ({ rule, verdict: 'notApplicable' })
-/** The holds of rules that judge more than the request. */
+/** Holds of rules that judge more than the request. */
 const holdsOfRules: Readonly<Record<string, Hold['kind']>> = {
   walletOwnership: 'walletOwnership',
   country: 'country',
@@ -79,14 +82,17 @@ export function verdictOf(rule: string, judgement: Judgement): Verdict {
   return { rule, ...failed, ...(kind === undefined ? {} : { hold: { kind, by: null } }) }
 }
 
-/** A rule that begins later fails nothing yet, and says when it begins. */
+/** Creates the verdict of a rule. A rule that begins later does not fail yet, and names its start. */
 function ruleVerdict({ name, judge, coming }: (typeof payoutRules)[number], judged: Judged): Verdict {
   const verdict = verdictOf(name, judge(judged))
   const detail = verdict.verdict === 'passed' ? coming?.(judged) : undefined
   return detail === undefined ? verdict : { ...verdict, detail }
 }
 
-/** `paidAt`: when it is paid, if later, for the rule `duplicate`. The other rules judge it now. */
+/**
+ * Creates the preview of a call. `paidAt`: a later date of payment, for the rule `duplicate`. The other rules apply as
+ * of now.
+ */
 export function createPreview(deps: PayoutsDeps) {
   const lookUp = createLookUp(deps, createFundsCheck(deps.ledger))
   const duplicatesOf = createDuplicates(deps)
@@ -139,7 +145,10 @@ export function createPreview(deps: PayoutsDeps) {
   }
 }
 
-/** Says what a bank that requires nothing is not told. Undefined: it is told of no customer, or refuses what lacks. */
+/**
+ * Describes customer data that are not sent to a bank that requires none. Undefined: the bank gets no customer data, or
+ * requires what is missing.
+ */
 async function payerSent(
   { payers }: PayoutsDeps,
   { call, connector, customerId, creditor }: ControlledPayout,
@@ -152,7 +161,7 @@ async function payerSent(
   return { rule: 'payer', verdict: 'passed', detail }
 }
 
-/** A key that the same request has used would return that payout again. */
+/** The key of an earlier identical request returns that payout again. */
 function keyVerdict(call: PayoutCall, { payouts }: LookedUp): Verdict {
   const rule = 'idempotencyKey'
   const key = callMapKey(call)
@@ -164,7 +173,7 @@ function keyVerdict(call: PayoutCall, { payouts }: LookedUp): Verdict {
   return { rule, verdict: 'passed', detail: `The request repeats ${known.reference}, which would be returned.` }
 }
 
-/** A payout that may repeat others is accepted, unless its request refuses that. */
+/** A payout that may repeat others is accepted, unless its request refuses duplicates. */
 function duplicateVerdict({ refusesDuplicates }: PayoutCall, repeated: Repeated): Verdict {
   const rule = 'duplicate'
   const refusal = possibleDuplicate(repeated)
@@ -174,7 +183,7 @@ function duplicateVerdict({ refusesDuplicates }: PayoutCall, repeated: Repeated)
 }
 
 function limitVerdicts(payout: ControlledPayout, used: Used): readonly Verdict[] {
-  // What leaves on a day without an approval is reported with the approval.
+  // The daily sum without approval is reported with the approval.
   const limits = payout.limits.filter(({ otherwise }) => otherwise === undefined)
   if (limits.length === 0) return [notApplicable('limits')]
   return limits.map((limit) => {
@@ -201,7 +210,7 @@ function coolingOffVerdict({ coolingOff: from }: ControlledPayout): Verdict {
   return { ...verdictOf(rule, refuseCoolingOff(from)), hold: { kind: 'coolingOff', by: from } }
 }
 
-/** Says whose money pays: a payout that a pooled balance covers may be refused in a segregated one. */
+/** Adds whose money pays: a segregated balance may refuse a payout that a pooled one covers. */
 function withPayer(verdict: Verdict, { customerId }: ControlledPayout, segregated: boolean | undefined): Verdict {
   if (segregated === undefined) return verdict
   const own = customerId === null ? 'Only your own money pays' : `Only the money of the customer ${customerId} pays`
@@ -220,14 +229,14 @@ function approvalVerdict({ approval }: ControlledPayout): Verdict {
   return { rule: 'approval', verdict: 'passed', detail, ...(amounts && { amounts }), hold }
 }
 
-/** The service accepts a payment that its connector will refuse, and it fails there. */
+/** The service accepts a payment that its connector will refuse, and the payment fails there. */
 function reachVerdict(forecast: Forecast | undefined): Verdict {
   if (forecast === undefined) return notApplicable('reach')
   if (forecast.possible) return { rule: 'reach', verdict: 'passed' }
   return { rule: 'reach', verdict: 'failed', code: forecast.errorKey, detail: forecast.details }
 }
 
-/** A bank checks each payment again: an earlier result refuses nothing. */
+/** A bank checks each payment again: an earlier result does not refuse the payout. */
 function payeeCheckVerdict({ payeeCheck }: ControlledPayout): Verdict {
   const rule = 'payeeCheck'
   if (payeeCheck === null) return notApplicable(rule)

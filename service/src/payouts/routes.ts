@@ -67,7 +67,7 @@ export function payoutsRoutes(payouts: Payouts) {
   } satisfies Partial<Handlers<'payouts'>>
 }
 
-/** A replay repeats the first answer: the status with which the payout began, not its current one. */
+/** A replay repeats the first answer: the initial status of the payout. */
 function toAnswer(
   { payout, replayed }: AcceptedPayout,
   idempotencyKey: string,
@@ -182,7 +182,7 @@ const toRepeated = ({ earlier, scheduled }: Repeated) => ({
 
 const toAmount = ({ kind, amount, currency }: RuleAmount) => ({ kind, amount: writeAmount(amount, currency), currency })
 
-/** A rule has only the lists with something in them. */
+/** Omits empty lists. */
 const withoutEmpty = ({ data: earlier, scheduled }: ReturnType<typeof toRepeated>) => ({
   ...(earlier.length === 0 ? {} : { earlier }),
   ...(scheduled.length === 0 ? {} : { scheduled }),

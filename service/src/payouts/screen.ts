@@ -1,6 +1,7 @@
 /**
- * The holds of payouts before the bank has them, by names and by rules of monitoring: they continue, wait for a decision, or are stopped. A
- * payout to a listed name, or one that a rule has found, keeps its money until two persons decide. The partner sees the same for both.
+ * Holds payouts before the bank has them, by screening and by rules of monitoring: a payout continues, waits for a
+ * decision, or is stopped. A payout with a sanctions match, or one that a rule has found, keeps its reserve until two
+ * operators decide. The partner sees the same for both.
  */
 import type { NewCase } from '../cases/index.ts'
 import { after, secondMs } from '../kernel/index.ts'
@@ -28,7 +29,9 @@ type Advance = (trigger: PayoutTrigger) => Promise<Applied>
 const countriesOf = ({ creditorAccount: account, creditorBic: bic, creditorCountry: country }: store.PayoutRow) =>
   countriesOfAccount({ account, bic, country })
 
-/** The parties of a payout: its payee, customer and partner, under their present names, and the account that it pays. */
+/**
+ * Lists the parties of a payout: payee, customer and partner with their present names, and the account that is paid.
+ */
 function namedParties(payout: store.PayoutRow): HeldParty[] {
   const { partnerId, beneficiaryId, customerId } = payout
   const countries = countriesOf(payout).map((one) => one.country)
@@ -40,21 +43,21 @@ function namedParties(payout: store.PayoutRow): HeldParty[] {
   ]
 }
 
-/** The parties of a payout, and the payout itself, by whose texts and countries persons may decide. */
+/** Lists the parties of a payout and the payout itself, whose texts and countries operators may decide about. */
 export const partiesOf = (payout: store.PayoutRow): readonly HeldParty[] => {
   const { partnerId, id } = payout
   return [...namedParties(payout), { partnerId, kind: 'payout', id }]
 }
 
-/** The texts of a payout, in the words of the partner. A payee that is no beneficiary is compared by its name here. */
+/** Lists the partner's texts of a payout. Includes the name of a payee that is not a beneficiary. */
 const textsOf = ({ remittance, partnerEndToEndId, creditorName, beneficiaryId }: store.PayoutRow) => [
   ...[remittance, partnerEndToEndId],
   ...(beneficiaryId === null ? [creditorName] : []),
 ]
 
 /**
- * Reads what screening compares of a payout itself. One that has left is not compared again. A beneficiary is compared under its own names and
- * countries.
+ * Reads the data of a payout for screening. A payout that has left is not screened again. A beneficiary is screened
+ * separately, under its own names and countries.
  */
 export async function subjectOfPayout(tx: Tx, partnerId: string, id: string): Promise<Subject> {
   const payout = await store.payoutById(tx, partnerId, id)
@@ -64,16 +67,16 @@ export async function subjectOfPayout(tx: Tx, partnerId: string, id: string): Pr
   return { names: [], account: null, countries: payout.beneficiaryId === null ? countriesOf(payout) : [], texts }
 }
 
-/** `attempted`: the bank may have the payout, and is asked; the payout is not sent again. */
+/** `attempted`: the bank may have the payout. The worker asks the bank, and does not send the payout again. */
 export type ScreenedClaims = { readonly cleared: readonly PayoutClaim[]; readonly attempted: readonly PayoutClaim[] }
 type Screened<Payout = PayoutClaim> = { readonly claim: Payout; readonly hold: Hold | undefined }
 
-/** Names are compared within a second or two; people take longer to decide. */
+/** Screening takes a second or two; people take longer to decide. */
 const screeningWaitMs = { unscreened: secondMs, open: 30 * secondMs, confirmed: 30 * secondMs } as const
 /** States no more than the partner must know: a listed person must not be warned. */
 const stopped: Failure = { errorKey: 'RecipientBlocked', details: 'The payment cannot be made to this beneficiary.' }
 
-/** The hold of each payout by the names, countries and texts of its parties. */
+/** Reads the hold of each payout by the names, countries and texts of its parties. */
 async function byNames<Payout extends store.PayoutRow>(
   { screening }: PayoutLifeDeps,
   payouts: readonly Payout[],
@@ -84,7 +87,7 @@ async function byNames<Payout extends store.PayoutRow>(
   return payouts.map((claim, index) => ({ claim, hold: worst((parties[index] ?? []).map(holdOf)) }))
 }
 
-/** The payouts that no worker has begun and that nothing holds or has held. */
+/** Selects the payouts that no worker has begun and that were never held. */
 export async function free(deps: PayoutLifeDeps, due: readonly store.DuePayout[]): Promise<readonly store.DuePayout[]> {
   const screened = await byNames(
     deps,
@@ -121,7 +124,7 @@ const isPending = ({ status }: store.PayoutRow): boolean => status === 'Pending'
 
 function toPayment(claim: store.PayoutRow): ScreenedPayment {
   const { partnerId, id, beneficiaryId } = claim
-  // The bank may have it: nothing is held.
+  // The bank may have the payout: it is not held.
   if (!isPending(claim)) return { partnerId, id, texts: [], payee: null, countries: [] }
   const countries = beneficiaryId === null ? countriesOf(claim).map(({ country }) => country) : []
   return { partnerId, id, texts: textsOf(claim), payee: claim.creditorName, countries }
@@ -131,13 +134,13 @@ const stop = (advance: Advance, { partnerId, id: payoutId, leaseId }: PayoutClai
   advance({ partnerId, payoutId, leaseId, kind: 'stopped', failure: stopped })
 
 /**
- * Reports whether two persons closed the case of a payout to a listed party. Opens the case; until it is closed the money stays
- * reserved.
+ * Reports whether two operators closed the case of a payout with a sanctions match. Opens the case; until it is closed
+ * the money stays reserved.
  */
 async function isClosedCase({ db, cases }: PayoutLifeDeps, claim: PayoutClaim): Promise<boolean> {
   const found = await cases.byId(db, claim.partnerId, claim.id)
   if (found === undefined) await db.transaction((tx) => cases.record(tx, [caseOf(claim)]))
-  // `noted`: a version before has closed it.
+  // `noted`: an earlier version has closed it.
   return found?.resolution === 'refused' || found?.resolution === 'noted'
 }
 
@@ -147,7 +150,7 @@ function caseOf({ partnerId, id, connector, reference, amount, currency }: Payou
   return { partnerId, id, kind: 'sanctions_hold', ...named, report, booked: null }
 }
 
-/** Releases a payout after a decision was withdrawn. Its case no longer has a reason. */
+/** Releases a payout after a decision was withdrawn, and closes its case. */
 async function releaseHeld({ db, cases }: PayoutLifeDeps, { partnerId, id }: PayoutClaim): Promise<void> {
   const found = await cases.byId(db, partnerId, id)
   if (found?.resolution === null)
@@ -156,7 +159,10 @@ async function releaseHeld({ db, cases }: PayoutLifeDeps, { partnerId, id }: Pay
     )
 }
 
-/** Postpones a payout. The timeline states once that it waits for a decision. No hold: it is cleared, and its bank is away. */
+/**
+ * Postpones a payout. The timeline states once that it waits for a decision. Without a hold, the payout is cleared and
+ * its bank is unavailable.
+ */
 export async function postponeHeld(
   { db, clock, transactions }: PayoutLifeDeps,
   held: readonly Screened[],

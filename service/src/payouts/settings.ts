@@ -1,4 +1,3 @@
-/** The settings of payouts. */
 import { integer, type Settings } from '../kernel/index.ts'
 
 const daysMax = 365

@@ -1,4 +1,6 @@
-/** Reads payouts that wait for a person: held ones, those that stand still, and those whose outcome at the bank is unknown. */
+/**
+ * Reads payouts that wait for people: held payouts, stuck payouts, and payouts whose outcome at the bank is unknown.
+ */
 import {
   acrossPartners,
   columnOf,
@@ -32,7 +34,10 @@ export type WaitingRow = {
 
 const columns = sql`partner_id, id, transaction_id, status, created_at, updated_at, due_at, lease_id, send_attempts, screening_since`
 
-/** Payouts that wait for a decision about a name or a rule, the longest wait first. The conditions are those of the index. */
+/**
+ * Lists payouts that wait for a decision about a name or a rule, the longest wait first. The conditions are those of
+ * the index.
+ */
 export function heldPayouts(tx: Tx, rowsMax: number): Promise<readonly WaitingRow[]> {
   return tx.rows<WaitingRow>(
     acrossPartners(
@@ -46,7 +51,7 @@ export function heldPayouts(tx: Tx, rowsMax: number): Promise<readonly WaitingRo
 
 export type StatusOfPartner = { readonly partnerId: string; readonly status: PayoutStatus }
 
-/** The oldest payouts of some partners in a status each. On a sharded database it is called with one partner. */
+/** Finds the oldest payout of each partner in a status. On a sharded database it is called with one partner. */
 export function oldestOfStatuses(
   tx: Tx,
   wanted: readonly StatusOfPartner[],
@@ -66,14 +71,14 @@ export function oldestOfStatuses(
   )
 }
 
-/** Reads those of these payouts that may wait, in no order. */
+/** Lists those of these payouts that may wait, in no order. */
 export function unfinishedByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly WaitingRow[]> {
   return tx.rows<WaitingRow>(sql`/* payouts.unfinishedByIds */
     select ${columns} from payouts.payouts
     where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[]) and status in ('Pending', 'Processing', 'Sent')`)
 }
 
-// The SQL of approvals.
+// SQL of approvals.
 
 export type Decision = 'approved' | 'rejected' | 'expired' | 'cancelled'
 
@@ -107,7 +112,7 @@ export function approvalById(tx: Tx, partnerId: string, payoutId: string): Promi
     where partner_id = ${partnerId} and payout_id = ${payoutId}`)
 }
 
-/** The open approvals of the payouts of a bulk, in time. */
+/** Lists the open approvals of a bulk's payouts that have not expired. */
 export function openOfBulk(
   tx: Tx,
   partnerId: string,
@@ -124,7 +129,7 @@ export function payoutsByIds(tx: Tx, partnerId: string, ids: readonly string[]):
     select ${payoutColumns} from payouts.payouts where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`)
 }
 
-/** Bulks with payouts that wait, by id: the newest bulk first. */
+/** Lists bulks with waiting payouts by id, the newest bulk first. */
 export function bulksThatWait(
   tx: Tx,
   partnerId: string,
@@ -135,7 +140,7 @@ export function bulksThatWait(
     where partner_id = ${partnerId} and decision is null and bulk_id is not null order by bulk_id desc limit ${rowsMax}`)
 }
 
-/** Keeps a salt for each of many payouts, as `keepPayeeSalt` does. Returns the salts by payout. */
+/** Stores a salt for each of many payouts, like `keepPayeeSalt`. Returns the salts by payout. */
 export async function keepPayeeSalts(
   tx: Tx,
   partnerId: string,
@@ -152,7 +157,7 @@ export async function keepPayeeSalts(
   return new Map(rows.map(({ payoutId, payeeSalt }) => [payoutId, payeeSalt]))
 }
 
-/** The salt of the payee's digest in the snapshots of a payout, which is this one if it has none yet. */
+/** Stores the salt of the payee's digest in the snapshots of a payout, unless it has one. Returns the stored salt. */
 export async function keepPayeeSalt(tx: Tx, partnerId: string, payoutId: string, salt: string): Promise<string> {
   const row = await tx.row<{ readonly payeeSalt: string }>(sql`/* payouts.keepPayeeSalt */
     update payouts.approvals set payee_salt = coalesce(payee_salt, ${salt})
@@ -170,7 +175,8 @@ export type DecidedApproval = {
 }
 
 /**
- * Decides each approval once, under the locks of their payouts. A different number of open ones fails the transaction.
+ * Decides each approval once, under the locks of the payouts. A different number of open approvals fails the
+ * transaction.
  */
 export function decideApprovals(tx: Tx, decided: readonly DecidedApproval[], now: Date): void {
   const column = columnOf(decided)
@@ -193,7 +199,7 @@ type CountedApproval = {
   readonly countedIn: string
 }
 
-/** Keeps in which counters of their approvers approvals are counted, under the locks of their payouts. */
+/** Records in which counters of their approvers approvals are counted, under the locks of the payouts. */
 export function keepCounted(tx: Tx, counted: readonly CountedApproval[]): void {
   const column = columnOf(counted)
   tx.later(
@@ -207,7 +213,7 @@ export function keepCounted(tx: Tx, counted: readonly CountedApproval[]): void {
   )
 }
 
-/** The approvals of these payouts that are counted for their approvers. */
+/** Reads the approvals of these payouts that are counted for their approvers. */
 export async function countedApprovals(
   tx: Tx,
   payouts: readonly PayoutId[],
@@ -239,7 +245,7 @@ export function decisionsOf(tx: Tx, partnerId: string, payoutIds: readonly strin
     where partner_id = ${partnerId} and payout_id = any(${payoutIds}::uuid[])`)
 }
 
-/** Open approvals whose time has ended, the oldest first, of all partners. Takes no lock. */
+/** Lists expired open approvals of all partners, the oldest first. Takes no lock. */
 export function lapsedApprovals(tx: Tx, now: Date, rowsMax: number): Promise<readonly PayoutId[]> {
   return tx.rows<PayoutId>(
     dueWork('finds approvals whose time has ended, without a lock', (whose) =>
@@ -250,16 +256,19 @@ export function lapsedApprovals(tx: Tx, now: Date, rowsMax: number): Promise<rea
   )
 }
 
-// The SQL of what waits for an approval: payouts alone, and bulks as one.
+// SQL of what waits for an approval: single payouts, and bulks as one.
 
-/** Chooses the makers: anybody, the account, or others than some accounts. A bulk of several makers is of each of them. */
+/**
+ * Filter by requester: anyone, one account, or others than some accounts. A bulk of several requesters belongs to each
+ * of them.
+ */
 export type MadeBy = 'any' | { readonly by: string } | { readonly notBy: readonly string[] }
 
 type Page = { readonly made: MadeBy; readonly afterId: string | null; readonly rowsMax: number }
 
 /**
- * The newest keys behind one: of payouts that are approved alone, by the index approvals_open_alone, and of bulks, by approvals_open_of_bulk.
- * So a page of them never reads the payouts that it does not show, but the keys of the bulks.
+ * Lists the newest keys after the cursor: of single payouts by the index approvals_open_alone, and of bulks by
+ * approvals_open_of_bulk. A page reads the keys of bulks, but only the payouts that it shows.
  */
 export function waitingKeys(
   tx: Tx,
@@ -318,7 +327,7 @@ export type BulkSum = {
   readonly requestedBy: readonly string[]
 }
 
-/** The payouts that wait of some bulks, added up by currency. */
+/** Sums the waiting payouts of bulks by currency. */
 export async function waitingOfBulks(
   tx: Tx,
   partnerId: string,
@@ -336,18 +345,18 @@ export async function waitingOfBulks(
     group by approval.bulk_id, payout.currency order by approval.bulk_id, payout.currency`)
 }
 
-// The SQL of payouts that wait for a decision of screening or monitoring.
+// SQL of payouts that wait for a decision of screening or monitoring.
 
 export type Postponed = {
   readonly partnerId: string
   readonly id: string
   readonly leaseId: string
   readonly dueAt: Date
-  /** The time since which a person's decision is awaited; an earlier time stays. Null: its names are compared soon. */
+  /** Since when a person's decision is awaited; an earlier stored time stays. Null: screening will answer soon. */
   readonly heldAt: Date | null
 }
 
-/** Ends the leases of payouts that wait. Returns those that begin to wait for a person. */
+/** Ends the leases of waiting payouts. Returns those that begin to wait for a person. */
 export async function postpone(
   tx: Tx,
   rows: readonly Postponed[],
@@ -370,7 +379,7 @@ export async function postpone(
   return changed.filter(({ begins }) => begins === true)
 }
 
-/** Partners with due payouts of the connector that wait for a decision, the longest wait first. */
+/** Lists partners with due payouts of the connector that wait for a decision, the longest wait first. */
 export function partnersWithHeld(
   tx: Tx,
   connector: string,
@@ -388,7 +397,7 @@ export function partnersWithHeld(
   )
 }
 
-/** The payouts of one party that wait for a decision, the longest wait first, by the index of those that wait. */
+/** Lists the payouts of one party that wait for a decision, the longest wait first, by their index. */
 export function payoutsOfHit(
   tx: Tx,
   {

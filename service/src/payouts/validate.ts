@@ -1,4 +1,4 @@
-/** Pure: the rules for one payout, apart from its limits and its funds. Acceptance and preview judge by the same list. */
+/** Pure: the rules for a single payout, except its limits and its funds. Acceptance and preview use the same list. */
 import { refuseField, refuseFields, Refusal } from '../kernel/api/index.ts'
 import type { Rail, VerificationState } from '@partner-payments/wire'
 import { type Currency, isFiat, partnerKey, present } from '../kernel/index.ts'
@@ -27,31 +27,27 @@ import type { PayoutsDeps } from './deps.ts'
 import { beneficiaryMapKey, type Creditor, outcomeOf, type PayoutCall, type Route, routeOf } from './calls.ts'
 import { requirePaidBy, unknownCountry } from './rules.ts'
 
-/** A call that the rules allow, with the creditor that it pays. */
+/** Call that the rules accept, with its creditor. */
 export type ValidPayout = {
   readonly call: PayoutCall
   readonly rail: Rail
   readonly connector: string
   readonly creditor: Creditor
   readonly customerId: string | null
-  /** The state of the customer's verification. Null: the payout has no customer. */
+  /** State of the customer's verification. Null: the payout has no customer. */
   readonly verificationState: VerificationState | null
   /** When the beneficiary was created. Null: the payout has none. */
   readonly beneficiarySince: Date | null
-  /** The time since which the beneficiary has its account and its name. Null: the payout has none. */
+  /** Since when the beneficiary has its account and its name. Null: the payout has none. */
   readonly beneficiaryUnchangedSince: Date | null
-  /** The last result for the name and the account of the beneficiary. Null: there is none. */
+  /** Last result of the verification of the beneficiary's name and account. Null: none. */
   readonly payeeCheck: PayeeCheck | null
   readonly beneficiary: { readonly id: string; readonly alias: string | null } | null
 }
 
-/** A payout that the rules allow, with what the operator's rules ask of it. */
+/** Payout that the rules accept, with the requirements of the operator's rules. */
 export type ControlledPayout = ValidPayout & Controlled
 
-/**
- * A call with the data that the rules judge. `beneficiary`: undefined if there is none with the id, or the call names
- * none.
- */
 type Account = Omit<Creditor, 'name'>
 export type Judged = {
   readonly call: PayoutCall
@@ -65,23 +61,23 @@ export type Judged = {
   /** Undefined: the payout is the partner's own, or its beneficiary is refused. */
   readonly customer: Payer | undefined
   readonly executionDay: ExecutionDay
-  /** The customer as a bank is told of it. Undefined: no bank refuses a payout for what it lacks. */
+  /** Customer data for the bank. Undefined: no bank requires them for this payout. */
   readonly payer: PayerData | undefined
-  /** The amount needs a proof of who controls the wallet, and there is none. */
+  /** The amount needs a proof of who controls the wallet, and none exists. */
   readonly isUnproved: boolean
 }
-/** The expected execution day of a payment by a connector, `YYYY-MM-DD`. */
+/** Returns the expected execution day of a payment by a connector, `YYYY-MM-DD`. */
 export type ExecutionDay = (connector: string, payment: ForecastPayment) => string
-/** `notApplicable`: the rule does not concern the call, or an earlier rule has refused the part that it concerns. */
+/** `notApplicable`: the rule does not apply to the call, or an earlier rule has refused the part that it checks. */
 export type Judgement = Refusal | 'passed' | 'notApplicable'
-/** `coming`: what a payment will need from a later day on. */
+/** Rule for one call. `coming`: what a payment will need from a later day on. */
 type Rule = {
   readonly name: string
   readonly judge: (judged: Judged) => Judgement
   readonly coming?: (judged: Judged) => string | undefined
 }
 
-/** The rules, in the order in which a request is refused. */
+/** Rules in the order in which they refuse a request. */
 export const payoutRules: readonly Rule[] = [
   {
     name: 'currency',
@@ -119,7 +115,7 @@ export const payoutRules: readonly Rule[] = [
     judge: ({ beneficiary, account }) => {
       if (beneficiary === undefined) return 'notApplicable'
       if (account === undefined) return notPayable('has no bank account; use a beneficiary with one')
-      // It was registered when more numbers counted as IBANs.
+      // Registered when more numbers counted as IBANs.
       return isFiat(beneficiary.currency) && !isIban(account.account) && readDomestic(account.account) === undefined
         ? notPayable('has an account number that is not a valid IBAN; use a beneficiary with a valid one')
         : 'passed'
@@ -154,14 +150,14 @@ function noConnector(currency: Currency, { rail }: Route): string {
   return `No bank is connected that pays ${currency}${currency === 'EUR' && rail === 'Swift' ? ' outside SEPA' : ''}.`
 }
 
-/** The required fields that the beneficiary lacks, now and later. Undefined: nothing is required of it. */
+/** Lists the required fields that the beneficiary lacks, now and later. Undefined: none is required. */
 function lackingIn({ call, route, beneficiary, account, executionDay }: Judged) {
   const { currency, amount } = call
   if (beneficiary === undefined || account === undefined || !isFiat(currency)) return undefined
   if (route.connector === undefined || route.connector === internalConnectorId) return undefined
-  // The day is asked for only if a field is missing: most payments need none.
+  // The day is computed only if a field is missing: most payments need none.
   const payee = { ...account, currency, address: account.address ?? null }
-  // The rule `beneficiaryBank` judges the BIC.
+  // The rule `beneficiaryBank` checks the BIC.
   const lackingFrom = (day: string) => lackingOf(payee, day).filter(({ field }) => field !== 'bic')
   if (lackingFrom('').length === 0) return { now: [], coming: [] }
   const payment = { amount, currency, creditorAccount: account.account, creditorBic: account.bic }
@@ -173,7 +169,7 @@ function lackingIn({ call, route, beneficiary, account, executionDay }: Judged) 
   }
 }
 
-/** Refuses: beneficiary_not_payable. The bank would refuse the payment, after the money was reserved. */
+/** Refuses a payment that the bank would refuse after the money was reserved: beneficiary_not_payable. */
 function judgeRequirements(judged: Judged): Judgement {
   const lacking = lackingIn(judged)?.now
   if (lacking === undefined) return 'notApplicable'
@@ -185,7 +181,7 @@ function comingRequirements(judged: Judged): string | undefined {
   return coming.length === 0 ? undefined : `The beneficiary will need ${lackingText(coming)}.`
 }
 
-/** Refuses: country_not_supported. What was accepted before the rule is held when the worker looks. */
+/** Refuses: country_not_supported. Payouts from before the rule are held when the worker screens them. */
 function judgeCountry({ call, account, countryRules }: Judged): Judgement {
   if (account === undefined) return 'notApplicable'
   const owner = { ...account, address: account.address?.country ?? null }
@@ -214,7 +210,7 @@ function judgeWallet({ call, account, isUnproved }: Judged): Judgement {
     : 'passed'
 }
 
-/** Names the KYC fields that a payment lacks about its payer. */
+/** Lists the KYC fields that a payment lacks about its payer. */
 export function payerFieldsMissing(
   payer: PayerData,
   account: Account,
@@ -248,8 +244,8 @@ function judgePayer({ call, account, payer }: Judged): Judgement {
 }
 
 /**
- * A payout for a customer needs its verification, by quote also that for an exchange. A refund goes back to who paid, whatever the customer
- * may do. Refuses: customer_not_verified.
+ * Checks that a payout's customer is verified, and with a quote also verified for the exchange. A refund goes back to
+ * the payer in any case. Refuses: customer_not_verified.
  */
 function judgeCustomer({ call, customer }: Judged): Judgement {
   if (customer === undefined || call.operation === 'createCheckoutRefund') return 'notApplicable'
@@ -259,7 +255,7 @@ function judgeCustomer({ call, customer }: Judged): Judgement {
   return lacking === undefined ? 'passed' : notVerified(verificationState, lacking, payeePointerOf(call))
 }
 
-/** The field that names the payee. A refund names none: its payee is the payer of the session. */
+/** Returns the field of the payee. A refund has none: its payee is the payer of the session. */
 function payeePointerOf({ operation, payee }: PayoutCall): string {
   if (operation === 'createCheckoutRefund') return ''
   return 'beneficiaryId' in payee ? '/beneficiaryId' : '/customerId'
@@ -294,7 +290,7 @@ export function judgedOf(
   executionDay: ExecutionDay,
 ): Judged {
   const { caller, payee } = call
-  // Keyed by partner and id: the batch holds beneficiaries of other partners.
+  // Keyed by partner and id: the batch has beneficiaries of other partners.
   const beneficiary =
     'beneficiaryId' in payee ? beneficiaries.get(beneficiaryMapKey(caller.partnerId, payee.beneficiaryId)) : undefined
   const customerId = 'customerId' in payee ? payee.customerId : beneficiary?.customerId
@@ -316,7 +312,7 @@ export function judgedOf(
   }
 }
 
-/** Asks the connector. A payment that it refuses is judged by the day of now. */
+/** Asks the connector. If it refuses the payment, the present day counts. */
 export const executionDayAt =
   ({ forecastOf }: Pick<PayoutsDeps, 'forecastOf'>, now: Date): ExecutionDay =>
   (connector, payment) => {
@@ -325,9 +321,9 @@ export const executionDayAt =
   }
 
 /**
- * Refuses: validation_failed (reference, data of the payer), currency_not_supported, not_found, beneficiary_currency_mismatch,
- * beneficiary_not_payable, payer_account_unknown, country_not_supported, customer_not_verified, account_blocked,
- * ownership_proof_required.
+ * Checks all rules. Refuses: validation_failed (reference, data of the payer), currency_not_supported, not_found,
+ * beneficiary_currency_mismatch, beneficiary_not_payable, payer_account_unknown, country_not_supported,
+ * customer_not_verified, account_blocked, ownership_proof_required.
  */
 export function validate(judged: Judged): ValidPayout {
   for (const { judge } of payoutRules) {
@@ -347,7 +343,7 @@ export function validate(judged: Judged): ValidPayout {
   }
   if (!('beneficiaryId' in call.payee)) {
     const { creditor, customerId } = call.payee
-    // The beneficiaries of an erased customer are gone.
+    // The beneficiaries of an erased customer are deleted.
     if (judged.customer?.isErased !== false) throw invalid('not_found', payeePointerOf(call), 'no such customer')
     const withoutBeneficiary = {
       beneficiary: null,

@@ -1,11 +1,14 @@
 /**
- * The holds of payments: why one waits or would be refused, what the partner reads about it, and what staff does. One row for each kind
- * decides what may be said: nothing else writes a reason for a partner.
+ * Holds of payments: why a payment waits or would be refused, what the partner reads about it, and what staff does. The
+ * table has one row for each kind; no other code writes a reason for a partner.
  */
 import type { ResponseOf } from '@partner-payments/wire'
 import type { CaseKind } from '../cases/index.ts'
 
-/** The words of a partner about a kind of hold. `OperatorCheck` is all that may be said of names and rules (AMLD, article 39). */
+/**
+ * What a partner reads about a kind of hold. Nothing more than `OperatorCheck` may be said of names and rules (AMLD,
+ * article 39).
+ */
 type Told = Pick<Explained, 'reason' | 'actor'> & { readonly evidence: readonly string[] }
 export type Explained = NonNullable<ResponseOf<'getTransactionTimeline'>['hold']>
 type HoldKind = Explained['kind']
@@ -82,14 +85,14 @@ export const told: Readonly<Record<HoldKind, Told>> = {
 type Row = {
   /** The kind that the partner reads. */
   readonly told: HoldKind
-  /** The first thing that staff does. The runbook has the rest. */
+  /** First step for staff. The runbook has the rest. */
   readonly staff: string
 }
 
 const decideHit = 'Decide the hit: screening show, screening decide.'
 const lookAtCase = 'Decide the case: case show, case propose.'
 
-/** Every reason, by its true name. A reason without a row does not compile. */
+/** All reasons, each by its true name. A reason without a row does not compile. */
 export const holds = {
   approval: {
     told: 'Approval',
@@ -102,7 +105,7 @@ export const holds = {
     told: 'OperatorCheck',
     staff: 'Decide the alert of monitoring: monitoring alert list, case propose.',
   },
-  /** A name, a text, a country or a rule: the partner's own read does not tell which. */
+  /** A name, a text, a country or a rule. The partner cannot tell which. */
   decision: { told: 'OperatorCheck', staff: decideHit },
   frozen: { told: 'OperatorCheck', staff: lookAtCase },
   sending: {
@@ -149,7 +152,7 @@ export const holds = {
 /** `by`: null if it is not known. */
 export type Hold = { readonly kind: keyof typeof holds; readonly by: Date | null }
 
-/** The hold of money that a case keeps. */
+/** Holds of money that a case keeps. */
 export const holdsOfCases: Readonly<Record<CaseKind, Hold['kind']>> = {
   unknown_payment: 'unclear',
   contradiction: 'unclear',
@@ -179,7 +182,7 @@ export const holdsOfCases: Readonly<Record<CaseKind, Hold['kind']>> = {
   payer_data_missing: 'payerData',
 }
 
-/** Writes what a partner reads. A check of the operator has no time, because a time would tell one kind from another. */
+/** Returns what a partner reads. A check of the operator has no time, because a time would tell its kinds apart. */
 export function explain({ kind, by }: Hold): Explained {
   const row: Row = holds[kind]
   const { reason, actor, evidence } = told[row.told]

@@ -8,7 +8,7 @@ import { explain, type Hold } from './holds.ts'
 import { actorNames } from './rules.ts'
 import type { Transactions } from './service.ts'
 
-/** Finds why a transaction waits. Undefined: it does not. */
+/** Finds why a transaction waits. Undefined: it does not wait. */
 export type HoldOf = (transaction: TransactionView) => Promise<Hold | undefined>
 
 export function transactionsRoutes(transactions: Transactions, holdOf: HoldOf): Handlers<'transactions'> {
@@ -44,7 +44,7 @@ export function transactionsRoutes(transactions: Transactions, holdOf: HoldOf): 
   }
 }
 
-/** One page at once: a part of the stream is what one statement has read. */
+/** Formats a page at once: a chunk of the stream is the result of one statement. */
 async function* linesOf(
   { withUsers }: Pick<Reads, 'withUsers'>,
   pages: ReturnType<Changes['pages']>,
@@ -79,7 +79,7 @@ function toRelated({ transaction, related }: Related): ResponseOf<'listRelatedTr
   }
 }
 
-/** The timeline of a return names the recall that brought the money. */
+/** Finds the recall that returned the money in the timeline of a return. */
 function recallOf(timelineOfReturn: TransactionView['timeline']): { readonly recallId?: string } {
   const recallId = timelineOfReturn.find((entry) => entry.recallId !== undefined)?.recallId
   return recallId === undefined ? {} : { recallId }
@@ -124,11 +124,11 @@ function toTimeline(
   }
 }
 
-/** Earlier versions did not move the stored time with every entry of the timeline. Texts of one form sort like their times. */
+/** Earlier versions did not update the stored time with every timeline entry. Times of one form sort like text. */
 const newest = (times: readonly [string, ...string[]]): string =>
   times.reduce((latest, time) => (time > latest ? time : latest))
 
-/** A null field is absent. Without an exchange `userAmount` equals `amount`, and there is no quote. */
+/** Omits null fields. Without an exchange `userAmount` equals `amount`, and there is no quote. */
 export function toTransaction({ row, timeline, user }: TransactionWithUser): ResponseOf<'getTransaction'> {
   const amount = writeAmount(row.amount, row.currency)
   const { userAmount, userCurrency } = row
@@ -171,7 +171,7 @@ export function toTransaction({ row, timeline, user }: TransactionWithUser): Res
 
 const read = (json: string | null) => (json === null ? null : ownJson<Record<string, string>>(json))
 
-/** Removes the fields that are null. */
+/** Removes null fields. */
 function given<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as {
     [K in keyof T]?: NonNullable<T[K]>

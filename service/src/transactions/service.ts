@@ -1,4 +1,4 @@
-/** The verbs of transactions. Payments (payouts, deposits) call them inside their own database transaction. */
+/** The verbs of transactions. Payments call them inside their own database transaction. */
 import {
   type ErrorKey,
   type EventData,
@@ -33,11 +33,11 @@ import * as store from './store.ts'
 import type { Moved, TransactionRow } from './store.ts'
 import type { NewRecord } from '../audit/index.ts'
 
-/** Party details of the interface document. An undefined field is absent. */
+/** Party of the interface document. An undefined field is absent. */
 export type Party = {
   readonly accountHolderName?: string
   readonly iban?: string
-  /** An account without an IBAN. */
+  /** For an account without an IBAN. */
   readonly sortCode?: string
   readonly routingNumber?: string
   readonly accountNumber?: string
@@ -50,7 +50,7 @@ export type Party = {
 
 export type NewTransaction = {
   readonly partnerId: string
-  /** The reference that the partner requested: always the `userReference`, and the reference if it is free. */
+  /** Reference from the partner's request: always the `userReference`, and also the reference if it is free. */
   readonly reference: string | null
   readonly amount: Minor
   readonly currency: Currency
@@ -71,9 +71,9 @@ export type NewTransaction = {
   readonly originatingReference?: string
   readonly creditor?: Party
   readonly debtor?: Party
-  /** The caller of the request, for the audit log. */
+  /** Caller of the request, for the audit log. */
   readonly requestedBy?: Requester
-  /** The address from which the customer acts. Default: the one of the request. */
+  /** IP address from which the customer acts. Default: that of the request. */
   readonly userIpAddress?: string
   /** Id of the request that causes the transaction. */
   readonly requestId?: string | undefined
@@ -85,7 +85,7 @@ export type Requester = {
   readonly id: string
   readonly name: string
   readonly ipAddress: string
-  /** A person who has signed in, whose payments are among the acts of the audit log. */
+  /** The caller is a person who has signed in: the payment is one of the person's acts in the audit log. */
   readonly isPerson?: boolean
 }
 
@@ -94,10 +94,7 @@ export const requesterOf = ({ serviceAccountId: id, name, signedInAt }: Caller, 
   ...(signedInAt === undefined ? {} : { isPerson: true }),
 })
 
-/**
- * Amount that the customer pays or receives in another currency than `currency`, and the quote of the exchange with
- * its expiry.
- */
+/** Amount that the customer pays or receives in another currency than `currency`, with the quote and its expiry. */
 export type Exchange = {
   readonly userAmount: Minor
   readonly userCurrency: Currency
@@ -106,8 +103,8 @@ export type Exchange = {
 }
 
 /**
- * Cause of a step: the actor, by default `worker`, the bank's code of ISO 20022, and its own words. `by`: the service account of the
- * partner, for the audit log. `recallId`: the recall of the step, or the one by which money came back.
+ * Cause of a step: the actor (default: `worker`), the bank's ISO 20022 code, and the bank's text. `by`: the service
+ * account of the partner, for the audit log. `recallId`: the recall of the step or of the returned money.
  */
 export type Cause = {
   readonly actor?: Actor
@@ -124,29 +121,35 @@ export type Opened = { readonly id: string; readonly reference: string }
 
 export type Transactions = Reads &
   Exports & {
-    /** Reads and writes that an erasure of a customer makes on its transactions. */
+    /** Reads and writes for the erasure of a customer. */
     readonly erasure: typeof erasure
     /** Opens a Pending transaction. */
     readonly open: (tx: Tx, transaction: NewTransaction) => Promise<Opened>
-    /** The requested references that are taken, for `openMany`. Needs no lock. */
+    /** Finds which of the requested references are taken, for `openMany`. Takes no lock. */
     readonly taken: (tx: Tx, requested: readonly RequestedReference[]) => Promise<TakenReferences>
     /**
      * Opens Pending transactions, and writes with the commit. If two request the same reference, the first gets it. A
-     * reference that another transaction took since `taken` is a unique violation.
+     * reference that another transaction took after `taken` is a unique violation.
      */
     readonly openMany: (tx: Tx, transactions: readonly NewTransaction[], taken: TakenReferences) => readonly Opened[]
-    /** Writes transactions that are Completed at once, as `openMany` and their conclusion with `steps` would, with one write. */
+    /**
+     * Writes transactions that are Completed at once, like `openMany` and `conclude` with `steps` together, with one
+     * write.
+     */
     readonly completeMany: (
       tx: Tx,
       transactions: readonly NewTransaction[],
       taken: TakenReferences,
       steps: readonly TimelineStep[],
     ) => readonly Opened[]
-    /** Adds steps to Pending transactions, and moves those with a conclusion as `conclude`. Each transaction may occur once. */
+    /** Adds steps to Pending transactions, and concludes those with a conclusion. Each transaction may occur once. */
     readonly moveMany: (tx: Tx, moves: readonly TransactionMove[]) => Promise<void>
-    /** Moves Pending to a final status and appends `transaction.status.changed`. Any other move is an AssertionFailure. */
+    /**
+     * Moves a Pending transaction to a final status and appends `transaction.status.changed`. Any other change is an
+     * AssertionFailure.
+     */
     readonly conclude: (tx: Tx, partnerId: string, id: string, conclusion: ConclusionRequest) => Promise<void>
-    /** Adds a step after the end (a return). The status stays the same. */
+    /** Adds a step after the end, for a return. The status stays. */
     readonly noteAfterEnd: (tx: Tx, key: store.TransactionKey, step: TimelineStep, cause?: Cause) => Promise<void>
   }
 
@@ -158,12 +161,12 @@ export type ConclusionRequest = Cause & {
   readonly customFields?: Record<string, unknown> | null
 }
 
-/** Moves a transaction on. Without a conclusion it stays Pending. */
+/** Adds steps to a transaction. Without a conclusion it stays Pending. */
 export type TransactionMove = store.TransactionKey &
   Cause & {
     readonly steps: readonly TimelineStep[]
     readonly transactionHash?: string
-    /** The address from which the customer acts, once it is known. */
+    /** IP address from which the customer acts, once it is known. */
     readonly userIpAddress?: string
     readonly conclusion?: Conclusion
   }
@@ -260,7 +263,7 @@ function toRows(
 
 function completed(row: store.TransactionRow, steps: readonly TimelineStep[], now: Date): store.TransactionRow {
   const opening = ownJson<readonly store.TimelineEntry[]>(row.timeline)
-  // The transaction ends as it opens: the end has the cause of the opening.
+  // The conclusion has the cause of the opening.
   const { actor = 'worker', record } = present(opening.at(-1), `transaction ${row.id} has an empty timeline`)
   const ending = ownJson<readonly store.TimelineEntry[]>(entries(steps, 'Completed', now, { actor }, record))
   return { ...row, status: 'Completed', timeline: JSON.stringify([...opening, ...ending]) }
@@ -327,7 +330,7 @@ function toStoreMove(
 }
 
 const ownReference = () => `txn_${timedText(ownReferenceRandomChars)}`
-/** The rest of the partner's user is read with its customer, so that it is stored once and erased once. */
+/** The customer is read for the rest of the user: its data are stored once and erased once. */
 const userIp = (ipAddress = '') => (ipAddress === '' ? null : JSON.stringify({ ipAddress }))
 const json = (value: object | undefined) => (value === undefined ? null : JSON.stringify(value))
 const entries = (
@@ -392,7 +395,6 @@ function toRow(transaction: NewTransaction, now: Date): Omit<store.TransactionRo
   }
 }
 
-// Maps a transaction to event `data`.
 
 function statusChanged(
   row: Moved,
@@ -415,11 +417,11 @@ function statusChanged(
   }
 }
 
-// Audit records of transactions: each opening and each step, in the transaction that makes it.
+// Audit records of transactions: one for each opening and each step, in the transaction that writes it.
 
 const action = 'transaction.steps'
 
-/** The caller of the partner who has made a step, with the evidence if it was confirmed. */
+/** The caller of the partner who made a step, with the evidence if the step was confirmed. */
 type StepMaker = {
   readonly id: string
   readonly name: string
@@ -454,7 +456,7 @@ type Opening = {
   readonly requestId?: string | undefined
 }
 
-/** Creates one record for each row, with the id of its transaction. */
+/** Creates a record for each row, with the id of its transaction. */
 const recordsOfOpenings = (rows: readonly TransactionRow[], openings: readonly Opening[]): readonly NewRecord[] =>
   rows.map(({ partnerId, id, reference, type, amount, currency, status }, index): NewRecord => {
     const {

@@ -1,4 +1,4 @@
-/** The mail of a monitor: its queueing and its text. */
+/** Mails of monitors: queueing and text. */
 import type { MonitorRow } from './store.ts'
 import { amountText } from '../../kernel/index.ts'
 import {
@@ -20,7 +20,7 @@ export type MembersByAddress = (
   addresses: readonly string[],
 ) => Promise<ReadonlyMap<string, Member>>
 
-/** All texts. Amounts are in major units of `currency`. */
+/** All fields are text. Amounts are in major units of `currency`. */
 type MonitorMailData = {
   readonly monitorId: string
   readonly accountId: string
@@ -50,7 +50,7 @@ const dataOf = ({ monitor, balance, crossedAt, reference }: Crossing): MonitorMa
   description: monitor.description,
 })
 
-/** Queues a mail to each address for each crossing that triggered. An address that has left the team gets none. */
+/** Queues a mail to each address for each crossing that triggered. Addresses that have left the team get none. */
 export async function queueMonitorMails(
   {
     mail,
@@ -85,7 +85,7 @@ export async function queueMonitorMails(
 
 const sums = { Posted: 'posted', Available: 'available' } as const
 
-/** The template of `balance_crossed`. */
+/** Renders the template `balance_crossed`. */
 export function renderMonitorMail(mail: MailToRender): MailContent {
   const data = mail.data as MonitorMailData
   const { accountId, balance, currency, description, direction, measure, monitorId, rearmAt, reference, threshold } =

@@ -1,4 +1,4 @@
-/** Pure: what a partner may ask of a monitor, and how monitors judge the movements of a balance. */
+/** Pure: which monitors a partner may create, and how monitors judge the movements of a balance. */
 import type { BodyOf, Decimal } from '@partner-payments/wire'
 import { readBalance, refuseField } from '../../kernel/api/index.ts'
 import { type Currency, type Minor, momentOfId, present } from '../../kernel/index.ts'
@@ -11,7 +11,7 @@ export type MonitorTerms = Pick<
   'direction' | 'measure' | 'threshold' | 'rearmAt' | 'emails' | 'sendsEvent' | 'description'
 >
 
-/** Refuses (400, with pointers): amounts, a `rearmAt` on the wrong side, no one to notify. */
+/** Refuses (400, with pointers): amounts, a `rearmAt` on the wrong side, no recipient. */
 export function termsOf(body: BodyOf<'createAccountMonitor'>, currency: Currency): MonitorTerms {
   return changedTerms(noTerms, body, currency)
 }
@@ -25,7 +25,7 @@ const noTerms: MonitorTerms = {
   description: null,
 }
 
-/** Applies the fields of the body to the terms, as `termsOf` does. */
+/** Applies the fields of the body to the terms, with the checks of `readTerms`. */
 export function changedTerms(
   terms: MonitorTerms,
   body: BodyOf<'updateAccountMonitor'>,
@@ -56,7 +56,7 @@ function refuseBadTerms({ direction, threshold, rearmAt, emails, sendsEvent }: M
     throw refuse('/notify', 'must have an address in `emails`, or `event` must be true')
 }
 
-/** Reports whether a change makes it a different monitor, which starts at the current balance. */
+/** Reports whether a change makes the monitor start again at the current balance. */
 export const isOtherLine = (before: MonitorTerms, after: MonitorTerms): boolean =>
   before.direction !== after.direction ||
   before.measure !== after.measure ||
@@ -78,16 +78,16 @@ function kindOf(monitor: MonitorRow, balance: Minor): CrossingRow['kind'] | unde
   return state === 'Triggered' && isBack ? 'Rearmed' : undefined
 }
 
-/** `reference` null: no single transaction. */
+/** `reference` is null if there is no single transaction. */
 type Movement = Omit<AccountMovement, 'reference'> & { readonly reference: string | null }
 
-/** The movements and monitors of a balance that a worker has read after its position. */
+/** Movements and monitors of a balance that a worker has read after its position. */
 export type Reading = {
   readonly balance: BalanceRow
   /** Monitors that have not ended. */
   readonly monitors: readonly MonitorRow[]
   readonly movements: readonly Movement[]
-  /** Up to which transfer the movements are complete. */
+  /** The last transfer up to which the movements are complete. */
   readonly readTo: string
 }
 export type Judgement = {
@@ -96,7 +96,7 @@ export type Judgement = {
   /** Monitors that have changed. */
   readonly monitors: readonly MonitorRow[]
   readonly crossings: readonly Crossing[]
-  /** True if movements remain to be judged. */
+  /** True: movements remain to be judged. */
   readonly isPartial: boolean
 }
 /** `monitor`: its state after the crossing. */

@@ -8,34 +8,34 @@ import { certainUntil, createMonitorStep, type MonitorsDeps } from './work.ts'
 import { changedTerms, isOtherLine, measured, type MonitorTerms, termsOf } from './rules.ts'
 import * as store from './store.ts'
 
-/** `lastBalance`: null until a worker has judged it. */
+/** `lastBalance`: null until a worker has judged the monitor. */
 export type Monitor = store.MonitorRow & { readonly lastBalance: bigint | null }
 export type CrossingItem = store.CrossingRow & Pick<store.MonitorRow, 'id' | 'currency'>
 type Key = store.BalanceKey
 
 export type Monitors = {
   /**
-   * Refuses: not_found (the balance), validation_failed (amounts, addresses), account_blocked (it is closed),
-   * monitor_limit_reached.
+   * Creates a monitor. Refuses: not_found (the balance), validation_failed (amounts, addresses), account_blocked (it is
+   * closed), monitor_limit_reached.
    */
   readonly createMonitor: (key: Key, body: BodyOf<'createAccountMonitor'>, tx?: Tx) => Promise<Monitor>
-  /** Newest first. Refuses: not_found (the balance), validation_failed (cursor). */
+  /** Lists monitors, newest first. Refuses: not_found (the balance), validation_failed (cursor). */
   readonly listMonitors: (key: Key, query: QueryOf<'listAccountMonitors'>) => Promise<Page<Monitor>>
   /** Refuses: not_found. */
   readonly getMonitor: (key: Key, id: string) => Promise<Monitor>
-  /** Refuses: not_found, validation_failed (no field, amounts, addresses), account_blocked (it has ended). */
+  /** Refuses: not_found, validation_failed (no field, amounts, addresses), account_blocked (the monitor has ended). */
   readonly updateMonitor: (key: Key, id: string, body: BodyOf<'updateAccountMonitor'>) => Promise<Monitor>
   /** Refuses: not_found. */
   readonly deleteMonitor: (key: Key, id: string) => Promise<void>
-  /** Newest first. Refuses: not_found, validation_failed (cursor). */
+  /** Lists crossings, newest first. Refuses: not_found, validation_failed (cursor). */
   readonly listCrossings: (
     key: Key,
     id: string,
     query: QueryOf<'listAccountMonitorCrossings'>,
   ) => Promise<Page<CrossingItem>>
-  /** Judges balances that have moved. Returns how many reads it has to make at once; 0: all are judged. */
+  /** Judges balances that have moved. Returns the number of balances with more to read; 0: all are judged. */
   readonly monitorStep: () => Promise<number>
-  /** The time since which a crossing may wait for this process to find it. */
+  /** Returns the time since which a crossing may be undetected by this process. */
   readonly judgedSince: () => Date
 }
 
@@ -88,7 +88,7 @@ const shown = (row: store.MonitorRow, judged: store.BalanceRow | undefined): Mon
   lastBalance: judged === undefined || row.startsAfter > judged.position ? null : measured(row, judged),
 })
 
-/** Refuses (400, with pointers): addresses of people who are not in the team. Takes each address once. */
+/** Refuses (400, with pointers) addresses of people who are not in the team. Removes duplicates. */
 async function requireTeam(
   { membersByAddress }: MonitorsDeps,
   tx: Tx,
@@ -119,7 +119,7 @@ function createCreate(deps: MonitorsDeps): Monitors['createMonitor'] {
           `A balance has at most ${wire.monitorsPerAccountMax} monitors. Delete one first.`,
         )
       const judged = locked.monitors === 0 ? await startOf(deps, tx, locked) : locked
-      // Created in this transaction and after the lock: no worker has judged the balance up to it.
+      // Created in this transaction, after the lock: no worker has judged the balance up to it.
       const id = newId()
       const now = clock.now()
       const row: store.MonitorRow = {
@@ -141,10 +141,7 @@ function createCreate(deps: MonitorsDeps): Monitors['createMonitor'] {
     })
 }
 
-/**
- * The start of a balance whose monitors need no earlier movements: it is read from the last moment whose sums are
- * certain.
- */
+/** Returns the start of a balance whose monitors need no earlier movements: the last moment with certain sums. */
 async function startOf(deps: MonitorsDeps, tx: Tx, row: store.BalanceRow): Promise<store.BalanceRow> {
   const moment = await certainUntil(tx, deps)
   const sums = (await deps.ledger.balancesAt(tx, row.partnerId, moment)).find(({ id }) => id === row.accountId)
@@ -154,7 +151,7 @@ async function startOf(deps: MonitorsDeps, tx: Tx, row: store.BalanceRow): Promi
 
 type Find = (tx: Tx, key: Key, id: string) => Promise<store.MonitorRow>
 
-/** Each change locks the balance, as the worker does: a crossing is found before the change, or not at all. */
+/** Each change locks the balance, like the worker: a crossing is found before the change or not at all. */
 function createChanges(deps: MonitorsDeps, find: Find): Pick<Monitors, 'updateMonitor' | 'deleteMonitor'> {
   const { db, clock } = deps
   const locked = async (tx: Tx, key: Key, id: string) => {
@@ -188,7 +185,7 @@ function createChanges(deps: MonitorsDeps, find: Find): Pick<Monitors, 'updateMo
   }
 }
 
-/** Refuses (400): a body without a field. */
+/** Refuses (400) a body without a field. */
 function requireField(body: BodyOf<'updateAccountMonitor'>): void {
   if (Object.keys(body).length === 0)
     refuseFields([{ pointer: '', code: 'required', message: 'must have at least one field' }])

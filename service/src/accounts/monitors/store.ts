@@ -18,7 +18,7 @@ import {
 
 export type MonitorState = (typeof wire.monitorStates)[number]
 
-/** How far a balance was read, and what its transfers up to there add up to. */
+/** Position up to which a balance was read, and the sums of its transfers up to there. */
 export type BalanceRow = {
   readonly partnerId: string
   readonly accountId: string
@@ -26,7 +26,7 @@ export type BalanceRow = {
   readonly position: string
   readonly posted: Minor
   readonly reserved: Minor
-  /** The greatest start of its monitors. */
+  /** The latest start among its monitors. */
   readonly startsUntil: string
   /** Number of monitors that have not ended. */
   readonly monitors: number
@@ -97,7 +97,7 @@ export async function ensureBalance(
     on conflict (partner_id, account_id) do nothing`)
 }
 
-/** Locks a balance: until the transaction ends, no other one changes its monitors and no worker judges them. */
+/** Locks a balance until the transaction ends: nobody else changes its monitors, and no worker judges them. */
 export function lockBalance(tx: Tx, { partnerId, accountId }: BalanceKey): Promise<BalanceRow | undefined> {
   return tx.row<BalanceRow>(sql`/* accounts.lockBalance */
     select ${balanceNames} from accounts.monitored_balances
@@ -133,7 +133,7 @@ export async function updateMonitor(tx: Tx, row: MonitorRow): Promise<void> {
     where partner_id = ${values.partnerId} and id = ${values.id}`)
 }
 
-/** A deleted monitor is undefined. */
+/** Reads a monitor. Undefined: it does not exist, or was deleted. */
 export async function monitorById(
   tx: Tx,
   { partnerId, accountId }: BalanceKey,
@@ -159,7 +159,7 @@ export async function listMonitors(
   return rows.map(fromStored)
 }
 
-/** Newest first. */
+/** Lists crossings, newest first. */
 export function listCrossings(
   tx: Tx,
   partnerId: string,
@@ -172,7 +172,7 @@ export function listCrossings(
     order by position desc limit ${limit + 1}`)
 }
 
-/** Balances with monitors, after a key, in the order of their keys. Takes no lock. */
+/** Lists a page of balances with monitors, in the order of their keys. Takes no lock. */
 export async function monitoredBehind(
   tx: Tx,
   { partnerId, accountId }: BalanceKey,
@@ -190,7 +190,9 @@ export async function monitoredBehind(
 }
 const keyOf = ({ partnerId, accountId }: BalanceKey) => `${partnerId} ${accountId}`
 
-/** Locks those that no other transaction holds, as they are now. On a sharded database they are of one partner. */
+/**
+ * Locks the balances that no other transaction holds, and reads them. On a sharded database they belong to one partner.
+ */
 export function claimBalances(tx: Tx, keys: readonly BalanceKey[]): Promise<readonly BalanceRow[]> {
   const column = columnOf(keys)
   return tx.rows<BalanceRow>(
@@ -204,7 +206,7 @@ export function claimBalances(tx: Tx, keys: readonly BalanceKey[]): Promise<read
   )
 }
 
-/** The monitors of some balances, at least one, that have not ended. */
+/** Reads the monitors of balances (at least one) that have not ended. */
 export async function openMonitors(tx: Tx, keys: readonly BalanceKey[]): Promise<readonly MonitorRow[]> {
   const rows = await tx.rows<StoredMonitor>(
     unprepared(sql`/* accounts.openMonitors */
@@ -216,7 +218,7 @@ export async function openMonitors(tx: Tx, keys: readonly BalanceKey[]): Promise
   return rows.map(fromStored)
 }
 
-/** Writes how far balances were judged, under their locks. Another number of rows fails the transaction. */
+/** Writes the positions of balances, under their locks. A wrong number of rows fails the transaction. */
 export function moveBalances(tx: Tx, rows: readonly BalanceRow[]): void {
   const column = columnOf(rows)
   tx.later(
@@ -232,7 +234,7 @@ export function moveBalances(tx: Tx, rows: readonly BalanceRow[]): void {
   )
 }
 
-/** Writes what a worker changes of monitors, under the locks of their balances. */
+/** Writes the worker's changes of monitors, under the locks of their balances. */
 export function setStates(tx: Tx, rows: readonly MonitorRow[]): void {
   if (rows.length === 0) return
   const column = columnOf(rows)
@@ -249,7 +251,7 @@ export function setStates(tx: Tx, rows: readonly MonitorRow[]): void {
   )
 }
 
-/** A crossing that exists is a unique violation. */
+/** A repeated crossing is a unique violation. */
 export function insertCrossings(tx: Tx, rows: readonly CrossingRow[]): void {
   if (rows.length === 0) return
   tx.later(sql`/* accounts.insertCrossings */

@@ -1,9 +1,11 @@
 /**
- * Judges balances with monitors. A step looks at some balances in one statement and without locks, and reads the transfers of those
- * whose partner moved money. One transaction then writes, for many balances, how far they were judged, the crossings, their
- * events and their mails. It locks each balance and skips those that another worker holds: a kill leaves all of it or nothing.
+ * Judges balances with monitors. A step looks at some balances in one statement without locks, and reads the transfers
+ * of those whose partner moved money. One transaction then writes, for many balances, the new positions, the crossings,
+ * their events and their mails. It locks each balance, and skips balances that another worker holds. If the process
+ * ends, all of it is rolled back.
  *
- * Transfers are judged in the order of their ids, and only those before which none can still appear (README.md of the ledger).
+ * Transfers are judged in the order of their ids, and only up to a time before which no transfer can still appear
+ * (README.md of the ledger).
  */
 import { after, type Clock, firstIdOf, type Log, momentOfId, newId, nilId, writeAmount } from '../../kernel/index.ts'
 import type { Ledger, MovementPage, Standing } from '../../ledger/index.ts'
@@ -16,7 +18,7 @@ import type { EventOutbox } from '../../events/index.ts'
 import type { Cursors } from '../../kernel/api/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 
-/** The balances with more to read that a step reads again: in turn, so that none delays the others. */
+/** Balances with more to read are read again in turn, so that none delays the others. */
 const behindPerStepMax = 64
 const start: store.BalanceKey = { partnerId: nilId, accountId: nilId }
 
@@ -51,17 +53,16 @@ export function createMonitorStep(deps: MonitorsDeps): MonitorStep {
 /** `partial`: more can be read at once. `failed`: the next round reads them again. */
 type Outcome = { readonly partial: readonly store.BalanceKey[]; readonly failed: number }
 
-/** Tracks one process's rounds over all balances. A restart begins a new round: the positions are in the database. */
+/**
+ * Tracks the rounds of one process over all balances. A restart begins a new round: the positions are in the database.
+ */
 function createRound(clock: Clock) {
   const behind = new Map<string, store.BalanceKey>()
   let judgedAt = clock.now()
   let startedAt: Date | undefined
   let hasFailed = false
   return {
-    /**
-     * The start of the last round in which all balances were judged, less the time for which an open transaction held
-     * it back.
-     */
+    /** Returns the start of the last round that judged all balances, minus the delay by an open transaction. */
     judgedSince: () => judgedAt,
     /** Begins a step. `heldBackMs`: the age of the oldest open transaction of the database. */
     begin: (heldBackMs: number) => {
@@ -84,7 +85,7 @@ function createRound(clock: Clock) {
   }
 }
 
-/** Splits keys into parts. On a sharded database the keys of a statement or a transaction are of one partner. */
+/** Splits keys into batches. On a sharded database a batch has the keys of one partner. */
 function partsOf<T extends store.BalanceKey>(sharded: boolean, keys: readonly T[], keysMax: number): readonly T[][] {
   const groups = sharded ? [...Map.groupBy(keys, ({ partnerId }) => partnerId).values()] : [[...keys]]
   return groups.flatMap((group) =>
@@ -92,7 +93,7 @@ function partsOf<T extends store.BalanceKey>(sharded: boolean, keys: readonly T[
   )
 }
 
-/** Finds due balances: the partner moved money, a monitor starts, or the account closed or does not agree. */
+/** Finds due balances: the partner moved money, a monitor starts, the account was closed, or its sums differ. */
 async function dueOf(
   { db, ledger, limits = limitsDefault }: MonitorsDeps,
   rows: readonly store.BalanceRow[],
@@ -113,7 +114,10 @@ function isDue(row: store.BalanceRow, standing: Standing | undefined, end: strin
 const hasClosed = ({ startsUntil, position }: store.BalanceRow, { isClosed, isQuiet }: Standing): boolean =>
   isClosed && isQuiet && startsUntil <= position
 
-/** A transfer appeared among those that were judged: the clock of a process was wrong by more than the setting says. */
+/**
+ * Reports whether a transfer appeared among those already judged: the clock of a process was wrong by more than the
+ * setting permits.
+ */
 const differs = (row: store.BalanceRow, { isQuiet, posted, reserved }: Standing): boolean =>
   isQuiet && (row.posted !== posted || row.reserved !== reserved)
 
@@ -128,7 +132,7 @@ function createBatches(deps: MonitorsDeps, limits: MonitorLimits) {
       try {
         partial.push(...(await attempt(part, end)))
       } catch {
-        // One balance that cannot be judged does not delay those of the other partners.
+        // A balance that cannot be judged does not delay those of other partners.
         for (const key of part)
           try {
             partial.push(...(await attempt([key], end)))
@@ -141,7 +145,7 @@ function createBatches(deps: MonitorsDeps, limits: MonitorLimits) {
   }
 }
 
-/** Returns the balances of which more can be read at once. */
+/** Judges a batch. Returns the balances of which more can be read at once. */
 async function judgeBatch(
   deps: MonitorsDeps,
   limits: MonitorLimits,
@@ -197,7 +201,7 @@ function resultOf(
     const { partnerId, accountId } = row
     log.error({ partnerId, accountId }, 'balance with monitors differs from its transfers; evaluated as recorded')
     const { posted, reserved } = standing
-    // No transfer follows, so that the current balance shows what the monitors missed.
+    // No transfer follows: the current balance shows what the monitors missed.
     const missed = { id: readTo, posted: posted - row.posted, reserved: reserved - row.reserved, together: undefined }
     return judge({ balance: row, monitors, movements: [{ ...missed, reference: null }], readTo }, crossingsMax)
   }
@@ -210,7 +214,6 @@ function resultOf(
   return page.readTo === undefined ? judgement : { ...judgement, isPartial: true }
 }
 
-// The data of the event of monitors.
 
 type Crossed = Omit<EventData<'account.balance.crossed'>, 'eventType' | 'timestamp'>
 
@@ -234,7 +237,7 @@ function crossed({ monitor, kind, balance, reference, crossedAt }: Crossing): Cr
   }
 }
 
-/** Appends one event for each crossing of a monitor that sends events. */
+/** Appends an event for each crossing of a monitor that sends events. */
 function appendCrossed(
   eventOutbox: Pick<EventOutbox, 'appendMany'>,
   tx: Tx,
@@ -262,11 +265,13 @@ export type MonitorsDeps = {
   readonly eventOutbox: Pick<EventOutbox, 'appendMany'>
   readonly ledger: Pick<Ledger, 'balances' | 'balancesAt' | 'movementsBehind' | 'standings'>
   readonly mail: Pick<MailQueue, 'enqueue'>
-  /** The members of a partner's team among some addresses, by the address as given. */
+  /** Finds the members of a partner's team among some addresses, by the address as given. */
   readonly membersByAddress: MembersByAddress
-  /** REPORT_CLOCK_DIFFERENCE_MS: between the clocks of the processes, which make the ids, and that of the database. */
+  /**
+   * REPORT_CLOCK_DIFFERENCE_MS: between the clocks of the processes, which create the ids, and that of the database.
+   */
   readonly clockDifferenceMsMax: number
-  /** Tests set smaller ones. */
+  /** Tests set smaller limits. */
   readonly limits?: MonitorLimits
 }
 
@@ -275,9 +280,9 @@ type MonitorLimits = {
   readonly balancesPerLookMax: number
   /** Balances that one transaction judges. */
   readonly balancesPerBatchMax: number
-  /** Transfers that one transaction reads: in about 20 ms. */
+  /** Transfers that one transaction reads, in about 20 ms. */
   readonly transfersPerBatchMax: number
-  /** Limit for one balance in one transaction. Each crossing is a row, an event and mails. */
+  /** For one balance in one transaction. Each crossing is a row, an event and mails. */
   readonly crossingsPerBalanceMax: number
 }
 const limitsDefault: MonitorLimits = {
@@ -287,6 +292,6 @@ const limitsDefault: MonitorLimits = {
   crossingsPerBalanceMax: 200,
 }
 
-/** All transfers before this time are visible to the next statement (README.md of the ledger). */
+/** Returns the time before which all transfers are visible to the next statement (README.md of the ledger). */
 export const certainUntil = async (tx: Tx, { clockDifferenceMsMax }: Pick<MonitorsDeps, 'clockDifferenceMsMax'>) =>
   after(await oldestTransactionStart(tx), -clockDifferenceMsMax)

@@ -4,7 +4,7 @@ import { sql, type Sql, type Tx } from '../../postgres/index.ts'
 
 // Compares the ledger with itself: accounts, transfers, entries and checkpoints.
 
-/** The change that each transfer makes to each of its two accounts. */
+/** Selects the change that each transfer makes to each of its two accounts. */
 const legsOf = (partnerId: string): Sql => sql`/* integrity.legsOf */
   select id, party_id, reference, currency, credit_account_id as account_id, 0::bigint as reserved,
     case when kind in ('direct', 'post') then amount else 0 end as posted,
@@ -17,7 +17,7 @@ const legsOf = (partnerId: string): Sql => sql`/* integrity.legsOf */
     case when kind in ('direct', 'post') then 1 else 0 end
   from ledger.transfers where partner_id = ${partnerId}`
 
-/** Each account is the sum of its transfers, and each transfer has its accounts. */
+/** Checks that each account is the sum of its transfers, and that each transfer has its accounts. */
 export function accounts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.accounts */
     select 'ledger.accounts' as table, coalesce(account.id, sums.account_id)::text as key, 'posted, reserved' as column,
@@ -30,7 +30,7 @@ export function accounts(tx: Tx, partnerId: string, rowsMax: number): Promise<re
     order by key limit ${rowsMax}`)
 }
 
-/** A transfer has the currency of its accounts. */
+/** Checks that a transfer has the currency of its accounts. */
 export function transfers(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.transfers */
     select 'ledger.transfers' as table, leg.id::text as key, 'currency' as column, account.currency as expected,
@@ -43,7 +43,7 @@ export function transfers(tx: Tx, partnerId: string, rowsMax: number): Promise<r
 const factsOf = (of: Sql): Sql => sql`concat_ws(', ', ${of}.amount, ${of}.currency, ${of}.debit_account_id,
   ${of}.credit_account_id, ${of}.party_id, ${of}.reference, ${of}.entry_id)`
 
-/** The end of a reserve equals its reserve, and no other transfer refers to one. */
+/** Checks that the end of a reserve equals the reserve, and that no other transfer refers to a reserve. */
 export function ends(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   const [before, after] = [factsOf(sql`reserve`), factsOf(sql`ending`)]
   return tx.rows(sql`/* integrity.ends */
@@ -57,7 +57,7 @@ export function ends(tx: Tx, partnerId: string, rowsMax: number): Promise<readon
     order by key limit ${rowsMax}`)
 }
 
-/** An entry has its first transfer, and its reserves end together. */
+/** Checks that an entry has its first transfer, and that its reserves end together. */
 export function entries(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.entries */
     select 'ledger.transfers' as table, entry_id::text as key, 'entry_id, kind' as column,
@@ -77,8 +77,8 @@ export function entries(tx: Tx, partnerId: string, rowsMax: number): Promise<rea
 }
 
 /**
- * Each checkpoint is the previous one plus the transfers between. The running sums need one sort, whatever the number
- * of checkpoints.
+ * Checks that each checkpoint is the previous one plus the transfers between. The running sums need one sort for any
+ * number of checkpoints.
  */
 export function checkpoints(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.checkpoints */
@@ -109,7 +109,10 @@ export function checkpoints(tx: Tx, partnerId: string, rowsMax: number): Promise
     order by key limit ${rowsMax}`)
 }
 
-/** The progress is at the last checkpoint, the parties are at one of them, and no account has transfers up to there without one. */
+/**
+ * Checks that the progress is at the last checkpoint, that the parties are at a checkpoint, and that every transfer up
+ * to there has a checkpoint of its accounts.
+ */
 export function checkpointsMissing(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.checkpointsMissing */
     select 'ledger.checkpoint_progress' as table, ${partnerId}::text as key, 'position' as column, expected, found
@@ -135,7 +138,7 @@ export function checkpointsMissing(tx: Tx, partnerId: string, rowsMax: number): 
     order by 2 limit ${rowsMax}`)
 }
 
-/** The same for the parts of a balance that belong to a party. A transfer belongs to the next position after it. */
+/** Checks the same for parties. A transfer belongs to the next position after it. */
 export function partyCheckpoints(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.partyCheckpoints */
     with step as (
@@ -174,7 +177,7 @@ export function partyCheckpoints(tx: Tx, partnerId: string, rowsMax: number): Pr
     order by key limit ${rowsMax}`)
 }
 
-/** Each party of a segregated balance has what its transfers have moved. */
+/** Checks that each party of a segregated balance has the sum of its transfers. */
 export function partyAccounts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.partyAccounts */
     with segregated as (
@@ -195,14 +198,14 @@ export function partyAccounts(tx: Tx, partnerId: string, rowsMax: number): Promi
     order by key limit ${rowsMax}`)
 }
 
-/** Sums that the references of a partner have moved and reserved on its accounts of one name. */
+/** Sums what a partner's references have moved and reserved on its accounts of one name. */
 const movedOn = (partnerId: string, name: 'balance' | 'suspense' | 'parts'): Sql => sql`
   select leg.reference, account.currency, sum(leg.posted) as posted, sum(leg.reserved) as reserved
   from (${legsOf(partnerId)}) as leg
     join ledger.accounts as account on account.partner_id = ${partnerId} and account.id = leg.account_id and account.name = ${name}
   group by leg.reference, account.currency`
 
-/** Each transaction has moved the balance by its amount and status, and nothing else has moved it. */
+/** Checks that each transaction has moved the balance by its amount and status, and that nothing else has. */
 export function booked(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.booked */
     with cost as (
@@ -229,7 +232,7 @@ export function booked(tx: Tx, partnerId: string, rowsMax: number): Promise<read
     order by key limit ${rowsMax}`)
 }
 
-/** The last entry of a timeline has the status, and the category the direction. */
+/** Checks that the last entry of a timeline has the status, and that the category has the direction. */
 export function timelines(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.timelines */
     select 'transactions.transactions' as table, reference as key, 'status, timeline, category, direction' as column,
@@ -240,7 +243,7 @@ export function timelines(tx: Tx, partnerId: string, rowsMax: number): Promise<r
     order by key limit ${rowsMax}`)
 }
 
-/** Each step has its record in the audit log, which names the reference; that of the opening has the money. */
+/** Checks that each step has an audit record that names the reference. The record of the opening has the amount. */
 export function records(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.records */
     select 'audit.records' as table, step.id as key, 'content' as column,
@@ -263,7 +266,9 @@ export function records(tx: Tx, partnerId: string, rowsMax: number): Promise<rea
 }
 
 /**
- * A payout and its transaction agree; the creditor of a transaction has the two numbers of a domestic account apart. A transaction that has reserved money belongs to a payout. */
+ * Checks that a payout and its transaction agree, with the two numbers of a domestic account apart, and that a
+ * transaction that has reserved money belongs to a payout.
+ */
 export function payouts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.payouts */
     select 'payouts.payouts' as table, coalesce(payout.id::text, told.reference) as key,
@@ -290,7 +295,7 @@ export function payouts(tx: Tx, partnerId: string, rowsMax: number): Promise<rea
     order by key limit ${rowsMax}`)
 }
 
-/** A payout has reserved its money under its own reference, for its bank or for an exchange. */
+/** Checks that a payout has reserved its money under its own reference, for its bank or for an exchange. */
 export function reserves(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.reserves */
     select 'payouts.payouts' as table, payout.id::text as key, 'reserve_id, reference, connector' as column,
@@ -304,7 +309,10 @@ export function reserves(tx: Tx, partnerId: string, rowsMax: number): Promise<re
     order by key limit ${rowsMax}`)
 }
 
-/** A payout inside and its transfer agree: the payee is credited before the payout is completed, and then nothing is left to do. */
+/**
+ * Checks that an internal payout and its transfer agree: the payee is credited before the payout is completed, and then
+ * no work is left.
+ */
 export function transfersInside(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.transfersInside */
     select 'rails.internal_transfers' as table, payout.reference as key, 'amount, currency, accepted, next_step' as column,
@@ -321,7 +329,7 @@ export function transfersInside(tx: Tx, partnerId: string, rowsMax: number): Pro
 }
 
 /**
- * A deposit and its transaction agree. A transaction that is not completed and brings money in belongs to a deposit.
+ * Checks that a deposit and its transaction agree. An incoming transaction that is not completed belongs to a deposit.
  */
 export function deposits(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.deposits */
@@ -343,7 +351,7 @@ export function deposits(tx: Tx, partnerId: string, rowsMax: number): Promise<re
     order by key limit ${rowsMax}`)
 }
 
-/** A conversion has the amounts of its quote, its transaction and its entry in the ledger. */
+/** Checks that a conversion has the amounts of its quote, its transaction and its ledger entry. */
 export function conversions(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.conversions */
     select 'fx.conversions' as table, coalesce(conversion.quote_id::text, told.reference) as key,
@@ -365,8 +373,8 @@ export function conversions(tx: Tx, partnerId: string, rowsMax: number): Promise
 }
 
 /**
- * Money of an open case is in suspense. That of a resolved one has left; if it was released, the payment has received
- * it.
+ * Checks that money of an open case is in suspense. Money of a resolved case has left; if it was released, the payment
+ * has received it.
  */
 export function cases(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.cases */
@@ -382,7 +390,7 @@ export function cases(tx: Tx, partnerId: string, rowsMax: number): Promise<reado
     order by key limit ${rowsMax}`)
 }
 
-/** Parts that wait for the rest of a deposit are on the account of parts, under its reference, and nothing else is. */
+/** Checks that the account `parts` has exactly the parts that wait for the rest of a deposit, under its reference. */
 export function parts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.parts */
     select 'deposits.parts' as table, coalesce(told.reference, moved.reference) as key, 'amount, status' as column,
@@ -398,14 +406,14 @@ export function parts(tx: Tx, partnerId: string, rowsMax: number): Promise<reado
     order by key limit ${rowsMax}`)
 }
 
-/** An amount as text in minor units of its currency; null if the text is no amount. */
+/** Converts an amount to text in minor units of its currency. Null: the text is not an amount. */
 const minorOf = (amount: Sql, currency: Sql): Sql => sql`
   case when ${amount} ~ '^[0-9]+([.][0-9]+)?$' then ${amount}::numeric * (${minorPerUnit}::jsonb ->> ${currency})::numeric end`
 const minorPerUnit = JSON.stringify(
   Object.fromEntries(Object.entries(currencies).map(([code, { digits }]) => [code, 10 ** digits])),
 )
 
-/** The events of the partner with the fields of their data. The data of each is read once. */
+/** Selects the events of the partner with the fields of their data. The data of each event are read once. */
 const eventsOf = (partnerId: string): Sql => sql`
   select id, event.type, event.reference, data.status, data.amount, data.currency, data.reference as told_reference,
     data."transactionType" as transaction_type, data."originatingTransactionReference" as originating_reference
@@ -413,7 +421,7 @@ const eventsOf = (partnerId: string): Sql => sql`
     reference text, "transactionType" text, "originatingTransactionReference" text)
   where partner_id = ${partnerId}`
 
-/** A transaction that has ended has one event. Events from before the oldest kept one are gone. */
+/** Checks that an ended transaction has one event. Events older than the oldest stored event are gone. */
 export function statusEvents(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.statusEvents */
     select 'events.events' as table, told.reference as key, 'type, reference, data' as column, told.facts as expected,
@@ -435,7 +443,7 @@ export function statusEvents(tx: Tx, partnerId: string, rowsMax: number): Promis
     order by key limit ${rowsMax}`)
 }
 
-/** Every event of a transaction names one of its amounts. */
+/** Checks that every event of a transaction has one of its amounts. */
 export function eventAmounts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.eventAmounts */
     select 'events.events' as table, event.id::text as key, 'data' as column,
@@ -453,7 +461,7 @@ export function eventAmounts(tx: Tx, partnerId: string, rowsMax: number): Promis
 
 /** Difference that an integrity check found. */
 export type Finding = {
-  /** The table of the row that differs, as far as it is known: `schema.table`. */
+  /** The table of the row that differs, if known: `schema.table`. */
   readonly table: string
   readonly key: string
   readonly column: string

@@ -1,4 +1,4 @@
-/** Checks the lines of a bulk before it is sent: every line, in a bounded number of statements, and writes nothing. */
+/** Checks the lines of a bulk before it is sent: every line, with a bounded number of statements. Writes nothing. */
 import { createHash } from 'node:crypto'
 import { type Caller, Refusal } from '../../kernel/api/index.ts'
 import { after, type Clock, type Currency, dayMs, firstIdOf, type Minor, newId } from '../../kernel/index.ts'
@@ -12,35 +12,35 @@ import { knownPayees, type NewPayee, type Resolved, resolvePayee } from './resol
 import { addressOf, addressProblem, typeProblem } from './from-file.ts'
 import * as store from './store.ts'
 
-/** A line that was read and whose payee is known, or will be made. */
+/** Valid line whose payee is known, or will be created. */
 type ReadyLine = ReadLine & { readonly typed: TypedLine; readonly resolved: Payable }
 type Payable = Extract<Resolved, { readonly kind: 'saved' | 'new' }>
 
 export type CheckedLine = {
   readonly typed: TypedLine
-  /** Mistakes in cells. The line was not read any further. */
+  /** Mistakes in cells. The line was not checked further. */
   readonly mistakes: readonly ColumnMistake[]
   readonly read: ReadLine | undefined
   readonly resolved: Resolved | undefined
-  /** The reason why the payee cannot be made, or the payout would be refused now. */
+  /** Why the payee cannot be created, or the payout would be refused now. */
   readonly refusal: Refusal | undefined
   readonly isHeld: boolean
-  /** The reason why the bank would refuse it. */
+  /** Why the bank would refuse the payment. */
   readonly unreachable: string | undefined
-  /** Payouts and standing orders that it may repeat, and the numbers of earlier lines. */
+  /** Payouts and standing orders that the line may repeat, and the numbers of earlier lines. */
   readonly duplicates: Repeated & { readonly lines: readonly number[] }
 }
 
 export type CheckedPayee = NewPayee & {
   readonly lines: readonly number[]
-  /** Undefined: it was not asked about, or its account has no IBAN. */
+  /** Undefined: no verification was requested, or the account has no IBAN. */
   readonly verification: VerificationRow | undefined
   readonly refusal: Refusal | undefined
 }
 
-/** A bulk that has paid lines of the file before. */
+/** Bulk that has paid lines of the file before. */
 export type EarlierBulk = Pick<store.BulkRow, 'id' | 'createdAt' | 'accountName'> & {
-  /** Different lines that are the same, of as many in the file. */
+  /** Number of different lines of the file that the bulk has paid, and of the different lines in the file. */
   readonly same: number
   readonly of: number
 }
@@ -50,14 +50,14 @@ export type CheckedBulk = {
   readonly newPayees: readonly CheckedPayee[]
   readonly funds: JudgedBatch['funds']
   readonly earlier: readonly EarlierBulk[]
-  /** Changes with everything that a person decides by: lines, payees, refusals, earlier bulks. */
+  /** Digest of everything that a person decides by: lines, payees, refusals, earlier bulks. */
   readonly seen: string
 }
 
-/** `key`: of the bulk, whose payouts are no repetition of themselves. */
+/** `key`: that of the bulk, whose own payouts are not duplicates. */
 export type BulkCheck = (caller: Caller, key: string, lines: readonly TypedLine[]) => Promise<CheckedBulk>
 
-/** The key of a payout of a file: the same line of the same file pays once. */
+/** Returns the key of a payout of a file: the same line of the same file pays once. */
 export const lineKey = (key: string, { line }: Pick<TypedLine, 'line'>): string => `${key}-${line}`
 
 export type BulkCheckDeps = {
@@ -67,7 +67,7 @@ export type BulkCheckDeps = {
   readonly payouts: Pick<Payouts, 'duplicatesOf' | 'judgeAll'>
 }
 
-/** A payroll of the quarter before is no repetition. */
+/** A payroll of the previous quarter is not a duplicate. */
 const earlierDays = 90
 const earlierShown = 3
 
@@ -103,11 +103,11 @@ export function createBulkCheck(deps: BulkCheckDeps): BulkCheck {
   }
 }
 
-/** A pain.001 must not contradict a saved payee, and says more of a new one. */
+/** Checks that a pain.001 does not contradict a saved payee, and completes a new payee. */
 function withFile(resolved: Resolved, { file }: TypedLine, today: string): Resolved {
   if (file === undefined || (resolved.kind !== 'saved' && resolved.kind !== 'new')) return resolved
   const { bic, accountType: type, address: given } = file
-  // The page says that an address without town and country is not taken.
+  // The page says that an address without town and country is not accepted.
   const creditor = given?.town === undefined || given.country === undefined ? {} : { address: given }
   if (resolved.kind === 'new') {
     const address = addressOf({ creditor })
@@ -139,7 +139,7 @@ async function readKnown({ beneficiaries }: BulkCheckDeps, partnerId: string, li
 
 type Made = CheckedPayee & { readonly row: Beneficiary | undefined }
 
-/** Judges each new payee once, with the last answer about its name. */
+/** Assesses each new payee once, with the last verification of its name. */
 async function assessNew(
   { beneficiaries }: BulkCheckDeps,
   partnerId: string,
@@ -259,7 +259,7 @@ async function findDuplicates(
   return new Map(
     lines.map(({ typed }, index) => {
       const { earlier = [], scheduled = [], positions = [] } = found[index] ?? {}
-      // Several invoices of one amount in a file are usual, if their references differ.
+      // A file often has several invoices of the same amount with different references.
       const same = positions.flatMap((at) =>
         isSameReference(lines[at], lines[index]) ? (lines[at]?.typed.line ?? []) : [],
       )
@@ -294,7 +294,7 @@ async function earlierBulks(
   return found.map(({ same, ...bulk }) => ({ ...bulk, same: Number(same), of }))
 }
 
-/** The digest of what a person sees: a send with another one shows the check again. */
+/** Computes the digest of what a person sees. A request with another digest shows the check again. */
 function seenOf(
   lines: readonly CheckedLine[],
   newPayees: readonly CheckedPayee[],

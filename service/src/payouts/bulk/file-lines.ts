@@ -1,4 +1,4 @@
-/** The payments of a pain.001 as lines that a person checks and corrects. Pure. */
+/** Pure: the payments of a pain.001 as lines that people check and correct. */
 import { MessageProblem } from '../../iso20022/index.ts'
 import { amountText, isCurrency } from '../../kernel/index.ts'
 import {
@@ -15,13 +15,13 @@ import type { FileParts, TypedLine } from './lines.ts'
 
 export type Pain001Lines =
   | { readonly kind: 'lines'; readonly messageId: string; readonly lines: readonly TypedLine[] }
-  /** The place, and the reason in English, for which it is no pain.001. */
+  /** Place and English reason why the file is not a pain.001. */
   | { readonly kind: 'unreadable'; readonly line: number; readonly path: string; readonly reason: string }
   | { readonly kind: 'many'; readonly count: number }
-  /** Payments that ask for more than payouts do. */
+  /** Payments with requests that payouts do not support. */
   | { readonly kind: 'mistakes'; readonly mistakes: readonly (FileMistake & { readonly line: number })[] }
 
-/** A line has the number of its payment in the file, from 1. `today`: `YYYY-MM-DD`. */
+/** Reads the lines of a pain.001. A line has the number of its payment in the file, from 1. `today`: `YYYY-MM-DD`. */
 export async function linesOfPain001(bytes: Uint8Array, today: string): Promise<Pain001Lines> {
   try {
     const { messageId, batches } = await readBytes(bytes)

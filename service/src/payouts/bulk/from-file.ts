@@ -1,4 +1,4 @@
-/** The payments of a pain.001 as the payouts of a bulk. */
+/** Maps the payments of a pain.001 to the payouts of a bulk. */
 import {
   type AccountType,
   beneficiaries as beneficiarySchemas,
@@ -54,8 +54,8 @@ type Deps = {
 }
 
 /**
- * Gives beneficiaries without an address the one of the file, if the caller may change beneficiaries. Refuses: validation_failed (document),
- * not_found (customerId).
+ * Maps the payments. Adds the file's address to beneficiaries without one, if the caller may change beneficiaries.
+ * Refuses: validation_failed (document), not_found (customerId).
  */
 export async function payoutsOfFile(
   { db, clock, beneficiaries, customers }: Deps,
@@ -119,7 +119,10 @@ const wrong = (message: string) => refuseField({ pointer: pointerInFile(), code:
 
 const accountOf = (transfer: CreditTransfer): string | undefined => fieldsOf(transfer)?.account
 
-/** The IBAN, or the account by which a clearing system of a country knows it, as `domesticText` writes it. Undefined: another number. */
+/**
+ * Reads the IBAN, or the account number of a national clearing system, as `domesticText` writes it. Undefined: another
+ * number.
+ */
 export function fieldsOf({
   creditorAccount,
   creditorAgent,
@@ -145,7 +148,7 @@ export function fieldsOf({
   return undefined
 }
 
-/** A file must not contradict the payee about the type of its account: nothing of a payment is dropped silently. */
+/** Explains a contradiction about the type of the payee's account: no field of a payment is dropped silently. */
 export function typeProblem(
   { creditorAccountType: type }: Pick<CreditTransfer, 'creditorAccountType'>,
   {
@@ -158,7 +161,7 @@ export function typeProblem(
   return `the type of CdtrAcct is ${type}, and the beneficiary has ${known ?? 'none'}`
 }
 
-/** The address of the file as a beneficiary has it. Undefined: there is none with a city and a country, or a part is too long. */
+/** Reads the address for a beneficiary. Undefined: it has no city or country, or a field is too long. */
 export function addressOf({ creditor }: Pick<CreditTransfer, 'creditor'>): PayeeAddress | undefined {
   const {
     town: city,
@@ -184,7 +187,10 @@ export function addressOf({ creditor }: Pick<CreditTransfer, 'creditor'>): Payee
 
 type Asked = Pick<CreditTransfer, 'creditor'> & { readonly money: Pick<CreditTransfer['money'], 'currency'> }
 
-/** Lines without town and country are refused from a day on, and an address must not be in another place than that of the payee. */
+/**
+ * Explains a problem of an address: it contradicts that of the payee, or has lines without town and country, which
+ * banks refuse from a certain day on.
+ */
 export function addressProblem(
   { creditor: { address }, money: { currency } }: Asked,
   payee: { readonly address: PayeeAddress | null } & Readonly<
@@ -214,10 +220,10 @@ export function addressProblem(
 }
 const cityCharsMax = 35
 
-/** The guide names them. All other elements that a payout does not have refuse the file. */
+/** The guide lists them. All other elements that a payout does not have refuse the file. */
 const withoutEffect = new Set(['InstrPrty', 'SvcLvl', 'LclInstrm', 'ChrgBr'])
 
-/** A request of a payment that payouts do not support. `given` is the text of the file. */
+/** Request in a payment that payouts do not support. `given` is the text of the file. */
 export type FileMistake = { readonly code: keyof typeof mistakeTexts; readonly given: string }
 
 const mistakeTexts = {
@@ -234,7 +240,7 @@ const mistakeTexts = {
 
 export const endToEndIdForm = `at most 35 characters, of the letters A to Z, digits, spaces and /-?:().,'+, without a slash at its ends or two in a row`
 
-/** Names a request of the file that payouts do not support. Nothing of a payment is dropped silently. */
+/** Finds a request in a payment that payouts do not support. No field of a payment is dropped silently. */
 export function mistakeOf({ batch, transfer }: Payment, today: string): FileMistake | undefined {
   const { executionDate, categoryPurpose, ultimateDebtor } = batch
   const { purpose, ultimateCreditor, remittance, endToEndId, money, others } = transfer
@@ -257,7 +263,7 @@ function isCarried({ unstructured, structured = [] }: Remittance = {}): boolean 
   return creditorReference !== undefined && unstructured === undefined && [...others, ...Object.keys(more)].length === 0
 }
 
-/** The only beneficiary with the account. Otherwise the oldest that matches account and name. */
+/** Finds the only beneficiary with the account. Otherwise the oldest that matches account and name. */
 function payeeOf<T extends { readonly name: string }>(
   found: readonly T[],
   { creditor }: CreditTransfer,
@@ -271,10 +277,10 @@ const unknownOf = (beneficiaries: number): string =>
     ? 'no beneficiary has this account'
     : `${beneficiaries} beneficiaries have this account, and none of them this name`
 
-/** The id of a payment without one, because the schema requires the element. */
+/** Id of a payment without one, because the schema requires the element. */
 export const noEndToEndId = 'NOTPROVIDED'
 
-/** The unstructured text, else the creditor's reference. */
+/** Returns the unstructured text, otherwise the creditor's reference. */
 export function textOf({ remittance }: CreditTransfer): string | undefined {
   const text = remittance?.unstructured?.join(' ') ?? remittance?.structured?.[0]?.creditorReference
   return text === '' ? undefined : text

@@ -1,4 +1,4 @@
-/** The verbs of bulks: a bulk is taken as a whole, and workers make its payouts. */
+/** The verbs of bulks: a bulk is accepted as a whole, and workers create its payouts. */
 import type { FactQueue } from '../../inbox/index.ts'
 import { createHash } from 'node:crypto'
 import type { BodyOf, QueryOf } from '@partner-payments/wire'
@@ -38,7 +38,7 @@ import { bulksDue } from './store.ts'
 
 export type Bulk = store.BulkRow & { readonly accepted: number; readonly refused: number }
 
-/** An item with its payee and the present status of its payout. Null: the payee was erased; there is no payout. */
+/** Item with its payee and the present status of its payout. Null: the payee was erased; there is no payout. */
 export type BulkItem = store.ItemRow &
   Readonly<Record<'beneficiaryName' | 'beneficiaryAccount', string | null>> & {
     readonly payoutStatus: PayoutRow['status'] | null
@@ -46,15 +46,15 @@ export type BulkItem = store.ItemRow &
 
 export type BulkPayouts = {
   /**
-   * Takes a bulk, whose payouts workers make. Refuses: validation_failed and currency_not_supported with a pointer to each wrong
-   * field, idempotency_key_reused, request_in_progress, rate_limited.
+   * Accepts a bulk, whose payouts workers create. Refuses: validation_failed and currency_not_supported with a pointer
+   * to each wrong field, idempotency_key_reused, request_in_progress, rate_limited.
    */
   readonly create: (
     caller: Caller,
     body: BodyOf<'createBulkPayout'>,
     ip: string,
   ) => Promise<{ readonly bulk: Bulk; readonly replayed: boolean }>
-  /** The payments of a pain.001 as a bulk. Refuses as `create` does, and not_found (customerId). */
+  /** Accepts the payments of a pain.001 as a bulk. Refuses like `create`, and not_found (customerId). */
   readonly createFromFile: (
     caller: Caller,
     body: BodyOf<'createBulkPayoutFromFile'>,
@@ -62,34 +62,34 @@ export type BulkPayouts = {
   ) => Promise<{ readonly bulk: Bulk; readonly replayed: boolean }>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<Bulk>
-  /** Newest first. Refuses: validation_failed (cursor). */
+  /** Lists bulks, newest first. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listBulkPayouts'>) => Promise<Page<Bulk>>
-  /** The items in the order of the request. Refuses: not_found. */
+  /** Lists the items in the order of the request. Refuses: not_found. */
   readonly items: (partnerId: string, id: string, status: store.ItemStatus | undefined) => Promise<readonly BulkItem[]>
-  /** The payouts that wait for an approval. Undefined: none does. Refuses: not_found. */
+  /** Reads the payouts that wait for an approval. Undefined: none waits. Refuses: not_found. */
   readonly waiting: (partnerId: string, id: string) => Promise<BulkAwaitingApproval | undefined>
-  /** The text that an approver signs, with what it is about. Refuses: not_found, and as `approve` does. */
+  /** Returns the text for an approver to sign, with its data. Refuses: not_found, and like `approve`. */
   readonly snapshot: Payouts['snapshotOfBulk']
   /**
-   * Approves all payouts that wait, if they are as many as the caller says. Refuses: not_found, approver_is_creator,
-   * approver_limit_exceeded, payout_not_awaiting_approval (also while payouts are being made), permission_denied.
+   * Approves all waiting payouts, if their number is as given. Refuses: not_found, approver_is_creator,
+   * approver_limit_exceeded, payout_not_awaiting_approval (also while workers create payouts), permission_denied.
    */
   readonly approve: (caller: Caller, id: string, payouts: number) => Promise<DecidedOfBulk>
-  /** Cancels all payouts that wait. Refusals as for `approve`. */
+  /** Cancels all waiting payouts. Refuses like `approve`. */
   readonly reject: (caller: Caller, id: string, payouts: number, reason: string) => Promise<DecidedOfBulk>
   /** Ends the leases of dead workers. Only for a database without another live worker. */
   readonly releaseLeases: (partnerId: string) => Promise<void>
-  /** The id of the bulk with a key. Undefined: there is none. */
+  /** Finds the id of the bulk with a key. Undefined: none. */
   readonly idByKey: (partnerId: string, key: string) => Promise<string | undefined>
-  /** The names of these bulks, by id. One without a name is absent. */
+  /** Reads the names of these bulks, by id. A bulk without a name is absent. */
   readonly names: (partnerId: string, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>
-  /** Checks lines of a file as they would be paid now. Writes nothing. */
+  /** Checks lines of a file against the present state. Writes nothing. */
   readonly check: BulkCheck
-  /** Works on a part of one bulk that is due. Returns how many bulks it has worked on: 0 or 1. */
+  /** Works on a part of one due bulk. Returns the number of bulks: 0 or 1. */
   readonly step: () => Promise<number>
 }
 
-/** The most payouts in bulks of a partner that have not ended. Requests at the same time may exceed it by their own payouts. */
+/** Most payouts in a partner's unfinished bulks. Concurrent requests may exceed it by their own payouts. */
 const openPayoutsMax = 10_000
 
 const tooManyOpen = (open: number) =>
@@ -171,7 +171,7 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
           return { ...bulk, status: 'Processing' as const, leaseId: null, endedAt: null, reference: id }
         }),
     })
-    // A repetition gets the first answer, regardless of the progress since.
+    // A replay gets the first answer, regardless of later progress.
     const bulk: Bulk = { ...row, status: 'Processing', endedAt: null, accepted: 0, refused: 0 }
     return { bulk, replayed }
   }
@@ -209,7 +209,9 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
   }
 }
 
-/** An accepted item has the payee of its payout, another one the beneficiary as it is now. Two statements. */
+/**
+ * Adds payees: an accepted item has the payee of its payout, another item the beneficiary as it is now. Two statements.
+ */
 async function withPayees(
   { db, beneficiaries, payouts }: Pick<BulkPayoutsDeps, 'db' | 'beneficiaries' | 'payouts'>,
   partnerId: string,
@@ -264,7 +266,7 @@ const createApprovals = (
   },
 })
 
-/** Refuses while payouts are made: an approval is for all of them, and none may come later. */
+/** Refuses while workers create payouts: an approval is for all of them, and no payout may be added later. */
 function requireMade({ status }: Bulk): void {
   if (status === 'Processing')
     throw new Refusal(
@@ -277,7 +279,7 @@ const named = (row: store.BulkRow | undefined) => row && { ...row, reference: ro
 
 type Item = Omit<Parameters<typeof store.insertItems>[1][number], 'partnerId' | 'bulkId' | 'lineDigest'>
 
-/** Refuses every wrong field at once, each with its pointer. */
+/** Reads the items. Refuses all wrong fields in one response, each with its pointer. */
 function readItems(
   payouts: BodyOf<'createBulkPayout'>['payouts'],
   pointerOf = (position: number, field: string) => `/payouts/${position}/${field}`,
@@ -313,7 +315,7 @@ function readItems(
   throw new Refusal(told.code, told.detail, { errors })
 }
 
-/** The number of errors that the gateway reports of one body. */
+/** Number of errors that the gateway reports for a body. */
 const errorsMax = 50
 
 const refusedField = (pointer: string, message: string) =>
@@ -346,7 +348,7 @@ class Overtaken extends Error {
   override readonly name = 'Overtaken'
 }
 
-/** Another transaction took a key or an amount that this one had read: it reads again. */
+/** Reports whether another transaction took a key or an amount that this one had read. */
 const isOvertaken = (error: unknown): boolean =>
   error instanceof Overtaken ||
   [sqlState.uniqueViolation, sqlState.checkViolation].some((state) => state === stateOf(error))
@@ -390,9 +392,9 @@ function createSubmitAll({ db, payouts: accepting }: Deps): SubmitAll {
   }
 }
 
-// Makes the payouts of bulks. A claim works on a part of one bulk and puts it back after the others of its partner. The
-// partners take turns, so that a large bulk delays no other and many bulks delay no other partner. A worker that dies
-// leaves payouts without a result: they are submitted again under their keys, which makes no second one.
+// Creates the payouts of bulks. A claim works on a part of one bulk, and puts it back behind the other bulks of its
+// partner. Partners take turns, so that large or many bulks do not delay others. If a worker dies, its payouts are
+// submitted again under their keys, which cannot create a second payout.
 
 type BulkWorkDeps = {
   readonly db: Database
@@ -400,7 +402,7 @@ type BulkWorkDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly submit: (call: PayoutCall) => Promise<{ readonly payout: PayoutRow }>
-  /** Makes all payouts in one transaction, in which `made` runs, or none: then it answers the refusals by call. */
+  /** Creates all payouts in one transaction, in which `made` runs, or none: then it returns the refusals by call. */
   readonly submitAll: SubmitAll
 }
 type SubmitAll = (
@@ -408,10 +410,10 @@ type SubmitAll = (
   made: (tx: Parameters<typeof store.recordResults>[0], payouts: readonly PayoutRow[]) => Promise<void>,
 ) => Promise<ReadonlyMap<PayoutCall, Refusal> | undefined>
 
-/** Payouts of a bulk that are made by one claim. */
+/** Payouts of a bulk that one claim creates. */
 const itemsPerClaim = 256
 const bulksPerLookMax = 20
-/** Longer than the payouts of a claim take when the database is slow. */
+/** Longer than a claim takes on a slow database. */
 const leaseMs = 60 * secondMs
 const retryMs = 5 * secondMs
 
@@ -419,7 +421,7 @@ class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 }
 
-/** Works on a part of one bulk. Returns how many bulks it has worked on: 0 or 1. */
+/** Works on a part of one bulk. Returns the number of bulks: 0 or 1. */
 function createBulkStep(deps: BulkWorkDeps): () => Promise<number> {
   const { db, clock, log } = deps
   let lastPartner = nilId
@@ -449,7 +451,7 @@ async function claim({ db, clock }: BulkWorkDeps, afterPartner: string): Promise
   return undefined
 }
 
-/** Whether any payout waits for an approval is looked up when it is told. */
+/** Whether payouts wait for an approval is read when people are notified. */
 const tellOfBulk = (
   { facts }: BulkWorkDeps,
   tx: Parameters<typeof store.recordResults>[0],
@@ -564,7 +566,7 @@ function toCall(
   }
 }
 
-/** Two, because a bulk that is made in one transaction must not delay the others. */
+/** Two workers: a bulk that is created in one transaction must not delay the others. */
 const bulkWorkers = 2
 
 export const bulksJob = ({ step, releaseLeases }: Pick<BulkPayouts, 'step' | 'releaseLeases'>): Job =>

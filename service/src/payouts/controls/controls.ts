@@ -1,7 +1,7 @@
 /**
- * The operator's rules for what leaves a balance: limits, fees, approvals and cooling-offs. Only a balance with the mark of rules needs a
- * statement for them. A process keeps the rules that it has read while the row of the balance, which every batch reads anyway, has
- * the same count of changes.
+ * The operator's rules for outgoing money: limits, fees, approvals and cooling-offs. Only a balance with the mark of
+ * rules needs a statement for them. A process keeps the rules that it has read until the change count in the balance's
+ * row, which every batch reads anyway, differs.
  */
 import type { Rail, VerificationState } from '@partner-payments/wire'
 import { type Currency, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
@@ -41,14 +41,14 @@ import {
 } from './sides.ts'
 import { feesFor, holdingRulesFor, limitsFor, ownLimits } from './store.ts'
 
-/** The rules of a partner in a currency. */
+/** Rules of a partner in a currency. */
 export type Rules = {
   /** Limits. Those of single customers and beneficiaries are absent if they are too many to keep. */
   readonly limits: LimitTable
   readonly hasManyLimits: boolean
-  /** The currency of the rules over all currencies, which every balance has, and their limits. Undefined: there is none. */
+  /** Currency and limits of the rules over all currencies, which apply to every balance. Undefined: none. */
   readonly all: { readonly currency: Currency; readonly limits: LimitTable } | undefined
-  /** True if payouts are counted in a day or a month. */
+  /** True: payouts are counted in a day or a month. */
   readonly isCounted: boolean
   readonly fees: readonly FeeRule[]
   readonly approvals: readonly ApprovalRule[]
@@ -56,9 +56,9 @@ export type Rules = {
 }
 
 export type RuleReader = {
-  /** The rules that were read last. They may be out of date: they only decide what a batch reads early. */
+  /** Returns the rules that were read last. They may be outdated: they only decide what a batch reads early. */
   readonly lastRead: (balance: Balance) => Rules | undefined
-  /** The rules of the balances that have any, by `rulesKey`. `accounts`: with these balances. */
+  /** Reads the rules of the balances that have any, by `rulesKey`. `accounts` has these balances. */
   readonly read: (
     tx: Tx,
     balances: readonly Balance[],
@@ -82,7 +82,7 @@ export function createRuleReader(): RuleReader {
     return rules
   }
 
-  /** Undefined: no rules hold for the balance. */
+  /** Undefined: the balance has no rules. */
   const rulesOf = async (
     tx: Tx,
     key: string,
@@ -92,7 +92,7 @@ export function createRuleReader(): RuleReader {
     const changes = controlsVersion(accounts, partnerId, currency)
     if (changes === undefined) return undefined
     const last = kept.get(key)
-    // Rules that change between the two reads are kept under the earlier count, and are read again by the next batch.
+    // Rules that change between the two reads are kept under the earlier count: the next batch reads them again.
     return last?.changes === changes ? last.rules : keep(key, changes, await readRules(tx, partnerId, currency))
   }
 
@@ -129,44 +129,44 @@ async function readRules(tx: Tx, partnerId: string, currency: Currency): Promise
   return { limits, hasManyLimits, all, isCounted, fees, ...holding }
 }
 
-/** The rules for the calls of a batch, and what was counted. `accounts`: the fee accounts that were not read early. */
+/** Rules for the calls of a batch, and the counted sums. `accounts`: fee accounts that were not read early. */
 export type Controls = {
   readonly rules: ReadonlyMap<string, Rules>
   readonly used: Used
   readonly accounts: AccountSnapshots
-  /** Limits that concern these calls, by `limitsKey`, of the balances that have too many to keep. */
+  /** Limits of these calls, by `limitsKey`, of the balances that have too many to keep. */
   readonly manyLimits: ReadonlyMap<string, LimitTable>
   /** Undefined: no call has a rule over all currencies. */
   readonly convert: Converter | undefined
 }
-/** A valid payout, as far as the operator's rules concern it. */
+/** Valid payout with the fields for the operator's rules. */
 type ValidPayout = {
   readonly call: ControlledCall
   readonly rail: Rail
   readonly customerId: string | null
-  /** The state of the customer's verification. Null: the payout has no customer. */
+  /** State of the customer's verification. Null: the payout has no customer. */
   readonly verificationState: VerificationState | null
   readonly beneficiary: { readonly id: string } | null
   readonly beneficiarySince: Date | null
   readonly beneficiaryUnchangedSince: Date | null
   readonly payeeCheck: PayeeCheck | null
 }
-/** The demands of the operator's rules on a payout. */
+/** Requirements of the operator's rules for a payout. */
 export type Controlled = {
   readonly limits: readonly HoldingLimit[]
-  /** The amount for rules over all currencies. Null: there is no such rule, or no recent rate. */
+  /** Amount for rules over all currencies. Null: no such rule, or no recent rate. */
   readonly reference: ReferenceAmount | null
   readonly fee: Minor
-  /** Null: the payout needs none. */
+  /** Null: no approval is needed. */
   readonly approval: NeededApproval | null
-  /** See `coolingOffOf`. */
+  /** See `coolingOffEnd`. */
   readonly coolingOff: Date | undefined | null
 }
 
-/** The counters that are read with the first reads of a batch, by the rules that were read last. */
+/** Counters that are read with the first reads of a batch, by the rules that were read last. */
 export type EarlyControls = { readonly counted: readonly ControlledCall[]; readonly used: Used }
 
-/** A batch of the same partners as before needs only this statement, and only if payouts are counted. */
+/** Needs this statement only for payouts that are counted, if the batch has the same partners as before. */
 export async function readEarly<Call extends ControlledCall>(
   tx: Tx,
   { lastRead }: RuleReader,
@@ -180,20 +180,20 @@ export async function readEarly<Call extends ControlledCall>(
   return { counted, used: await readUsed(tx, counted, (call) => cachedCustomerIdOf(call) ?? null, references, now) }
 }
 
-/** The currencies of the rules over all currencies of some calls. */
+/** Lists the currencies of the rules over all currencies for some calls. */
 const referencesOf = (calls: readonly ControlledCall[], rulesOf: RuleReader['lastRead']): readonly Currency[] => [
   ...new Set(calls.flatMap((call) => rulesOf(debitedBalance(call))?.all?.currency ?? [])),
 ]
 
 const debitedBalance = (call: ControlledCall) => ({ partnerId: call.caller.partnerId, currency: debitedCurrency(call) })
 
-/** The movement of a fee. It is taken from the balance that pays. */
+/** Returns the movement of a fee. The debited balance pays it. */
 export const feeMovement = (call: ControlledCall) =>
   ({ ...debitedBalance(call), debit: 'balance', credit: 'fees' }) as const
 export const isCharged = (call: ControlledCall, rulesOf: RuleReader['lastRead']): boolean =>
   (rulesOf(debitedBalance(call))?.fees.length ?? 0) > 0
 
-/** Reads the rules for these calls, and the data to judge them by. Sends no statement if no balance is controlled. */
+/** Reads the rules for these calls and their data. Sends no statement if no balance is controlled. */
 export async function readControls<Call extends ControlledCall>(
   tx: Tx,
   {
@@ -250,8 +250,9 @@ const tablesOf = (limits: readonly Limit[]): ReadonlyMap<string, LimitTable> =>
   )
 
 /**
- * Adds to each payout the demands of the operator's rules. Limits, approvals and cooling-offs apply to the paid and to
- * the sold amount; those over all currencies to the amount that leaves the balance, in their currency. The fee is that of the debited balance; a payout by quote also has the fee of its quote.
+ * Adds to each payout the requirements of the operator's rules. Limits, approvals and cooling-offs apply to the paid
+ * and to the sold amount; rules over all currencies apply to the amount that leaves the balance, in their currency. The
+ * fee is that of the debited balance; a payout by quote also has the fee of its quote.
  */
 export function withControls<Payout extends ValidPayout>(
   payouts: readonly Payout[],
@@ -269,7 +270,7 @@ export function withControls<Payout extends ValidPayout>(
     const limits = judged.flatMap(({ limits: holding }) => holding)
     return {
       ...payout,
-      // What needs an approval is not counted as leaving without one.
+      // A payout that needs an approval does not count in the daily sum without approval.
       limits: approval === null ? limits : limits.filter(({ otherwise }) => otherwise === undefined),
       approval,
       reference: ofAll?.reference ?? null,
@@ -286,7 +287,7 @@ function sideOverAll(call: ControlledCall, leaving: Side, { rules, convert }: Co
   return currency && sideOfAll(leaving, currency, convert?.(leaving, currency))
 }
 
-/** The sum of the bulk of a payout, in the currency of the amount. */
+/** Computes the sum of a payout's bulk in the currency of the amount. */
 function bulkSumOf({ bulk }: ControlledCall, { name, currency }: Side, { convert }: Controls): Minor | null {
   if (bulk === undefined) return null
   if (name !== 'all') return bulk.sum
@@ -331,7 +332,7 @@ function judgeSide(payout: ValidPayout, side: Side, controls: Controls, starts: 
   }
 }
 
-/** The rule that ends sooner applies. */
+/** Selects the rule that ends sooner. */
 const soonest = (needed: readonly NeededApproval[]): NeededApproval | null =>
   needed.toSorted((a, b) => a.expiresAt.getTime() - b.expiresAt.getTime())[0] ?? null
 

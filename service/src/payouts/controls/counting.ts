@@ -1,7 +1,7 @@
 /**
  * Counts payouts against their limits. The transaction that accepts a payout adds to its counters, and no counter
- * exceeds its limit: limits are exact across processes. A batch that may exceed a limit locks its counters before it
- * judges. The transaction that ends a payout without a settlement subtracts it again.
+ * exceeds its limit: limits are exact across processes. A batch that may exceed a limit locks its counters first. The
+ * transaction that ends a payout without a settlement subtracts it again.
  */
 import type { Refusal } from '../../kernel/api/index.ts'
 import { type Currency, type Minor, nilId, present } from '../../kernel/index.ts'
@@ -22,26 +22,26 @@ import {
 import { type ControlledCall, sidesOf, sidesOfCall } from './sides.ts'
 import * as store from './store.ts'
 
-/** A payout with the limits that hold for it. */
+/** Payout with the limits that apply to it. */
 type LimitedPayout = { readonly limits: readonly HoldingLimit[] }
-/** A payout that may wait for an approval. Null: it needs none. */
+/** Payout that may wait for an approval. Null: it needs none. */
 type ApprovedPayout = LimitedPayout & { readonly approval: NeededApproval | null }
-/** The sums of counters, by their map keys. A counter without a row is absent. */
+/** Sums of counters, by their map keys. A counter without a row is absent. */
 export type Used = ReadonlyMap<string, Minor>
-/** A payout beyond a limit. `counters`: those that a payout of the same batch may have filled. */
+/** Payout beyond a limit. `counters`: those that a payout of the same batch may have filled. */
 export type Exceeding<Payout> = {
   readonly payout: Payout
   readonly refusal: Refusal
   readonly counters: readonly string[]
 }
 
-/** The customer that a call is for. Null: none. */
+/** Returns the customer of a call. Null: none. */
 export type CustomerIdOf<Call> = (call: Call) => string | null
 
 const beneficiaryIdOf = ({ payee }: ControlledCall) =>
   'beneficiaryId' in payee ? payee.beneficiaryId.toLowerCase() : null
 
-/** The limits that concern some calls. */
+/** Reads the limits of some calls. */
 export const readLimits = async <Call extends ControlledCall>(
   tx: Tx,
   calls: readonly Call[],
@@ -67,15 +67,16 @@ function scopesOf<Call extends ControlledCall>(
 export const countersOf = ({ limits }: LimitedPayout): readonly Counter[] =>
   limits.flatMap(({ counter }) => counter ?? [])
 
-/** The amounts that a payout adds to its counters, and the most that each counter may have. */
+/** Lists the amounts that a payout adds to its counters, and the maximum of each counter. */
 const countedOf = ({ limits }: LimitedPayout) =>
   limits.flatMap(({ counter, limit, side }) =>
     counter === undefined ? [] : [{ ...counter, by: side.amount, most: limit.amount }],
   )
 
 /**
- * Finds the payouts of a batch that are within their limits, judged in their order. Locks their counters until the
- * commit. A payout that exceeds a limit takes nothing from later ones; nor does one that needs an approval from what leaves without one.
+ * Finds the payouts of a batch that are within their limits, in order. Locks their counters until the commit. A payout
+ * that exceeds a limit takes nothing from later ones. A payout that needs an approval takes nothing from the daily sum
+ * that needs none.
  */
 export async function withinLimits<Payout extends ApprovedPayout>(
   tx: Tx,
@@ -84,7 +85,7 @@ export async function withinLimits<Payout extends ApprovedPayout>(
   return withinUsed(payouts, await lockUsed(tx, payouts.flatMap(countersOf)))
 }
 
-/** Judges payouts in their order by the sums of their counters, to which those within their limits are added. */
+/** Judges payouts in order by the sums of their counters, and adds those within their limits. */
 export function withinUsed<Payout extends ApprovedPayout>(
   payouts: readonly Payout[],
   counted: Used,
@@ -102,7 +103,7 @@ export function withinUsed<Payout extends ApprovedPayout>(
   return { within, exceeding }
 }
 
-/** Gives a payout the approval that it needs because of what has left on its day without one. */
+/** Adds the approval that a payout needs because of the daily sum without approval. */
 export function withDayApproval<Payout extends ApprovedPayout>(payout: Payout, used: Used): Payout {
   const beyond = payout.limits.find((limit) => limit.otherwise !== undefined && exceeds(limit, used) !== undefined)
   if (beyond?.otherwise === undefined) return payout
@@ -131,7 +132,7 @@ async function lockUsed(tx: Tx, counters: readonly Counter[]): Promise<Map<strin
 export const mapEntries = (rows: readonly store.CounterRow[]) =>
   rows.map((row) => [counterMapKey(row), row.used] as const)
 
-/** The sums of the counters in which some calls may be counted. Takes no lock. */
+/** Reads the counters that may count some calls. Takes no lock. */
 export async function readUsed<Call extends ControlledCall>(
   tx: Tx,
   calls: readonly Call[],
@@ -145,7 +146,7 @@ export async function readUsed<Call extends ControlledCall>(
   return new Map(mapEntries(await store.readCounters(tx, counters)))
 }
 
-/** The sums of counters of these periods. Takes no lock. */
+/** Reads the sums of counters of these periods. Takes no lock. */
 export async function usedOf(tx: Tx, counters: readonly Counter[], starts: PeriodStarts): Promise<Used> {
   if (counters.length === 0) return new Map()
   const wanted = {
@@ -158,8 +159,8 @@ export async function usedOf(tx: Tx, counters: readonly Counter[], starts: Perio
 }
 
 /**
- * Reports whether all payouts together are within their limits, by what was read without a lock. If a counter has more by now, the write of
- * `count` violates a constraint, and the batch runs again under the locks.
+ * Reports whether all payouts together are within their limits, by sums that were read without a lock. If a counter has
+ * grown since, `count` violates a constraint, and the batch runs again under the locks.
  */
 export function haveRoom(payouts: readonly LimitedPayout[], used: Used): boolean {
   const asked = new Map<string, Minor>()
@@ -180,7 +181,7 @@ export function count(tx: Tx, payouts: readonly LimitedPayout[]): void {
   if (counted.length > 0) store.addToCounters(tx, summed(counted))
 }
 
-/** A payout that may be counted: its row says in which counters. */
+/** Payout that may be counted: its row names the counters. */
 type CountedPayout = Parameters<typeof readCounted>[0] & {
   readonly amount: Minor
   readonly currency: Currency
@@ -189,8 +190,8 @@ type CountedPayout = Parameters<typeof readCounted>[0] & {
 }
 
 /**
- * Gives the amounts of payouts back to the periods in which they were counted. Takes the locks of counters before those of
- * ledger accounts, as acceptance does.
+ * Gives the amounts of payouts back to the periods in which they were counted. Locks counters before ledger accounts,
+ * like acceptance.
  */
 export async function giveBack(tx: Tx, payouts: readonly CountedPayout[]): Promise<void> {
   const returned = payouts.flatMap((payout) =>
@@ -207,7 +208,7 @@ export const soldOf = ({
 }: Pick<CountedPayout, 'soldAmount' | 'soldCurrency'>) =>
   amount === null || currency === null ? undefined : { amount, currency }
 
-/** One change for each counter. */
+/** Sums the changes of each counter. */
 export const summed = <Change extends store.CounterChange & Pick<Counter, 'mapKey'>>(
   changes: readonly Change[],
 ): readonly Change[] =>

@@ -1,9 +1,9 @@
 /**
- * Counts what each person approves on a day (UTC) against the daily maximum per person. The transaction of an approval locks the
- * counters of its person before it judges, so that approvals at once, also in other processes, never exceed the maximum.
+ * Counts the approvals of each person on a day (UTC) against the daily maximum per person. An approval locks the
+ * counters of its person first, so that concurrent approvals, also in other processes, never exceed the maximum.
  *
- * A person has two counters: one by id, and one by name, because a rotated credential has a new id and the name of the one before. They
- * are locked before all other counters, by approvals and by give-backs alike, so that two batches cannot deadlock.
+ * A person has two counters: one by id, and one by name, because a rotated credential has a new id and the same name.
+ * Approvals and give-backs lock them before all other counters, so that two batches cannot deadlock.
  */
 import { hash } from 'node:crypto'
 import { Refusal } from '../../kernel/api/index.ts'
@@ -34,36 +34,36 @@ type Approved = {
   readonly currency: Currency
   readonly soldAmount: Minor | null
   readonly soldCurrency: Currency | null
-  /** JSON, as its row keeps it: the amount by which rules over all currencies have judged it. Null: none has. */
+  /** JSON from the row: the amount for rules over all currencies. Null: none. */
   readonly referenceAmount: string | null
 }
-/** A payout that a person approves. */
+/** Payout that a person approves. */
 type Approving = { readonly payout: Approved; readonly by: Approver }
-/** An approval that was counted, of a payout that ends without a settlement. */
+/** Counted approval of a payout that ends without a settlement. */
 type Returned = Approving & { readonly decidedAt: Date; readonly countedIn: string }
 
-/** An amount beyond a daily maximum per person. */
+/** Amount beyond a daily maximum per person. */
 export type BeyondMaximum = {
   readonly currency: Currency
   readonly most: Minor
   readonly left: Minor
   readonly resetsAt: Date
-  /** A sentence about how a maximum over all currencies counts. Empty: it is one of a currency. */
+  /** Sentence about the conversion for a maximum over all currencies. Empty: the maximum is in one currency. */
   readonly counted: string
 }
-/** `countedIn`: as the row of the approval keeps it; undefined: no maximum holds. */
+/** `countedIn`: for the row of the approval. Undefined: no maximum applies. */
 export type JudgedApproval = { readonly refusal: Refusal } | { readonly countedIn: string | undefined }
 
 const scope = 'approver'
 const period = 'day'
 
-/** A UUID made from a name, in the form in which two names are compared. */
+/** Derives a UUID from a name, in the form in which two names are compared. */
 function nameId(name: string): string {
   const digest = hash('sha256', personKey(name), 'hex')
   return digest.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
-/** The counters of a person that have an amount which is approved at a time. */
+/** Lists the counters of a person for an amount that is approved at a time. */
 const countersOf = (
   { payout: { partnerId }, by }: Approving,
   { currency, name }: Pick<Side, 'currency' | 'name'>,
@@ -73,9 +73,9 @@ const countersOf = (
     counterOf({ partnerId, currency }, { scope: scopeFor({ name }, scope), scopeId, period }, periodStarts(at)),
   )
 
-/** The maxima of partners, and how amounts are counted over all currencies. */
+/** Maxima of partners, and the conversion for those over all currencies. */
 type Maxima = { readonly rows: readonly Maximum[]; readonly convert: Converter | undefined }
-/** An amount of a payout for which a maximum holds. */
+/** Amount of a payout to which a maximum applies. */
 type Held = { readonly side: Side; readonly most: Minor; readonly counters: readonly Counter[] }
 
 const sidesOfPayout = (payout: Approved) => sidesOf(payout, soldOf(payout))
@@ -91,7 +91,7 @@ async function readMaxima({ rates }: MaximaDeps, tx: Tx, payouts: readonly Appro
   return { rows, convert: isOverAll ? await rates.converter(tx) : undefined }
 }
 
-/** The amount by which the payout was judged when it was accepted; without one, its amount by the rate of now. */
+/** Returns the amount that judged the payout at acceptance. Without one, converts at the present rate. */
 function overAll(payout: Approved, currency: Currency, convert: Maxima['convert']): Side {
   const [leaving] = sidesOfPayout(payout)
   const kept = readReference(payout.referenceAmount)
@@ -126,7 +126,7 @@ function refusalOf({ currency, most, left, resetsAt: until, counted }: BeyondMax
   )
 }
 
-/** The changes that give a counted approval back to the day on which it was made. */
+/** Returns the changes that give a counted approval back to its day. */
 const returnsOf = (returned: Returned) =>
   sidesCounted(returned.countedIn, sidesOfPayout(returned.payout))
     .filter(({ side, names }) => names.has(nameFor(side, { scope, period })))
@@ -135,9 +135,9 @@ const returnsOf = (returned: Returned) =>
     )
 
 /**
- * Judges approvals in their order, and counts those within the maxima of their persons. First gives back what earlier approvals have counted
- * of payouts that end now without a settlement: nothing of it has left. The caller has locked the payouts. Each approval has an answer;
- * its refusal is approver_limit_exceeded.
+ * Judges approvals in order, and counts those within the maxima of their persons. First gives back the approvals of
+ * payouts that end now without a settlement. The caller has locked the payouts. Each approval gets an answer; a refusal
+ * is approver_limit_exceeded.
  */
 export async function countApprovals(
   deps: MaximaDeps,
@@ -174,7 +174,7 @@ export async function countApprovals(
   return judged
 }
 
-/** `counted` may not have rows yet. `returned` have rows, unless they were deleted after their day. */
+/** Creates missing rows of `counted`. Rows of `returned` exist, unless they were deleted after their day. */
 async function lockUsed(
   tx: Tx,
   counted: readonly Counter[],
@@ -187,8 +187,8 @@ async function lockUsed(
 }
 
 /**
- * Reports whether an approval of some payouts of a partner now would exceed a maximum. Takes no lock: another approval may come first.
- * Undefined: it would not.
+ * Checks whether an approval of some payouts of a partner would exceed a maximum now. Takes no lock: another approval
+ * may come first. Undefined: it would not.
  */
 export async function lookBeyondMaximum(
   deps: MaximaDeps,

@@ -1,4 +1,4 @@
-/** The operator's rules for what leaves a balance: how they are set, and what a partner reads of them. */
+/** The operator's rules for outgoing money: how the operator sets them, and what a partner reads. */
 import type { QueryOf } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, Refusal } from '../../kernel/api/index.ts'
 import { assert, type Clock, currencies, type Currency, type Minor, newId, nilId } from '../../kernel/index.ts'
@@ -28,38 +28,50 @@ import * as store from './store.ts'
 
 export type PayoutControls = {
   /**
-   * A new limit counts the payouts that are accepted after it was set. What was counted stays when a limit is removed: the limit that is
-   * set next counts on from there. `set` refuses: not_found (the customer, the beneficiary), validation_failed (a limit over all currencies
-   * that is not in the reference currency).
+   * A new limit counts the payouts that are accepted after it. A removed limit leaves its count to the next limit of
+   * the same subject. `set` refuses: not_found (the customer, the beneficiary), validation_failed (a limit over all
+   * currencies that is not in the reference currency).
    */
   readonly limits: RuleSet<Limit, NewLimit>
-  /** Listed by currency and rail, oldest first. `set` replaces the rule with the same currency, rail and time. Accepted payouts keep their fees. */
+  /**
+   * Listed by currency and rail, oldest first. `set` replaces the rule with the same currency, rail and time. Accepted
+   * payouts keep their fees.
+   */
   readonly fees: RuleSet<FeeRule, NewFeeRule>
-  /** One rule per currency, and one over all; refuses as limits do. Waiting payouts keep their deadline, and still wait after the rule is removed. */
+  /**
+   * One rule per currency, and one over all currencies. Refuses like limits. Waiting payouts keep their deadline, and
+   * still wait after the rule is removed.
+   */
   readonly approvalRules: RuleSet<ApprovalRule, NewRule<ApprovalRule>>
   /** One rule per currency. The hours apply at once, also to existing beneficiaries. */
   readonly coolingOffs: RuleSet<CoolingOff, Omit<CoolingOff, 'id'>>
-  /** Newest first, without a lock. Refuses: not_found (customerId, beneficiaryId), validation_failed (cursor). */
+  /**
+   * Lists limits with their use, newest first, without a lock. Refuses: not_found (customerId, beneficiaryId),
+   * validation_failed (cursor).
+   */
   readonly limitsNow: (partnerId: string, query: QueryOf<'listPayoutLimits'>) => Promise<Page<LimitNow>>
-  /** The rules that hold, and those that will, by currency and rail, oldest first. */
+  /** Lists present and future fee rules, by currency and rail, oldest first. */
   readonly feesNow: (partnerId: string, query: QueryOf<'listPayoutFees'>) => Promise<readonly FeeInForce[]>
 }
 
-/** A limit with its counter. `holder`: the customer or beneficiary that `used` is about; null: the limit of each one, or of the partner. */
+/**
+ * Limit with its counter. `holder`: the customer or beneficiary of `used`. Null: the limit applies to each one, or to
+ * the partner.
+ */
 export type LimitNow = Limit & {
   readonly holder: string | null
-  /** Undefined: the limit is that of one payment, or of each one. */
+  /** Undefined: the limit is for a single payment, or for each customer or beneficiary. */
   readonly now:
     | { readonly used: Minor; readonly left: Minor; readonly startsOn: string; readonly resetsAt: Date }
     | undefined
 }
 
-/** The rules of one kind, for the operator. Each verb joins the caller's transaction. */
+/** Rules of one kind, for the operator. Each verb runs in the caller's transaction. */
 type RuleSet<Rule, NewRule> = {
-  /** Sets a rule. Replaces the existing one for the same subject. */
+  /** Sets a rule. Replaces the existing rule of the same subject. */
   readonly set: (tx: Tx, rule: NewRule) => Promise<Rule>
   readonly list: (tx: Tx, partnerId: string) => Promise<readonly Rule[]>
-  /** Refuses: not_found. */
+  /** Removes a rule. Refuses: not_found. */
   readonly remove: (tx: Tx, partnerId: string, id: string) => Promise<Rule>
 }
 
@@ -67,14 +79,14 @@ type RuleSet<Rule, NewRule> = {
 type NewRule<Rule extends Ruled> = Omit<Rule, 'id' | 'allCurrencies'> & { readonly allCurrencies?: boolean }
 
 /**
- * `scopeRef`: the guid or service id of a customer, the id of a beneficiary. Absent: each one, or the partner. A limit of customers in
- * a state has no `scopeRef`.
+ * `scopeRef`: the guid or service id of a customer, or the id of a beneficiary. Absent: each one, or the partner. A
+ * limit of customers in a state of verification has no `scopeRef`.
  */
 export type NewLimit = NewRule<Omit<Limit, 'scopeId' | 'verificationState'>> & {
   readonly scopeRef?: string | undefined
   readonly verificationState?: Limit['verificationState']
 }
-/** `validFrom`: absent for a rule that holds from now on. */
+/** `validFrom`: absent for a rule that begins now. */
 export type NewFeeRule = Omit<FeeRule, 'id' | 'validFrom'> & { readonly validFrom?: Date | undefined }
 
 export type PayoutControlsDeps = {
@@ -157,17 +169,18 @@ async function scopeIdOf(
   return found.id
 }
 
-/** The kinds of rules, as the team is told of them. */
+/** Kinds of rules, for notifications to the team. */
 type RuleKind = 'limit' | 'fee' | 'approval' | 'coolingOff'
 
-/** A rule, by the balances that it concerns: those of its currency, or of all. */
+/** Balances of a rule: those of its currency, or of all currencies. */
 type Ruled = Balance & { readonly allCurrencies?: boolean }
 
 const everyCurrency = (Object.keys(currencies) as Currency[]).toSorted()
 
 /**
  * Changes the rules of balances under their locks, and marks whether any are left. Concurrent commands lose neither a
- * rule nor the mark. A rule over all currencies marks the balance of each, so that a payout without rules reads nothing for it.
+ * rule nor the mark. A rule over all currencies marks the balance of each, so that a payout without rules reads nothing
+ * for it.
  */
 const createChange =
   ({ ledger, facts }: PayoutControlsDeps) =>
@@ -188,7 +201,7 @@ const createChange =
     return changed
   }
 
-/** Runs under the locks of all balances, so that the rules over all currencies of a partner have one currency. */
+/** Runs under the locks of all balances, so that a partner's rules over all currencies have one currency. */
 async function requireReference(
   { rates }: PayoutControlsDeps,
   tx: Tx,
@@ -265,7 +278,7 @@ function createReads({
   }
 }
 
-/** Each limit with the counter of its holder in the current period. */
+/** Adds the counter of its holder in the current period to each limit. */
 async function withUse(
   db: Database,
   limits: readonly Limit[],

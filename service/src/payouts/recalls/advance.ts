@@ -1,6 +1,7 @@
 /**
- * The only writer of a recall's progress: the engine of lifecycles with the table of recalls. A transition writes the recall, a step
- * in the timeline of the payout's transaction, and an event. Locks: the payout, if the caller has it, then recalls, then transactions.
+ * The only writer of a recall's progress: the lifecycle engine with the table of recalls. A transition writes the
+ * recall, a step in the timeline of the payout's transaction, and an event. Lock order: the payout, if the caller locks
+ * it, then recalls, then transactions.
  */
 import type { EventOutbox, NewEvent } from '../../events/index.ts'
 import type { FactQueue } from '../../inbox/index.ts'
@@ -15,14 +16,14 @@ import * as store from './store.ts'
 import type { EventData } from '@partner-payments/wire'
 import type { RecallRow } from './store.ts'
 
-/** `reasonCode`: the bank's, of ISO 20022; `bankText`: its own words. */
+/** `reasonCode`: the bank's ISO 20022 code; `bankText`: its own text. */
 type Answer = { readonly reasonCode: string | null; readonly bankText?: string | null }
 export type RecallTrigger =
   | { readonly kind: 'taken'; readonly leaseId: string }
   | ({ readonly kind: 'declined'; readonly leaseId: string } & Answer)
   | ({ readonly kind: 'accepted' | 'refused' } & Answer)
   | { readonly kind: 'overdue' }
-  /** The money is on the balance, by the transaction with this reference. */
+  /** The transaction with this reference has credited the money. */
   | { readonly kind: 'returned'; readonly amount: Minor; readonly reference: string }
 
 export type AdvanceRecalls = (
@@ -85,7 +86,7 @@ async function write(
 
 const answers = { Accepted: 'recall.accepted', Refused: 'recall.refused', Expired: 'recall.expired' } as const
 
-/** Money that comes back after the answer is no further answer. */
+/** Money that comes back after the answer is not another answer. */
 function toldOf({ move, row }: { readonly move: RecallMove; readonly row: store.RecallRow }) {
   const { partnerId, id: subject, payoutId, status } = row
   if (status === move.row.status || !(status in answers)) return []
@@ -93,7 +94,9 @@ function toldOf({ move, row }: { readonly move: RecallMove; readonly row: store.
   return [{ partnerId, type, subject, occasion: `${subject} ${status}`, facts: { payoutId } }]
 }
 
-/** The recall after a transition. An implied one is that of the request, whatever the trigger reports. */
+/**
+ * Returns the recall after a transition. An implied transition is that of the request, whatever the trigger reports.
+ */
 function changed({ row, trigger, transition, implied }: RecallMove, now: Date): store.RecallRow {
   const moved = { ...row, status: transition.to, dueAt: null, leaseId: null, updatedAt: now }
   const kind = implied ? 'taken' : trigger.kind
@@ -115,9 +118,7 @@ function changed({ row, trigger, transition, implied }: RecallMove, now: Date): 
 export function createReturnedByRecall(deps: AdvanceDeps): ReturnedByRecall {
   const advance = createAdvanceRecalls(deps)
   return {
-    /**
-     * Locks the recall that was agreed to, otherwise the newest. Without one, the bank returned the money on its own.
-     */
+    /** Locks the accepted recall, otherwise the newest. Without a recall, the bank returned the money on its own. */
     lock: async (tx, payouts) => {
       if (payouts.length === 0) return new Map()
       const found = new Map<string, store.RecallRow>()

@@ -1,23 +1,23 @@
-/** Pure: the work on a due standing order, and the order after it. */
+/** Pure: the task of a due standing order, and the order after it. */
 import type { Refusal } from '../../kernel/api/index.ts'
 import { after, dayMs, minuteMs, newId, present } from '../../kernel/index.ts'
 import { fingerprintOf, type PayoutCall, type PayoutRow, problemOf } from '../index.ts'
 import { behind, midnightAfter, type Occurrence, occurrenceFrom, type Position, type Schedule } from './schedule.ts'
 import type { EndReason, ExecutionRow, OrderRow } from './store.ts'
 
-/** A payout is made late by at most this after an outage: the beneficiary may have been paid another way. */
+/** Latest delay of a payout after an outage: the beneficiary may have been paid in another way since. */
 const lateDaysMax = 3
 const retryMs = 15 * minuteMs
 
-/** The number of dates is kept in the column `dates`. */
+/** The column `dates` stores the number of dates. */
 export const scheduleOf = (order: OrderRow): Schedule => order
 export const positionOf = ({ nextIndex: index, nextNumber: number }: OrderRow): Position => ({ index, number })
 
-/** The date that an order has next. Every order that has not ended has one. */
+/** Returns the next date. Every order that has not ended has one. */
 const nextOf = (order: OrderRow): Occurrence =>
   present(occurrenceFrom(scheduleOf(order), positionOf(order)), `no next date for standing order ${order.id}`)
 
-/** `try`: make the payout. `skip`: it is too late for it. `giveUp`: it was tried until midnight. */
+/** `try`: create the payout. `skip`: it is too late. `giveUp`: it was tried until midnight. */
 export function taskOf(order: OrderRow, now: Date): 'try' | 'skip' | 'giveUp' {
   if (order.retryUntil !== null) return now < order.retryUntil ? 'try' : 'giveUp'
   return now > after(nextOf(order).executesAt, lateDaysMax * dayMs) ? 'skip' : 'try'
@@ -46,7 +46,7 @@ export function callOf(order: OrderRow): PayoutCall {
   }
 }
 
-/** The result of a date. `order` is the order after it. */
+/** Result of a date. `order` is the order after it. */
 export type Executed = { readonly order: OrderRow; readonly execution: ExecutionRow }
 
 export function made(order: OrderRow, payout: PayoutRow, now: Date): Executed {
@@ -63,7 +63,7 @@ export const skipped = (order: OrderRow, now: Date): Executed => ({
   execution: { ...executionOf(order, now), status: 'Skipped' },
 })
 
-/** Only missing funds may come a little later. A limit of the day holds until midnight, as the attempts do. */
+/** Only missing funds may arrive later on the same day. A daily limit is not free before midnight. */
 export function refused(order: OrderRow, refusal: Refusal, now: Date): Executed {
   const { code, errors } = refusal
   const attempts = order.attempts + 1
@@ -79,7 +79,7 @@ export function refused(order: OrderRow, refusal: Refusal, now: Date): Executed 
   return { order: retrying, execution: { ...execution, status: 'Retrying' } }
 }
 
-/** `tried`: the execution as the last attempt left it. */
+/** `tried`: the execution after the last attempt. */
 export const givenUp = (order: OrderRow, tried: ExecutionRow, now: Date): Executed => ({
   order: goOn(order, now),
   execution: { ...tried, status: 'Failed', updatedAt: now },
@@ -110,7 +110,7 @@ export function active(order: OrderRow, next: Occurrence | undefined, now: Date)
   return { ...order, ...settledDate, status: 'Active', nextIndex, nextNumber, dueAt, updatedAt: now }
 }
 
-/** A date without further attempts. */
+/** Date without further attempts. */
 const settledDate = { retryUntil: null, attempts: 0 } as const
 
 const goOn = (order: OrderRow, now: Date): OrderRow =>

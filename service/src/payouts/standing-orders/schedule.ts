@@ -1,4 +1,4 @@
-/** Pure: the dates of a standing order. All times are UTC, so that a change of the clocks moves no payout. */
+/** Pure: the dates of a standing order. All times are UTC, so that a daylight-saving change moves no payout. */
 import { type BodyOf, type FieldError, type standingOrders } from '@partner-payments/wire'
 import { refuseField, refuseFields } from '../../kernel/api/index.ts'
 import { after, assert, type Currency, dayMs, secondMs } from '../../kernel/index.ts'
@@ -9,20 +9,20 @@ export type BusinessDays = (typeof standingOrders.businessDayRules)[number]
 
 /** Dates are `YYYY-MM-DD`. */
 export type Schedule = {
-  /** The currency, whose days are the business days. */
+  /** The currency determines the business days. */
   readonly currency: Currency
   readonly frequency: Frequency
   readonly startsOn: string
   readonly secondOfDay: number
   /** Null unless `Monthly`. */
   readonly dayOfMonth: number | null
-  /** The last date that it may have. */
+  /** Last possible date. */
   readonly endsOn: string | null
-  /** How many dates it has. */
+  /** Number of dates. */
   readonly dates: number | null
   readonly businessDays: BusinessDays
 }
-/** A place in a schedule: the index of a date, and the number of dates before it. */
+/** Position in a schedule: the index of a date, and the number of earlier dates. */
 export type Position = { readonly index: number; readonly number: number }
 export type Occurrence = Position & { readonly date: string; readonly executesAt: Date }
 
@@ -34,7 +34,7 @@ const yearsAheadMax = 5
 /** No calendar of a currency is closed for this long. */
 const closedDaysMax = 10
 
-/** The first date at or after a position. Undefined: the schedule has none. */
+/** Finds the first date at or after a position. Undefined: the schedule has none. */
 export function occurrenceFrom(schedule: Schedule, { index, number }: Position): Occurrence | undefined {
   if (schedule.dates !== null && number >= schedule.dates) return undefined
   for (let at = index; ; at += 1) {
@@ -47,7 +47,7 @@ export function occurrenceFrom(schedule: Schedule, { index, number }: Position):
   }
 }
 
-/** The first date whose payout is not due before a time. */
+/** Finds the first date whose payout is not due before a time. */
 export function occurrenceSince(schedule: Schedule, position: Position, time: Date): Occurrence | undefined {
   let found = occurrenceFrom(schedule, position)
   while (found !== undefined && found.executesAt < time) found = occurrenceFrom(schedule, behind(found))
@@ -69,7 +69,7 @@ function dayAt({ frequency, startsOn, dayOfMonth }: Schedule, index: number): Te
   if (frequency === 'Once') return index === 0 ? start : undefined
   if (frequency === 'Daily') return start.add({ days: index })
   if (frequency === 'Weekly') return start.add({ weeks: index })
-  // 29 February becomes the 28th in the years that do not have it.
+  // 29 February becomes the 28th in other years.
   if (frequency === 'Yearly') return start.add({ years: index })
   const inMonth = start.with({ day: dayOfMonth ?? start.day })
   const isBefore = Temporal.PlainDate.compare(inMonth, start) < 0
@@ -79,7 +79,7 @@ function dayAt({ frequency, startsOn, dayOfMonth }: Schedule, index: number): Te
     .with({ day: dayOfMonth ?? start.day })
 }
 
-/** Daily schedules omit a closed day, because the next business day has a date of its own. */
+/** Daily schedules omit a closed day, because the next business day has its own date. */
 const isOmitted = ({ currency, frequency, businessDays }: Schedule, day: Temporal.PlainDate): boolean =>
   frequency === 'Daily' && businessDays !== 'None' && !isOpenFor(currency, day)
 
@@ -97,7 +97,7 @@ function movedDay({ currency, businessDays }: Schedule, date: Temporal.PlainDate
 const momentOf = (day: Temporal.PlainDate, secondOfDay: number): Date =>
   after(new Date(`${day.toString()}T00:00:00Z`), secondOfDay * secondMs)
 
-/** The end of the day, in UTC. */
+/** Returns the end of the day, in UTC. */
 export const midnightAfter = (time: Date): Date => after(new Date(time.getTime() - (time.getTime() % dayMs)), dayMs)
 
 export function timeText(secondOfDay: number): string {
