@@ -118,7 +118,7 @@ export function createImportedPools(deps: ImportedPoolsDeps): ImportedPools {
     if (!level.isLow) return void loggedAt.delete(level.pool)
     if (now - (loggedAt.get(level.pool) ?? -Infinity) < repeatedLogMs) return
     loggedAt.set(level.pool, now)
-    log.warn(level, 'a pool of IBANs is low')
+    log.warn(level, 'IBAN pool is low')
   }
   return {
     importFile: (tx, file) => importFile(deps, tx, file),
@@ -210,7 +210,7 @@ function refuseOther(known: store.PoolRow, file: IbanFile): void {
   refuseOwner(known, file)
   if (known.currency !== currency) refuse(pool, `has the currency ${known.currency}.`)
   if (connector !== null && known.connector !== connector)
-    refuse(pool, `is of ${known.connector === null ? 'no connector' : `the connector ${known.connector}`}.`)
+    refuse(pool, `has ${known.connector === null ? 'no connector' : `the connector ${known.connector}`}.`)
 }
 
 const isGood = (line: GoodLine | BadLine): line is GoodLine => !('reason' in line)
@@ -234,8 +234,8 @@ async function judge(
       return { reason: 'wrong_country', detail: `The pool contains only IBANs of ${of.country}.` }
     if (earlier !== undefined) return { reason: 'double_in_file', detail: `Line ${earlier} has the same IBAN.` }
     if (inPool !== undefined)
-      return { reason: 'double_in_database', detail: `The pool ${inPool.pool} has it from an earlier import.` }
-    if (issued.has(iban)) return { reason: 'double_in_database', detail: 'An account has it, or had it.' }
+      return { reason: 'double_in_database', detail: `The pool ${inPool.pool} has this IBAN from an earlier import.` }
+    if (issued.has(iban)) return { reason: 'double_in_database', detail: 'An account has or had this IBAN.' }
     if (issuerOf(ranges, iban) !== undefined)
       return {
         reason: 'issued_by_range',
@@ -277,7 +277,7 @@ export async function takeFromPools(
   country: string,
   now: Date,
 ): Promise<{ readonly iban: string; readonly bic: string | null }> {
-  assert(partnerId !== operatorPartnerId, 'the operator has no customers')
+  assert(partnerId !== operatorPartnerId, 'an IBAN was requested for the operator')
   const taken =
     (await store.takeImported(tx, partnerId, country, partnerId, now)) ??
     (await store.takeImported(tx, operatorPartnerId, country, partnerId, now))

@@ -171,7 +171,7 @@ export function overlapProblem(issuers: readonly Issuer[]): string | undefined {
 
 function formatOf(country: string): Format {
   const format = formats.get(country)
-  assert(format, `the issuing country ${country} has a format`)
+  assert(format, `no IBAN format for ${country}`)
   return format
 }
 
@@ -179,7 +179,7 @@ function formatOf(country: string): Format {
 export function composeIban({ country, bankCode }: Issuer, index: number): string {
   const format = formatOf(country)
   const account = String(index + 1).padStart(format.digits, '0')
-  assert(Number.isSafeInteger(index) && index >= 0 && account.length === format.digits, 'an index is within the format')
+  assert(Number.isSafeInteger(index) && index >= 0 && account.length === format.digits, `account index ${index} does not fit the IBAN format of ${country}`)
   const bban = format.bban(bankCode, account)
   return `${country}${checkDigits(country, bban)}${bban}`
 }

@@ -192,6 +192,6 @@ const cursorText = ({ id, amount, posted }: StatementCursor) => `${id} ${amount}
 
 function cursorFrom(text: string): StatementCursor {
   const [id, amount, posted] = text.split(' ')
-  assert(id !== undefined && amount !== undefined && posted !== undefined, 'a signed cursor has three parts')
+  assert(id !== undefined && amount !== undefined && posted !== undefined, 'a signed cursor does not have three parts')
   return { id, amount: BigInt(amount), posted: BigInt(posted) }
 }

@@ -201,7 +201,7 @@ export function createCancellations(deps: CancellationsDeps): Cancellations {
       const { partnerId } = due
       const page = await work(partnerId, (tx) => store.lockDueCancellation(tx, partnerId, now))
       if (page === undefined) return 0
-      for (const err of page.failed) log.error({ err, partnerId }, 'payout of a blocked account not cancelled')
+      for (const err of page.failed) log.error({ err, partnerId }, 'could not cancel payout of a blocked account; will retry')
       if (page.cancelled > 0)
         log.info({ partnerId, payouts: page.cancelled }, 'worker cancelled payouts of a blocked account')
       return 1

@@ -60,10 +60,10 @@ export function createTransfers(deps: TransfersDeps): Transfers {
   const holdAll = async (tx: Tx, partnerId: string, body: BodyOf<'createAccountTransfer'>) => {
     const { fromCustomerId: from, toCustomerId: to } = body
     if (from === undefined && to === undefined)
-      throw refused('/fromCustomerId', 'give a customer that gives or gets the money')
+      throw refused('/fromCustomerId', 'is required unless `toCustomerId` is given')
     const source = from === undefined ? undefined : await customers.hold(tx, partnerId, from, '/fromCustomerId')
     const target = to === undefined ? undefined : await customers.hold(tx, partnerId, to, '/toCustomerId')
-    if (source?.id === target?.id) throw refused('/toCustomerId', 'must be another customer than `fromCustomerId`')
+    if (source?.id === target?.id) throw refused('/toCustomerId', 'must differ from `fromCustomerId`')
     return { from: source?.id ?? null, to: target?.id ?? null }
   }
 
@@ -194,4 +194,4 @@ async function complete(
   return [reference, inwardReference]
 }
 
-const one = <T>(rows: readonly T[]): readonly [T] => [present(rows[0], 'one transaction is opened')]
+const one = <T>(rows: readonly T[]): readonly [T] => [present(rows[0], 'no transaction was opened')]

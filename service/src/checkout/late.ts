@@ -244,7 +244,7 @@ function debtorOf(found: CaseRow) {
 const stopped = () =>
   new Refusal(
     'account_blocked',
-    'The money cannot be moved now. Until the account takes money again, the operator decides.',
+    'The account cannot receive money now. Until it can, only the operator can decide about the money.',
   )
 
 /** Checks that the owner's account may receive money, without giving the reason. Refuses: account_blocked. */

@@ -113,7 +113,7 @@ export type LinkParts = {
     partnerId: string,
     idempotencyKey: string,
   ) => Promise<{ readonly token: string } | undefined>
-  /** Finds the account to which payers of a customer pay. Refuses like `createLink`. */
+  /** Finds the account to which payers of a customer pay. Refuses as `createLink` does. */
   readonly requirePayee: (
     tx: Tx,
     partnerId: string,

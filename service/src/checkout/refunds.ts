@@ -329,14 +329,14 @@ type Paid = { readonly paid: Minor; readonly refunded: Minor; readonly currency:
 
 /** Returns the account that paid, as the bank reported it. Refuses: payer_account_unknown. */
 function payerOf(debtor: string | null, isErased: boolean): Creditor {
-  if (isErased) throw new Refusal('payer_account_unknown', 'The customer was erased, and gets no payments.')
+  if (isErased) throw new Refusal('payer_account_unknown', 'The customer was erased and cannot be paid.')
   const payer = debtor === null ? null : ownJson<IncomingDebtor | null>(debtor)
   const name = payer?.name.trim() ?? ''
   const account = payer?.account ?? ''
   if (payer === null || name === '' || (!isIban(account) && readDomestic(account) === undefined))
     throw new Refusal(
       'payer_account_unknown',
-      'The bank named no account with the payment that can be paid. Send the money by a payout to a beneficiary.',
+      'The bank did not report an account that can be paid. Send the money by a payout to a beneficiary.',
     )
   return { name, account, bic: payer.bic === '' ? null : payer.bic, country: payer.countryCode }
 }
@@ -358,7 +358,7 @@ function refundedPart({ inParts, status, parts }: InParts, partId: string | null
   throw refuseField({
     pointer: '/partId',
     code: 'invalid_value',
-    message: 'names no part that you have received and the bank has not taken back',
+    message: 'must be a received part that the bank has not taken back',
   })
 }
 
@@ -373,7 +373,7 @@ async function acceptedLate(tx: Tx, { partnerId, id: sessionId }: SessionRow, la
     throw refuseField({
       pointer: '/latePaymentId',
       code: 'invalid_value',
-      message: 'names no late payment of the session',
+      message: 'must be a late payment of the session',
     })
   if (late.depositId !== null) return { id: late.id, depositId: late.depositId }
   throw new Refusal('checkout_session_not_paid', 'You have not accepted the late payment.')

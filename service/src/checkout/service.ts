@@ -327,7 +327,7 @@ function linkPartsOf(deps: CheckoutDeps): LinkParts {
         ...{ customFields: fields.customFields, idempotencyKey, reference: deposit.reference },
         ...{ websiteReference: fields.websiteReference, customerId: customer.serviceId, customerGuid: customer.id },
         partnerCustomerId: customer.partnerCustomerIdentifier,
-        ...{ creditorReference, linkId: present(link.linkId, 'a session of a link names it') },
+        ...{ creditorReference, linkId: present(link.linkId, 'no link id in a session of a payment link') },
         ...{ payerEmail: link.payerEmail, payerName: link.payerName ?? '', sessionId: deposit.sessionId },
       })
       return opened

@@ -71,7 +71,7 @@ export const depositLifecycle = createLifecycle({
     arrive: {
       from: ['Created', 'Initiated', 'Submitted'],
       to: 'Accepted',
-      cause: 'The money is on our account at the bank, whatever the bank has reported of the payment before.',
+      cause: 'The money is on our account at the bank, regardless of earlier reports about the payment.',
       by: ['bank'],
       on: [],
       impliedBy: ['credit', 'credit-misfit'],

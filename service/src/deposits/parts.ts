@@ -218,7 +218,7 @@ function arrival(
     const part = partOf('Held')
     return { added: [part], entries: arrived, told: [part] }
   }
-  assert(name === 'fulfil', `money does not lead to ${name}`)
+  assert(name === 'fulfil', `unexpected transition of a part: ${name}`)
   const part = partOf('Credited')
   return {
     added: [part],

@@ -125,7 +125,7 @@ const settles = (deposit: HeldDeposit, trigger: DepositTrigger): boolean =>
 
 /**
  * A hold comes before a block: the case of a block must not pay back the money of a listed person. Cleared money that
- * its account refuses stays in suspense with its case, because until then nobody could send it back.
+ * its account refuses stays in suspense with its case, because an operator can only send it back from there.
  */
 function kindOf(inbound: Inbound, deposit: HeldDeposit, trigger: DepositTrigger) {
   if (trigger.kind === 'cleared') {
@@ -173,7 +173,7 @@ const isStopped = ({ blockOf }: Inbound, deposit: store.Deposit, trigger: Deposi
 /** Creates the case of money under review. The money is in suspense; the case has the id of the deposit. */
 function caseOfHold({ row, trigger }: DepositMove): NewCase {
   const { partnerId, id, currency, amount, debtor, endToEndId } = row
-  assert('connector' in trigger, 'a credit is reported by a connector')
+  assert('connector' in trigger, `credit of deposit ${row.id} has no connector`)
   const { connector, id: notificationId, kind } = trigger
   const stored = debtor === null ? null : ownJson<IncomingDebtor>(debtor)
   const [money, payer] = [{ currency, amount }, 'debtor' in trigger ? trigger.debtor : stored]
@@ -380,12 +380,12 @@ const movedOf = ({ partnerId, currency, amount, customerId, reference }: store.D
 /** Credits the deposit from the settlement account of the connector, or from suspense if the money waited there. */
 function creditOf({ name, row, trigger }: DepositMove): Entry {
   if (name === 'release') return entryOf('decision', { ...movedOf(row), debit: 'suspense', credit: 'balance' })
-  assert('connector' in trigger, 'a credit is reported by a connector')
+  assert('connector' in trigger, `credit of deposit ${row.id} has no connector`)
   return entryOf('bank', { ...movedOf(row), ...credit(trigger.connector, row.partnerId) })
 }
 
 function backToBank({ row, trigger }: DepositMove): Entry {
-  assert('connector' in trigger, 'a reversal is reported by a connector')
+  assert('connector' in trigger, `reversal of deposit ${row.id} has no connector`)
   return entryOf('bank', { ...movedOf(row), debit: 'suspense', credit: `settlement.${trigger.connector}` })
 }
 

@@ -172,7 +172,7 @@ export const createScreened = (
           after(now, pauseMs),
         )
     const failures = outcomes.flatMap((outcome): unknown[] => (outcome.status === 'rejected' ? [outcome.reason] : []))
-    if (failures.length > 0) throw new Error(`deposits not decided: ${failures.length}`, { cause: failures[0] })
+    if (failures.length > 0) throw new Error(`could not apply decisions to deposits: ${failures.length}`, { cause: failures[0] })
     return due.length
   },
   oldestInScreening: () => store.oldestInScreening(db),

@@ -257,7 +257,7 @@ function createExpireDue(
     const failures = outcomes.flatMap((outcome): unknown[] => (outcome.status === 'rejected' ? [outcome.reason] : []))
     const unreachable = failures.find((failure) => failure instanceof Unreachable)
     if (unreachable !== undefined) throw unreachable
-    if (failures.length > 0) throw new Error(`deposits not expired: ${failures.length}`, { cause: failures[0] })
+    if (failures.length > 0) throw new Error(`could not expire deposits: ${failures.length}`, { cause: failures[0] })
     return due.length
   }
 }

@@ -37,7 +37,7 @@ const types = {
   customFields: 'text?',
   debtor: 'text?',
   expiresAt: 'timestamptz?',
-  /** Since when the bank has had the payment. Null after it has ended. */
+  /** Time since which the bank has had the payment. Null after it has ended. */
   heldSince: 'timestamptz?',
   expiryDate: 'timestamptz',
   createdAt: 'timestamptz',
@@ -267,7 +267,7 @@ const changeTypes = {
   errorDetails: 'text?',
   expiresAt: 'timestamptz?',
   heldSince: 'timestamptz?',
-  /** Since when the deposit waits for a decision about a name, and when a worker looks again. */
+  /** Time since which the deposit waits for a decision about a name, and when a worker looks again. */
   screeningSince: 'timestamptz?',
   screeningDueAt: 'timestamptz?',
   /** Null: the stored value stays, as for `paymentCountry`. */

@@ -50,7 +50,7 @@ const conversionsPerBatchMax = 128
 const batchesUnderWayMax = 2
 const secondBatchMin = 32
 
-/** Submits conversions to the batches. Refuses like `Fx.convert`. */
+/** Submits conversions to the batches. Refuses as `convert` of `Fx` does. */
 export function createConverting(deps: FxDeps) {
   const batched = createNonceBatcher({
     db: deps.db,

@@ -22,7 +22,7 @@ const amount = fc.oneof(fc.bigInt({ min: 1n, max: 1_000n }), fc.bigInt({ min: 1n
 const isPrice = (price: ReturnType<typeof priceOf>): price is Price => typeof price === 'object'
 
 suite('rounding', () => {
-  test('the rate is never above the mid rate with the margin taken off, and within its eighth digit of it', () => {
+  test('the rate is at most the mid rate minus the margin, and differs only after its eighth digit', () => {
     fc.assert(
       fc.property(rate, fc.integer({ min: 0, max: 9_998 }), (mid, points) => {
         const { digits, scale } = rateWithMargin(mid, points)
@@ -37,7 +37,7 @@ suite('rounding', () => {
     )
   })
 
-  test('what is bought is worth no more than what is exchanged at the rate, and less by under one minor unit', () => {
+  test('the bought amount is the exchanged amount at the rate, rounded down by less than one minor unit', () => {
     fc.assert(
       fc.property(pair, amount, rate, terms, (currencyPair, sellAmount, mid, agreed) => {
         const price = priceOf(currencyPair, { sellAmount }, mid, agreed)
@@ -70,7 +70,7 @@ suite('rounding', () => {
     )
   })
 
-  test('there and back never gains, whatever the terms', () => {
+  test('exchanging there and back never gains, for any terms', () => {
     fc.assert(
       fc.property(pair, amount, rate, rate, terms, (there, sellAmount, one, two, agreed) => {
         const quotes = { USD: one, GBP: two, USDC: one, EURC: rateOf('1.0001') }
@@ -86,7 +86,7 @@ suite('rounding', () => {
     )
   })
 
-  test('an amount that buys nothing, or too much, is no price', () => {
+  test('an amount that buys nothing, or too much, has no price', () => {
     const free = { marginBasisPoints: 0, fee: { fixed: 0n, basisPoints: 0 } }
     const usdToEur: Pair = { sellCurrency: 'USD', buyCurrency: 'EUR' }
     assert.equal(priceOf(usdToEur, { sellAmount: 1n }, rateOf('0.9'), free), 'too_small')
@@ -127,7 +127,7 @@ suite('the state of a quote', () => {
   })
 })
 
-test('the transfers of an exchange take what is sold, and give what is bought, over the position accounts', () => {
+test('the transfers of an exchange debit the sold and credit the bought amount over the position accounts', () => {
   const quote = {
     partnerId: 'p',
     sellCurrency: 'EUR',

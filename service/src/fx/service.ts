@@ -47,7 +47,7 @@ export type CurrencyRate = {
 export type QuoteView = {
   readonly row: store.QuoteRow
   readonly status: QuoteStatus
-  /** Why a conversion with an open quote would be refused now: the customer would exceed its largest balance. */
+  /** Refusal of a conversion with an open quote now: the customer would exceed its largest balance. */
   readonly refusal?: Refusal | undefined
 }
 
@@ -87,7 +87,7 @@ export type Fx = Acceptances & {
   /**
    * Accepts a quote and converts at once. Refuses: not_found (quoteId), fx_quote_expired, fx_quote_accepted,
    * insufficient_funds, account_blocked, customer_not_verified, balance_limit_exceeded, idempotency_key_reused,
-   * request_in_progress, and nonce_replayed like `quote`.
+   * request_in_progress, and nonce_replayed as `quote` does.
    */
   readonly convert: (
     caller: Caller,

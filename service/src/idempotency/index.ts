@@ -212,7 +212,7 @@ const answersPerPageMax = 100
 /** No request has this fingerprint. */
 const noFingerprint = ''
 
-/** After an erasure not even the same request can be answered. */
+/** Refuses even the same request, because its answer was erased. */
 const erasedAnswer = (reference: string) =>
   new Refusal(
     'idempotency_key_reused',

@@ -59,7 +59,7 @@ export function createCheckpoints(deps: CheckpointsDeps) {
           failures.push(error)
         }
       if (failures.length > 0)
-        throw new Error(`partners without checkpoints: ${failures.length}`, { cause: failures[0] })
+        throw new Error(`could not write checkpoints of partners: ${failures.length}`, { cause: failures[0] })
       return behind
     },
   }

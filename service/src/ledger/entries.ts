@@ -144,9 +144,9 @@ async function toEnds(tx: Tx, ends: readonly EntryEnd[]): Promise<Written> {
   const transfers = ends.flatMap(({ partnerId, entryId, kind }) => {
     const key = partnerKey(partnerId, entryId)
     const first = present(firsts.get(key), `no entry ${entryId} of partner ${partnerId} to ${kind}`)
-    assert(first.entryId === null || first.entryId === entryId, 'an entry is ended as a whole, by its own id')
+    assert(first.entryId === null || first.entryId === entryId, `transfer ${entryId} is not the first of its entry`)
     const reserves = (byEntry.get(key) ?? [first]).filter((transfer) => transfer.kind === 'reserve')
-    assert(reserves.length > 0, 'only a reserve is posted or released')
+    assert(reserves.length > 0, `entry ${entryId} has no reserve to ${kind}`)
     return reserves.map(({ debitSegregated, creditSegregated, ...reserve }) => {
       if (debitSegregated === true) segregated.add(reserve.debitAccountId)
       if (creditSegregated === true) segregated.add(reserve.creditAccountId)
@@ -171,7 +171,7 @@ async function withAccountIds<T extends Movement>(
   const missing = accountsNamed(transfers).filter((account) => !accounts.has(mapKey(account)))
   const known = new Map([...accounts, ...(await create(tx, missing))])
   const all = findAccountIds(transfers, known)
-  assert(all.length === transfers.length, 'the accounts of a transfer exist once they are created')
+  assert(all.length === transfers.length, 'an account of a transfer is missing after its creation')
   return { transfers: all, segregated: segregatedAmong(transfers, known) }
 }
 

@@ -33,7 +33,7 @@ test('reserve and post equal a direct transfer; reserve and release change nothi
   )
 })
 
-test('a balance falls to its reserved part and no lower; a system account has no lower limit', () => {
+test('a balance cannot fall below its reserved part; a system account has no lower limit', () => {
   const out = effects('direct', 10n).debit
   const reserve = effects('reserve', 10n).debit
   assert.deepEqual(
@@ -181,7 +181,7 @@ test('batches of other partners and currencies do not count', async () => {
   assert.deepEqual(await checkOne(funds, 100n, 100n), [true])
 })
 
-test('the batches admitted without a lock never overdraw, whatever the order of reads, checks and commits', async () => {
+test('batches admitted without a lock never overdraw, in any order of reads, checks and commits', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.bigInt({ min: 1n, max: 50n }), { minLength: 2, maxLength: 8 }),

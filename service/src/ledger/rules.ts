@@ -31,7 +31,7 @@ export type Permit = 'bank' | 'decision' | 'waits' | Cleared
 /** Transfers of one partner that take effect together or not at all. The first one has the id of the entry. */
 export type Entry = {
   readonly id: string
-  /** Why the entry may change the balances of its parties. */
+  /** Reason why the entry may change the balances of its parties. */
   readonly permit: Permit
   readonly transfers: readonly EntryTransfer[]
 }
@@ -60,7 +60,7 @@ type IdentifiedTransfer = EntryTransfer & { readonly id: string; readonly entryI
 /** Returns the transfers of an entry. An entry of one transfer is that transfer. */
 export function transfersOf({ id, transfers }: Entry): readonly IdentifiedTransfer[] {
   const [first] = transfers
-  assert(first !== undefined && transfers.length <= entryTransfersMax, 'an entry has 1 to 100 transfers')
+  assert(first !== undefined && transfers.length <= entryTransfersMax, `entry ${id} has ${transfers.length} transfers`)
   if (transfers.length === 1) return [{ ...first, id, entryId: null }]
   assert(
     transfers.every(({ partnerId }) => partnerId === first.partnerId),

@@ -42,7 +42,7 @@ export type Approvals = {
    * approver_is_creator, payout_not_awaiting_approval.
    */
   readonly snapshot: (caller: Caller, idOrReference: string, asked: Asked) => Promise<Snapshot>
-  /** Cancels a waiting payout. Repetition and refusals like `approve`. */
+  /** Cancels a waiting payout. Repetition and refusals as for `approve`. */
   readonly reject: (caller: Caller, idOrReference: string, reason: string) => Promise<PayoutRow>
 }
 
@@ -63,7 +63,7 @@ type Snapshot = {
    * responsible for it.
    */
   readonly hasMakerLeft: boolean
-  /** Why the payout waits. */
+  /** Reason why the payout waits. */
   readonly cause: Approval['cause']
 }
 
@@ -169,19 +169,19 @@ const createMakerCheck =
     if (await access.issuerOf(tx, partnerId, serviceAccountId))
       throw new Refusal(
         'permission_denied',
-        'A service account that your team made approves no payout. A person, or a service account of the operator, approves it.',
+        'A service account that your team created cannot approve payouts. A person, or a service account of the operator, must approve it.',
       )
     const maker = await access.issuerOf(tx, partnerId, requestedBy)
     if (maker === undefined || (maker.id !== serviceAccountId && !isSamePerson(maker.name, name))) return
     throw new Refusal(
       'approver_is_creator',
-      `The payout was created by ${requestedName}, a service account that you made. Another person must approve it.`,
+      `The payout was created by ${requestedName}, a service account that you created. Another person must approve it.`,
     )
   }
 
 function requirePasskey({ confirmation }: Caller, { needsPasskey }: Pick<Approval, 'needsPasskey'>): void {
   if (!needsPasskey || confirmation?.factor === 'passkey') return
-  throw new Refusal('permission_denied', 'The rule of this currency demands a person with a passkey, in the console.')
+  throw new Refusal('permission_denied', 'The approval rule of this currency requires a person with a passkey. Approve the payout in the console.')
 }
 
 function whyNot({ status }: PayoutRow, approval: Approval | undefined): string {
@@ -230,7 +230,7 @@ export type BulkApprovals = {
    * payout_not_awaiting_approval, permission_denied.
    */
   readonly approveBulk: (caller: Caller, bulkId: string, payouts: number) => Promise<DecidedOfBulk>
-  /** Cancels all waiting payouts. Refuses like `approveBulk`. */
+  /** Cancels all waiting payouts. Refusals as for `approveBulk`. */
   readonly rejectBulk: (caller: Caller, bulkId: string, payouts: number, reason: string) => Promise<DecidedOfBulk>
 }
 
@@ -384,7 +384,7 @@ async function evidence(
   if (ownJson<BulkApprovalSnapshot>(confirmation.snapshot).payouts !== hex(root))
     throw new Refusal(
       'payout_not_awaiting_approval',
-      'Other payouts wait than those that were signed. Read them again.',
+      'The waiting payouts have changed since they were signed. Read them again.',
     )
   return (index) => {
     const [item, path] = [items[index], paths[index]]

@@ -35,9 +35,9 @@ export type ScheduledPayout = ScheduledRow & Pick<EarlierPayout, 'because'>
 
 /** Payments that a payment may repeat. */
 export type Repeated = {
-  /** At most `earlierMax` payouts: those with the same reference first, then the newest. */
+  /** Payouts (at most `earlierMax`): those with the same reference first, then the newest. */
   readonly earlier: readonly EarlierPayout[]
-  /** At most `earlierMax` standing orders: those with the same reference first, then the next due. */
+  /** Standing orders (at most `earlierMax`): those with the same reference first, then the next due. */
   readonly scheduled: readonly ScheduledPayout[]
 }
 export type Duplicates = Repeated & {
@@ -137,7 +137,7 @@ export function possibleDuplicate({ earlier: [first], scheduled: [order] }: Repe
   if (found === undefined) return undefined
   return new Refusal(
     'possible_duplicate',
-    `The payout may repeat ${found}. Look at it. Send this one with onDuplicate Allow if it is meant.`,
+    `The payout may repeat ${found}. Check that payment. If this one is intended, send it with onDuplicate Allow.`,
   )
 }
 

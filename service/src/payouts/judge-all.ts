@@ -17,12 +17,12 @@ export type JudgedCall = {
   readonly fee: Minor
   /** The payout would wait for the approval of a second person. */
   readonly isHeld: boolean
-  /** Why the bank would refuse the payment after it was accepted. Undefined: no reason is known. */
+  /** Reason why the bank would refuse the payment after it was accepted. Undefined: no reason is known. */
   readonly unreachable: string | undefined
 }
 
 export type JudgedBatch = {
-  /** In the order of the calls. */
+  /** Judgements in the order of the calls. */
   readonly calls: readonly JudgedCall[]
   /** Money that the calls without a refusal take with their fees, and the available money, by currency. */
   readonly funds: readonly {

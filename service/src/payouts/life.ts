@@ -126,7 +126,7 @@ export type PayoutLife = {
   readonly settled: (reporting: Reporting & { readonly transactionHash?: string | undefined }) => Promise<Applied>
   /** Sent -> Failed. Releases the reserved money. */
   readonly rejected: (reporting: Reporting, failure: Failure) => Promise<Applied>
-  /** Before settlement like `rejected`. After it, a new, linked transaction returns the money. */
+  /** Works like `rejected` before settlement. After it, a new, linked transaction returns the money. */
   readonly returned: (reporting: Reporting, failure: Failure) => Promise<Applied>
   /**
    * Adds the bank's verification of the payee to the timeline. Returns false if it is already there, or the payout has
@@ -246,7 +246,7 @@ function createClaiming({
   db,
   clock,
 }: PayoutLifeDeps): Pick<PayoutLife, 'releaseLeases' | 'partnersWithDue' | 'due' | 'claim' | 'claimAgain'> {
-  /** On a sharded database a statement names one partner. */
+  /** Splits payouts by partner on a sharded database, where a statement names one partner. */
   const inGroups = async <T extends store.DuePayout>(
     partnerIds: readonly string[],
     read: (group: readonly string[]) => Promise<readonly T[]>,
@@ -393,7 +393,7 @@ const createMatched =
     // Deferred: the implied transition was applied first, and the report must be applied again.
     for (;;) {
       const [advanced] = await apply(tx, [trigger], await readInstructions(tx, [trigger]))
-      assert(!(advanced instanceof Refusal), 'a report of the bank is not refused')
+      assert(!(advanced instanceof Refusal), 'a bank report was answered with a refusal')
       if (advanced !== 'deferred') return present(advanced, `no answer to the report on instruction ${instructionId}`)
     }
   }
@@ -419,7 +419,7 @@ const createEndByWord =
     const trigger: PayoutTrigger =
       end === 'paid' ? { ...named, kind: 'settled' } : { ...named, kind: 'rejected', failure }
     const [ended] = await apply(tx, [trigger], new Map())
-    assert(ended === true, 'a payout that is Sent takes the word of its bank')
+    assert(ended === true, `payout ${id} did not end by the statement of its bank`)
   }
 
 // The job of payouts that needs no bank. Settlement declares those that call one.

@@ -124,7 +124,7 @@ export function createPreview(deps: PayoutsDeps) {
     const forecast = forecastOf(connector, instructed, now)
     const fit = coveredBy(found.balances.accounts, requestOf(payout))
     const [repeated] = await duplicatesOf(db, call.caller.partnerId, [candidateOf(valid)], paidAt ?? now)
-    const duplicate = duplicateVerdict(call, present(repeated, 'no duplicates of a preview'))
+    const duplicate = duplicateVerdict(call, present(repeated, 'no duplicate check for a preview'))
     const last = [reachVerdict(forecast), payeeCheckVerdict(payout)]
     const sent = await payerSent(deps, payout)
     const judgedRequest = ofRequest.map((verdict) => (verdict.rule === 'payer' ? (sent ?? verdict) : verdict))

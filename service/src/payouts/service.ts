@@ -65,16 +65,16 @@ export type Payouts = {
     ip: string,
     nonce?: OpenNonce,
   ) => Promise<AcceptedPayout>
-  /** Accepts a payout in tokens to a beneficiary's wallet. Refuses like `create`, and ownership_proof_required. */
+  /** Accepts a payout in tokens to a beneficiary's wallet. Refuses as `create` does, and ownership_proof_required. */
   readonly createToken: (caller: Caller, body: TokenPayout, ip: string) => Promise<AcceptedPayout>
   /**
-   * Accepts a quote and a payout of the bought amount in one transaction. Refuses like `create`, and fx_quote_expired,
+   * Accepts a quote and a payout of the bought amount in one transaction. Refuses as `create` does, and fx_quote_expired,
    * fx_quote_accepted, not_found (quoteId).
    */
   readonly createFx: (caller: Caller, body: FxPayout, ip: string) => Promise<AcceptedPayout>
-  /** Accepts a simulated withdrawal of a customer to a sandbox account. Refuses like `create`. */
+  /** Accepts a simulated withdrawal of a customer to a sandbox account. Refuses as `create` does. */
   readonly simulate: (caller: Caller, request: SimulatedWithdrawal, ip: string) => Promise<AcceptedPayout>
-  /** Accepts a call of another module. Refuses like `createToken`. */
+  /** Accepts a call of another module. Refuses as `createToken` does. */
   readonly submit: (call: PayoutCall) => Promise<AcceptedPayout>
   /**
    * Creates an acceptance for transactions of another module. Each caller needs its own, because it remembers its

@@ -352,7 +352,7 @@ export type Postponed = {
   readonly id: string
   readonly leaseId: string
   readonly dueAt: Date
-  /** Since when a person's decision is awaited; an earlier stored time stays. Null: screening will answer soon. */
+  /** Time since which a person's decision is awaited; an earlier stored time stays. Null: screening will answer soon. */
   readonly heldAt: Date | null
 }
 

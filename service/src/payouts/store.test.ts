@@ -84,7 +84,7 @@ for (const filter of filters)
       assert.ok((await discardedRows(filter, afterId)) < 200)
   })
 
-test('what a payment may repeat is read by account and amount, and of many equal payments the newest', async () => {
+test('possible duplicates are read by account and amount, and of many equal payments the newest', async () => {
   // Every row has this account and this amount.
   const candidate = { account: '', amount: 100n, currency: 'EUR', reference: 'none has it' } as const
   const ask = (amount: bigint) =>

@@ -38,7 +38,7 @@ export type ValidPayout = {
   readonly verificationState: VerificationState | null
   /** When the beneficiary was created. Null: the payout has none. */
   readonly beneficiarySince: Date | null
-  /** Since when the beneficiary has its account and its name. Null: the payout has none. */
+  /** Time since which the beneficiary has its account and its name. Null: the payout has none. */
   readonly beneficiaryUnchangedSince: Date | null
   /** Last result of the verification of the beneficiary's name and account. Null: none. */
   readonly payeeCheck: PayeeCheck | null
@@ -169,7 +169,7 @@ function lackingIn({ call, route, beneficiary, account, executionDay }: Judged) 
   }
 }
 
-/** Refuses a payment that the bank would refuse after the money was reserved: beneficiary_not_payable. */
+/** Refuses: beneficiary_not_payable. The bank would refuse the payment after the money was reserved. */
 function judgeRequirements(judged: Judged): Judgement {
   const lacking = lackingIn(judged)?.now
   if (lacking === undefined) return 'notApplicable'
@@ -271,7 +271,7 @@ function judgeAccounts({ call, accounts, customer }: Judged): Judgement {
 }
 
 const outboundBlocked = (what: string, state: AccountState) =>
-  new Refusal('account_blocked', `${what} is ${state === 'Closed' ? 'closed' : 'blocked for what goes out'}.`)
+  new Refusal('account_blocked', `${what} is ${state === 'Closed' ? 'closed' : 'blocked for outgoing payments'}.`)
 
 type Found = {
   readonly beneficiaries: ReadonlyMap<string, Payee>

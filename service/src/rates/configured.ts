@@ -96,10 +96,10 @@ export function readEcbSheet(text: string, now: Date): RateSheet {
   const found = { times: [] as string[], rates: new Map<string, Rate>() }
   parse(text, (attributes) => take(found, attributes))
   const [time, ...others] = found.times
-  if (time === undefined || others.length > 0 || !dateForm.test(time)) return refuseSheet('it has not exactly one date')
+  if (time === undefined || others.length > 0 || !dateForm.test(time)) return refuseSheet('it does not have exactly one date')
   const day = Date.parse(`${time}T00:00:00Z`)
   if (Number.isNaN(day) || !new Date(day).toISOString().startsWith(time)) return refuseSheet(`${time} is not a date`)
-  if (day > now.getTime() + aheadMaxMs) return refuseSheet(`${time} has not come yet`)
+  if (day > now.getTime() + aheadMaxMs) return refuseSheet(`${time} is in the future`)
   if (found.rates.size === 0) return refuseSheet('it has no rates')
   const own = [...found.rates].filter(([currency]) => isCurrency(currency) && currency !== 'EUR')
   return { asOf: new Date(day + publishedAfterMs), quotes: Object.fromEntries(own) }
@@ -147,5 +147,5 @@ function parse(text: string, onCube: (attributes: Attributes) => void): void {
   }
   parser.write(text).close()
   if (depth > 0) refuseSheet('it ends too early')
-  if (root !== 'Envelope') refuseSheet('it is not an envelope of rates')
+  if (root !== 'Envelope') refuseSheet('its root element is not Envelope')
 }

@@ -23,7 +23,7 @@ test('a rate is read from plain decimal text, exactly', () => {
   assert.deepEqual(readRate('0.000001'), { digits: 1n, scale: 6 })
 })
 
-test('what is no rate is refused: zero, signs, exponents, names of no number, and what no currency is worth', () => {
+test('zero, signs, exponents, NaN and implausible rates are refused', () => {
   for (const text of [
     '',
     '0',
@@ -58,7 +58,7 @@ test('a rate is written as it is read', () => {
 
 const positive = fc.bigInt({ min: 1n, max: 10n ** 15n })
 
-test('a rounded rate has the digits that were asked for, and is as near as they allow', () => {
+test('a rounded rate has the requested digits, and is the nearest one', () => {
   fc.assert(
     fc.property(positive, positive, fc.constantFrom('down' as const, 'half-even' as const), (over, under, rounding) => {
       const { digits, scale } = roundedRate(over, under, 8, rounding)
@@ -162,7 +162,7 @@ test('every other day counts, and part of a day', () => {
   assert.equal(hours('2026-11-20T14:00', '2026-11-23T14:00', 'always'), 72)
 })
 
-test('a sheet of the future has no age, and one of long ago its whole age', () => {
+test('a future sheet has no age, and an old one its full age', () => {
   assert.equal(hours('2026-11-17T15:00', '2026-11-17T14:00'), 0)
   assert.equal(hours('1970-01-01T00:00', '1980-01-01T00:00'), 3652 * 24)
 })
@@ -197,7 +197,7 @@ test('a currency that the sheet lacks has no rate', () => {
   assert.equal(readEcbSheet(sheet(['USD 1.0823']), now).quotes.GBP, undefined)
 })
 
-test('every part of a sheet is refused', () => {
+test('a truncated sheet is refused', () => {
   const text = sheet()
   for (let length = 0; length < text.length; length += 1)
     assert.throws(() => readEcbSheet(text.slice(0, length), now), /no usable sheet of rates/, String(length))

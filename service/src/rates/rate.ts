@@ -35,7 +35,7 @@ export function rateText({ digits, scale }: Rate): string {
 export function rateOf(text: string): Rate {
   const [whole = '', fraction = ''] = text.split('.')
   const rate = { digits: BigInt(`${whole}${fraction}`), scale: fraction.length }
-  assert(rate.digits > 0n, 'a stored rate is greater than zero')
+  assert(rate.digits > 0n, `stored rate is not positive: ${text}`)
   return rate
 }
 
@@ -43,7 +43,7 @@ type Rounding = 'down' | 'half-even'
 
 /** Divides two positive numbers. The rate has at least `significant` digits, and no trailing zeros. */
 export function roundedRate(over: bigint, under: bigint, significant: number, rounding: Rounding): Rate {
-  assert(over > 0n && under > 0n, 'a rate is greater than zero')
+  assert(over > 0n && under > 0n, 'rate is not positive')
   let scale = significant - over.toString().length + under.toString().length - 1
   const quotientAt = (digits: number) => (over * 10n ** BigInt(Math.max(0, digits))) / under
   scale = Math.max(0, scale)

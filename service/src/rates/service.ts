@@ -145,7 +145,7 @@ export type Rates = {
   readonly refreshStep: () => Promise<number>
   /** Returns the time until the next `refreshStep`. Undefined: no source is configured. */
   readonly nextInMs: (() => number) | undefined
-  /** In a sandbox: reads the first sheet before the first request. */
+  /** Reads the first sheet of a sandbox before the first request. */
   readonly prepare: () => Promise<void>
   /** Sets rates of the sandbox for all its partners. Refuses: fx_rates_unavailable, currency_not_supported. */
   readonly setByHand: (change: ByHand) => Promise<Sheet>

@@ -6,7 +6,7 @@ import type { ResponseOf } from '@partner-payments/wire'
 import type { CaseKind } from '../cases/index.ts'
 
 /**
- * What a partner reads about a kind of hold. Nothing more than `OperatorCheck` may be said of names and rules (AMLD,
+ * Text for a partner about a kind of hold. Nothing more than `OperatorCheck` may be said of names and rules (AMLD,
  * article 39).
  */
 type Told = Pick<Explained, 'reason' | 'actor'> & { readonly evidence: readonly string[] }

@@ -37,7 +37,7 @@ import type { NewRecord } from '../audit/index.ts'
 export type Party = {
   readonly accountHolderName?: string
   readonly iban?: string
-  /** For an account without an IBAN. */
+  /** Sort code of an account without an IBAN. */
   readonly sortCode?: string
   readonly routingNumber?: string
   readonly accountNumber?: string
@@ -194,7 +194,7 @@ export function createTransactions(deps: TransactionsDeps): Transactions {
     noteAfterEnd: async (tx, { partnerId, id }, step, cause = {}) => {
       const row = await store.lockTransaction(tx, partnerId, id)
       const { status, reference } = present(row, `no transaction ${id}`)
-      assert(status !== 'Pending', 'a return follows an end')
+      assert(status !== 'Pending', `transaction ${id} is still Pending`)
       const now = clock.now()
       const recordId = newId()
       deps.audit.append(tx, [recordOfSteps({ partnerId, reference, status, steps: [step], ...cause, recordId })])

@@ -59,7 +59,7 @@ test('transfers that take effect together are judged as one', () => {
   assert.deepEqual(shown(crossings), ['Triggered 40 r-2', 'Rearmed 100 r-3'])
 })
 
-test('a threshold is crossed by what is lower or higher, not by what is equal', () => {
+test('a threshold is crossed by a lower or higher balance, not by an equal one', () => {
   const below = monitorOf()
   const above = monitorOf({ direction: 'Above', rearmAt: 30n })
   const movements = [-50n, -1n, 2n, -22n].map((posted, index) => movement(index + 1, posted))
@@ -106,7 +106,7 @@ function byHand(monitor: MonitorRow, values: readonly bigint[]): readonly string
   return found
 }
 
-test('any reading in parts finds what one by hand finds', () => {
+test('reading in any parts finds the same crossings as a simple computation', () => {
   const amounts = fc.array(fc.bigInt({ min: -60n, max: 60n }), { maxLength: 40 })
   const monitorsGiven = fc.array(
     fc.record({

@@ -97,7 +97,7 @@ export async function ensureBalance(
     on conflict (partner_id, account_id) do nothing`)
 }
 
-/** Locks a balance until the transaction ends: nobody else changes its monitors, and no worker judges them. */
+/** Locks a balance until the transaction ends: no other transaction changes its monitors, and no worker judges them. */
 export function lockBalance(tx: Tx, { partnerId, accountId }: BalanceKey): Promise<BalanceRow | undefined> {
   return tx.row<BalanceRow>(sql`/* accounts.lockBalance */
     select ${balanceNames} from accounts.monitored_balances

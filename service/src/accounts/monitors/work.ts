@@ -138,7 +138,7 @@ function createBatches(deps: MonitorsDeps, limits: MonitorLimits) {
             partial.push(...(await attempt([key], end)))
           } catch (error) {
             failed += 1
-            log.error({ err: error, ...key }, 'balance with monitors not evaluated; will retry')
+            log.error({ err: error, ...key }, 'could not evaluate monitors of a balance; will retry')
           }
       }
     return { partial, failed }
@@ -199,7 +199,7 @@ function resultOf(
   const isStill = standing !== undefined && movements.length === 0
   if (isStill && differs(row, standing)) {
     const { partnerId, accountId } = row
-    log.error({ partnerId, accountId }, 'balance with monitors differs from its transfers; evaluated as recorded')
+    log.error({ partnerId, accountId }, 'monitored balance differs from its transfers; evaluated as recorded')
     const { posted, reserved } = standing
     // No transfer follows: the current balance shows what the monitors missed.
     const missed = { id: readTo, posted: posted - row.posted, reserved: reserved - row.reserved, together: undefined }
@@ -282,7 +282,7 @@ type MonitorLimits = {
   readonly balancesPerBatchMax: number
   /** Transfers that one transaction reads, in about 20 ms. */
   readonly transfersPerBatchMax: number
-  /** For one balance in one transaction. Each crossing is a row, an event and mails. */
+  /** Crossings of one balance in one transaction. Each crossing is a row, an event and mails. */
   readonly crossingsPerBalanceMax: number
 }
 const limitsDefault: MonitorLimits = {

@@ -22,10 +22,10 @@ export type CheckedLine = {
   readonly mistakes: readonly ColumnMistake[]
   readonly read: ReadLine | undefined
   readonly resolved: Resolved | undefined
-  /** Why the payee cannot be created, or the payout would be refused now. */
+  /** Reason why the payee cannot be created, or the payout would be refused now. */
   readonly refusal: Refusal | undefined
   readonly isHeld: boolean
-  /** Why the bank would refuse the payment. */
+  /** Reason why the bank would refuse the payment. */
   readonly unreachable: string | undefined
   /** Payouts and standing orders that the line may repeat, and the numbers of earlier lines. */
   readonly duplicates: Repeated & { readonly lines: readonly number[] }

@@ -54,7 +54,7 @@ export type BulkPayouts = {
     body: BodyOf<'createBulkPayout'>,
     ip: string,
   ) => Promise<{ readonly bulk: Bulk; readonly replayed: boolean }>
-  /** Accepts the payments of a pain.001 as a bulk. Refuses like `create`, and not_found (customerId). */
+  /** Accepts the payments of a pain.001 as a bulk. Refuses as `create` does, and not_found (customerId). */
   readonly createFromFile: (
     caller: Caller,
     body: BodyOf<'createBulkPayoutFromFile'>,
@@ -75,7 +75,7 @@ export type BulkPayouts = {
    * approver_limit_exceeded, payout_not_awaiting_approval (also while workers create payouts), permission_denied.
    */
   readonly approve: (caller: Caller, id: string, payouts: number) => Promise<DecidedOfBulk>
-  /** Cancels all waiting payouts. Refuses like `approve`. */
+  /** Cancels all waiting payouts. Refusals as for `approve`. */
   readonly reject: (caller: Caller, id: string, payouts: number, reason: string) => Promise<DecidedOfBulk>
   /** Ends the leases of dead workers. Only for a database without another live worker. */
   readonly releaseLeases: (partnerId: string) => Promise<void>
@@ -271,7 +271,7 @@ function requireMade({ status }: Bulk): void {
   if (status === 'Processing')
     throw new Refusal(
       'payout_not_awaiting_approval',
-      'Payouts of the bulk are still being made. Wait until it is Completed.',
+      'Payouts of the bulk are still being created. Wait until it is Completed.',
     )
 }
 
@@ -434,7 +434,7 @@ function createBulkStep(deps: BulkWorkDeps): () => Promise<number> {
       await (claimed.mode === 'AllOrNothing' ? makeAll(deps, claimed) : makeSome(deps, claimed))
     } catch (error) {
       if (error instanceof LeaseLost) return 1
-      log.error({ err: error, partnerId, bulkId: id }, 'bulk payouts not made; will retry')
+      log.error({ err: error, partnerId, bulkId: id }, 'could not create payouts of a bulk; will retry')
       await store.putBack(db, claimed, after(clock.now(), retryMs))
     }
     return 1
@@ -485,7 +485,7 @@ async function makeSome(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> 
   })
   const [failure] = failures
   if (failure !== undefined)
-    deps.log.warn({ err: failure, partnerId: bulk.partnerId, bulkId: bulk.id }, 'bulk payouts will be retried')
+    deps.log.warn({ err: failure, partnerId: bulk.partnerId, bulkId: bulk.id }, 'some payouts of a bulk will be retried')
 }
 
 async function makeAll(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {

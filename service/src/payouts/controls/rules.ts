@@ -280,7 +280,7 @@ export type ApprovalRule = {
   readonly needsPasskey: boolean
 }
 
-/** Why a payout waits, as a word and as a sentence, and the end of the wait. */
+/** Reason why a payout waits, as a word and as a sentence, and the end of the wait. */
 export type NeededApproval = {
   readonly cause: 'amount' | 'day' | 'bulk' | 'beneficiary' | 'payee'
   readonly because: string
@@ -430,7 +430,7 @@ export type CoolingOff = {
 type Paid = {
   readonly partnerId: string
   readonly currency: Currency
-  /** Since when the beneficiary has its account and its name. Null: the payout has none. */
+  /** Time since which the beneficiary has its account and its name. Null: the payout has none. */
   readonly unchangedSince: Date | null
 }
 

@@ -39,7 +39,7 @@ export type PayoutControls = {
    */
   readonly fees: RuleSet<FeeRule, NewFeeRule>
   /**
-   * One rule per currency, and one over all currencies. Refuses like limits. Waiting payouts keep their deadline, and
+   * One rule per currency, and one over all currencies. Refuses as limits do. Waiting payouts keep their deadline, and
    * still wait after the rule is removed.
    */
   readonly approvalRules: RuleSet<ApprovalRule, NewRule<ApprovalRule>>
@@ -118,7 +118,7 @@ export function createPayoutControls(deps: PayoutControlsDeps): PayoutControls {
     },
     fees: {
       set: (tx, rule) => {
-        assert(rule.maxAmount === null || rule.maxAmount >= rule.minAmount, 'the largest fee is not below the smallest')
+        assert(rule.maxAmount === null || rule.maxAmount >= rule.minAmount, 'maxAmount of a fee rule is below minAmount')
         const now = clock.now()
         const { validFrom = now } = rule
         return change(tx, rule, 'fee', () => store.setFee(tx, { ...rule, id: newId(), validFrom }, now))

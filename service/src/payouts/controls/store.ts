@@ -223,7 +223,7 @@ export function listLimits(tx: Tx, partnerId: string): Promise<readonly Limit[]>
 export type LimitFilter = {
   readonly scope: LimitScope | null
   readonly currency: string | null
-  /** If a customer or a beneficiary is given: only limits that apply to it, and those of the partner. */
+  /** Customer or beneficiary: only limits that apply to it, and those of the partner. */
   readonly customerId: string | null
   readonly beneficiaryId: string | null
   /** State of the customer's verification. Null: no customer is given. */

@@ -65,7 +65,7 @@ export function requireRecallable(
       'recall_not_supported',
       'The payee has its account with this service, so there is no bank to ask: ask the payee to pay the money back.',
     )
-  if (rail !== 'Sepa') throw new Refusal('recall_not_supported', `The rail ${rail} of the payout knows no recalls.`)
+  if (rail !== 'Sepa') throw new Refusal('recall_not_supported', `The rail ${rail} does not support recalls.`)
   if (!canRecall) throw new Refusal('recall_not_supported', 'The bank of the payout does not support recalls.')
   if (status !== 'Completed') throw new Refusal('payout_not_recallable', `The payout is ${status}, not Completed.`)
   const open = recallsBefore.find((recall) => ['Requested', 'Sent', 'Accepted'].includes(recall.status))

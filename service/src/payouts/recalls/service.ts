@@ -248,7 +248,7 @@ function createExpire({ db, clock, log }: RecallsDeps, advance: AdvanceRecalls):
       if (result.status === 'fulfilled') expired += result.value ? 1 : 0
       else {
         const { partnerId, id: recallId } = present(ahead[index], `no recall for result ${index}`)
-        log.error({ err: result.reason as unknown, partnerId, recallId }, 'recall not expired; will retry')
+        log.error({ err: result.reason as unknown, partnerId, recallId }, 'could not expire recall; will retry')
       }
     last = isEnd ? start : (ahead.at(-1) ?? start)
     return expired

@@ -88,7 +88,7 @@ function movedDay({ currency, businessDays }: Schedule, date: Temporal.PlainDate
   const step = { days: businessDays === 'Following' ? 1 : -1 }
   let day = date
   for (let days = 0; !isOpenFor(currency, day); days += 1) {
-    assert(days < closedDaysMax, 'banks open within days')
+    assert(days < closedDaysMax, `no business day within ${closedDaysMax} days`)
     day = day.add(step)
   }
   return day
