@@ -6,7 +6,7 @@ import { Refusal } from '../kernel/api/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { after, assert, type Clock, dayMs, hourMs, type Log, newId } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import { type Issuer, issuerOf } from './rules.ts'
+import { type Issuer, findIssuer } from './rules.ts'
 import * as store from './store.ts'
 import { ibanProblem, isBic } from '../rails/index.ts'
 
@@ -144,9 +144,9 @@ async function importFile(deps: ImportedPoolsDeps, tx: Tx, file: IbanFile): Prom
   const now = deps.clock.now()
   await store.lockImports(tx)
   const partnerId = file.partnerId ?? operatorPartnerId
-  const known = await store.poolNamed(tx, file.pool)
+  const known = await store.findPool(tx, file.pool)
   if (known !== undefined) {
-    refuseOther(known, file)
+    refuseDifferent(known, file)
     if ((await store.importedAt(tx, known, file.hash)) !== undefined)
       return { pool: file.pool, country: known.country, lines: 0, imported: 0, bad: 0, isRepetition: true }
   }
@@ -163,7 +163,7 @@ async function importFile(deps: ImportedPoolsDeps, tx: Tx, file: IbanFile): Prom
     const first = page.find(isGood)
     if (first !== undefined && !isOpen) await open(first)
     isOpen ||= first !== undefined
-    const judged = country === null ? page : await judge(deps, tx, page, { country, importId })
+    const judged = country === null ? page : await judgeLines(deps, tx, page, { country, importId })
     const good = judged.filter(isGood)
     const wrong = judged.filter((each): each is BadLine => !isGood(each))
     const of = { partnerId, pool: file.pool, country: country ?? '', importId }
@@ -195,36 +195,36 @@ async function importFile(deps: ImportedPoolsDeps, tx: Tx, file: IbanFile): Prom
   return { pool: file.pool, country, lines, imported, bad, isRepetition: false }
 }
 
-function refuse(pool: string, detail: string): never {
+function refusePool(pool: string, detail: string): never {
   throw new Refusal('validation_failed', `The pool ${pool} ${detail}`)
 }
 
 function refuseOwner(known: store.PoolRow, { partnerId, pool }: Pick<IbanFile, 'pool' | 'partnerId'>): void {
   if (known.partnerId === (partnerId ?? operatorPartnerId)) return
-  if (known.partnerId === operatorPartnerId) refuse(pool, 'is shared by all partners.')
-  refuse(pool, `belongs to the partner ${known.partnerId}.`)
+  if (known.partnerId === operatorPartnerId) refusePool(pool, 'is shared by all partners.')
+  refusePool(pool, `belongs to the partner ${known.partnerId}.`)
 }
 
-function refuseOther(known: store.PoolRow, file: IbanFile): void {
+function refuseDifferent(known: store.PoolRow, file: IbanFile): void {
   const { pool, currency, connector } = file
   refuseOwner(known, file)
-  if (known.currency !== currency) refuse(pool, `has the currency ${known.currency}.`)
+  if (known.currency !== currency) refusePool(pool, `has the currency ${known.currency}.`)
   if (connector !== null && known.connector !== connector)
-    refuse(pool, `has ${known.connector === null ? 'no connector' : `the connector ${known.connector}`}.`)
+    refusePool(pool, `has ${known.connector === null ? 'no connector' : `the connector ${known.connector}`}.`)
 }
 
 const isGood = (line: GoodLine | BadLine): line is GoodLine => !('reason' in line)
 
 /** Checks the valid lines of a page against the database and the other lines of the file. */
-async function judge(
+async function judgeLines(
   { issuers, poolCountries }: ImportedPoolsDeps,
   tx: Tx,
   page: readonly (GoodLine | BadLine)[],
   of: { readonly country: string; readonly importId: string },
 ): Promise<readonly (GoodLine | BadLine)[]> {
   const ibans = page.filter(isGood).map(({ iban }) => iban)
-  const known = new Map((await store.knownAmong(tx, ibans)).map((row) => [row.iban, row]))
-  const issued = new Set(await store.issuedAmong(tx, ibans))
+  const known = new Map((await store.findKnownIbans(tx, ibans)).map((row) => [row.iban, row]))
+  const issued = new Set(await store.findIssuedIbans(tx, ibans))
   const ranges = issuers.filter(({ country }) => !poolCountries.includes(country))
   const seen = new Map<string, number>()
   const whyBad = ({ iban }: GoodLine): Pick<BadLine, 'reason' | 'detail'> | undefined => {
@@ -236,7 +236,7 @@ async function judge(
     if (inPool !== undefined)
       return { reason: 'double_in_database', detail: `The pool ${inPool.pool} has this IBAN from an earlier import.` }
     if (issued.has(iban)) return { reason: 'double_in_database', detail: 'An account has or had this IBAN.' }
-    if (issuerOf(ranges, iban) !== undefined)
+    if (findIssuer(ranges, iban) !== undefined)
       return {
         reason: 'issued_by_range',
         detail: `IBAN_ISSUERS issues this bank code itself, because IBAN_POOLS does not name ${of.country}.`,
@@ -254,7 +254,7 @@ async function judge(
 
 async function withdraw(tx: Tx, wanted: Parameters<ImportedPools['withdraw']>[1], now: Date): Promise<number> {
   const { pool: name, iban } = wanted
-  const pool = await store.poolNamed(tx, name)
+  const pool = await store.findPool(tx, name)
   if (pool === undefined) throw new Refusal('not_found', `No such pool: ${name}.`)
   refuseOwner(pool, wanted)
   let withdrawn = 0
@@ -288,12 +288,12 @@ export async function takeFromPools(
 /** Quarantines the IBANs of a closed account. IBANs that are in no pool stay as they are. */
 export async function quarantineIbans(tx: Tx, partnerId: string, ibans: readonly string[], now: Date): Promise<void> {
   if (ibans.length === 0) return
-  for (const ownerId of [partnerId, operatorPartnerId]) await store.quarantine(tx, ownerId, partnerId, ibans, now)
+  for (const ownerId of [partnerId, operatorPartnerId]) await store.quarantineRows(tx, ownerId, partnerId, ibans, now)
 }
 
 /** Reports whether an IBAN is in a pool, assigned or not. */
 export const isImported = async (tx: Tx, iban: string): Promise<boolean> =>
-  (await store.knownAmong(tx, [iban])).length > 0
+  (await store.findKnownIbans(tx, [iban])).length > 0
 
 // Pure: checks a line of a bank's file of IBANs, and decides when a pool is low.
 
@@ -323,7 +323,7 @@ export const poolNameForm = /^[a-z0-9][a-z0-9-]{0,31}$/
 /** No IBAN with its BIC is longer. Only the beginning of a longer text is kept. */
 const shownCharsMax = 64
 
-const cellsOf = (text: string): readonly string[] =>
+const splitCells = (text: string): readonly string[] =>
   text.split(/[,;]/).map((cell) =>
     cell
       .trim()
@@ -332,7 +332,7 @@ const cellsOf = (text: string): readonly string[] =>
   )
 
 /** Reports whether the first line of a file is a header. */
-const isHeader = (text: string): boolean => /^iban(,bic)?$/i.test(cellsOf(text).join())
+const isHeader = (text: string): boolean => /^iban(,bic)?$/i.test(splitCells(text).join())
 
 /**
  * Reads a line. Undefined: it is empty. Accepts IBANs in groups of four, as banks print them, but not lower case or
@@ -340,7 +340,7 @@ const isHeader = (text: string): boolean => /^iban(,bic)?$/i.test(cellsOf(text).
  */
 function readLine(text: string, line: number): GoodLine | BadLine | undefined {
   if (text.trim() === '') return undefined
-  const [first = '', second = '', ...others] = cellsOf(text)
+  const [first = '', second = '', ...others] = splitCells(text)
   const iban = first.replaceAll(' ', '')
   const bad = (reason: BadReason, detail: string): BadLine => ({
     line,
@@ -352,12 +352,12 @@ function readLine(text: string, line: number): GoodLine | BadLine | undefined {
   if (!/^[A-Z]{2}\d{2}[A-Z0-9]{1,30}$/.test(iban))
     return bad('not_an_iban', 'An IBAN has two capital letters, two check digits, then capital letters and digits.')
   const problem = ibanProblem(iban)
-  if (problem !== undefined) return bad(...reasonOf(iban.slice(0, 2), problem))
+  if (problem !== undefined) return bad(...findBadReason(iban.slice(0, 2), problem))
   if (second !== '' && !isBic(second)) return bad('bic', 'The second cell is not a BIC (ISO 9362).')
   return { line, iban, bic: second === '' ? null : second }
 }
 
-function reasonOf(
+function findBadReason(
   country: string,
   problem: NonNullable<ReturnType<typeof ibanProblem>>,
 ): readonly [reason: BadReason, detail: string] {

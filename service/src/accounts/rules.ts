@@ -11,7 +11,7 @@ export type Issuer = {
   readonly last?: number
 }
 
-type Format = {
+type CountryFormat = {
   /** Letters, then digits, of the bank and branch code. */
   readonly bankCode: readonly [letters: number, digits: number]
   /** Digits of the account number, without national check digits. */
@@ -41,7 +41,7 @@ function dutchAccount(eightDigits: string): string {
   return check === 10 ? `${eightDigits}18` : `${eightDigits}0${check}`
 }
 
-const formats: ReadonlyMap<string, Format> = new Map(
+const formats: ReadonlyMap<string, CountryFormat> = new Map(
   Object.entries({
     AT: { bankCode: [0, 5], digits: 11, bban: joined },
     BE: {
@@ -65,13 +65,13 @@ const formats: ReadonlyMap<string, Format> = new Map(
     LT: { bankCode: [0, 5], digits: 11, bban: joined },
     LU: { bankCode: [0, 3], digits: 13, bban: joined },
     NL: { bankCode: [4, 0], digits: 8, bban: (bankCode, account) => `${bankCode}${dutchAccount(account)}` },
-  } satisfies Record<string, Format>),
+  } satisfies Record<string, CountryFormat>),
 )
 
 /** Countries in which IBANs can be issued. */
 export const issuingCountries: readonly string[] = [...formats.keys()]
 
-const isBankCode = ({ bankCode: [letters, digits] }: Format, text: string) =>
+const isBankCode = ({ bankCode: [letters, digits] }: CountryFormat, text: string) =>
   new RegExp(`^[A-Z]{${letters}}\\d{${digits}}$`).test(text)
 
 /** Bank codes that no bank has: the IBANs of a sandbox must not be real accounts. */
@@ -86,7 +86,7 @@ export const isSandboxIssuer = ({ country, bankCode }: Issuer): boolean =>
   defaultIssuers.some((issuer) => issuer.country === country && issuer.bankCode === bankCode)
 
 /** Finds the issuer that has issued an IBAN, or could. */
-export const issuerOf = (issuers: readonly Issuer[], iban: string): Issuer | undefined =>
+export const findIssuer = (issuers: readonly Issuer[], iban: string): Issuer | undefined =>
   issuers.find(({ country, bankCode }) => iban.startsWith(country) && iban.slice(4).startsWith(bankCode))
 
 /** Numbers in a block, which a partner takes from the pool at once. Also a constraint of accounts.iban_blocks. */
@@ -95,11 +95,11 @@ export const blockSize = 1000
 const blocksMax = 2 ** 31 - 1
 
 /** Number 0 is not used, because some banks refuse an account of zeros. */
-const lastPossible = ({ digits }: Format): number => Math.min(10 ** digits - 1, blocksMax * blockSize)
+const lastPossible = ({ digits }: CountryFormat): number => Math.min(10 ** digits - 1, blocksMax * blockSize)
 
-const rangeOf = (issuer: Issuer) => ({
+const numberRange = (issuer: Issuer) => ({
   first: issuer.first ?? 1,
-  last: Math.min(issuer.last ?? Infinity, lastPossible(formatOf(issuer.country))),
+  last: Math.min(issuer.last ?? Infinity, lastPossible(countryFormat(issuer.country))),
 })
 
 export type NumberBounds = {
@@ -114,8 +114,8 @@ export type NumberBounds = {
  * Computes the indexes that an issuer may use. The place of a number in its block does not depend on the configured
  * range: a changed range never issues a number twice.
  */
-export function boundsOf(issuer: Issuer): NumberBounds {
-  const { first, last } = rangeOf(issuer)
+export function numberBounds(issuer: Issuer): NumberBounds {
+  const { first, last } = numberRange(issuer)
   return { blockSize, firstBlock: (first - 1) / blockSize, endIndex: last }
 }
 
@@ -138,7 +138,7 @@ export function issuersProblem(issuers: readonly Issuer[]): string | undefined {
 }
 
 /** Ranges begin at a block, so that a block belongs to one range. */
-function rangeProblem({ country, first = 1, last }: Issuer, format: Format): string | undefined {
+function rangeProblem({ country, first = 1, last }: Issuer, format: CountryFormat): string | undefined {
   const max = lastPossible(format)
   const end = last ?? max
   if (![first, end].every(Number.isSafeInteger) || first < 1 || end < first || end > max)
@@ -151,9 +151,9 @@ function rangeProblem({ country, first = 1, last }: Issuer, format: Format): str
 /** Names two issuers that would issue the same IBAN. Undefined: none. */
 export function overlapProblem(issuers: readonly Issuer[]): string | undefined {
   for (const [at, issuer] of issuers.entries()) {
-    const range = rangeOf(issuer)
+    const range = numberRange(issuer)
     const other = issuers.slice(0, at).find((earlier) => {
-      const earlierRange = rangeOf(earlier)
+      const earlierRange = numberRange(earlier)
       return (
         earlier.country === issuer.country &&
         earlier.bankCode === issuer.bankCode &&
@@ -162,14 +162,14 @@ export function overlapProblem(issuers: readonly Issuer[]): string | undefined {
       )
     })
     if (other !== undefined) {
-      const shown = rangeOf(other)
+      const shown = numberRange(other)
       return `${issuer.country}:${issuer.bankCode}: the numbers ${range.first}-${range.last} overlap with ${shown.first}-${shown.last}`
     }
   }
   return undefined
 }
 
-function formatOf(country: string): Format {
+function countryFormat(country: string): CountryFormat {
   const format = formats.get(country)
   assert(format, `no IBAN format for ${country}`)
   return format
@@ -177,9 +177,12 @@ function formatOf(country: string): Format {
 
 /** Composes the IBAN of the `index`-th account of a bank code, counted from 0. */
 export function composeIban({ country, bankCode }: Issuer, index: number): string {
-  const format = formatOf(country)
+  const format = countryFormat(country)
   const account = String(index + 1).padStart(format.digits, '0')
-  assert(Number.isSafeInteger(index) && index >= 0 && account.length === format.digits, `account index ${index} does not fit the IBAN format of ${country}`)
+  assert(
+    Number.isSafeInteger(index) && index >= 0 && account.length === format.digits,
+    `account index ${index} does not fit the IBAN format of ${country}`,
+  )
   const bban = format.bban(bankCode, account)
   return `${country}${checkDigits(country, bban)}${bban}`
 }

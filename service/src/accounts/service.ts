@@ -12,12 +12,20 @@ import {
   quarantineIbans,
   takeFromPools,
 } from './imported.ts'
-import { blockSize, boundsOf, composeIban, inConfiguredOrder, type Issuer, issuerOf, issuersProblem } from './rules.ts'
+import {
+  blockSize,
+  numberBounds,
+  composeIban,
+  inConfiguredOrder,
+  type Issuer,
+  findIssuer,
+  issuersProblem,
+} from './rules.ts'
 import { type Cancellations, createStates, type States, type StatesDeps } from './states.ts'
 import { createStatements, type Statements, type StatementsDeps } from './statements.ts'
 import * as store from './store.ts'
 import { createTransfers, type Transfers, type TransfersDeps } from './transfers.ts'
-import { cancellationsDue, issuedAmong } from './store.ts'
+import { cancellationsDue, findIssuedIbans } from './store.ts'
 import { defineJob, type Job } from '../postgres/jobs/index.ts'
 import type { Monitors } from './monitors/index.ts'
 
@@ -46,7 +54,7 @@ export type Accounts = Statements &
     /** Reads a customer's IBANs for its export, oldest first. */
     readonly ibansOf: (tx: Tx, partnerId: string, customerId: string) => Promise<readonly store.IbanRow[]>
     /** Reads the oldest open IBAN of each of these customers, who are on one shard. */
-    readonly firstIbansOf: typeof store.firstIbansOf
+    readonly firstIbansOf: typeof store.readFirstIbans
     /** Reports whether an IBAN has a bank code of ours or is in a pool, issued or not. */
     readonly issues: (tx: Tx, iban: string) => Promise<boolean>
     /**
@@ -55,7 +63,7 @@ export type Accounts = Statements &
      */
     readonly ownIbans: {
       readonly mayHave: (iban: string) => boolean
-      readonly among: typeof issuedAmong
+      readonly among: typeof findIssuedIbans
     }
     /** Pools of IBANs from a bank's file, for operator commands and the worker. */
     readonly pools: ImportedPools
@@ -65,7 +73,7 @@ export type Accounts = Statements &
       ibans: readonly string[],
     ) => Promise<ReadonlyMap<string, { readonly partnerId: string; readonly customerId: string }>>
     /** Finds the current and earlier holders of an IBAN, newest first, for the operator. */
-    readonly holdersOf: typeof store.holdersOfIban
+    readonly holdersOf: typeof store.findHolders
     /** Finds the customer of the partner that has the IBAN, or had it until it was closed. Undefined: none. */
     readonly holderIn: (partnerId: string, iban: string) => Promise<string | undefined>
   }
@@ -78,8 +86,8 @@ type AccountsDeps = StatementsDeps &
   }
 
 /** Takes the next number of an issuer from a block of the partner, or from a new block of the pool. */
-async function takeIndex(tx: Tx, partnerId: string, issuer: Issuer, now: Date): Promise<number> {
-  const bounds = boundsOf(issuer)
+async function takeAccountNumber(tx: Tx, partnerId: string, issuer: Issuer, now: Date): Promise<number> {
+  const bounds = numberBounds(issuer)
   const take = async () => {
     const taken = await store.takeNumber(tx, partnerId, issuer, bounds)
     return taken && taken.block * blockSize + taken.number
@@ -99,52 +107,55 @@ async function takeIndex(tx: Tx, partnerId: string, issuer: Issuer, now: Date): 
   return present(await take(), `no number in new block ${nextBlock} of ${issuer.country}`)
 }
 
-type Issuing = Pick<AccountsDeps, 'clock' | 'issuers' | 'poolCountries'>
+type IssuingDeps = Pick<AccountsDeps, 'clock' | 'issuers' | 'poolCountries'>
 
 /**
  * Lists the countries in which a customer gets an IBAN: those of the issuers as configured, then those that only have
  * pools.
  */
-const countriesOf = ({ issuers, poolCountries }: Pick<Issuing, 'issuers' | 'poolCountries'>): readonly string[] => [
+const issuingCountriesOf = ({
+  issuers,
+  poolCountries,
+}: Pick<IssuingDeps, 'issuers' | 'poolCountries'>): readonly string[] => [
   ...new Set([...issuers.map(({ country }) => country), ...poolCountries]),
 ]
 
 /** Issues the IBANs that a customer lacks. Returns all IBANs of the customer. */
-function createIssuing({ clock, issuers, poolCountries }: Issuing) {
+function createIssueIbans({ clock, issuers, poolCountries }: IssuingDeps) {
   // Pools are locked in the same order for any configuration, so that two calls cannot deadlock.
-  const countriesInLockOrder = countriesOf({ issuers, poolCountries }).toSorted()
+  const countriesInLockOrder = issuingCountriesOf({ issuers, poolCountries }).toSorted()
   const issue = async (tx: Tx, partnerId: string, country: string, now: Date) => {
     if (poolCountries.includes(country)) return takeFromPools(tx, partnerId, country, now)
     const issuer = present(
       issuers.find((each) => each.country === country),
       `no issuer of IBANs for ${country}`,
     )
-    return { iban: composeIban(issuer, await takeIndex(tx, partnerId, issuer, now)), bic: null }
+    return { iban: composeIban(issuer, await takeAccountNumber(tx, partnerId, issuer, now)), bic: null }
   }
   return async (tx: Tx, partnerId: string, customerId: string) => {
     const now = clock.now()
     await store.lockCustomerAccount(tx, partnerId, customerId, now)
-    const issued = await store.ibansOf(tx, partnerId, customerId)
+    const issued = await store.readIbans(tx, partnerId, customerId)
     for (const country of countriesInLockOrder) {
       if (issued.some((row) => row.country === country)) continue
       const taken = await issue(tx, partnerId, country, now)
       await store.insertIban(tx, partnerId, customerId, { ...taken, country }, now)
     }
-    return store.ibansOf(tx, partnerId, customerId)
+    return store.readIbans(tx, partnerId, customerId)
   }
 }
 
 export function createAccounts(deps: AccountsDeps): Accounts {
   const { clock, db, customers, issuers, poolCountries } = deps
-  const countries = countriesOf(deps)
+  const countries = issuingCountriesOf(deps)
   const problem = issuersProblem(issuers)
   assert(problem === undefined, `issuers: ${problem}`)
-  const issueMissing = createIssuing(deps)
+  const issueMissing = createIssueIbans(deps)
 
   const toAccount = (customer: Customer, rows: readonly store.IbanRow[]): CustomerAccount | undefined => {
     const [first, ...rest] = inConfiguredOrder(countries, rows).map((row) => ({
       ...row,
-      bic: row.bic ?? issuerOf(issuers, row.iban)?.bic ?? null,
+      bic: row.bic ?? findIssuer(issuers, row.iban)?.bic ?? null,
     }))
     if (first === undefined) return undefined
     return {
@@ -161,7 +172,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     create: (partnerId, customerRef, outerTx) =>
       inTransaction(db, outerTx, async (tx) => {
         const customer = await customers.hold(tx, partnerId, customerRef)
-        const issued = await store.ibansOf(tx, partnerId, customer.id)
+        const issued = await store.readIbans(tx, partnerId, customer.id)
         if (countries.length === 0 && issued.length === 0) throw new Refusal('iban_issuer_not_configured')
         if (!hasAll(issued)) await customers.requireCapability(tx, partnerId, customer.id, 'OpenAccount')
         const rows = hasAll(issued) ? issued : await issueMissing(tx, partnerId, customer.id)
@@ -169,30 +180,30 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       }),
     get: async (partnerId, customerRef) => {
       const customer = await customers.find(db, partnerId, customerRef)
-      const account = toAccount(customer, await store.ibansOf(db, partnerId, customer.id))
+      const account = toAccount(customer, await store.readIbans(db, partnerId, customer.id))
       if (account === undefined) throw notFound('account')
       return account
     },
-    ibansOf: store.ibansOf,
-    firstIbansOf: store.firstIbansOf,
+    ibansOf: store.readIbans,
+    firstIbansOf: store.readFirstIbans,
     close: async (tx, partnerId, customerId, now) => {
-      const ibans = (await store.ibansOf(tx, partnerId, customerId)).map(({ iban }) => iban)
+      const ibans = (await store.readIbans(tx, partnerId, customerId)).map(({ iban }) => iban)
       await store.closeIbans(tx, partnerId, customerId, now)
       await quarantineIbans(tx, partnerId, ibans, now)
     },
     erase: store.eraseIbans,
     issues: async (tx, iban) =>
-      issuerOf(issuers, iban) !== undefined ||
+      findIssuer(issuers, iban) !== undefined ||
       (poolCountries.some((country) => iban.startsWith(country)) && (await isImported(tx, iban))),
     ownIbans: {
       mayHave: (iban) =>
-        issuerOf(issuers, iban) !== undefined || poolCountries.some((country) => iban.startsWith(country)),
-      among: issuedAmong,
+        findIssuer(issuers, iban) !== undefined || poolCountries.some((country) => iban.startsWith(country)),
+      among: findIssuedIbans,
     },
     ownersOf: async (tx, ibans) =>
-      new Map((await store.ownersOfIbans(tx, ibans)).map(({ iban, ...owner }) => [iban, owner])),
-    holdersOf: store.holdersOfIban,
-    holderIn: (partnerId, iban) => store.holderIn(db, partnerId, iban),
+      new Map((await store.findOwners(tx, ibans)).map(({ iban, ...owner }) => [iban, owner])),
+    holdersOf: store.findHolders,
+    holderIn: (partnerId, iban) => store.findHolder(db, partnerId, iban),
     ...createStatements(deps),
     ...createTransfers(deps),
     ...createStates({

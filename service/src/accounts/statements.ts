@@ -161,20 +161,20 @@ function lastDays(days: number): readonly Date[] {
   return Array.from({ length: days }, (_day, index) => new Date(today - (days - 1 - index) * dayMs))
 }
 
-type Subject = Pick<StatementRequest, 'partnerId' | 'name' | 'currency' | 'partyId'>
+type StatementSubject = Pick<StatementRequest, 'partnerId' | 'name' | 'currency' | 'partyId'>
 
 /**
  * Creates the reader of statement pages, newest first. A cursor belongs to one subject and one period, because its sums
  * do.
  */
 function createPages({ db, cursors, ledger }: StatementsDeps) {
-  return async (subject: Subject, query: PeriodQuery): Promise<Page<StatementEntry>> => {
+  return async (subject: StatementSubject, query: PeriodQuery): Promise<Page<StatementEntry>> => {
     const { partnerId, currency, partyId = '' } = subject
     const [from, until] = [query.from, query.to].map((time) => (time === undefined ? undefined : readTime(time)))
     const bounds = [from, until].map((time) => time?.toISOString() ?? '').join(' ')
     const list = `entries:${partnerId}:${currency}:${partyId}:${bounds}`
     const { limit, afterId } = cursors.read(list, query)
-    const cursor = afterId === null ? undefined : cursorFrom(afterId)
+    const cursor = afterId === null ? undefined : readCursor(afterId)
     const page = await db.transaction(async (tx) => {
       await readAtOneMoment(tx)
       return ledger.statement(tx, { ...subject, from, until, direction: 'descending', linesMax: limit, cursor })
@@ -182,15 +182,15 @@ function createPages({ db, cursors, ledger }: StatementsDeps) {
     if (page === undefined) return { data: [], nextCursor: null, hasMore: false }
     return {
       data: page.lines.map((line) => ({ ...line, currency })),
-      nextCursor: page.next ? cursors.write(list, cursorText(page.next)) : null,
+      nextCursor: page.next ? cursors.write(list, writeCursor(page.next)) : null,
       hasMore: page.next !== undefined,
     }
   }
 }
 
-const cursorText = ({ id, amount, posted }: StatementCursor) => `${id} ${amount} ${posted}`
+const writeCursor = ({ id, amount, posted }: StatementCursor) => `${id} ${amount} ${posted}`
 
-function cursorFrom(text: string): StatementCursor {
+function readCursor(text: string): StatementCursor {
   const [id, amount, posted] = text.split(' ')
   assert(id !== undefined && amount !== undefined && posted !== undefined, 'a signed cursor does not have three parts')
   return { id, amount: BigInt(amount), posted: BigInt(posted) }

@@ -8,7 +8,7 @@ import { type AccountState, blocksOutbound, type Ledger } from '../ledger/index.
 import type { Database, Tx } from '../postgres/index.ts'
 import type { Frozen } from '../screening/index.ts'
 import type { Customers } from '../parties/customers/index.ts'
-import { ibansOf } from './store.ts'
+import { readIbans } from './store.ts'
 import * as cancellations from './store.ts'
 import * as store from './store.ts'
 
@@ -94,7 +94,7 @@ export function createStates({ db, clock, cursors, customers, ledger, closeIbans
         await closeIbans(
           tx,
           partnerId,
-          (await ibansOf(tx, partnerId, row.customerId)).map(({ iban }) => iban),
+          (await readIbans(tx, partnerId, row.customerId)).map(({ iban }) => iban),
         )
       return row
     },
@@ -201,7 +201,8 @@ export function createCancellations(deps: CancellationsDeps): Cancellations {
       const { partnerId } = due
       const page = await work(partnerId, (tx) => store.lockDueCancellation(tx, partnerId, now))
       if (page === undefined) return 0
-      for (const err of page.failed) log.error({ err, partnerId }, 'could not cancel payout of a blocked account; will retry')
+      for (const err of page.failed)
+        log.error({ err, partnerId }, 'could not cancel payout of a blocked account; will retry')
       if (page.cancelled > 0)
         log.info({ partnerId, payouts: page.cancelled }, 'worker cancelled payouts of a blocked account')
       return 1

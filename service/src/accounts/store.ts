@@ -24,20 +24,20 @@ export type IbanRow = {
   readonly bic: string | null
 }
 /** Account numbers of one bank code in one country. */
-export type Pool = { readonly country: string; readonly bankCode: string }
+export type NumberPool = { readonly country: string; readonly bankCode: string }
 
-export function ibansOf(tx: Tx, partnerId: string, customerId: string): Promise<readonly IbanRow[]> {
-  return tx.rows<IbanRow>(sql`/* accounts.ibansOf */
+export function readIbans(tx: Tx, partnerId: string, customerId: string): Promise<readonly IbanRow[]> {
+  return tx.rows<IbanRow>(sql`/* accounts.readIbans */
     select iban, country, bic from accounts.ibans
     where partner_id = ${partnerId} and customer_id = ${customerId} order by created_at, country`)
 }
 
 /** Reads the oldest open IBAN of each of these customers, who are on one shard. A customer without one is absent. */
-export function firstIbansOf(
+export function readFirstIbans(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly id: string }[],
 ): Promise<readonly { readonly partnerId: string; readonly customerId: string; readonly iban: string }[]> {
-  return tx.rows(sql`/* accounts.firstIbansOf */
+  return tx.rows(sql`/* accounts.readFirstIbans */
     select distinct on (partner_id, customer_id) partner_id, customer_id, iban from accounts.ibans
     where ${ofPartners(keys.map(({ partnerId }) => partnerId))} and customer_id = any(${keys.map(({ id }) => id)}::uuid[])
       and closed_at is null
@@ -45,14 +45,14 @@ export function firstIbansOf(
 }
 
 /** Finds the owners of IBANs. An IBAN is issued once, to one partner. */
-export function ownersOfIbans(
+export function findOwners(
   tx: Tx,
   ibans: readonly string[],
 ): Promise<readonly { readonly iban: string; readonly partnerId: string; readonly customerId: string }[]> {
   return tx.rows(
     acrossPartners(
       'finds the owner of an account that a bank has credited, by an index',
-      sql`/* accounts.ownersOfIbans */
+      sql`/* accounts.findOwners */
         select iban, partner_id, customer_id from accounts.ibans
         where iban = any(${ibans}::text[]) and closed_at is null`,
     ),
@@ -60,8 +60,8 @@ export function ownersOfIbans(
 }
 
 /** Finds the customer of a partner that has or had an IBAN. Undefined: none. */
-export async function holderIn(tx: Tx, partnerId: string, iban: string): Promise<string | undefined> {
-  const row = await tx.row<{ readonly customerId: string }>(sql`/* accounts.holderIn */
+export async function findHolder(tx: Tx, partnerId: string, iban: string): Promise<string | undefined> {
+  const row = await tx.row<{ readonly customerId: string }>(sql`/* accounts.findHolder */
     select customer_id from accounts.ibans where partner_id = ${partnerId} and iban = ${iban}`)
   return row?.customerId
 }
@@ -71,11 +71,11 @@ const holdersMax = 10
 export type IbanHolder = { readonly partnerId: string; readonly customerId: string; readonly closedAt: Date | null }
 
 /** Finds the current and earlier holders of an IBAN, newest first: a bank may reassign a closed IBAN. */
-export function holdersOfIban(tx: Tx, iban: string): Promise<readonly IbanHolder[]> {
+export function findHolders(tx: Tx, iban: string): Promise<readonly IbanHolder[]> {
   return tx.rows(
     acrossPartners(
       'finds who has or had an account, for the search of the operator, by an index',
-      sql`/* accounts.holdersOfIban */
+      sql`/* accounts.findHolders */
         select partner_id, customer_id, closed_at from accounts.ibans where iban = ${iban}
         order by closed_at desc nulls first limit ${holdersMax}`,
     ),
@@ -99,7 +99,7 @@ export async function lockCustomerAccount(tx: Tx, partnerId: string, customerId:
 export function takeNumber(
   tx: Tx,
   partnerId: string,
-  { country, bankCode }: Pool,
+  { country, bankCode }: NumberPool,
   { blockSize, firstBlock, endIndex }: NumberBounds,
 ): Promise<{ readonly block: number; readonly number: number } | undefined> {
   return tx.row<{ block: number; number: number }>(sql`/* accounts.takeNumber */
@@ -117,7 +117,11 @@ export function takeNumber(
  * Inserts the pool if it is missing, and locks it. Pools are shared by all partners. Returns the next block,
  * `firstBlock` or later.
  */
-export async function lockPool(tx: Tx, { country, bankCode }: Pool, firstBlock: number): Promise<number | undefined> {
+export async function lockPool(
+  tx: Tx,
+  { country, bankCode }: NumberPool,
+  firstBlock: number,
+): Promise<number | undefined> {
   await tx.run(sql`/* accounts.lockPool */
     insert into accounts.iban_pools (country, bank_code, next_block)
     values (${country}, ${bankCode}, ${firstBlock}) on conflict (country, bank_code) do nothing`)
@@ -131,7 +135,7 @@ export async function lockPool(tx: Tx, { country, bankCode }: Pool, firstBlock: 
 export async function takeBlock(
   tx: Tx,
   partnerId: string,
-  { country, bankCode }: Pool,
+  { country, bankCode }: NumberPool,
   block: number,
   now: Date,
 ): Promise<void> {
@@ -192,12 +196,12 @@ export async function insertCancellation(
     on conflict do nothing`)
 }
 
-const ofAccount = ({ customerId, currency }: BlockedAccount) =>
+const accountCondition = ({ customerId, currency }: BlockedAccount) =>
   customerId === null ? sql`currency = ${currency}` : sql`customer_id = ${customerId}`
 
 export async function hasCancellation(tx: Tx, partnerId: string, account: BlockedAccount): Promise<boolean> {
   const row = await tx.row(sql`/* accounts.hasCancellation */
-    select 1 from accounts.cancellations where partner_id = ${partnerId} and ${ofAccount(account)}`)
+    select 1 from accounts.cancellations where partner_id = ${partnerId} and ${accountCondition(account)}`)
   return row !== undefined
 }
 
@@ -247,7 +251,7 @@ export function lockCancellation(
 ): Promise<Cancellation | undefined> {
   return tx.row<Cancellation>(sql`/* accounts.lockCancellation */
     select id, customer_id, currency from accounts.cancellations
-    where partner_id = ${partnerId} and ${ofAccount(account)} for update`)
+    where partner_id = ${partnerId} and ${accountCondition(account)} for update`)
 }
 
 export async function leaseCancellation(tx: Tx, partnerId: string, id: string, dueAt: Date): Promise<void> {
@@ -285,11 +289,11 @@ export async function lockImports(tx: Tx): Promise<void> {
 }
 
 /** Finds a pool by its name, which is unique over all partners. The caller has called `lockImports`, or only reads. */
-export function poolNamed(tx: Tx, name: string): Promise<PoolRow | undefined> {
+export function findPool(tx: Tx, name: string): Promise<PoolRow | undefined> {
   return tx.row<PoolRow>(
     acrossPartners(
       'finds the pool of a name, whose owner an operator need not say',
-      sql`/* accounts.poolNamed */
+      sql`/* accounts.findPool */
         select ${poolColumns} from accounts.imported_pools where name = ${name}`,
     ),
   )
@@ -341,22 +345,22 @@ export type KnownIban = {
 }
 
 /** Finds which of these IBANs are in a pool, in any state. */
-export function knownAmong(tx: Tx, ibans: readonly string[]): Promise<readonly KnownIban[]> {
+export function findKnownIbans(tx: Tx, ibans: readonly string[]): Promise<readonly KnownIban[]> {
   return tx.rows<KnownIban>(
     acrossPartners(
       'refuses an IBAN that a pool of another partner has, by an index',
-      sql`/* accounts.knownAmong */
+      sql`/* accounts.findKnownIbans */
         select iban, pool, import_id, line from accounts.imported_ibans where iban = any(${ibans}::text[])`,
     ),
   )
 }
 
 /** Finds which of these IBANs belong to an account, open or closed. */
-export async function issuedAmong(tx: Tx, ibans: readonly string[]): Promise<readonly string[]> {
+export async function findIssuedIbans(tx: Tx, ibans: readonly string[]): Promise<readonly string[]> {
   const rows = await tx.rows<{ readonly iban: string }>(
     acrossPartners(
       'finds which IBANs are accounts of any partner, by an index',
-      sql`/* accounts.issuedAmong */
+      sql`/* accounts.findIssuedIbans */
         select iban from accounts.ibans where iban = any(${ibans}::text[])`,
     ),
   )
@@ -403,14 +407,14 @@ export function takeImported(
 }
 
 /** Quarantines IBANs of a closed account: they are never free again, and are counted separately. */
-export async function quarantine(
+export async function quarantineRows(
   tx: Tx,
   ownerId: string,
   partnerId: string,
   ibans: readonly string[],
   now: Date,
 ): Promise<void> {
-  await tx.run(sql`/* accounts.quarantine */
+  await tx.run(sql`/* accounts.quarantineRows */
     update accounts.imported_ibans set quarantined_at = ${now}
     where partner_id = ${ownerId} and iban = any(${ibans}::text[]) and given_to = ${partnerId} and quarantined_at is null`)
 }

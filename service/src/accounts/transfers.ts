@@ -15,10 +15,10 @@ import {
 } from '../ledger/index.ts'
 import { type Database, inTransaction, type Tx } from '../postgres/index.ts'
 import { type Customers, hasLargestBalance } from '../parties/customers/index.ts'
-import { type NewTransaction, requesterOf, type Transactions } from '../transactions/index.ts'
+import { type NewTransaction, toRequester, type Transactions } from '../transactions/index.ts'
 
 /** A booked transfer. Null: the partner itself. */
-export type Transferred = {
+export type BookedTransfer = {
   readonly amount: Minor
   readonly currency: Currency
   readonly fromCustomerId: string | null
@@ -29,7 +29,7 @@ export type Transferred = {
 }
 
 /** Caller of the partner. Undefined: the operator. */
-type Maker = { readonly caller: Caller; readonly ip: string; readonly requestId: string } | undefined
+type TransferCaller = { readonly caller: Caller; readonly ip: string; readonly requestId: string } | undefined
 
 export type Transfers = {
   /**
@@ -39,9 +39,9 @@ export type Transfers = {
   readonly transfer: (
     partnerId: string,
     body: BodyOf<'createAccountTransfer'>,
-    maker: Maker,
+    maker: TransferCaller,
     tx?: Tx,
-  ) => Promise<Transferred>
+  ) => Promise<BookedTransfer>
 }
 
 export type TransfersDeps = {
@@ -60,10 +60,10 @@ export function createTransfers(deps: TransfersDeps): Transfers {
   const holdAll = async (tx: Tx, partnerId: string, body: BodyOf<'createAccountTransfer'>) => {
     const { fromCustomerId: from, toCustomerId: to } = body
     if (from === undefined && to === undefined)
-      throw refused('/fromCustomerId', 'is required unless `toCustomerId` is given')
+      throw refuseCustomer('/fromCustomerId', 'is required unless `toCustomerId` is given')
     const source = from === undefined ? undefined : await customers.hold(tx, partnerId, from, '/fromCustomerId')
     const target = to === undefined ? undefined : await customers.hold(tx, partnerId, to, '/toCustomerId')
-    if (source?.id === target?.id) throw refused('/toCustomerId', 'must differ from `fromCustomerId`')
+    if (source?.id === target?.id) throw refuseCustomer('/toCustomerId', 'must differ from `fromCustomerId`')
     return { from: source?.id ?? null, to: target?.id ?? null }
   }
 
@@ -85,8 +85,15 @@ export function createTransfers(deps: TransfersDeps): Transfers {
         const got = { ...moved, debit: transfersAccount, credit: 'balance', partyId: to ?? partnerId } as const
         const [permit] = await ledger.clear(tx, [{ transfers: [given, got] }])
         if (permit instanceof Refusal) throw permit
-        await requirePart(deps, tx, partnerId, currency, amount, from, maker?.caller)
-        const [outward, inward] = await complete(deps, tx, partnerId, { amount, currency, from, to, maker, body })
+        await requirePartyFunds(deps, tx, partnerId, currency, amount, from, maker?.caller)
+        const [outward, inward] = await completeTransfer(deps, tx, partnerId, {
+          amount,
+          currency,
+          from,
+          to,
+          maker,
+          body,
+        })
         await ledger.enter(tx, {
           id: newId(),
           permit: present(permit, `no permit for a transfer of partner ${partnerId}`),
@@ -101,14 +108,14 @@ export function createTransfers(deps: TransfersDeps): Transfers {
   }
 }
 
-const refused = (pointer: string, message: string) => refuseField({ pointer, code: 'invalid_value', message })
+const refuseCustomer = (pointer: string, message: string) => refuseField({ pointer, code: 'invalid_value', message })
 
 /** Refuses: customer_not_verified, account_blocked, balance_limit_exceeded. */
 async function requireOpen(
   { customers }: TransfersDeps,
   tx: Tx,
   partnerId: string,
-  { from, to, amount, currency }: Pick<Completing, 'from' | 'to' | 'amount' | 'currency'>,
+  { from, to, amount, currency }: Pick<TransferToComplete, 'from' | 'to' | 'amount' | 'currency'>,
 ): Promise<void> {
   if (from !== null)
     await customers.requireCapability(tx, partnerId, from, 'Pay', { pointer: '/fromCustomerId', currency })
@@ -130,7 +137,7 @@ async function requireOpen(
  * Checks the money of the party in a pooled balance by its movements so far. A segregated balance is checked by the
  * entry, under its lock. Refuses: insufficient_funds.
  */
-async function requirePart(
+async function requirePartyFunds(
   { ledger }: TransfersDeps,
   tx: Tx,
   partnerId: string,
@@ -146,22 +153,22 @@ async function requirePart(
     throw insufficientFunds({ currency, available, of: from === null ? 'partner' : 'customer' }, caller)
 }
 
-type Completing = Pick<Transferred, 'amount' | 'currency'> & {
+type TransferToComplete = Pick<BookedTransfer, 'amount' | 'currency'> & {
   readonly from: string | null
   readonly to: string | null
-  readonly maker: Maker
+  readonly maker: TransferCaller
   readonly body: BodyOf<'createAccountTransfer'>
 }
 
 /** Writes the two transactions. Returns their references, outward first. */
-async function complete(
+async function completeTransfer(
   { transactions }: TransfersDeps,
   tx: Tx,
   partnerId: string,
-  { amount, currency, from, to, maker, body }: Completing,
+  { amount, currency, from, to, maker, body }: TransferToComplete,
 ): Promise<readonly [string, string]> {
   const requested = maker && {
-    requestedBy: requesterOf(maker.caller, maker.ip),
+    requestedBy: toRequester(maker.caller, maker.ip),
     requestId: maker.requestId,
   }
   const shared = { partnerId, amount, currency, rail: null, ...requested } as const
@@ -176,7 +183,7 @@ async function complete(
     customerId: from,
   }
   const taken = await transactions.taken(tx, [outward])
-  const [{ reference }] = one(transactions.completeMany(tx, [outward], taken, ['Settled']))
+  const [{ reference }] = single(transactions.completeMany(tx, [outward], taken, ['Settled']))
   const inward: NewTransaction = {
     ...shared,
     ...made,
@@ -188,10 +195,10 @@ async function complete(
     originatingReference: reference,
     description: `Transfer ${reference}`,
   }
-  const [{ reference: inwardReference }] = one(
+  const [{ reference: inwardReference }] = single(
     transactions.completeMany(tx, [inward], new Set(), ['Settled', 'Credited']),
   )
   return [reference, inwardReference]
 }
 
-const one = <T>(rows: readonly T[]): readonly [T] => [present(rows[0], 'no transaction was opened')]
+const single = <T>(rows: readonly T[]): readonly [T] => [present(rows[0], 'no transaction was opened')]

@@ -6,11 +6,11 @@ import type { Logo } from '../branding/index.ts'
 import { type Currency, type Minor, newId, partnerKey, present } from '../kernel/index.ts'
 import { createBatcher, type Tx, withoutTransaction } from '../postgres/index.ts'
 import type { BankStep } from '../rails/index.ts'
-import type { DepositStatus, InParts } from '../deposits/index.ts'
-import { type CheckoutDeps, moneyOf, type SessionPart } from './session.ts'
-import { type PayerState, payerStateOf, refundsOfSession } from './refunds.ts'
-import { type LineItem, lineItemsOf, statusOf, tokenHash } from './rules.ts'
-import { brandingOf, brandingsOf, type PageBranding } from './store.ts'
+import type { DepositStatus, DepositWithParts } from '../deposits/index.ts'
+import { type CheckoutDeps, depositMoney, type SessionPart } from './session.ts'
+import { type PayerRefundState, payerRefundState, refundsOfSession } from './refunds.ts'
+import { type LineItem, parseLineItems, checkoutStatus, tokenHash } from './rules.ts'
+import { readBranding, readPageBrandings, type PageBranding } from './store.ts'
 import * as store from './store.ts'
 import { lateOfSessions } from './store-late.ts'
 
@@ -49,13 +49,13 @@ export type Payment = {
   /** The payer may still decide: the payment has not ended or expired, and the account accepts money. */
   readonly mayPay: boolean
   /** Unmatched money, oldest first. */
-  readonly late: readonly PayerLate[]
+  readonly late: readonly PayerLatePayment[]
   /** Visit to the sandbox bank's page, after the payer has chosen a bank. */
   readonly visit: Pick<store.VisitRow, 'payerName' | 'decision' | 'bankCountry'> | undefined
 }
 
 /** Unmatched money for the payer's page. The operator's decisions are not shown. */
-export type PayerLate = {
+export type PayerLatePayment = {
   readonly amount: Minor
   readonly currency: Currency
   readonly state: 'waiting' | 'accepted' | 'returned'
@@ -64,7 +64,7 @@ export type PayerLate = {
 /** Refund for the payer's page. */
 export type PayerRefund = {
   readonly amount: Minor
-  readonly state: PayerState
+  readonly state: PayerRefundState
   /** When the refund was created, or when it ended. */
   readonly at: Date
 }
@@ -76,7 +76,7 @@ export type Receipt = {
   readonly refunds: readonly PayerRefund[]
 }
 
-export type Hosted = {
+export type PaymentPages = {
   /** Reads the payment of a page. Concurrent reads share statements. Refuses: not_found. */
   readonly payment: (token: string) => Promise<Payment>
   /**
@@ -94,22 +94,22 @@ export type Hosted = {
    * Records the payer's decision; only the first counts. A decision about an ended session changes nothing. Refuses:
    * not_found.
    */
-  readonly decide: (token: string, decision: store.Decision) => Promise<void>
+  readonly decide: (token: string, decision: store.VisitDecision) => Promise<void>
 }
 
 const pageReadsPerBatchMax = 64
 const batchesUnderWayMax = 4
 
-export function createHosted(deps: CheckoutDeps): Hosted {
+export function createPaymentPages(deps: CheckoutDeps): PaymentPages {
   const { db, clock, bank } = deps
   const readBatch = createBatcher({
     db: withoutTransaction(db),
-    work: (tx: Tx, keys: readonly store.LinkKey[]) => readMany(deps, tx, keys),
+    work: (tx: Tx, keys: readonly store.PageToken[]) => readPayments(deps, tx, keys),
     callsMax: pageReadsPerBatchMax,
     batchesMax: batchesUnderWayMax,
     partnerOf: ({ partnerId }) => partnerId,
   })
-  const payment: Hosted['payment'] = async (token) => {
+  const payment: PaymentPages['payment'] = async (token) => {
     const partnerId = linkTokenPartner(token)
     if (partnerId === undefined) throw notFound('payment page')
     return readBatch({ partnerId, hash: tokenHash(token) })
@@ -125,7 +125,7 @@ export function createHosted(deps: CheckoutDeps): Hosted {
     },
     logo: async (token) => {
       const { key } = await payment(token)
-      return logoOf(db, key.partnerId)
+      return readLogo(db, key.partnerId)
     },
     begin: async (token, ip, chosen) => {
       const found = await payment(token)
@@ -140,7 +140,7 @@ export function createHosted(deps: CheckoutDeps): Hosted {
     },
     signIn: async (token, name) => {
       const { key } = await payment(token)
-      if (bank !== undefined) await store.nameVisitor(db, key, name)
+      if (bank !== undefined) await store.storeVisitorName(db, key, name)
     },
     decide: async (token, decision) => {
       const found = await payment(token)
@@ -154,8 +154,8 @@ export function createHosted(deps: CheckoutDeps): Hosted {
 }
 
 /** Reads the logo of a partner. Refuses: not_found. */
-export async function logoOf(tx: Tx, partnerId: string): Promise<Logo> {
-  const { logo: bytes = null, logoType: type = null } = (await brandingOf(tx, partnerId)) ?? {}
+export async function readLogo(tx: Tx, partnerId: string): Promise<Logo> {
+  const { logo: bytes = null, logoType: type = null } = (await readBranding(tx, partnerId)) ?? {}
   if (bytes === null || type === null) throw notFound('logo')
   return { bytes: Buffer.from(bytes), type }
 }
@@ -168,14 +168,14 @@ async function payerRefunds(deps: CheckoutDeps, partnerId: string, sessionId: st
   // The receipt is about the payment of the session.
   const shown = refunds.flatMap(({ row, payout }): readonly PayerRefund[] => {
     const { status, amount, createdAt, updatedAt } = payout
-    const state = row.latePaymentId === null ? payerStateOf(status) : undefined
+    const state = row.latePaymentId === null ? payerRefundState(status) : undefined
     return state === undefined ? [] : [{ amount, state, at: state === 'underWay' ? createdAt : updatedAt }]
   })
   return shown.slice(0, payerRefundsMax)
 }
 
 /** The sandbox bank settles approved payments. */
-const stepsAfter: Readonly<Record<store.Decision, readonly BankStep[]>> = {
+const stepsAfter: Readonly<Record<store.VisitDecision, readonly BankStep[]>> = {
   approved: ['submit', 'accept', 'settle'],
   rejected: ['submit', 'fail'],
 }
@@ -186,7 +186,7 @@ function conclude(
   tx: Tx,
   payment: Payment,
   visit: Pick<store.VisitRow, 'payerName' | 'ipAddress' | 'bankCountry'>,
-  decision: store.Decision,
+  decision: store.VisitDecision,
 ): void {
   const { key, inParts, iban: account, creditorReference: remittance, currency, due: amount } = payment
   if (!inParts) return schedule(deps, tx, payment, visit, stepsAfter[decision])
@@ -221,10 +221,10 @@ function schedule(
 const endedStatuses: ReadonlySet<DepositStatus> = new Set(['Completed', 'Failed', 'Expired'])
 
 /** Reads the late payments of sessions. */
-async function lateOf(
+async function readLatePaymentsOf(
   tx: Tx,
   sessions: readonly store.SessionRow[],
-): Promise<(session: store.SessionRow) => readonly PayerLate[]> {
+): Promise<(session: store.SessionRow) => readonly PayerLatePayment[]> {
   const rows = sessions.length === 0 ? [] : await lateOfSessions(tx, sessions)
   const bySession = Map.groupBy(rows, ({ partnerId, sessionId }) => partnerKey(partnerId, sessionId))
   const states = { Accept: 'accepted', Return: 'returned', none: 'waiting' } as const
@@ -235,17 +235,17 @@ async function lateOf(
 }
 
 /** Refuses each read separately: not_found. */
-async function readMany(
+async function readPayments(
   { bank, clock, customers, deposits }: CheckoutDeps,
   tx: Tx,
-  keys: readonly store.LinkKey[],
+  keys: readonly store.PageToken[],
 ): Promise<readonly (Payment | Refusal)[]> {
   const sessions = await store.sessionsByTokens(tx, keys)
   const keysOfDeposits = sessions.map(({ partnerId, depositId }) => ({ partnerId, id: depositId }))
   const rows = await deposits.withParts(tx, await deposits.byIds(tx, keysOfDeposits))
   const visits = bank === undefined || sessions.length === 0 ? [] : await store.visitsBySessions(tx, sessions)
   const partnerIds = [...new Set(sessions.map(({ partnerId }) => partnerId))]
-  const brandings = partnerIds.length === 0 ? [] : await brandingsOf(tx, partnerIds)
+  const brandings = partnerIds.length === 0 ? [] : await readPageBrandings(tx, partnerIds)
   const names = await customers.accountNamesOf(
     tx,
     sessions.map(({ partnerId, customerId }) => ({ partnerId, id: customerId })),
@@ -253,7 +253,7 @@ async function readMany(
   const stopped = await deposits.cannotReceive(tx, rows)
   // Unmatched money needs a session that has ended or is paid.
   const ended = new Set(rows.filter(({ status }) => endedStatuses.has(status)).map(({ id }) => id))
-  const late = await lateOf(
+  const late = await readLatePaymentsOf(
     tx,
     sessions.filter(({ depositId }) => ended.has(depositId)),
   )
@@ -277,13 +277,13 @@ async function readMany(
     const branding = brandings.find((each) => each.partnerId === partnerId)
     const isOver = isStopped.get(deposit) === true
     const given = { now, bankCountries, accountHolder, branding, isStopped: isOver, late: late(session) }
-    return toPayment(session, deposit, visit, given)
+    return toPaymentPage(session, deposit, visit, given)
   })
 }
 
-function toPayment(
+function toPaymentPage(
   session: store.SessionRow,
-  deposit: InParts,
+  deposit: DepositWithParts,
   visit: store.VisitRow | undefined,
   {
     now,
@@ -298,17 +298,17 @@ function toPayment(
     readonly accountHolder: string
     readonly branding: PageBranding | undefined
     readonly isStopped: boolean
-    readonly late: readonly PayerLate[]
+    readonly late: readonly PayerLatePayment[]
   },
 ): Payment {
   const { partnerId, id, depositId, payee, iban, bic, paymentCountry, residenceCountry } = session
   const proposed = [visit?.bankCountry, paymentCountry, residenceCountry, iban.slice(0, 2)]
   const [fallback = ''] = bankCountries
-  const money = moneyOf(deposit)
+  const money = depositMoney(deposit)
   return {
     key: { partnerId, id },
     depositId,
-    status: statusOf(deposit.status),
+    status: checkoutStatus(deposit.status),
     // The payer does not learn that a name is under review.
     depositStatus: deposit.status === 'Screening' ? 'Accepted' : deposit.status,
     amount: deposit.amount,
@@ -318,7 +318,7 @@ function toPayment(
     currency: deposit.currency,
     payee: branding?.name ?? payee,
     description: session.description,
-    lineItems: lineItemsOf(session.lineItems),
+    lineItems: parseLineItems(session.lineItems),
     branding,
     accountHolder,
     iban,

@@ -3,32 +3,32 @@
  * decide like any other. For some days the partner may choose instead: accept the money as a separate payment, or
  * return it to the account that paid. The lock of the case serialises choices and decisions.
  */
-import type { EventData, LatePaymentReason, LatePaymentStatus } from '@partner-payments/wire'
+import type { LatePaymentReason, LatePaymentStatus } from '@partner-payments/wire'
 import { type CaseRow, reportOf } from '../cases/index.ts'
-import type { Deposit, DepositStatus, LateMoney } from '../deposits/index.ts'
-import type { EventOutbox } from '../events/index.ts'
+import type { Deposit, DepositStatus, LatePaymentOffers } from '../deposits/index.ts'
+import type { EventOutbox, EventPayload } from '../events/index.ts'
 import type { FactQueue } from '../inbox/index.ts'
 import { notFound, Refusal } from '../kernel/api/index.ts'
 import { after, type Clock, dayMs, type Minor, partnerKey, present, writeAmount } from '../kernel/index.ts'
 import { inTransaction, type Tx } from '../postgres/index.ts'
 import { countriesOfAccount } from '../screening/index.ts'
-import { refundedOfSessions } from './refunds.ts'
+import { sumRefundsOfSessions } from './refunds.ts'
 import type { CheckoutDeps, LatePayment } from './session.ts'
 import { sessionById, type SessionRow } from './store.ts'
 import * as store from './store-late.ts'
 
-export type Late = {
+export type LatePayments = {
   /**
    * Moves the money to the balance as a payment of the customer. Repeating a choice changes nothing. Refuses:
    * not_found, late_payment_decided, account_blocked, balance_limit_exceeded, currency_not_supported,
    * payer_account_unknown, request_in_progress.
    */
-  readonly acceptLate: Choose
+  readonly acceptLate: ChooseLatePayment
   /**
    * Sends the money back. Refuses: not_found, late_payment_decided, account_blocked, payer_account_unknown,
    * request_in_progress.
    */
-  readonly returnLate: Choose
+  readonly returnLate: ChooseLatePayment
   /** Tells the partner how the return of its late payment has ended. Ignores cases of other money. */
   readonly returnEnded: (
     tx: Tx,
@@ -37,9 +37,8 @@ export type Late = {
   ) => Promise<void>
 }
 /** `customerId`: the customer of the account that received the money. */
-type Chosen = LatePayment & { readonly customerId: string }
-type Choose = (partnerId: string, sessionId: string, id: string, tx?: Tx) => Promise<Chosen>
-
+type ChosenLatePayment = LatePayment & { readonly customerId: string }
+type ChooseLatePayment = (partnerId: string, sessionId: string, id: string, tx?: Tx) => Promise<ChosenLatePayment>
 
 type OfferDeps = {
   readonly clock: Clock
@@ -57,7 +56,7 @@ const reasonsByStatus: Readonly<Partial<Record<DepositStatus, LatePaymentReason>
 }
 
 /** Offers money that has a case to the partner, in the transaction that opens the case. */
-export const createLateOffers = ({ clock, eventOutbox, facts, choiceDays }: OfferDeps): LateMoney => ({
+export const createLateOffers = ({ clock, eventOutbox, facts, choiceDays }: OfferDeps): LatePaymentOffers => ({
   offer: async (tx, offered) => {
     for (const [partnerId, ofPartner] of Map.groupBy(offered, ({ deposit }) => deposit.partnerId)) {
       const depositIds = [...new Set(ofPartner.map(({ deposit }) => deposit.id))]
@@ -76,7 +75,7 @@ export const createLateOffers = ({ clock, eventOutbox, facts, choiceDays }: Offe
         tx,
         made.map(({ row }) => row),
       )
-      for (const { row, deposit } of made) append(eventOutbox, tx, row, deposit, 'Waiting', null, now)
+      for (const { row, deposit } of made) appendLatePayment(eventOutbox, tx, row, deposit, 'Waiting', null, now)
       facts.append(
         tx,
         made.map(({ row: { id: subject, sessionId, chooseBy } }) => {
@@ -88,9 +87,7 @@ export const createLateOffers = ({ clock, eventOutbox, facts, choiceDays }: Offe
   },
 })
 
-type Data = Omit<EventData<'checkout.late.payment.updated'>, 'eventType' | 'timestamp'>
-
-function append(
+function appendLatePayment(
   eventOutbox: EventOutbox,
   tx: Tx,
   row: Pick<store.LateRow, 'partnerId' | 'id' | 'sessionId' | 'reason' | 'currency' | 'amount' | 'chooseBy'>,
@@ -101,7 +98,7 @@ function append(
 ): void {
   const { partnerId, id, sessionId, reason, currency, amount, chooseBy } = row
   const { reference, websiteReference, amount: asked, currency: currencyAsked } = deposit
-  const data: Data = {
+  const data: EventPayload<'checkout.late.payment.updated'> = {
     ...{ amount: writeAmount(asked, currencyAsked), currency: currencyAsked, customFields: null, idempotencyKey: null },
     ...{ lateAmount: writeAmount(amount, currency), lateCurrency: currency },
     ...{ reference, websiteReference, acceptedReference, chooseBy: chooseBy.toISOString() },
@@ -110,10 +107,9 @@ function append(
   eventOutbox.append(tx, partnerId, 'checkout.late.payment.updated', now, data)
 }
 
-
 const wentBack: ReadonlySet<CaseRow['resolution']> = new Set(['returned', 'reversed'])
 
-function statusOf({ choice, chooseBy }: store.LateRow, found: CaseRow, now: Date): LatePaymentStatus {
+function latePaymentStatus({ choice, chooseBy }: store.LateRow, found: CaseRow, now: Date): LatePaymentStatus {
   if (choice === 'Accept') return 'Accepted'
   if (wentBack.has(found.resolution)) return 'Returned'
   if (found.resolution !== null) return 'Decided'
@@ -124,7 +120,7 @@ function statusOf({ choice, chooseBy }: store.LateRow, found: CaseRow, now: Date
 /**
  * Reads the late payments of sessions, oldest first. A session without any is absent. `refunded`: sums by late payment.
  */
-export async function latePaymentsOf(
+export async function readLatePayments(
   { cases, clock, deposits }: Pick<CheckoutDeps, 'cases' | 'clock' | 'deposits'>,
   tx: Tx,
   partnerId: string,
@@ -163,14 +159,13 @@ function toLate(row: store.LateRow, found: CaseRow, acceptedReference: string | 
   const name = reportOf(found).debtor?.name.trim() ?? ''
   return {
     ...{ id, sessionId, amount, currency, reason, receivedAt, chooseBy, chosenAt, acceptedReference },
-    status: statusOf(row, found, now),
+    status: latePaymentStatus(row, found, now),
     debtorName: name === '' ? null : name,
     refundedAmount: null,
   }
 }
 
-
-type Choosing = {
+type LateChoiceContext = {
   readonly row: store.LateRow
   readonly found: CaseRow
   readonly session: SessionRow
@@ -178,17 +173,25 @@ type Choosing = {
 }
 
 /** Moves the money. Returns the deposit of accepted money. */
-type Move = (deps: CheckoutDeps, tx: Tx, choosing: Choosing) => Promise<{ id: string; reference: string } | undefined>
+type MoveLateMoney = (
+  deps: CheckoutDeps,
+  tx: Tx,
+  choosing: LateChoiceContext,
+) => Promise<{ id: string; reference: string } | undefined>
 
-export function createLate(deps: CheckoutDeps): Late {
+export function createLate(deps: CheckoutDeps): LatePayments {
   const { db, cases, clock, deposits, eventOutbox } = deps
-  const read = async (tx: Tx, partnerId: string, sessionId: string): Promise<Pick<Choosing, 'session' | 'deposit'>> => {
+  const read = async (
+    tx: Tx,
+    partnerId: string,
+    sessionId: string,
+  ): Promise<Pick<LateChoiceContext, 'session' | 'deposit'>> => {
     const session = present(await sessionById(tx, partnerId, sessionId), `no session ${sessionId} of a late payment`)
     const [deposit] = await deposits.byIds(tx, [{ partnerId, id: session.depositId }])
     return { session, deposit: present(deposit, `no deposit ${session.depositId} for session ${session.id}`) }
   }
   const choose =
-    (choice: store.Choice, move: Move): Choose =>
+    (choice: store.LateChoice, move: MoveLateMoney): ChooseLatePayment =>
     (partnerId, sessionId, id, outerTx) =>
       inTransaction(db, outerTx, async (tx) => {
         const named = await store.lateById(tx, partnerId, id)
@@ -200,34 +203,34 @@ export function createLate(deps: CheckoutDeps): Late {
         const now = clock.now()
         const context = await read(tx, partnerId, row.sessionId)
         const { customerId } = context.session
-        if (row.choice === choice) return { ...(await shownAgain(deps, tx, row)), customerId }
-        if (row.choice !== null || statusOf(row, found, now) !== 'Waiting')
-          throw new Refusal('late_payment_decided', `The late payment is ${statusOf(row, found, now)}.`)
+        if (row.choice === choice) return { ...(await readLatePayment(deps, tx, row)), customerId }
+        if (row.choice !== null || latePaymentStatus(row, found, now) !== 'Waiting')
+          throw new Refusal('late_payment_decided', `The late payment is ${latePaymentStatus(row, found, now)}.`)
         const choosing = { row, found, ...context }
         const accepted = await move(deps, tx, choosing)
         const chosen = { choice, chosenAt: now, depositId: accepted?.id ?? null }
         await store.chooseLate(tx, row, chosen)
         const status = choice === 'Accept' ? 'Accepted' : 'Returning'
         const acceptedReference = accepted?.reference ?? null
-        append(eventOutbox, tx, row, choosing.deposit, status, acceptedReference, now)
+        appendLatePayment(eventOutbox, tx, row, choosing.deposit, status, acceptedReference, now)
         const refundedAmount = choice === 'Accept' ? 0n : null
         return { ...toLate(row, found, acceptedReference, now), chosenAt: now, status, refundedAmount, customerId }
       })
   return {
-    acceptLate: choose('Accept', accept),
-    returnLate: choose('Return', sendBack),
+    acceptLate: choose('Accept', acceptMoney),
+    returnLate: choose('Return', returnMoney),
     returnEnded: async (tx, { partnerId, id }, status) => {
       const row = await store.lateById(tx, partnerId, id)
       if (row === undefined) return
       const { deposit } = await read(tx, partnerId, row.sessionId)
-      append(eventOutbox, tx, row, deposit, status, null, clock.now())
+      appendLatePayment(eventOutbox, tx, row, deposit, status, null, clock.now())
     },
   }
 }
 
-async function shownAgain(deps: CheckoutDeps, tx: Tx, { partnerId, sessionId, id }: store.LateRow) {
-  const refunded = await refundedOfSessions(deps, tx, partnerId, [sessionId])
-  const found = (await latePaymentsOf(deps, tx, partnerId, [sessionId], refunded)).get(sessionId)
+async function readLatePayment(deps: CheckoutDeps, tx: Tx, { partnerId, sessionId, id }: store.LateRow) {
+  const refunded = await sumRefundsOfSessions(deps, tx, partnerId, [sessionId])
+  const found = (await readLatePayments(deps, tx, partnerId, [sessionId], refunded)).get(sessionId)
   return present(
     found?.find((each) => each.id === id),
     `no late payment ${id}`,
@@ -235,36 +238,44 @@ async function shownAgain(deps: CheckoutDeps, tx: Tx, { partnerId, sessionId, id
 }
 
 /** Returns the payer, as the bank reported it. Refuses: payer_account_unknown. */
-function debtorOf(found: CaseRow) {
+function requireDebtor(found: CaseRow) {
   const report = reportOf(found)
   if (report.debtor !== undefined) return { report, debtor: report.debtor }
   throw new Refusal('payer_account_unknown', 'The bank named no account with the money. The operator decides about it.')
 }
 
-const stopped = () =>
+const refuseStopped = () =>
   new Refusal(
     'account_blocked',
     'The account cannot receive money now. Until it can, only the operator can decide about the money.',
   )
 
 /** Checks that the owner's account may receive money, without giving the reason. Refuses: account_blocked. */
-async function requireReceiving({ deposits }: CheckoutDeps, tx: Tx, { session, row }: Choosing): Promise<void> {
+async function requireReceiving(
+  { deposits }: CheckoutDeps,
+  tx: Tx,
+  { session, row }: LateChoiceContext,
+): Promise<void> {
   const { partnerId, customerId } = session
   const [isStopped] = await deposits.cannotReceive(tx, [{ partnerId, customerId, currency: row.currency }])
-  if (isStopped) throw stopped()
+  if (isStopped) throw refuseStopped()
 }
 
 /**
  * Takes the money out of suspense and books it as a credit of the customer. Screening and the check of the payer apply
  * as to any credit: the new deposit may wait with its money in suspense.
  */
-async function accept(deps: CheckoutDeps, tx: Tx, choosing: Choosing): Promise<{ id: string; reference: string }> {
+async function acceptMoney(
+  deps: CheckoutDeps,
+  tx: Tx,
+  choosing: LateChoiceContext,
+): Promise<{ id: string; reference: string }> {
   const { cases, customers, deposits, ledger } = deps
   const { row, found, session, deposit } = choosing
   const { partnerId, currency, amount } = row
   if (currency !== deposit.currency)
     throw new Refusal('currency_not_supported', `The session is in ${deposit.currency}. Return the money.`)
-  const { report, debtor } = debtorOf(found)
+  const { report, debtor } = requireDebtor(found)
   await requireReceiving(deps, tx, choosing)
   const payer = (await customers.payersByIds(tx, [{ partnerId, id: session.customerId }])).get(
     partnerKey(partnerId, session.customerId),
@@ -286,10 +297,10 @@ async function accept(deps: CheckoutDeps, tx: Tx, choosing: Choosing): Promise<{
 }
 
 /** Returns the money. Refuses if a party is listed or not screened yet. */
-async function sendBack(deps: CheckoutDeps, tx: Tx, choosing: Choosing): Promise<undefined> {
+async function returnMoney(deps: CheckoutDeps, tx: Tx, choosing: LateChoiceContext): Promise<undefined> {
   const { cases, screening } = deps
   const { row, found, session } = choosing
-  const { report, debtor } = debtorOf(found)
+  const { report, debtor } = requireDebtor(found)
   await requireReceiving(deps, tx, choosing)
   const { partnerId, customerId: id } = session
   const { account, bic, countryCode: country } = debtor
@@ -305,6 +316,6 @@ async function sendBack(deps: CheckoutDeps, tx: Tx, choosing: Choosing): Promise
   )
   if (holds.includes('unscreened'))
     throw new Refusal('request_in_progress', 'The names are not screened yet. Repeat the request in a minute.')
-  if (holds.some((hold) => hold !== undefined)) throw stopped()
+  if (holds.some((hold) => hold !== undefined)) throw refuseStopped()
   await cases.sendBack(tx, [row], `The partner returned the money of the checkout session ${session.id}.`)
 }

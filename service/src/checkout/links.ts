@@ -11,7 +11,7 @@ import { notFound, type Page, readAmount, readTime, Refusal, refuseFields } from
 import { type Currency, type Minor, newId, partnerKey, present, secondMs } from '../kernel/index.ts'
 import { inTransaction, type SealedColumn, type Tx } from '../postgres/index.ts'
 import {
-  lineItemsOf,
+  parseLineItems,
   lineItemsText,
   type LineItem,
   readFiat,
@@ -20,9 +20,9 @@ import {
   tokenHash,
   type SessionRequest,
 } from './rules.ts'
-import { logoOf } from './hosted.ts'
+import { readLogo } from './hosted.ts'
 import { type CheckoutDeps, createPageAddress } from './session.ts'
-import { brandingsOf, type LinkPlace, type PageBranding, type SessionRow } from './store.ts'
+import { readPageBrandings, type OpenLinkSession, type PageBranding, type SessionRow } from './store.ts'
 import * as store from './store-links.ts'
 
 export type PaymentLink = Omit<store.LinkRow, 'lineItems' | 'tokenHash' | 'tokenSealed' | 'paidCount'> & {
@@ -101,11 +101,11 @@ export type OpenSession = (
       readonly customFields: Record<string, unknown> | null
       readonly description: string | null
     }
-    readonly link: Pick<SessionRow, 'linkId' | 'payerName' | 'payerEmail'> & LinkPlace
+    readonly link: Pick<SessionRow, 'linkId' | 'payerName' | 'payerEmail'> & OpenLinkSession
   },
 ) => Promise<{ readonly token: string }>
 
-export type LinkParts = {
+export type LinkSessions = {
   readonly open: OpenSession
   /** Finds the session that a form has opened. Undefined: none. */
   readonly openedBefore: (
@@ -125,7 +125,7 @@ export type LinkParts = {
 /** Largest and smallest payment (`PaymentAmount`). */
 export const [amountLeast, amountMost] = [1n, 1_000_000_000n]
 
-export function createLinks(deps: CheckoutDeps, parts: LinkParts): Links {
+export function createLinks(deps: CheckoutDeps, parts: LinkSessions): Links {
   const { db, clock, cursors, sealer } = deps
   const toLink = createToLink(deps)
   const byToken = async (token: string): Promise<store.LinkRow> => {
@@ -155,13 +155,13 @@ export function createLinks(deps: CheckoutDeps, parts: LinkParts): Links {
       const request = cursors.read(list, query)
       const isActive = query.active === undefined ? null : query.active === 'true'
       const page = cursors.page(list, request, await store.listLinks(db, partnerId, isActive, request))
-      const counts = await countsOf(deps, db, partnerId, page.data)
+      const counts = await countSessions(deps, db, partnerId, page.data)
       return { ...page, data: page.data.map((row) => toLink(row, counts.get(row.id) ?? noSessions)) }
     },
     getLink: async (partnerId, id) => {
       const row = await store.linkById(db, partnerId, id)
       if (row === undefined) throw notFound('payment link')
-      return toLink(row, (await countsOf(deps, db, partnerId, [row])).get(row.id) ?? noSessions)
+      return toLink(row, (await countSessions(deps, db, partnerId, [row])).get(row.id) ?? noSessions)
     },
     updateLink: (partnerId, id, body) =>
       db.transaction(async (tx) => {
@@ -177,26 +177,26 @@ export function createLinks(deps: CheckoutDeps, parts: LinkParts): Links {
           updatedAt: clock.now(),
         }
         await store.updateLink(tx, changed)
-        return toLink(changed, (await countsOf(deps, tx, partnerId, [row])).get(row.id) ?? noSessions)
+        return toLink(changed, (await countSessions(deps, tx, partnerId, [row])).get(row.id) ?? noSessions)
       }),
-    link: async (token) => shownLink(deps, await byToken(token)),
-    linkLogo: async (token) => logoOf(db, (await byToken(token)).partnerId),
+    link: async (token) => toLinkView(deps, await byToken(token)),
+    linkLogo: async (token) => readLogo(db, (await byToken(token)).partnerId),
     openByLink: async (token, payer) => openByLink(deps, parts, await byToken(token), token, payer),
   }
 }
 
-type Counts = { readonly paid: number; readonly open: number }
-const noSessions: Counts = { paid: 0, open: 0 }
+type LinkCounts = { readonly paid: number; readonly open: number }
+const noSessions: LinkCounts = { paid: 0, open: 0 }
 
 const createToLink = (deps: CheckoutDeps) => {
   const addressOf = createPageAddress(deps)
   return (
     { tokenHash: _hash, tokenSealed, paidCount, lineItems, ...row }: store.LinkRow,
-    counts: Counts,
+    counts: LinkCounts,
   ): PaymentLink => ({
     ...row,
     url: addressOf(row.partnerId, `links/${deps.sealer.open(tokenSealed, linkTokenContext(row.partnerId, row.id))}`),
-    lineItems: lineItemsOf(lineItems),
+    lineItems: parseLineItems(lineItems),
     paymentsMade: paidCount + counts.paid,
     paymentsOpen: counts.open,
   })
@@ -241,18 +241,18 @@ function readLink(body: BodyOf<'createPaymentLink'>, sandbox: boolean) {
   }
 }
 
-type Ended = { readonly sessionId: string; readonly isPaid: boolean }
+type EndedSession = { readonly sessionId: string; readonly isPaid: boolean }
 
 /** Separates the sessions that links count as open: those still open, and those that have ended since. */
-async function sessionsOf({ deposits }: CheckoutDeps, tx: Tx, partnerId: string, linkIds: readonly string[]) {
+async function sortOpenSessions({ deposits }: CheckoutDeps, tx: Tx, partnerId: string, linkIds: readonly string[]) {
   const counted = linkIds.length === 0 ? [] : await store.openSessions(tx, partnerId, linkIds)
   const found = await deposits.byIds(
     tx,
     counted.map(({ depositId: id }) => ({ partnerId, id })),
   )
   const statusOf = new Map(found.map(({ id, status }) => [id, status]))
-  const ended: (Ended & { readonly linkId: string })[] = []
-  const open: store.OpenSession[] = []
+  const ended: (EndedSession & { readonly linkId: string })[] = []
+  const open: store.LinkSession[] = []
   for (const session of counted) {
     const status = statusOf.get(session.depositId)
     if (status === 'Completed' || status === 'Failed' || status === 'Expired')
@@ -262,13 +262,13 @@ async function sessionsOf({ deposits }: CheckoutDeps, tx: Tx, partnerId: string,
   return { ended, open }
 }
 
-async function countsOf(
+async function countSessions(
   deps: CheckoutDeps,
   tx: Tx,
   partnerId: string,
   rows: readonly store.LinkRow[],
-): Promise<ReadonlyMap<string, Counts>> {
-  const { ended, open } = await sessionsOf(
+): Promise<ReadonlyMap<string, LinkCounts>> {
+  const { ended, open } = await sortOpenSessions(
     deps,
     tx,
     partnerId,
@@ -285,7 +285,7 @@ async function countsOf(
   )
 }
 
-function closedNow(
+function closedReason(
   { isActive, endsAt, paymentsMax }: store.LinkRow,
   paid: number,
   open: number,
@@ -297,15 +297,15 @@ function closedNow(
   return open >= wire.linkSessionsOpenMax ? 'busy' : undefined
 }
 
-async function shownLink(deps: CheckoutDeps, row: store.LinkRow): Promise<ShownLink> {
+async function toLinkView(deps: CheckoutDeps, row: store.LinkRow): Promise<ShownLink> {
   const { access, clock, customers, db, deposits } = deps
   const { partnerId, customerId, currency } = row
-  const counts = (await countsOf(deps, db, partnerId, [row])).get(row.id) ?? noSessions
-  const [branding] = await brandingsOf(db, [partnerId])
+  const counts = (await countSessions(deps, db, partnerId, [row])).get(row.id) ?? noSessions
+  const [branding] = await readPageBrandings(db, [partnerId])
   const payee = branding?.name ?? (await access.partnerName(db, partnerId))
   const names = await customers.accountNamesOf(db, [{ partnerId, id: customerId }])
   const [isStopped] = await deposits.cannotReceive(db, [{ partnerId, customerId, currency }])
-  const closed = closedNow(row, row.paidCount + counts.paid, counts.open, clock.now())
+  const closed = closedReason(row, row.paidCount + counts.paid, counts.open, clock.now())
   return {
     ...{ partnerId, currency, payee, branding },
     amount: row.amount,
@@ -313,14 +313,14 @@ async function shownLink(deps: CheckoutDeps, row: store.LinkRow): Promise<ShownL
     amountMax: row.amountMax ?? amountMost,
     accountHolder: names.get(partnerKey(partnerId, customerId))?.[0] ?? payee,
     description: row.description,
-    lineItems: lineItemsOf(row.lineItems),
+    lineItems: parseLineItems(row.lineItems),
     closed: closed ?? (isStopped ? 'stopped' : undefined),
   }
 }
 
 async function openByLink(
   deps: CheckoutDeps,
-  parts: LinkParts,
+  parts: LinkSessions,
   { partnerId, id }: store.LinkRow,
   token: string,
   payer: LinkPayer,
@@ -333,20 +333,20 @@ async function openByLink(
       const row = present(await store.lockLink(tx, partnerId, id), `no payment link ${id}`)
       const before = await parts.openedBefore(tx, partnerId, idempotencyKey)
       if (before !== undefined) return before
-      const { ended, open } = await sessionsOf(deps, tx, partnerId, [id])
+      const { ended, open } = await sortOpenSessions(deps, tx, partnerId, [id])
       const paid = ended.filter(({ isPaid }) => isPaid).length
       if (ended.length > 0)
-        await store.countEnded(
+        await store.countEndedSessions(
           tx,
           row,
           ended.map(({ sessionId }) => sessionId),
           paid,
         )
-      const closed = closedNow(row, row.paidCount + paid, open.length, clock.now())
+      const closed = closedReason(row, row.paidCount + paid, open.length, clock.now())
       if (closed !== undefined) return { closed }
       const ofAddress = open.filter((session) => session.openedBy !== null && openedBy.equals(session.openedBy))
       if (ofAddress.length >= wire.linkSessionsOfAddressMax) return { closed: 'busy' as const }
-      const opened = await parts.open(tx, openingOf(row, payer, idempotencyKey, openedBy))
+      const opened = await parts.open(tx, toSessionRequest(row, payer, idempotencyKey, openedBy))
       return { token: opened.token }
     })
   } catch (error) {
@@ -360,7 +360,7 @@ const stopping: ReadonlySet<string> = new Set([
   ...['iban_issuer_not_configured', 'iban_pool_exhausted'],
 ])
 
-function openingOf(
+function toSessionRequest(
   row: store.LinkRow,
   payer: LinkPayer,
   idempotencyKey: string,
@@ -375,7 +375,7 @@ function openingOf(
       ...{ currency, returnUrl },
       paymentMethod: currency === 'EUR' ? 'SepaCreditTransfer' : 'Swift',
       expires: { afterMs: row.sessionSeconds * secondMs },
-      lineItems: lineItemsOf(row.lineItems),
+      lineItems: parseLineItems(row.lineItems),
     },
     fields: { websiteReference, description, customFields: { ...customFields, linkId: id } },
     link: { linkId: id, payerName: payer.name, payerEmail: payer.email, linkOpen: true, openedBy },

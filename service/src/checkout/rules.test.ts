@@ -7,7 +7,7 @@ import { Refusal } from '../kernel/api/index.ts'
 import { defaultIssuers } from '../accounts/settings.ts'
 import { creditorReferenceOf } from '../iso20022/index.ts'
 import { payerSteps, sandboxBankCountries } from '../banks/sandbox/script.ts'
-import { epcText, fingerprintOf, msUntil, readSession, type SessionCreate } from './rules.ts'
+import { epcText, sessionFingerprint, msUntil, readSession, type SessionCreate } from './rules.ts'
 
 /** Fields as in JSON: an undefined field is absent. */
 type Fields = { readonly [K in keyof SessionCreate]?: SessionCreate[K] | undefined }
@@ -78,7 +78,7 @@ test('a return URL is https without credentials; the sandbox also takes http to 
 test('every field of a request is part of its fingerprint', () => {
   const fingerprint = (fields: Fields) => {
     const body = withFields(fields)
-    return fingerprintOf(body, readSession(body, false))
+    return sessionFingerprint(body, readSession(body, false))
   }
   const others: readonly Fields[] = [
     { amount: rawNumber('49.91') },

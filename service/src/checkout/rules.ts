@@ -26,10 +26,10 @@ const statuses: Readonly<Record<DepositStatus, CheckoutStatus>> = {
   Failed: 'Failed',
   Expired: 'Expired',
 }
-export const statusOf = (status: DepositStatus): CheckoutStatus => statuses[status]
+export const checkoutStatus = (status: DepositStatus): CheckoutStatus => statuses[status]
 
 /** Returns the statuses of deposits whose session has a status. */
-export const depositStatuses = (wanted: CheckoutStatus): readonly DepositStatus[] =>
+export const depositStatusesOf = (wanted: CheckoutStatus): readonly DepositStatus[] =>
   (Object.keys(statuses) as DepositStatus[]).filter((status) => statuses[status] === wanted)
 
 /** Hashes a token. No salt is needed: a hash does not reveal a token of 256 random bits. */
@@ -39,13 +39,13 @@ export type SessionRequest = {
   readonly amount: Minor
   readonly currency: Currency
   readonly paymentMethod: PaymentMethod
-  readonly expires: Expiry
+  readonly expires: SessionExpiry
   readonly returnUrl: string | null
   readonly lineItems: readonly LineItem[] | null
 }
 
 /** Expiry of a session: a time after its creation, or a moment. */
-type Expiry = { readonly afterMs: number } | { readonly at: Date }
+type SessionExpiry = { readonly afterMs: number } | { readonly at: Date }
 
 export type LineItem = { readonly name: string; readonly quantity: number; readonly amount: Minor }
 
@@ -70,7 +70,7 @@ export function readSession(body: SessionCreate, sandbox: boolean): SessionReque
     amount,
     currency,
     paymentMethod,
-    expires: expiryOf(body),
+    expires: readExpiry(body),
     returnUrl: body.returnUrl ?? null,
     lineItems,
   }
@@ -86,7 +86,7 @@ export function readFiat(text: string): Currency {
   )
 }
 
-function expiryOf({ expiresAt, expiresInSeconds }: SessionCreate): Expiry {
+function readExpiry({ expiresAt, expiresInSeconds }: SessionCreate): SessionExpiry {
   if (expiresAt) return { at: readTime(expiresAt) }
   return { afterMs: (expiresInSeconds ?? wire.checkoutExpiry.secondsDefault) * secondMs }
 }
@@ -100,7 +100,7 @@ const expiryErrors = ({ expiresAt, expiresInSeconds }: SessionCreate): readonly 
  * Computes how long a session lasts from now, in milliseconds. Checked when it is opened, so that a replay is not
  * refused later. Refuses: validation_failed.
  */
-export function msUntil(expires: Expiry, now: Date): number {
+export function msUntil(expires: SessionExpiry, now: Date): number {
   if ('afterMs' in expires) return expires.afterMs
   const ms = expires.at.getTime() - now.getTime()
   const { secondsMin, secondsMax } = wire.checkoutExpiry
@@ -126,7 +126,7 @@ export function readLineItems(given: SessionCreate['lineItems'], amount: Minor, 
 export const lineItemsText = (items: readonly LineItem[] | null): string | null =>
   items && JSON.stringify(items.map(({ amount, ...item }) => ({ ...item, amount: amount.toString() })))
 
-export function lineItemsOf(text: string | null): readonly LineItem[] | null {
+export function parseLineItems(text: string | null): readonly LineItem[] | null {
   const stored = text === null ? null : ownJson<readonly (Omit<LineItem, 'amount'> & { amount: string })[]>(text)
   return stored && stored.map((item) => ({ ...item, amount: BigInt(item.amount) }))
 }
@@ -176,7 +176,7 @@ export function returnErrors(text: string | null | undefined, sandbox: boolean):
 }
 
 /** Returns the fingerprint of a request, which does not depend on the customer's state. */
-export function fingerprintOf(
+export function sessionFingerprint(
   body: SessionCreate,
   { amount, currency, paymentMethod, expires, lineItems }: SessionRequest,
 ) {
@@ -209,7 +209,7 @@ export function fingerprintOf(
 
 const epcNameCharsMax = 70
 
-export type Transfer = {
+export type EpcTransfer = {
   readonly accountHolder: string
   readonly iban: string
   readonly bic: string | null
@@ -222,7 +222,7 @@ export type Transfer = {
  * Formats the text of the QR code of a SEPA credit transfer: EPC069-12 version 002, UTF-8. Undefined for other
  * currencies, which have no such code.
  */
-export function epcText(transfer: Transfer): string | undefined {
+export function epcText(transfer: EpcTransfer): string | undefined {
   if (transfer.currency !== 'EUR') return undefined
   return [
     'BCD',

@@ -18,39 +18,39 @@ import { creditorReferenceOf } from '../iso20022/index.ts'
 import { type Currency, isFiat, newId, partnerKey, present, randomText, writeAmount } from '../kernel/index.ts'
 import { inTransaction, once, type Tx } from '../postgres/index.ts'
 import type { Customer } from '../parties/customers/index.ts'
-import { type DepositRow, hashFingerprint, type InParts, type Part } from '../deposits/index.ts'
+import { type DepositRow, hashFingerprint, type DepositWithParts, type Part } from '../deposits/index.ts'
 import {
-  type Beside,
+  type SessionExtras,
   type CheckoutDeps,
   createToSession,
   linkContext,
   type Session,
   type ToSession,
 } from './session.ts'
-import { createHosted, type Hosted } from './hosted.ts'
+import { createPaymentPages, type PaymentPages } from './hosted.ts'
 import {
-  depositStatuses,
-  fingerprintOf,
+  depositStatusesOf,
+  sessionFingerprint,
   lineItemsText,
   msUntil,
   readSession,
   type SessionRequest,
   tokenHash,
 } from './rules.ts'
-import { createLate, type Late, latePaymentsOf } from './late.ts'
-import { createLinks, type LinkParts, type Links } from './links.ts'
-import { createRefunds, refundedOfSessions, type Refunds } from './refunds.ts'
+import { createLate, type LatePayments, readLatePayments } from './late.ts'
+import { createLinks, type LinkSessions, type Links } from './links.ts'
+import { createRefunds, sumRefundsOfSessions, type Refunds } from './refunds.ts'
 import * as store from './store.ts'
 import type { BankStep } from '../rails/index.ts'
-import type { LinkPlace, SessionRow } from './store.ts'
+import type { OpenLinkSession, SessionRow } from './store.ts'
 import { lateOfSessions } from './store-late.ts'
 import { contrastProblem, digestOfLogo, drawnLogo, drawnPixelsMax, readColour, readLogo } from '../branding/index.ts'
 import type { DocumentBrand } from '../typesetting/index.ts'
 
-export type Checkout = Hosted &
+export type Checkout = PaymentPages &
   Appearance &
   Refunds &
-  Late &
+  LatePayments &
   Links & {
     /**
      * Opens the deposit and its page in one transaction. Refuses: validation_failed, not_found (customerId),
@@ -89,7 +89,7 @@ const creditorReferenceChars = { other: 16, british: 14 } as const
 export function createCheckout(deps: CheckoutDeps): Checkout {
   const { db, deposits } = deps
   const toSession = createToSession(deps)
-  const besideOf = createBeside(deps)
+  const besideOf = createReadExtras(deps)
   const read = async (tx: Tx, partnerId: string, id: string) => {
     const row = await store.sessionById(tx, partnerId, id)
     if (row === undefined) throw notFound('checkout session')
@@ -110,14 +110,14 @@ export function createCheckout(deps: CheckoutDeps): Checkout {
       }
       // The statement of the transition is sent with the commit: the row still has the previous status.
       const { deposit, beside } = await read(tx, partnerId, id)
-      return toSession(row, { ...deposit, status: 'Expired', parts: deposit.parts.map(withoutRest) }, beside)
+      return toSession(row, { ...deposit, status: 'Expired', parts: deposit.parts.map(suspendHeld) }, beside)
     })
   return {
-    ...createHosted(deps),
+    ...createPaymentPages(deps),
     ...createAppearance(deps),
     ...createRefunds(deps),
     ...createLate(deps),
-    ...createLinks(deps, linkPartsOf(deps)),
+    ...createLinks(deps, createLinkSessions(deps)),
     create: createCreate(deps, toSession, besideOf),
     get,
     list: createList(deps, toSession, besideOf),
@@ -132,15 +132,19 @@ export function createCheckout(deps: CheckoutDeps): Checkout {
   }
 }
 
-type BesideOf = (tx: Tx, partnerId: string, rows: readonly SessionRow[]) => Promise<(row: SessionRow) => Beside>
+type ReadExtras = (
+  tx: Tx,
+  partnerId: string,
+  rows: readonly SessionRow[],
+) => Promise<(row: SessionRow) => SessionExtras>
 
 /** Creates the function that reads the refunds, late payments and customer names of sessions. */
-const createBeside =
-  (deps: CheckoutDeps): BesideOf =>
+const createReadExtras =
+  (deps: CheckoutDeps): ReadExtras =>
   async (tx, partnerId, rows) => {
     const ids = rows.map(({ id }) => id)
-    const refunded = await refundedOfSessions(deps, tx, partnerId, ids)
-    const late = await latePaymentsOf(deps, tx, partnerId, ids, refunded)
+    const refunded = await sumRefundsOfSessions(deps, tx, partnerId, ids)
+    const late = await readLatePayments(deps, tx, partnerId, ids, refunded)
     const keys = rows.map(({ customerId }) => ({ partnerId, id: customerId }))
     const names = keys.length === 0 ? undefined : await deps.customers.accountNamesOf(tx, keys)
     return ({ id, customerId, linkId }) => ({
@@ -152,20 +156,20 @@ const createBeside =
   }
 
 /** Marks a part as suspended: its session ends before it is paid in full. */
-const withoutRest = (part: Part): Part => (part.status === 'Held' ? { ...part, status: 'Suspended' } : part)
+const suspendHeld = (part: Part): Part => (part.status === 'Held' ? { ...part, status: 'Suspended' } : part)
 
-function createCreate(deps: CheckoutDeps, toSession: ToSession, besideOf: BesideOf): Checkout['create'] {
+function createCreate(deps: CheckoutDeps, toSession: ToSession, besideOf: ReadExtras): Checkout['create'] {
   const { db, deposits, sandbox } = deps
   return async (caller, body) => {
     const { partnerId } = caller
     const request = readSession(body, sandbox)
-    const requestFingerprint = hashFingerprint(fingerprintOf(body, request))
+    const requestFingerprint = hashFingerprint(sessionFingerprint(body, request))
     const { row: deposit, replayed } = await once({
       requestFingerprint,
       find: () => deposits.byKey(partnerId, 'createCheckoutSession', body.idempotencyKey),
       make: () =>
         db.transaction(async (tx) => {
-          const customer = await customerOf(deps, tx, caller, body)
+          const customer = await findOrCreateCustomer(deps, tx, caller, body)
           const { idempotencyKey, paymentCountryCode = null, partialPayments: inParts = false } = body
           const opened = await open(deps, tx, {
             ...{ partnerId, request, requestFingerprint, idempotencyKey, customer, inParts },
@@ -191,7 +195,7 @@ function createCreate(deps: CheckoutDeps, toSession: ToSession, besideOf: Beside
   }
 }
 
-type Opening = {
+type SessionOpening = {
   readonly partnerId: string
   readonly request: SessionRequest
   readonly requestFingerprint: string
@@ -205,7 +209,7 @@ type Opening = {
   readonly description: string | null
   readonly websiteReference: string | null
   readonly customFields: Record<string, unknown> | null
-  readonly link: Pick<SessionRow, 'linkId' | 'payerName' | 'payerEmail'> & LinkPlace
+  readonly link: Pick<SessionRow, 'linkId' | 'payerName' | 'payerEmail'> & OpenLinkSession
 }
 const noLink = { linkId: null, payerName: null, payerEmail: null, linkOpen: null, openedBy: null } as const
 
@@ -213,19 +217,22 @@ const noLink = { linkId: null, payerName: null, payerEmail: null, linkOpen: null
  * Opens a session in one transaction: the IBAN of the customer, the deposit with its transaction and event, and the
  * session.
  */
-async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<DepositRow> {
+async function open(deps: CheckoutDeps, tx: Tx, opening: SessionOpening): Promise<DepositRow> {
   return (await openWithToken(deps, tx, opening)).deposit
 }
 
 async function openWithToken(
   deps: CheckoutDeps,
   tx: Tx,
-  opening: Opening,
+  opening: SessionOpening,
 ): Promise<{ readonly deposit: DepositRow; readonly token: string; readonly creditorReference: string }> {
   const { access, clock, customers, deposits, sealer } = deps
   const { partnerId, request, requestFingerprint, customer, paymentCountry, link } = opening
   const { amount, currency, paymentMethod, expires, returnUrl, lineItems } = request
-  const { payer, iban, bic } = await payeeOf(deps, tx, partnerId, customer, { currency, pointer: opening.pointer })
+  const { payer, iban, bic } = await requirePayeeAccount(deps, tx, partnerId, customer, {
+    currency,
+    pointer: opening.pointer,
+  })
   // Judged again when the money arrives, because the customer's balance changes until then.
   const above = await customers.refusalAbove(tx, partnerId, payer, { currency, amount, pointer: '/amount' })
   if (above !== undefined) throw above
@@ -279,7 +286,7 @@ async function openWithToken(
  * Finds the customer's account for payers of this currency, or issues one. Refuses: account_blocked,
  * customer_not_verified, currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted.
  */
-async function payeeOf(
+async function requirePayeeAccount(
   { accounts, customers, deposits }: CheckoutDeps,
   tx: Tx,
   partnerId: string,
@@ -296,12 +303,12 @@ async function payeeOf(
 }
 
 /** Creates the verbs of sessions that payment links need. */
-function linkPartsOf(deps: CheckoutDeps): LinkParts {
+function createLinkSessions(deps: CheckoutDeps): LinkSessions {
   const { clock, customers, deposits, eventOutbox, sealer } = deps
   return {
     requirePayee: async (tx, partnerId, customerRef, currency) => {
       const customer = await customers.hold(tx, partnerId, customerRef, '/customerId')
-      await payeeOf(deps, tx, partnerId, customer, { currency, pointer: '/customerId' })
+      await requirePayeeAccount(deps, tx, partnerId, customer, { currency, pointer: '/customerId' })
       return customer
     },
     openedBefore: async (tx, partnerId, idempotencyKey) => {
@@ -347,7 +354,7 @@ function payeeAccount(ibans: Awaited<ReturnType<CheckoutDeps['accounts']['create
   throw refuseField({ pointer: '/currency', code: 'invalid_value', message }, 'currency_not_supported')
 }
 
-async function customerOf(
+async function findOrCreateCustomer(
   { clock, customers }: CheckoutDeps,
   tx: Tx,
   caller: Caller,
@@ -373,14 +380,14 @@ async function readFilter(
   if (customerId === undefined) return undefined
   return {
     ...{ customerId, creditorReference, linkId },
-    statuses: status === undefined ? null : depositStatuses(status),
+    statuses: status === undefined ? null : depositStatusesOf(status),
     hasLate: hasLatePayments === undefined ? null : hasLatePayments === 'true',
     createdFrom: createdFrom === undefined ? null : readTime(createdFrom),
     createdTo: createdTo === undefined ? null : readTime(createdTo),
   }
 }
 
-function createList(deps: CheckoutDeps, toSession: ToSession, besideOf: BesideOf): Checkout['list'] {
+function createList(deps: CheckoutDeps, toSession: ToSession, besideOf: ReadExtras): Checkout['list'] {
   const { db, cursors, deposits } = deps
   return async (partnerId, query) => {
     const list = `checkout:${partnerId}`
@@ -415,28 +422,28 @@ type Simulate = (
   tx?: Tx,
 ) => Promise<Session>
 
-type Parts = {
+type SimulateDeps = {
   readonly expire: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
   readonly toSession: ToSession
   readonly read: (
     tx: Tx,
     partnerId: string,
     id: string,
-  ) => Promise<{ row: SessionRow; deposit: InParts; beside: Beside }>
+  ) => Promise<{ row: SessionRow; deposit: DepositWithParts; beside: SessionExtras }>
 }
 
 /** The remaining steps by status: an outcome continues what has begun. */
-const stepsOf: Readonly<Record<Exclude<CheckoutOutcome, 'expired'>, readonly BankStep[]>> = {
+const stepsByOutcome: Readonly<Record<Exclude<CheckoutOutcome, 'expired'>, readonly BankStep[]>> = {
   completed: ['initiate', 'submit', 'accept', 'settle'],
   failed: ['initiate', 'submit', 'fail'],
   abandoned: ['initiate'],
 }
 
-function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: Parts): Simulate {
+function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: SimulateDeps): Simulate {
   const { db, bank } = deps
   return async (partnerId, id, body, ip, outerTx) => {
     if (bank === undefined) throw notFound('simulation')
-    requireOne(body)
+    requireOutcomeOrStep(body)
     const { outcome, step } = body
     if (outcome === 'expired') return expire(partnerId, id, outerTx)
     return inTransaction(db, outerTx, async (tx) => {
@@ -448,7 +455,7 @@ function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: Parts):
         name: body.debtorName ?? 'Sandbox Payer',
         ipAddress: ip,
         countryCode: row.paymentCountry ?? body.countryCode ?? 'DE',
-        money: moneyOf(body, session),
+        money: readSimulatedMoney(body, session),
       }
       // The payer of a part makes a transfer: the bank of the payee reports no steps of it.
       if (step === 'credit' || (outcome === 'completed' && deposit.inParts)) {
@@ -460,10 +467,12 @@ function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: Parts):
         const credited = part ?? (deposit.creditId === null ? await lastAccepted(deps, tx, row) : undefined) ?? deposit
         const money = { currency: deposit.currency, amount: credited.amount }
         const reversed = { money, details: 'The bank of the payer has recalled the payment.' }
-        bank.reverseCredit(tx, partnerId, creditOf(credited), reversed)
+        bank.reverseCredit(tx, partnerId, requireCreditId(credited), reversed)
       } else {
         const steps =
-          outcome === undefined ? [present(step, `neither step nor outcome for session ${row.id}`)] : stepsOf[outcome]
+          outcome === undefined
+            ? [present(step, `neither step nor outcome for session ${row.id}`)]
+            : stepsByOutcome[outcome]
         bank.scheduleSteps(tx, { partnerId, id: row.depositId }, steps, payer)
       }
       return session
@@ -482,7 +491,7 @@ async function lastAccepted({ deposits }: CheckoutDeps, tx: Tx, session: Session
 const finalStatuses: ReadonlySet<CheckoutStatus> = new Set(['Completed', 'Failed', 'Expired'])
 
 /** Refuses: validation_failed. */
-function creditOf({ creditId }: Pick<InParts | Part, 'creditId'>): string {
+function requireCreditId({ creditId }: Pick<DepositWithParts | Part, 'creditId'>): string {
   if (creditId !== null) return creditId
   throw refuseField({
     pointer: '/step',
@@ -491,7 +500,7 @@ function creditOf({ creditId }: Pick<InParts | Part, 'creditId'>): string {
   })
 }
 
-function requireOne({ outcome, step }: BodyOf<'simulateCheckoutSession'>): void {
+function requireOutcomeOrStep({ outcome, step }: BodyOf<'simulateCheckoutSession'>): void {
   if (outcome === undefined && step === undefined)
     throw refuseField({ pointer: '/outcome', code: 'required', message: 'is required unless `step` is given' })
   if (outcome !== undefined && step !== undefined)
@@ -503,7 +512,7 @@ function requireOne({ outcome, step }: BodyOf<'simulateCheckoutSession'>): void 
 }
 
 /** Refuses: validation_failed, currency_not_supported. */
-function moneyOf({ amount, currency: code }: BodyOf<'simulateCheckoutSession'>, session: Session) {
+function readSimulatedMoney({ amount, currency: code }: BodyOf<'simulateCheckoutSession'>, session: Session) {
   const currency = code === undefined ? session.currency : readCurrency(code)
   if (!isFiat(currency)) throw new Refusal('currency_not_supported', `The sandbox bank holds no ${currency}.`)
   return {
@@ -511,7 +520,6 @@ function moneyOf({ amount, currency: code }: BodyOf<'simulateCheckoutSession'>, 
     amount: amount === undefined ? session.remainingAmount || session.amount : readAmount(amount, currency),
   }
 }
-
 
 type Appearance = {
   /** Reads the branding. All fields are null if the partner has set none. */
@@ -527,8 +535,8 @@ function createAppearance({ db, clock }: Pick<CheckoutDeps, 'db' | 'clock'>): Ap
   /** Draws a logo that an earlier version has stored. Concurrent documents share the work. */
   const drawOnce = (partnerId: string, logo: Uint8Array): Promise<Uint8Array | null> => {
     const draw = async () => {
-      const made = await drawnOf(logo)
-      await store.keepDrawnLogo(db, partnerId, made)
+      const made = await drawLogo(logo)
+      await store.storeDrawnLogo(db, partnerId, made)
       return made.drawn
     }
     const work = drawing.get(partnerId) ?? draw().finally(() => drawing.delete(partnerId))
@@ -536,9 +544,9 @@ function createAppearance({ db, clock }: Pick<CheckoutDeps, 'db' | 'clock'>): Ap
     return work
   }
   return {
-    branding: async (partnerId) => (await store.brandingOf(db, partnerId)) ?? store.noBranding,
+    branding: async (partnerId) => (await store.readBranding(db, partnerId)) ?? store.noBranding,
     documentBrand: async (partnerId) => {
-      const branding = await store.documentBrandOf(db, partnerId)
+      const branding = await store.readDocumentBrand(db, partnerId)
       if (branding === undefined) return undefined
       const { name, colour, drawn, logo } = branding
       const shown = logo === null ? drawn : await drawOnce(partnerId, logo)
@@ -572,10 +580,10 @@ async function readLogoText(text: string) {
   if (bytes.toString('base64') !== text) throw refused('must be Base64 (RFC 4648, section 4)')
   const logo = readLogo(bytes, drawnPixelsMax)
   if (typeof logo === 'string') throw refused(logo)
-  return { ...logo, ...(await drawnOf(bytes)) }
+  return { ...logo, ...(await drawLogo(bytes)) }
 }
 
-const drawnOf = async (logo: Uint8Array): Promise<store.DrawnLogo> => ({
+const drawLogo = async (logo: Uint8Array): Promise<store.DrawnLogo> => ({
   drawn: (await drawnLogo(logo)) ?? null,
   from: digestOfLogo(logo),
 })

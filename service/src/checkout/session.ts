@@ -7,8 +7,8 @@ import {
   ownJson,
 } from '@partner-payments/wire'
 import type { Clock, Currency, Minor, Sealer } from '../kernel/index.ts'
-import { type Deposit, type Deposits, type InParts, paidIn, reportOfPart } from '../deposits/index.ts'
-import { type LineItem, lineItemsOf, statusOf } from './rules.ts'
+import { type Deposit, type Deposits, type DepositWithParts, paidIn, parsePartReport } from '../deposits/index.ts'
+import { type LineItem, parseLineItems, checkoutStatus } from './rules.ts'
 import type * as store from './store.ts'
 import type { Database, SealedColumn } from '../postgres/index.ts'
 import type { Access } from '../access/index.ts'
@@ -84,7 +84,7 @@ export type SessionPart = {
 }
 
 /** Returns the money of a deposit without parts under review. A deposit under review has no paid amount either. */
-export function moneyOf(deposit: InParts): Pick<Session, 'paidAmount' | 'remainingAmount' | 'parts'> {
+export function depositMoney(deposit: DepositWithParts): Pick<Session, 'paidAmount' | 'remainingAmount' | 'parts'> {
   const { amount, status, inParts, reversedAt, parts } = deposit
   const isPaid = status === 'Completed' && reversedAt === null
   const paidAmount = inParts ? paidIn(parts) : isPaid ? amount : 0n
@@ -95,7 +95,7 @@ export function moneyOf(deposit: InParts): Pick<Session, 'paidAmount' | 'remaini
       const { id, amount: counted, receivedAt } = part
       if (part.status === 'Screening') return []
       return [
-        { id, amount: counted, status: part.status, debtorName: reportOfPart(part)?.debtor.name ?? '', receivedAt },
+        { id, amount: counted, status: part.status, debtorName: parsePartReport(part)?.debtor.name ?? '', receivedAt },
       ]
     }),
   }
@@ -104,13 +104,13 @@ export function moneyOf(deposit: InParts): Pick<Session, 'paidAmount' | 'remaini
 const endedStatuses: ReadonlySet<Deposit['status']> = new Set(['Completed', 'Failed', 'Expired'])
 
 /** Data of other tables that a session shows. */
-export type Beside = {
+export type SessionExtras = {
   readonly refundedAmount: Minor
   readonly latePayments: readonly LatePayment[]
   readonly customerName: string | undefined
 }
 
-export type ToSession = (row: store.SessionRow, deposit: InParts, beside: Beside) => Session
+export type ToSession = (row: store.SessionRow, deposit: DepositWithParts, beside: SessionExtras) => Session
 
 export function createToSession(deps: CheckoutDeps): ToSession {
   const { sealer } = deps
@@ -120,11 +120,11 @@ export function createToSession(deps: CheckoutDeps): ToSession {
     return {
       id: row.id,
       reference: deposit.reference,
-      status: statusOf(deposit.status),
+      status: checkoutStatus(deposit.status),
       url: addressOf(row.partnerId, token),
       amount: deposit.amount,
       currency: deposit.currency,
-      ...moneyOf(deposit),
+      ...depositMoney(deposit),
       partialPayments: deposit.inParts,
       customerId: row.customerId,
       iban: row.iban,
@@ -133,9 +133,9 @@ export function createToSession(deps: CheckoutDeps): ToSession {
       residenceCountry: row.residenceCountry,
       returnUrl: row.returnUrl,
       description: row.description,
-      lineItems: lineItemsOf(row.lineItems),
+      lineItems: parseLineItems(row.lineItems),
       websiteReference: deposit.websiteReference,
-      payerName: payerNameOf(row, deposit) ?? customerName ?? null,
+      payerName: findPayerName(row, deposit) ?? customerName ?? null,
       payerEmail: row.payerEmail,
       linkId: row.linkId,
       latePayments,
@@ -147,10 +147,13 @@ export function createToSession(deps: CheckoutDeps): ToSession {
 }
 
 /** Returns the name from the bank, or the name that the payer of a link typed. A payer under review is not named. */
-function payerNameOf({ payerName }: store.SessionRow, { status, debtor, parts }: InParts): string | undefined {
+function findPayerName(
+  { payerName }: store.SessionRow,
+  { status, debtor, parts }: DepositWithParts,
+): string | undefined {
   const named = status === 'Completed' && debtor !== null ? ownJson<IncomingDebtor>(debtor).name.trim() : ''
   const counted = parts.find((part) => part.status === 'Held' || part.status === 'Credited')
-  return [named, (counted && reportOfPart(counted)?.debtor.name) ?? '', payerName ?? ''].find((name) => name !== '')
+  return [named, (counted && parsePartReport(counted)?.debtor.name) ?? '', payerName ?? ''].find((name) => name !== '')
 }
 
 /** Creates the function that returns the URL of a page: under the partner's own host, if one is configured. */

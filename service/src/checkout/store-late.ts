@@ -7,7 +7,7 @@ import type { Currency, Minor } from '../kernel/index.ts'
 import { insertBy, ofPartners, sql, type Tx } from '../postgres/index.ts'
 import type { SessionKey } from './store.ts'
 
-export type Choice = 'Accept' | 'Return'
+export type LateChoice = 'Accept' | 'Return'
 
 /** `id`: that of the case. */
 export type LateRow = {
@@ -19,7 +19,7 @@ export type LateRow = {
   readonly amount: Minor
   readonly receivedAt: Date
   readonly chooseBy: Date
-  readonly choice: Choice | null
+  readonly choice: LateChoice | null
   readonly chosenAt: Date | null
   /** The deposit that was created from accepted money. */
   readonly depositId: string | null

@@ -84,7 +84,7 @@ export async function updateLink(
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
-export type OpenSession = {
+export type LinkSession = {
   readonly id: string
   readonly linkId: string
   readonly depositId: string
@@ -94,22 +94,22 @@ export type OpenSession = {
 /**
  * Lists the sessions that these links count as open, by a partial index. Each link has at most `linkSessionsOpenMax`.
  */
-export function openSessions(tx: Tx, partnerId: string, linkIds: readonly string[]): Promise<readonly OpenSession[]> {
-  return tx.rows<OpenSession>(sql`/* checkout.openSessions */
+export function openSessions(tx: Tx, partnerId: string, linkIds: readonly string[]): Promise<readonly LinkSession[]> {
+  return tx.rows<LinkSession>(sql`/* checkout.openSessions */
     select id, link_id, deposit_id, opened_by from checkout.sessions
     where partner_id = ${partnerId} and link_id = any(${linkIds}::uuid[]) and link_open`)
 }
 
 /** Counts the payments of ended sessions, once: the caller holds the lock of the link. */
-export async function countEnded(
+export async function countEndedSessions(
   tx: Tx,
   { partnerId, id }: Pick<LinkRow, 'partnerId' | 'id'>,
   sessionIds: readonly string[],
   paid: number,
 ): Promise<void> {
-  await tx.run(sql`/* checkout.countEnded */
+  await tx.run(sql`/* checkout.countEndedSessions */
     update checkout.sessions set link_open = false, opened_by = null
     where partner_id = ${partnerId} and id = any(${sessionIds}::uuid[]) and link_open`)
-  await tx.run(sql`/* checkout.countEnded */
+  await tx.run(sql`/* checkout.countEndedSessions */
     update checkout.links set paid_count = paid_count + ${paid} where partner_id = ${partnerId} and id = ${id}`)
 }

@@ -39,12 +39,12 @@ export type SessionRow = {
 }
 
 /** Counts a session among the open sessions of its link and of an IP address. */
-export type LinkPlace = { readonly linkOpen: boolean | null; readonly openedBy: Uint8Array | null }
+export type OpenLinkSession = { readonly linkOpen: boolean | null; readonly openedBy: Uint8Array | null }
 
 const columns = sql`partner_id, id, deposit_id, customer_id, token_hash, token_sealed, creditor_reference, payee, iban, bic,
   payment_country, residence_country, return_url, description, line_items, link_id, payer_name, payer_email, created_at`
 
-export async function insertSession(tx: Tx, row: SessionRow & LinkPlace): Promise<void> {
+export async function insertSession(tx: Tx, row: SessionRow & OpenLinkSession): Promise<void> {
   await tx.run(sql`/* checkout.insertSession */
     insert into checkout.sessions (${columns}, link_open, opened_by)
     values (${row.partnerId}, ${row.id}, ${row.depositId}, ${row.customerId}, ${row.tokenHash}, ${row.tokenSealed},
@@ -58,10 +58,10 @@ export function sessionById(tx: Tx, partnerId: string, id: string): Promise<Sess
     select ${columns} from checkout.sessions where partner_id = ${partnerId} and id = ${id}`)
 }
 
-export type LinkKey = { readonly partnerId: string; readonly hash: Uint8Array }
+export type PageToken = { readonly partnerId: string; readonly hash: Uint8Array }
 
 /** Reads the sessions of page tokens, for a batch of page views. */
-export function sessionsByTokens(tx: Tx, keys: readonly LinkKey[]): Promise<readonly SessionRow[]> {
+export function sessionsByTokens(tx: Tx, keys: readonly PageToken[]): Promise<readonly SessionRow[]> {
   return tx.rows<SessionRow>(sql`/* checkout.sessionsByTokens */
     select ${columns} from checkout.sessions
     where ${ofPartners(keys.map((key) => key.partnerId))} and token_hash = any(${keys.map((key) => key.hash)}::bytea[])`)
@@ -206,9 +206,9 @@ export type VisitRow = {
   readonly bankCountry: string
   readonly startedAt: Date
   readonly payerName: string | null
-  readonly decision: Decision | null
+  readonly decision: VisitDecision | null
 }
-export type Decision = 'approved' | 'rejected'
+export type VisitDecision = 'approved' | 'rejected'
 
 /** Inserts a visit. Returns false if the payer had already begun. */
 export async function insertVisit(
@@ -232,8 +232,8 @@ export function visitsBySessions(tx: Tx, keys: readonly SessionKey[]): Promise<r
 }
 
 /** Stores the name of the visitor. It stays after the decision. */
-export async function nameVisitor(tx: Tx, { partnerId, id }: SessionKey, name: string): Promise<void> {
-  await tx.run(sql`/* checkout.nameVisitor */
+export async function storeVisitorName(tx: Tx, { partnerId, id }: SessionKey, name: string): Promise<void> {
+  await tx.run(sql`/* checkout.storeVisitorName */
     update checkout.sandbox_visits set payer_name = ${name}
     where partner_id = ${partnerId} and session_id = ${id} and decision is null`)
 }
@@ -242,7 +242,7 @@ export async function nameVisitor(tx: Tx, { partnerId, id }: SessionKey, name: s
 export function decideVisit(
   tx: Tx,
   { partnerId, id }: SessionKey,
-  decision: Decision,
+  decision: VisitDecision,
   now: Date,
 ): Promise<VisitRow | undefined> {
   return tx.row<VisitRow>(sql`/* checkout.decideVisit */
@@ -266,32 +266,32 @@ export const noBranding: Branding = { name: null, colour: null, colourDark: null
 export type DrawnLogo = { readonly drawn: Uint8Array | null; readonly from: Uint8Array }
 
 /** An absent field stays unchanged. */
-type Change = {
+type BrandingChange = {
   readonly name: string | null | undefined
   readonly colour: string | null | undefined
   readonly colourDark: string | null | undefined
   readonly logo: (Logo & DrawnLogo) | null | undefined
 }
 
-export function brandingOf(tx: Tx, partnerId: string): Promise<Branding | undefined> {
-  return tx.row<Branding>(sql`/* checkout.brandingOf */
+export function readBranding(tx: Tx, partnerId: string): Promise<Branding | undefined> {
+  return tx.row<Branding>(sql`/* checkout.readBranding */
     select name, colour, colour_dark, logo, logo_type from checkout.branding where partner_id = ${partnerId}`)
 }
 
 /** Reads the brand for documents. `logo`: the stored logo, if it is not drawn yet. */
-export function documentBrandOf(
+export function readDocumentBrand(
   tx: Tx,
   partnerId: string,
 ): Promise<(Pick<Branding, 'name' | 'colour' | 'logo'> & { readonly drawn: Uint8Array | null }) | undefined> {
-  return tx.row(sql`/* checkout.documentBrandOf */
+  return tx.row(sql`/* checkout.readDocumentBrand */
     select name, colour, case when drawn_from = sha256(logo) then drawn_logo end as drawn,
       case when drawn_from is distinct from sha256(logo) then logo end as logo
     from checkout.branding where partner_id = ${partnerId}`)
 }
 
 /** Stores the drawn logo, unless another logo was set in the meantime. */
-export async function keepDrawnLogo(tx: Tx, partnerId: string, { drawn, from }: DrawnLogo): Promise<void> {
-  await tx.run(sql`/* checkout.keepDrawnLogo */
+export async function storeDrawnLogo(tx: Tx, partnerId: string, { drawn, from }: DrawnLogo): Promise<void> {
+  await tx.run(sql`/* checkout.storeDrawnLogo */
     update checkout.branding set drawn_logo = ${drawn}, drawn_from = ${from}
     where partner_id = ${partnerId} and sha256(logo) = ${from}`)
 }
@@ -305,8 +305,8 @@ export type PageBranding = Pick<Branding, 'name' | 'colour' | 'colourDark'> & {
 }
 
 /** Reads the branding of several partners. */
-export function brandingsOf(tx: Tx, partnerIds: readonly string[]): Promise<readonly PageBranding[]> {
-  return tx.rows<PageBranding>(sql`/* checkout.brandingsOf */
+export function readPageBrandings(tx: Tx, partnerIds: readonly string[]): Promise<readonly PageBranding[]> {
+  return tx.rows<PageBranding>(sql`/* checkout.readPageBrandings */
     select partner_id, name, colour, colour_dark, updated_at, logo is not null as has_logo from checkout.branding
     where ${ofPartners(partnerIds)}`)
 }
@@ -315,7 +315,7 @@ export function brandingsOf(tx: Tx, partnerIds: readonly string[]): Promise<read
 export async function mergeBranding(
   tx: Tx,
   partnerId: string,
-  { name, colour, colourDark, logo }: Change,
+  { name, colour, colourDark, logo }: BrandingChange,
   now: Date,
 ): Promise<Branding> {
   const merged = await tx.row<Branding>(sql`/* checkout.mergeBranding */

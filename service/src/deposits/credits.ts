@@ -12,11 +12,11 @@ import type { BankNotification, Money } from '../rails/index.ts'
 import type { NewEvent } from '../events/index.ts'
 import type { Payer } from '../parties/customers/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
-import { type AccountOwner, type CreditApplied, type DepositsDeps, partyOf } from './deps.ts'
+import { type AccountOwner, type CreditOutcome, type DepositsDeps, payerParty } from './deps.ts'
 import * as events from './events.ts'
 import { awaitingParts, type CreditOfDeposit, type DepositStatus } from './lifecycle.ts'
 import { refuseClosed } from './inbound.ts'
-import { createReverse, type ReversalNotification, type Withdraw } from './reversals.ts'
+import { createReverse, type ReversalNotification, type WithdrawSuspended } from './reversals.ts'
 import * as store from './store.ts'
 import * as matchingStore from './store-parts.ts'
 
@@ -25,7 +25,7 @@ export type Credits = {
    * Applies a credit. Concurrent calls share transactions. `unknown`: the account is not ours and the credit names no
    * deposit, or several.
    */
-  readonly processCredit: (connector: string, notification: CreditNotification) => Promise<CreditApplied>
+  readonly processCredit: (connector: string, notification: CreditNotification) => Promise<CreditOutcome>
   /** Reads the money of a credit. Undefined: the partner has no deposit of this credit. */
   readonly moneyOfCredit: (tx: Tx, partnerId: string, connector: string, creditId: string) => Promise<Money | undefined>
   /**
@@ -49,7 +49,7 @@ export type Credits = {
     connector: string,
     owner: AccountOwner,
     notification: CreditNotification,
-    purpose: Purpose,
+    purpose: CreditPurpose,
   ) => Promise<{ readonly id: string; readonly reference: string }>
   /** Returns those credits whose money a partner has received. */
   readonly creditsCompleted: typeof matchingStore.creditsCompleted
@@ -59,25 +59,25 @@ export type Credits = {
     partnerId: string,
     money: Money,
     since: Date,
-  ) => Promise<readonly matchingStore.WaitingDeposit[]>
+  ) => Promise<readonly matchingStore.UnpaidDeposit[]>
   /** Finds deposits by the creditor references in these texts, of one partner or of all. */
   readonly namedIn: (
     tx: Tx,
     partnerId: string | undefined,
     texts: readonly string[],
-  ) => Promise<readonly matchingStore.WaitingDeposit[]>
+  ) => Promise<readonly matchingStore.UnpaidDeposit[]>
   /** Takes the money of a credit back and opens a case. `unknown`: no deposit was created from the credit. */
-  readonly processReversal: (connector: string, notification: ReversalNotification) => Promise<CreditApplied>
+  readonly processReversal: (connector: string, notification: ReversalNotification) => Promise<CreditOutcome>
 }
 
 /** Payment for which money is accepted: the new deposit has the same session and the same texts of the partner. */
-type Purpose = Pick<store.Deposit, 'sessionId' | 'websiteReference' | 'customFields' | 'paymentMethod'>
+type CreditPurpose = Pick<store.Deposit, 'sessionId' | 'websiteReference' | 'customFields' | 'paymentMethod'>
 
 type Booking = {
   readonly connector: string
   readonly owner: AccountOwner
   readonly notification: CreditNotification
-  readonly purpose?: Purpose
+  readonly purpose?: CreditPurpose
 }
 
 const waitingMax = 100
@@ -85,13 +85,13 @@ const creditsPerBatchMax = 512
 const batchesUnderWayMax = 2
 
 /** Applies credits in a shared transaction, or in the caller's. */
-type Apply = {
+type ApplyCredits = {
   readonly inBatches: (trigger: CreditOfDeposit) => Promise<Applied>
   readonly inTransaction: (tx: Tx, triggers: readonly CreditOfDeposit[]) => Promise<readonly Advanced[]>
-  readonly withdraw: Withdraw
+  readonly withdraw: WithdrawSuspended
 }
 
-export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
+export function createCredits(deps: DepositsDeps, apply: ApplyCredits): Credits {
   const { db, customers } = deps
   const locate = createBatcher({
     db: withoutTransaction(db),
@@ -104,8 +104,8 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
   const complete = createBatcher({
     db,
     work: async (tx: Tx, bookings: readonly Booking[]) => {
-      const ids = await bookAll(deps, tx, bookings)
-      const triggers = bookings.map((booking, index) => ids[index] && triggerOf(booking, ids[index]))
+      const ids = await bookDeposits(deps, tx, bookings)
+      const triggers = bookings.map((booking, index) => ids[index] && toTrigger(booking, ids[index]))
       const open = triggers.filter((trigger) => typeof trigger === 'object')
       const advanced = new Map<unknown, Advanced>()
       for (const [index, outcome] of (await apply.inTransaction(tx, open)).entries()) advanced.set(open[index], outcome)
@@ -128,7 +128,7 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
       if ('several' in located) return { applied: 'unknown', partnerId: located.several }
       if ('deposit' in located) {
         const { partnerId, id: depositId } = located.deposit
-        const applied = await apply.inBatches(creditOf(connector, located.deposit, notification))
+        const applied = await apply.inBatches(toCredit(connector, located.deposit, notification))
         return { applied, partnerId, depositId }
       }
       const { partnerId } = located.owner
@@ -146,9 +146,9 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
       const owner = { partnerId, customerId: customer?.id ?? null }
       await refuseClosed(deps, tx, owner, notification.money.currency)
       const booking = { connector, owner, notification }
-      const [id] = await bookAll(deps, tx, [booking])
+      const [id] = await bookDeposits(deps, tx, [booking])
       if (id === undefined) throw notFound('customer')
-      const decided = { ...triggerOf(booking, id), isDecided: true }
+      const decided = { ...toTrigger(booking, id), isDecided: true }
       const [applied] = await apply.inTransaction(tx, [decided])
       if (applied === 'early')
         throw new Refusal('validation_failed', 'The names are not screened yet. Repeat the command in a minute.')
@@ -156,9 +156,9 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
     },
     acceptCredit: async (tx, connector, owner, notification, purpose) => {
       const booking = { connector, owner, notification, purpose }
-      const [id] = await bookAll(deps, tx, [booking])
+      const [id] = await bookDeposits(deps, tx, [booking])
       if (id === undefined) throw notFound('customer')
-      const [applied] = await apply.inTransaction(tx, [triggerOf(booking, id)])
+      const [applied] = await apply.inTransaction(tx, [toTrigger(booking, id)])
       if (applied === 'early')
         throw new Refusal('request_in_progress', 'The names are not screened yet. Repeat the request in a minute.')
       if (applied !== true) throw new Refusal('late_payment_decided', 'The money has already become a payment.')
@@ -167,21 +167,21 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
     },
     creditsCompleted: matchingStore.creditsCompleted,
     waitingOfAmount: (tx, partnerId, money, since) =>
-      matchingStore.waitingOfAmount(tx, partnerId, { ...money, after: firstIdOf(since), rowsMax: waitingMax }),
+      matchingStore.unpaidOfAmount(tx, partnerId, { ...money, after: firstIdOf(since), rowsMax: waitingMax }),
     namedIn: async (tx, partnerId, texts) => {
       const references = namedInTexts(...texts).flat()
-      const found = references.length === 0 ? [] : await matchingStore.depositsNamed(tx, references)
+      const found = references.length === 0 ? [] : await matchingStore.depositsByReference(tx, references)
       return found.filter((deposit) => partnerId === undefined || deposit.partnerId === partnerId)
     },
-    moneyOfCredit: store.moneyOfCredit,
+    moneyOfCredit: store.readMoneyOfCredit,
     processReversal: createReverse({ ...deps, withdraw: apply.withdraw }),
   }
 }
 
-const triggerOf = ({ connector, owner: { partnerId }, notification }: Booking, id: string): CreditOfDeposit =>
-  creditOf(connector, { partnerId, id }, notification)
+const toTrigger = ({ connector, owner: { partnerId }, notification }: Booking, id: string): CreditOfDeposit =>
+  toCredit(connector, { partnerId, id }, notification)
 
-function creditOf(
+function toCredit(
   connector: string,
   { partnerId, id: subjectId }: store.DepositKey,
   { id, subjectId: creditId, money, debtor, transactionHash, account, remittance, endToEndId }: CreditNotification,
@@ -197,14 +197,16 @@ function creditOf(
  * was erased. An erasure waits for this transaction. A credit that another transaction books at the same time is a
  * unique violation.
  */
-async function bookAll(
+async function bookDeposits(
   deps: DepositsDeps,
   tx: Tx,
   bookings: readonly Booking[],
 ): Promise<readonly (string | undefined)[]> {
   const { clock, customers, eventOutbox, transactions } = deps
   const known = await knownCredits(tx, bookings)
-  const unbooked = [...new Map(bookings.map((booking) => [keyOf(booking), booking]))].filter(([key]) => !known.has(key))
+  const unbooked = [...new Map(bookings.map((booking) => [bookingKey(booking), booking]))].filter(
+    ([key]) => !known.has(key),
+  )
   const owners = await customers.heldPayersByIds(
     tx,
     unbooked.flatMap(([, { owner }]) =>
@@ -229,33 +231,33 @@ async function bookAll(
     )
   eventOutbox.appendMany(
     tx,
-    made.flatMap(({ booking, row }) => acceptedEventOf(booking, row, owners, now)),
+    made.flatMap(({ booking, row }) => toAcceptedEvent(booking, row, owners, now)),
   )
   const ids = new Map([...known, ...made.map(({ key, row }) => [key, row.id] as const)])
-  return bookings.map((booking) => ids.get(keyOf(booking)))
+  return bookings.map((booking) => ids.get(bookingKey(booking)))
 }
 
 const isErased = (owners: ReadonlyMap<string, Payer>, { partnerId, customerId }: Booking['owner']) =>
   customerId !== null && owners.get(partnerKey(partnerId, customerId))?.isErased !== false
 
-const keyOf = ({ connector, owner: { partnerId }, notification: { subjectId } }: Booking) =>
+const bookingKey = ({ connector, owner: { partnerId }, notification: { subjectId } }: Booking) =>
   partnerKey(partnerId, connector, subjectId)
 
 /** Finds the ids of known deposits by `creditKey`. */
 async function knownCredits(tx: Tx, bookings: readonly Booking[]): Promise<ReadonlyMap<string, string>> {
-  const rows = await store.creditsKnown(
+  const rows = await store.knownCreditsOf(
     tx,
     bookings.map(({ owner: { partnerId }, notification: { subjectId } }) => ({ partnerId, creditId: subjectId })),
   )
   return new Map(rows.map(({ partnerId, connector, creditId, id }) => [partnerKey(partnerId, connector, creditId), id]))
 }
 
-const railOf = (currency: store.Deposit['currency']): Rail =>
+const creditRail = (currency: store.Deposit['currency']): Rail =>
   !isFiat(currency) ? 'Wallet' : currency === 'EUR' ? 'Sepa' : 'Swift'
-const methodOf = (currency: store.Deposit['currency']): PaymentMethod =>
+const creditMethod = (currency: store.Deposit['currency']): PaymentMethod =>
   !isFiat(currency) ? 'Wallet' : currency === 'EUR' ? 'SepaCreditTransfer' : 'Swift'
 
-function typeOf({ owner, notification: { money } }: Booking): NewTransaction['type'] {
+function transactionType({ owner, notification: { money } }: Booking): NewTransaction['type'] {
   if (!isFiat(money.currency)) return 'TokenTransferIn'
   return owner.customerId === null ? 'PartnerDeposit' : 'PartnerCustomerDeposit'
 }
@@ -274,12 +276,12 @@ function toTransaction(booking: Booking): NewTransaction {
     ...money,
     category: 'Deposit',
     direction: 'Inward',
-    type: typeOf(booking),
-    rail: railOf(money.currency),
+    type: transactionType(booking),
+    rail: creditRail(money.currency),
     steps: ['Created', 'Accepted'],
     actor: 'bank',
     creditor: isFiat(money.currency) ? { iban: account } : { walletAddress: account },
-    debtor: partyOf(debtor, money.currency),
+    debtor: payerParty(debtor, money.currency),
     ...(endToEndId === null ? {} : { endToEndId }),
     ...(remittance === null || remittance === '' ? {} : { description: remittance }),
     ...(transactionHash === undefined ? {} : { transactionHash }),
@@ -308,7 +310,7 @@ function toDeposit(
     status: 'Accepted',
     sessionId: purpose?.sessionId ?? '',
     endToEndId: endToEndId ?? '',
-    paymentMethod: purpose?.paymentMethod ?? method ?? methodOf(money.currency),
+    paymentMethod: purpose?.paymentMethod ?? method ?? creditMethod(money.currency),
     paymentCountry: debtor.countryCode,
     ipAddress: '',
     websiteReference: purpose?.websiteReference ?? null,
@@ -335,7 +337,7 @@ function toDeposit(
 type AcceptedEvent = NewEvent<'partner.customer.deposit.accepted'>
 
 /** Creates the event of an accepted deposit. A deposit of the partner itself only has the event of its transaction. */
-function acceptedEventOf(
+function toAcceptedEvent(
   { notification: { debtor } }: Booking,
   row: store.DepositRow,
   owners: ReadonlyMap<string, Payer>,
@@ -348,7 +350,7 @@ function acceptedEventOf(
     `no customer ${customerId} for deposit ${row.id}`,
   )
   const type = 'partner.customer.deposit.accepted'
-  return [{ partnerId, occurredAt: now, type, data: events.accepted(row, customer, debtor) }]
+  return [{ partnerId, occurredAt: now, type, data: events.acceptedEvent(row, customer, debtor) }]
 }
 
 // Finds the owner of a credit: the deposit that a creditor reference names, or the owner of the account.
@@ -360,7 +362,7 @@ type ReportedCredit = { readonly connector: string; readonly notification: Credi
  * `several`: the credit names deposits, but it is not certain which one is meant. It has the partner whose ledger gets
  * the case.
  */
-type Located =
+type LocatedCredit =
   | { readonly deposit: store.DepositKey }
   | { readonly owner: AccountOwner }
   | { readonly several: string }
@@ -377,13 +379,13 @@ async function locateAll(
   { ownersOf }: Pick<DepositsDeps, 'ownersOf'>,
   tx: Tx,
   credits: readonly ReportedCredit[],
-): Promise<readonly Located[]> {
+): Promise<readonly LocatedCredit[]> {
   const named = credits.map(({ notification: { creditorReferences, remittance, endToEndId } }) =>
     creditorReferences === undefined ? namedInTexts(remittance, endToEndId) : creditorReferences,
   )
   const [owners, deposits] = await Promise.all([
     ownersOf(tx, [...new Set(credits.map(({ notification: { account } }) => account))]),
-    depositsNamed(tx, [...new Set(named.flat(2))]),
+    findNamedDeposits(tx, [...new Set(named.flat(2))]),
   ])
   const found = credits.map(({ notification: { account } }, index) => {
     const owner = owners.get(account)
@@ -394,26 +396,26 @@ async function locateAll(
     )
     return lists.find((list) => list.length > 0) ?? []
   })
-  const applied = await depositsOf(
+  const applied = await findAppliedDeposits(
     tx,
     credits.filter((_credit, index) => (found[index] ?? []).length > 0),
   )
-  return credits.map((credit, index): Located => {
+  return credits.map((credit, index): LocatedCredit => {
     const { account, partnerId } = credit.notification
     const owner = owners.get(account)
     const list = found[index] ?? []
     if (list.length === 0) return owner && { owner }
     // The credit is repeated: its deposits may have ended since.
-    const deposit = applied.get(creditKey(credit)) ?? meantOf(list)
+    const deposit = applied.get(creditKey(credit)) ?? chooseDeposit(list)
     return deposit === undefined ? { several: owner?.partnerId ?? onlyPartner(list) ?? partnerId } : { deposit }
   })
 }
 
-async function depositsNamed(
+async function findNamedDeposits(
   tx: Tx,
   references: readonly string[],
-): Promise<ReadonlyMap<string, readonly store.NamedDeposit[]>> {
-  const found: store.NamedDeposit[] = []
+): Promise<ReadonlyMap<string, readonly store.ReferencedDeposit[]>> {
+  const found: store.ReferencedDeposit[] = []
   for (let from = 0; from < references.length; from += referencesPerStatementMax)
     found.push(
       ...(await store.depositsByCreditorReference(tx, references.slice(from, from + referencesPerStatementMax))),
@@ -425,10 +427,13 @@ const creditKey = ({ connector, notification: { subjectId } }: ReportedCredit): 
   partnerKey(connector, subjectId)
 
 /** Finds the deposits to which these credits have been applied already. */
-async function depositsOf(tx: Tx, credits: readonly ReportedCredit[]): Promise<ReadonlyMap<string, store.DepositKey>> {
+async function findAppliedDeposits(
+  tx: Tx,
+  credits: readonly ReportedCredit[],
+): Promise<ReadonlyMap<string, store.DepositKey>> {
   if (credits.length === 0) return new Map()
   const ids = credits.map(({ notification: { subjectId } }) => subjectId)
-  const rows = await store.depositsOfCredits(tx, ids)
+  const rows = await store.findDepositsOfCredits(tx, ids)
   return new Map(
     rows.map(({ connector, creditId, partnerId, id }) => [partnerKey(connector, creditId), { partnerId, id }]),
   )
@@ -440,13 +445,13 @@ const awaiting: ReadonlySet<DepositStatus> = new Set(awaitingParts)
  * Chooses the only deposit that waits for money. If none waits, chooses the only deposit: its status decides what
  * happens.
  */
-function meantOf(named: readonly store.NamedDeposit[]): store.DepositKey | undefined {
+function chooseDeposit(named: readonly store.ReferencedDeposit[]): store.DepositKey | undefined {
   const open = named.filter(({ status }) => awaiting.has(status))
   const [meant, ...others] = open.length > 0 ? open : named
   return others.length === 0 ? meant : undefined
 }
 
-function onlyPartner(named: readonly store.NamedDeposit[]): string | undefined {
+function onlyPartner(named: readonly store.ReferencedDeposit[]): string | undefined {
   const [partnerId, ...others] = new Set(named.map((deposit) => deposit.partnerId))
   return others.length === 0 ? partnerId : undefined
 }

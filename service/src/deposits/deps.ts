@@ -31,13 +31,13 @@ export type DepositsDeps = {
   /** Reports for each payment from a wallet whether it needs a proof of ownership that is missing. */
   readonly proofsMissing: Wallets['ownership']['areMissing']
   readonly refunds: PaymentRefunds
-  readonly late: LateMoney
+  readonly late: LatePaymentOffers
   /** Finds the owners of accounts: IBANs of customers and addresses of wallets. Unknown accounts are absent. */
   readonly ownersOf: (tx: Tx, accounts: readonly string[]) => Promise<ReadonlyMap<string, AccountOwner>>
 }
 
 /** Money of a credit that named a deposit and did not fit it. */
-export type OfferedMoney = {
+export type UnmatchedMoney = {
   readonly caseId: string
   readonly deposit: Pick<
     Deposit,
@@ -49,9 +49,9 @@ export type OfferedMoney = {
 }
 
 /** Offers unmatched money to the partner. Implemented by checkout, which is a module above this one. */
-export type LateMoney = {
+export type LatePaymentOffers = {
   /** Runs in the transaction that opens the cases. */
-  readonly offer: (tx: Tx, offered: readonly OfferedMoney[]) => Promise<void>
+  readonly offer: (tx: Tx, offered: readonly UnmatchedMoney[]) => Promise<void>
 }
 
 /** Refunds of a payment. Implemented by checkout, which is a module above this one. */
@@ -85,7 +85,10 @@ export const credit = (connector: string, partnerId: string) =>
  * Maps a payer to a party of the transaction: with a bank account, or with a wallet if it paid in tokens. Omits empty
  * fields.
  */
-export const partyOf = ({ name, account, bic, countryCode, address }: IncomingDebtor, currency: Currency): Party => ({
+export const payerParty = (
+  { name, account, bic, countryCode, address }: IncomingDebtor,
+  currency: Currency,
+): Party => ({
   ...(name === '' ? {} : { accountHolderName: name }),
   ...(account === '' ? {} : isFiat(currency) ? { iban: account } : { walletAddress: account }),
   ...(bic === '' ? {} : { bic }),
@@ -97,4 +100,4 @@ export const partyOf = ({ name, account, bic, countryCode, address }: IncomingDe
  * Result of a bank credit. `partnerId`: the partner whose ledger has a case about it. `depositId`: the deposit that the
  * credit named.
  */
-export type CreditApplied = { readonly applied: Applied; readonly partnerId: string; readonly depositId?: string }
+export type CreditOutcome = { readonly applied: Applied; readonly partnerId: string; readonly depositId?: string }

@@ -9,9 +9,9 @@
  * cleared, and stays in suspense when a sanctions match is confirmed. A deposit in parts counts each credit once, and
  * never more than its amount: the account `parts` has the sum of the parts that are `Held`.
  */
-export type { AccountOwner, LateMoney, PaymentRefunds } from './deps.ts'
+export type { AccountOwner, LatePaymentOffers, PaymentRefunds } from './deps.ts'
 export { hashFingerprint, type Deposits, createDeposits, holdOfDeposit } from './service.ts'
-export { type InParts, paidIn, reportOfPart } from './parts.ts'
+export { type DepositWithParts, paidIn, parsePartReport } from './parts.ts'
 export type { DepositStatus } from './lifecycle.ts'
 
 export {

@@ -256,9 +256,9 @@ export type DepositNotification = Extract<BankNotification, { readonly kind: `de
 export type DepositTrigger =
   | (DepositNotification & { readonly connector: string })
   | CreditOfDeposit
-  | Reversed
-  | Expiry
-  | Decided
+  | ReversalTrigger
+  | ExpiryTrigger
+  | DecisionTrigger
 /** A credit that names the deposit. `id`: of the notification; `subjectId`: of the deposit. */
 export type CreditOfDeposit = Pick<Credit, 'money' | 'debtor' | 'transactionHash'> & {
   readonly kind: 'credit'
@@ -273,7 +273,7 @@ export type CreditOfDeposit = Pick<Credit, 'money' | 'debtor' | 'transactionHash
   readonly isDecided: boolean
 }
 /** The bank takes back the money of a deposit that waits for a decision about a name. */
-export type Reversed = {
+export type ReversalTrigger = {
   readonly kind: 'reversed'
   readonly connector: string
   readonly partnerId: string
@@ -283,7 +283,7 @@ export type Reversed = {
   readonly details: string
 }
 /** A deposit has expired, or the partner ends it. */
-type Expiry = { readonly kind: 'expired' | 'ended'; readonly partnerId: string; readonly subjectId: string }
+type ExpiryTrigger = { readonly kind: 'expired' | 'ended'; readonly partnerId: string; readonly subjectId: string }
 
 /** Looks at the decisions about the names of a waiting deposit. The engine treats a confirmed match as `confirmed`. */
-export type Decided = { readonly kind: 'cleared'; readonly partnerId: string; readonly subjectId: string }
+export type DecisionTrigger = { readonly kind: 'cleared'; readonly partnerId: string; readonly subjectId: string }

@@ -17,13 +17,13 @@ import {
 } from '../rails/index.ts'
 import type { SubjectName } from '../screening/index.ts'
 import type { DepositsDeps } from './deps.ts'
-import { reportOfPart } from './parts.ts'
+import { parsePartReport } from './parts.ts'
 import { type DepositKey, lockDeposits } from './store.ts'
-import { type Part, partsOf, type PayerCheck, type PayerRule } from './store-parts.ts'
+import { type Part, readParts, type PayerCheck, type PayerRule } from './store-parts.ts'
 import * as store from './store-parts.ts'
 
 /** Money that arrives for a deposit. */
-export type Arrival = DepositKey & {
+export type ArrivingPayment = DepositKey & {
   readonly connector: string
   readonly debtor: IncomingDebtor
   readonly money: Money
@@ -33,7 +33,7 @@ export type Arrival = DepositKey & {
  * Finds the rule with the largest amount that the payment exceeds. Undefined: no rule applies, and the payment is
  * accepted.
  */
-const ruleFor = (rules: readonly PayerRule[], check: Pick<PayerCheck, 'region' | 'currency' | 'amount'>) =>
+const findRule = (rules: readonly PayerRule[], check: Pick<PayerCheck, 'region' | 'currency' | 'amount'>) =>
   rules
     .filter(
       ({ region, currency, above }) => region === check.region && currency === check.currency && check.amount > above,
@@ -49,7 +49,7 @@ const ruleFor = (rules: readonly PayerRule[], check: Pick<PayerCheck, 'region' |
  */
 export async function checkPayers(
   tx: Tx,
-  arrivals: readonly Arrival[],
+  arrivals: readonly ArrivingPayment[],
   now: Date,
 ): Promise<ReadonlyMap<string, PayerCheck>> {
   const lacking = arrivals.flatMap((arrival) => {
@@ -64,7 +64,7 @@ export async function checkPayers(
     lacking.map(({ partnerId, id, debtor: { account, bic }, money, lacks }) => {
       const region = payerRegionOf(account, bic === '' ? null : bic)
       const found = { partnerId, id, bank: bankKeyOf(account, bic), region, ...money, lacks }
-      const { measure = 'accept', answerDays = 0 } = ruleFor(rules, found) ?? {}
+      const { measure = 'accept', answerDays = 0 } = findRule(rules, found) ?? {}
       const answerBy = measure === 'ask' ? after(now, answerDays * dayMs) : null
       return [partnerKey(partnerId, id), { ...found, measure, answerBy, decision: null, foundAt: now }] as const
     }),
@@ -72,10 +72,10 @@ export async function checkPayers(
 }
 
 /** Missing data of a wallet whose owner is neither proved nor declared. */
-const ownership = 'ownership'
+const ownershipMissing = 'ownership'
 /** Enough time for an owner who is away and keeps the wallet elsewhere. */
 const proofDays = 14
-export const lacksOwnership = (check: PayerCheck | undefined): boolean => check?.lacks === ownership
+export const lacksOwnership = (check: PayerCheck | undefined): boolean => check?.lacks === ownershipMissing
 
 /**
  * Checks whether tokens need a proof of who controls the wallet (articles 14(5) and 16(2)): new payments in `arrivals`,
@@ -84,14 +84,22 @@ export const lacksOwnership = (check: PayerCheck | undefined): boolean => check?
 export async function checkWallets(
   { clock, proofsMissing }: Pick<DepositsDeps, 'clock' | 'proofsMissing'>,
   tx: Tx,
-  arrivals: readonly (Arrival & { readonly customerId: string | null })[],
+  arrivals: readonly (ArrivingPayment & { readonly customerId: string | null })[],
   kept: readonly { readonly check: PayerCheck; readonly customerId: string | null; readonly account: string }[],
 ): Promise<ReadonlyMap<string, PayerCheck>> {
   const now = clock.now()
   const fresh = arrivals.flatMap(({ partnerId, id, customerId, connector, debtor, money }) => {
     if (isFiat(money.currency) || connector === internalConnectorId) return []
     const answerBy = after(now, proofDays * dayMs)
-    const found = { partnerId, id, bank: '', region: 'outside', ...money, lacks: ownership, measure: 'ask' } as const
+    const found = {
+      partnerId,
+      id,
+      bank: '',
+      region: 'outside',
+      ...money,
+      lacks: ownershipMissing,
+      measure: 'ask',
+    } as const
     const check: PayerCheck = { ...found, answerBy, decision: null, foundAt: now }
     return [{ check, customerId, account: debtor.account }]
   })
@@ -121,7 +129,7 @@ export const isWithheld = (check: PayerCheck | undefined): boolean =>
  * Chooses the check that decides about a deposit whose new part lacks data. An accepted part does not release another
  * one that waits, and a part that waits does not keep one that goes back.
  */
-export function strictest(known: PayerCheck | undefined, fresh: PayerCheck | undefined): PayerCheck | undefined {
+export function strictestCheck(known: PayerCheck | undefined, fresh: PayerCheck | undefined): PayerCheck | undefined {
   if (known === undefined || fresh === undefined) return fresh ?? known
   const goesBack = isWithheld(known) && (known.measure === 'reject' || known.decision === 'refused')
   return isWithheld(known) && (goesBack ? fresh.measure !== 'reject' : !isWithheld(fresh)) ? known : fresh
@@ -140,7 +148,7 @@ export type PayerChecks = {
   /** Refuses: not_found. */
   readonly removeRule: (tx: Tx, rule: Parameters<typeof store.removePayerRule>[1]) => Promise<readonly PayerRule[]>
   readonly waiting: typeof store.waitingPayerChecks
-  readonly checksOf: typeof store.payerChecksOf
+  readonly checksOf: typeof store.readPayerChecks
   readonly failingBanks: typeof store.failingBanks
   /**
    * Records the answer of the payer's bank. The worker credits the money after screening the new names. `null`: the
@@ -162,17 +170,17 @@ export function createPayerChecks({ clock, screening }: Pick<DepositsDeps, 'cloc
       return store.payerRules(tx)
     },
     waiting: store.waitingPayerChecks,
-    checksOf: store.payerChecksOf,
+    checksOf: store.readPayerChecks,
     failingBanks: store.failingBanks,
     decide: async (tx, key, answer) => {
       const now = clock.now()
       const [deposit] = await lockDeposits(tx, [key])
-      const [check] = await store.payerChecksOf(tx, [key])
+      const [check] = await store.readPayerChecks(tx, [key])
       if (deposit === undefined || check === undefined) throw notFound('payment that lacks data of its payer')
       if (deposit.status !== 'Screening' || !awaitsAnswer(check, now))
         throw new Refusal('validation_failed', 'The payment does not wait for an answer.')
-      const before = await payersNamed(tx, key, deposit.debtor)
-      if (answer !== null) await add(tx, key, deposit.debtor, check, answer, now)
+      const before = await readPayerNames(tx, key, deposit.debtor)
+      if (answer !== null) await addAnswer(tx, key, deposit.debtor, check, answer, now)
       else await store.writeDebtor(tx, key, null, now)
       await store.decidePayerCheck(tx, key, answer === null ? 'refused' : 'received', now)
       // The new names are screened before the money is credited. The names that they replace stay recorded.
@@ -182,26 +190,27 @@ export function createPayerChecks({ clock, screening }: Pick<DepositsDeps, 'cloc
 }
 
 /** Finds parts that wait and lack data, each by its own amount: the check of their deposit is about the newest part. */
-const lackingOf = (parts: readonly Part[], { currency }: Pick<PayerCheck, 'currency'>) =>
+const partsLackingData = (parts: readonly Part[], { currency }: Pick<PayerCheck, 'currency'>) =>
   parts.flatMap(({ id, amount, status, ...part }) => {
-    const report = status === 'Screening' ? reportOfPart(part) : undefined
+    const report = status === 'Screening' ? parsePartReport(part) : undefined
     const lacks = report !== undefined && debtorLacks(report.debtor, { currency, amount }).length > 0
     return lacks ? [{ id, amount, report }] : []
   })
 /** Reports whether a waiting part still lacks data: the bank may have reversed the part that the check was about. */
-export const someLack = (...asked: Parameters<typeof lackingOf>): boolean => lackingOf(...asked).length > 0
+export const hasPartLackingData = (...asked: Parameters<typeof partsLackingData>): boolean =>
+  partsLackingData(...asked).length > 0
 
 /** Reads the payer names of a deposit and of its waiting parts. */
-async function payersNamed(tx: Tx, key: DepositKey, stored: string | null): Promise<readonly SubjectName[]> {
-  const parts = (await partsOf(tx, [key])).filter(({ status }) => status === 'Screening')
-  return namesOfPayers([
+async function readPayerNames(tx: Tx, key: DepositKey, stored: string | null): Promise<readonly SubjectName[]> {
+  const parts = (await readParts(tx, [key])).filter(({ status }) => status === 'Screening')
+  return payerNames([
     ...(stored === null ? [] : [ownJson<IncomingDebtor>(stored)]),
-    ...parts.flatMap((part) => reportOfPart(part)?.debtor ?? []),
+    ...parts.flatMap((part) => parsePartReport(part)?.debtor ?? []),
   ])
 }
 
 /** Names each payer, and each party on whose behalf one pays, once. */
-export const namesOfPayers = (payers: readonly Pick<IncomingDebtor, 'name' | 'onBehalfOf'>[]): readonly SubjectName[] =>
+export const payerNames = (payers: readonly Pick<IncomingDebtor, 'name' | 'onBehalfOf'>[]): readonly SubjectName[] =>
   [...new Set(payers.flatMap(({ name, onBehalfOf = '' }) => [name, onBehalfOf]))].flatMap((name) =>
     name.trim() === '' ? [] : [{ role: 'payer', name }],
   )
@@ -210,7 +219,7 @@ export const namesOfPayers = (payers: readonly Pick<IncomingDebtor, 'name' | 'on
  * Adds an answer to the payer of a deposit, or to the payers of its waiting parts that lack data. Refuses:
  * validation_failed.
  */
-async function add(
+async function addAnswer(
   tx: Tx,
   key: DepositKey,
   stored: string | null,
@@ -228,8 +237,8 @@ async function add(
       )
     return whole
   }
-  const parts = (await partsOf(tx, [key])).filter(({ status }) => status === 'Screening')
-  const lacking = lacksOwnership(check) ? [] : lackingOf(parts, check)
+  const parts = (await readParts(tx, [key])).filter(({ status }) => status === 'Screening')
+  const lacking = lacksOwnership(check) ? [] : partsLackingData(parts, check)
   if (new Set(lacking.map(({ report: { debtor } }) => `${debtor.account} ${debtor.name}`)).size > 1)
     throw new Refusal(
       'validation_failed',

@@ -5,7 +5,7 @@
 import { ownJson } from '@partner-payments/wire'
 import { assert, newId, partnerKey, present } from '../kernel/index.ts'
 import { type Entry, entryOf } from '../ledger/index.ts'
-import { type Inbound, openToAll, readInbound } from './inbound.ts'
+import { type InboundAccounts, withoutBlocks, readInbound } from './inbound.ts'
 import type { NewEvent } from '../events/index.ts'
 import { type Advanced, createEngine, type Move, transitionOn } from '../lifecycle/index.ts'
 import type { NewCase } from '../cases/index.ts'
@@ -13,22 +13,30 @@ import type { Tx } from '../postgres/index.ts'
 import type { IncomingDebtor, Money } from '../rails/index.ts'
 import type { Payer } from '../parties/customers/index.ts'
 import type { TransactionMove } from '../transactions/index.ts'
-import { credit, type DepositsDeps, partyOf } from './deps.ts'
+import { credit, type DepositsDeps, payerParty } from './deps.ts'
 import * as events from './events.ts'
 import { type DepositEvent, depositLifecycle, type DepositTrigger, mayExpire } from './lifecycle.ts'
-import { isForeignPart, isKnownPart, isWhole, kindOfPart, type PartsPlan, payingPart, planParts } from './parts.ts'
+import {
+  isForeignPart,
+  isKnownPart,
+  isFullyPaid,
+  partTriggerKind,
+  type PartsPlan,
+  partTrigger,
+  planParts,
+} from './parts.ts'
 import { awaitsAnswer, isWithheld, lacksOwnership } from './payers.ts'
-import { type Arriving, createLock, type HeldDeposit, payerKey } from './screened.ts'
+import { type ArrivingMoney, createScreenedLock, type ScreenedDeposit, payerKey } from './screened.ts'
 import { partEvents } from './events.ts'
-import { decidePayerCheck, insertParts, insertPayerChecks, moveParts } from './store-parts.ts'
+import { decidePayerCheck, insertParts, insertPayerChecks, updatePartStatuses } from './store-parts.ts'
 import * as store from './store.ts'
 
-type DepositMove = Move<HeldDeposit, DepositTrigger, DepositEvent>
+type DepositMove = Move<ScreenedDeposit, DepositTrigger, DepositEvent>
 
 /** Creates the function that applies a batch of triggers. It returns for each trigger whether the deposit changed. */
 export function createApplyBatch(deps: DepositsDeps) {
   return async (tx: Tx, triggers: readonly DepositTrigger[]): Promise<readonly Advanced[]> => {
-    const apply = createApply(deps, connectorsOf(triggers), arrivingOf(deps, triggers))
+    const apply = createApply(deps, connectorsOf(triggers), arrivingMoney(deps, triggers))
     return apply(
       tx,
       triggers.map((trigger) => ({ key: { partnerId: trigger.partnerId, id: trigger.subjectId }, trigger })),
@@ -45,10 +53,10 @@ const connectorsOf = (triggers: readonly DepositTrigger[]): ReadonlyMap<string, 
   )
 
 /** Maps each deposit to the payer and the text of the credit that is judged first. */
-const arrivingOf = (
+const arrivingMoney = (
   { screening }: Pick<DepositsDeps, 'screening'>,
   triggers: readonly DepositTrigger[],
-): ReadonlyMap<string, Arriving> =>
+): ReadonlyMap<string, ArrivingMoney> =>
   new Map(
     triggers.toReversed().flatMap((trigger) => {
       if (trigger.kind !== 'credit') return []
@@ -62,10 +70,10 @@ const arrivingOf = (
 function createApply(
   deps: DepositsDeps,
   connectors: ReadonlyMap<string, string>,
-  arriving: ReadonlyMap<string, Arriving>,
+  arriving: ReadonlyMap<string, ArrivingMoney>,
 ) {
-  let inbound: Inbound = openToAll
-  const lock = createLock(deps)
+  let inbound: InboundAccounts = withoutBlocks
+  const lock = createScreenedLock(deps)
   return createEngine({
     clock: deps.clock,
     lifecycle: depositLifecycle,
@@ -76,7 +84,7 @@ function createApply(
       return rows
     },
     actorOf,
-    holds: (deposit: HeldDeposit, trigger: DepositTrigger, now) => {
+    holds: (deposit: ScreenedDeposit, trigger: DepositTrigger, now) => {
       if (trigger.kind === 'cleared') {
         const awaits = deposit.hold !== 'confirmed' && awaitsAnswer(deposit.payer, now)
         return deposit.status === 'Screening' && !isUndecided(deposit) && !awaits
@@ -86,11 +94,11 @@ function createApply(
       return trigger.kind === 'ended' || (deposit.expiresAt !== null && deposit.expiresAt <= now)
     },
     kindOf: (deposit, trigger) => kindOf(inbound, deposit, trigger),
-    isEarly: (deposit, trigger) => settles(deposit, trigger) && deposit.hold === 'unscreened',
+    isEarly: (deposit, trigger) => wouldCredit(deposit, trigger) && deposit.hold === 'unscreened',
     isForeign: (deposit, trigger) =>
       (moneyOf(trigger)?.amount ?? 1n) <= 0n ||
       isOtherCredit(deposit, trigger) ||
-      isForeignPart(deposit, payingPart(deposit, trigger)),
+      isForeignPart(deposit, partTrigger(deposit, trigger)),
     write: (tx, moves, now) => write(deps, tx, moves, now, inbound),
   })
 }
@@ -104,40 +112,40 @@ const actorOf = (trigger: DepositTrigger) => {
   return trigger.kind === 'ended' ? 'partner' : 'time'
 }
 
-const isUndecided = ({ hold }: HeldDeposit): boolean => hold === 'open' || hold === 'unscreened'
+const isUndecided = ({ hold }: ScreenedDeposit): boolean => hold === 'open' || hold === 'unscreened'
 
 /**
  * Reports whether a rule keeps the money because data of the payer are missing. An operator who has found the owner
  * knows the payer.
  */
-const isPayerWithheld = ({ payer }: HeldDeposit, trigger: DepositTrigger): boolean =>
+const isPayerWithheld = ({ payer }: ScreenedDeposit, trigger: DepositTrigger): boolean =>
   isWithheld(payer) && !(trigger.kind === 'credit' && trigger.isDecided)
 
 /** Names the kind of the case of money that waits or is frozen. */
-const kindOfHold = ({ hold, payer }: HeldDeposit) =>
+const holdCaseKind = ({ hold, payer }: ScreenedDeposit) =>
   hold === undefined && isWithheld(payer) ? 'payer_data_missing' : 'sanctions_hold'
 
 /** Reports whether the trigger would credit the deposit. */
-const settles = (deposit: HeldDeposit, trigger: DepositTrigger): boolean =>
-  (deposit.status === 'Accepted' || (payingPart(deposit, trigger) !== undefined && deposit.status !== 'Screening')) &&
+const wouldCredit = (deposit: ScreenedDeposit, trigger: DepositTrigger): boolean =>
+  (deposit.status === 'Accepted' || (partTrigger(deposit, trigger) !== undefined && deposit.status !== 'Screening')) &&
   (trigger.kind === 'deposit.settled' || trigger.kind === 'credit') &&
-  !isMisfit(deposit, trigger)
+  !isWrongAmount(deposit, trigger)
 
 /**
  * A hold comes before a block: the case of a block must not pay back the money of a listed person. Cleared money that
  * its account refuses stays in suspense with its case, because an operator can only send it back from there.
  */
-function kindOf(inbound: Inbound, deposit: HeldDeposit, trigger: DepositTrigger) {
+function kindOf(inbound: InboundAccounts, deposit: ScreenedDeposit, trigger: DepositTrigger) {
   if (trigger.kind === 'cleared') {
     if (deposit.hold === 'confirmed' || isWithheld(deposit.payer)) return 'confirmed'
     if (inbound.blockOf(deposit) !== undefined) return 'confirmed'
-    return deposit.inParts && !isWhole(deposit) ? 'part-cleared' : 'cleared'
+    return deposit.inParts && !isFullyPaid(deposit) ? 'part-cleared' : 'cleared'
   }
-  const isHeld = settles(deposit, trigger) && (deposit.hold !== undefined || isPayerWithheld(deposit, trigger))
-  const paying = payingPart(deposit, trigger)
-  if (paying) return kindOfPart(deposit, paying, isHeld, isStopped(inbound, deposit, trigger))
+  const isHeld = wouldCredit(deposit, trigger) && (deposit.hold !== undefined || isPayerWithheld(deposit, trigger))
+  const paying = partTrigger(deposit, trigger)
+  if (paying) return partTriggerKind(deposit, paying, isHeld, isStopped(inbound, deposit, trigger))
   if (isHeld) return 'held'
-  if (!isMisfit(deposit, trigger) && !isStopped(inbound, deposit, trigger)) return trigger.kind
+  if (!isWrongAmount(deposit, trigger) && !isStopped(inbound, deposit, trigger)) return trigger.kind
   return trigger.kind === 'credit' ? 'credit-misfit' : 'misfit'
 }
 
@@ -160,18 +168,18 @@ const isKnownCredit = ({ creditId, status }: store.Deposit, trigger: DepositTrig
   transitionOn(depositLifecycle, status, 'credit') === undefined
 
 /** Reports whether the money differs from what a deposit of one payment expects. */
-function isMisfit({ currency, amount, inParts }: store.Deposit, trigger: DepositTrigger): boolean {
+function isWrongAmount({ currency, amount, inParts }: store.Deposit, trigger: DepositTrigger): boolean {
   const money = moneyOf(trigger)
   return !inParts && money !== undefined && (money.currency !== currency || money.amount !== amount)
 }
 
 /** Reports whether the money has arrived, and the balance or the customer's account refuses it. */
-const isStopped = ({ blockOf }: Inbound, deposit: store.Deposit, trigger: DepositTrigger): boolean =>
+const isStopped = ({ blockOf }: InboundAccounts, deposit: store.Deposit, trigger: DepositTrigger): boolean =>
   (trigger.kind === 'deposit.settled' || (trigger.kind === 'credit' && !trigger.isDecided)) &&
   blockOf(deposit) !== undefined
 
 /** Creates the case of money under review. The money is in suspense; the case has the id of the deposit. */
-function caseOfHold({ row, trigger }: DepositMove): NewCase {
+function toHoldCase({ row, trigger }: DepositMove): NewCase {
   const { partnerId, id, currency, amount, debtor, endToEndId } = row
   assert('connector' in trigger, `credit of deposit ${row.id} has no connector`)
   const { connector, id: notificationId, kind } = trigger
@@ -179,17 +187,17 @@ function caseOfHold({ row, trigger }: DepositMove): NewCase {
   const [money, payer] = [{ currency, amount }, 'debtor' in trigger ? trigger.debtor : stored]
   const origin = trigger.kind === 'credit' ? trigger.origin : { endToEndId }
   const report = { kind, money, debtor: payer, ...origin, ...payerReport(row) }
-  return { partnerId, id, kind: kindOfHold(row), connector, notificationId, subject: id, report, booked: money }
+  return { partnerId, id, kind: holdCaseKind(row), connector, notificationId, subject: id, report, booked: money }
 }
 
 /** Describes the missing data of the payer, for the case. */
-const payerReport = ({ payer }: HeldDeposit) =>
+const payerReport = ({ payer }: ScreenedDeposit) =>
   payer === undefined || !isWithheld(payer)
     ? {}
     : { payer: { lacks: payer.lacks.split(' '), measure: payer.measure, answerBy: payer.answerBy } }
 
 /** Creates the case of a misfit, whose money is in suspense until an operator decides. */
-function caseOf({ row, trigger }: DepositMove, { blockOf }: Inbound): readonly NewCase[] {
+function misfitCases({ row, trigger }: DepositMove, { blockOf }: InboundAccounts): readonly NewCase[] {
   if (!('connector' in trigger)) return []
   const { partnerId, id: subject, currency, amount } = row
   const money = moneyOf(trigger) ?? { currency, amount }
@@ -199,7 +207,7 @@ function caseOf({ row, trigger }: DepositMove, { blockOf }: Inbound): readonly N
   // Lets an operator send it back, or give it to the customer.
   const paid = trigger.kind === 'credit' ? trigger.origin : { endToEndId: row.endToEndId }
   const report = { ...told, ...paid, debtor: debtorOf(row) }
-  if (isMisfit(row, trigger)) return [{ ...opened, kind: 'amount_differs', report }]
+  if (isWrongAmount(row, trigger)) return [{ ...opened, kind: 'amount_differs', report }]
   return [{ ...opened, kind: blockOf(row) ?? 'account_blocked', report }]
 }
 
@@ -208,19 +216,19 @@ async function write(
   tx: Tx,
   moves: readonly DepositMove[],
   now: Date,
-  inbound: Inbound,
+  inbound: InboundAccounts,
 ): Promise<void> {
   const { accounts, owners } = inbound
   const { cases, ledger, eventOutbox, transactions } = deps
   const plans = new Map(
     moves
       .filter(({ row }) => row.inParts)
-      .map((move) => [move, planParts(move, inbound.blockOf(move.row), now, kindOfHold(move.row))] as const),
+      .map((move) => [move, planParts(move, inbound.blockOf(move.row), now, holdCaseKind(move.row))] as const),
   )
   const credits = moves.flatMap((move) =>
-    move.transition.ledger === 'credit' && !move.row.inParts ? [creditOf(move)] : [],
+    move.transition.ledger === 'credit' && !move.row.inParts ? [creditEntry(move)] : [],
   )
-  const changes = moves.map((move) => changeOf(move, now))
+  const changes = moves.map((move) => toChange(move, now))
   store.updateDeposits(tx, changes, now)
   eventOutbox.appendMany(
     tx,
@@ -228,7 +236,7 @@ async function write(
   )
   await transactions.moveMany(tx, moves.map(transactionMove))
   const opened = moves.flatMap((move) =>
-    move.name === 'misfit' ? caseOf(move, inbound) : move.name === 'hold' ? [caseOfHold(move)] : [],
+    move.name === 'misfit' ? misfitCases(move, inbound) : move.name === 'hold' ? [toHoldCase(move)] : [],
   )
   const suspended = [
     ...(opened.length > 0 ? await cases.record(tx, opened) : []),
@@ -293,7 +301,7 @@ async function followScreening(
       name === 'freeze' && row.hold !== 'confirmed' && isWithheld(row.payer) && !lacksOwnership(row.payer),
   )
   for (const { row } of refused)
-    await cases.sendBack(tx, row.inParts ? row.parts.filter(inScreening) : [row], refusedNote)
+    await cases.sendBack(tx, row.inParts ? row.parts.filter(isInScreening) : [row], refusedNote)
   for (const { name, row } of moves)
     if (name === 'release' && lacksOwnership(row.payer)) await decidePayerCheck(tx, row, 'received', clock.now())
   const released = moves.filter(({ name, row }) => name === 'release' && !row.inParts)
@@ -308,10 +316,10 @@ async function followScreening(
     withdrawn.map(({ row }) => row),
     'The bank has reversed the payment.',
   )
-  return withdrawn.map(backToBank)
+  return withdrawn.map(returnEntry)
 }
 
-const inScreening = ({ status }: { readonly status: string }) => status === 'Screening'
+const isInScreening = ({ status }: { readonly status: string }) => status === 'Screening'
 /** Transitions of money that arrives. */
 const creditsOrHolds: ReadonlySet<string> = new Set(['settle', 'hold', 'gather', 'fulfil', 'holdPart'])
 const refusedNote = 'Data of the payer are missing: the rule of the operator sends the money back.'
@@ -323,7 +331,7 @@ async function writeParts({ cases }: DepositsDeps, tx: Tx, plans: readonly Parts
     tx,
     plans.flatMap(({ added }) => added),
   )
-  await moveParts(
+  await updatePartStatuses(
     tx,
     plans.flatMap(({ moved }) => moved),
   )
@@ -336,13 +344,13 @@ async function writeParts({ cases }: DepositsDeps, tx: Tx, plans: readonly Parts
   return [...plans.flatMap(({ entries }) => entries), ...suspended]
 }
 
-const changeOf = ({ row, trigger, transition: { to } }: DepositMove, now: Date): store.DepositChange => ({
+const toChange = ({ row, trigger, transition: { to } }: DepositMove, now: Date): store.DepositChange => ({
   partnerId: row.partnerId,
   id: row.id,
   fromStatus: row.status,
   status: to,
   debtor: 'debtor' in trigger ? JSON.stringify(trigger.debtor) : null,
-  errorDetails: to === 'Failed' ? detailsOf(row, trigger) : null,
+  errorDetails: to === 'Failed' ? failureText(row, trigger) : null,
   // A deposit that waited for a decision expires as before.
   expiresAt: mayExpire(to) ? (row.expiresAt ?? row.expiryDate) : null,
   heldSince: to === 'Submitted' ? now : to === 'Accepted' ? (row.heldSince ?? now) : null,
@@ -367,26 +375,26 @@ function withOrigin({ row, trigger }: DepositMove): store.Deposit {
   return { ...row, ipAddress: ipAddress ?? row.ipAddress, paymentCountry: paymentCountry ?? row.paymentCountry }
 }
 
-const detailsOf = (deposit: store.Deposit, trigger: DepositTrigger): string | null => {
+const failureText = (deposit: store.Deposit, trigger: DepositTrigger): string | null => {
   if ('details' in trigger) return trigger.details
   // States no more than the partner must know: a listed person must not be warned.
   if (trigger.kind === 'cleared') return 'The payment cannot be credited.'
-  return isMisfit(deposit, trigger) ? 'The amount differs from the expected one.' : 'The account accepts no money.'
+  return isWrongAmount(deposit, trigger) ? 'The amount differs from the expected one.' : 'The account accepts no money.'
 }
 
-const movedOf = ({ partnerId, currency, amount, customerId, reference }: store.Deposit) =>
+const toMonitored = ({ partnerId, currency, amount, customerId, reference }: store.Deposit) =>
   ({ partnerId, currency, amount, partyId: customerId ?? partnerId, reference }) as const
 
 /** Credits the deposit from the settlement account of the connector, or from suspense if the money waited there. */
-function creditOf({ name, row, trigger }: DepositMove): Entry {
-  if (name === 'release') return entryOf('decision', { ...movedOf(row), debit: 'suspense', credit: 'balance' })
+function creditEntry({ name, row, trigger }: DepositMove): Entry {
+  if (name === 'release') return entryOf('decision', { ...toMonitored(row), debit: 'suspense', credit: 'balance' })
   assert('connector' in trigger, `credit of deposit ${row.id} has no connector`)
-  return entryOf('bank', { ...movedOf(row), ...credit(trigger.connector, row.partnerId) })
+  return entryOf('bank', { ...toMonitored(row), ...credit(trigger.connector, row.partnerId) })
 }
 
-function backToBank({ row, trigger }: DepositMove): Entry {
+function returnEntry({ row, trigger }: DepositMove): Entry {
   assert('connector' in trigger, `reversal of deposit ${row.id} has no connector`)
-  return entryOf('bank', { ...movedOf(row), debit: 'suspense', credit: `settlement.${trigger.connector}` })
+  return entryOf('bank', { ...toMonitored(row), debit: 'suspense', credit: `settlement.${trigger.connector}` })
 }
 
 function transactionMove({ row, transition, trigger, actor, implied }: DepositMove): TransactionMove {
@@ -399,9 +407,9 @@ function transactionMove({ row, transition, trigger, actor, implied }: DepositMo
   if (concludes === undefined) return move
   const conclusion = {
     status: concludes,
-    customFields: events.customFieldsOf(row),
+    customFields: events.parseCustomFields(row),
     ...(errorKey === undefined ? {} : { errorKey }),
-    ...(ledger === 'credit' ? { debtor: partyOf(payerOf(row, trigger), row.currency) } : {}),
+    ...(ledger === 'credit' ? { debtor: payerParty(payerOf(row, trigger), row.currency) } : {}),
   }
   return { ...move, conclusion }
 }
@@ -440,24 +448,28 @@ function eventsOf(
     case 'checkout.part.updated':
       return ofParts
     case 'partner.customer.deposit.initiated':
-      return [{ ...origin, type, data: events.initiated(deposit, customer) }]
+      return [{ ...origin, type, data: events.initiatedEvent(deposit, customer) }]
     case 'partner.customer.deposit.submitted':
-      return [{ ...origin, type, data: events.submitted(deposit, customer) }]
+      return [{ ...origin, type, data: events.submittedEvent(deposit, customer) }]
     case 'partner.customer.deposit.accepted': {
       assert('debtor' in trigger, 'the bank accepts a payment by naming its debtor')
-      return [{ ...origin, type, data: events.accepted(deposit, customer, trigger.debtor) }]
+      return [{ ...origin, type, data: events.acceptedEvent(deposit, customer, trigger.debtor) }]
     }
     case 'partner.customer.deposit.completed': {
       const payer = payerOf(deposit, trigger)
-      const completed = { ...origin, type, data: events.completed(deposit, customer, payer) }
+      const completed = { ...origin, type, data: events.completedEvent(deposit, customer, payer) }
       if (plan === undefined) return [completed]
       // The bank has accepted the full amount only now.
       const accepted = 'partner.customer.deposit.accepted' as const
-      return [...ofParts, { ...origin, type: accepted, data: events.accepted(deposit, customer, payer) }, completed]
+      return [
+        ...ofParts,
+        { ...origin, type: accepted, data: events.acceptedEvent(deposit, customer, payer) },
+        completed,
+      ]
     }
     case 'partner.customer.deposit.failed':
-      return [{ ...origin, type, data: events.failed(deposit, customer, detailsOf(deposit, trigger) ?? '') }]
+      return [{ ...origin, type, data: events.failedEvent(deposit, customer, failureText(deposit, trigger) ?? '') }]
     case 'partner.customer.deposit.expired':
-      return [{ ...origin, type, data: events.expired(deposit, customer) }]
+      return [{ ...origin, type, data: events.expiredEvent(deposit, customer) }]
   }
 }

@@ -9,34 +9,34 @@ import { type Entry, entryOf, type EntryRequest, type Ledger } from '../ledger/i
 import type { Tx } from '../postgres/index.ts'
 import type { BankNotification } from '../rails/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
-import { type AccountOwner, credit, type CreditApplied, type DepositsDeps } from './deps.ts'
-import type { Reversed } from './lifecycle.ts'
+import { type AccountOwner, credit, type CreditOutcome, type DepositsDeps } from './deps.ts'
+import type { ReversalTrigger } from './lifecycle.ts'
 import { partEvents } from './events.ts'
-import { type InParts, move, paidIn, withParts } from './parts.ts'
+import { type DepositWithParts, partEntry, paidIn, withParts } from './parts.ts'
 import * as store from './store.ts'
-import { depositOfPart, markPartReversed, type Part } from './store-parts.ts'
+import { findDepositOfPart, markPartReversed, type Part } from './store-parts.ts'
 import type { TimelineStep } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
 import { refuseClosed } from './inbound.ts'
 
 export type ReversalNotification = Extract<BankNotification, { readonly kind: 'credit.reversed' }>
 
-type ReverseDeps = DepositsDeps & { readonly withdraw: Withdraw }
+type ReverseDeps = DepositsDeps & { readonly withdraw: WithdrawSuspended }
 
 /** Takes the money of a deposit that waits for a decision about a name out of suspense. */
-export type Withdraw = (tx: Tx, reversed: Reversed) => Promise<unknown>
+export type WithdrawSuspended = (tx: Tx, reversed: ReversalTrigger) => Promise<unknown>
 
 export const createReverse =
   (deps: ReverseDeps) =>
-  async (connector: string, notification: ReversalNotification): Promise<CreditApplied> => {
+  async (connector: string, notification: ReversalNotification): Promise<CreditOutcome> => {
     const { subjectId: creditId } = notification
     // If operators have given the money of a part to its owner, it is in a deposit of its own.
-    const whole = await store.depositOfCredit(deps.db, connector, creditId)
-    const part = await depositOfPart(deps.db, connector, creditId)
+    const whole = await store.findDepositOfCredit(deps.db, connector, creditId)
+    const part = await findDepositOfPart(deps.db, connector, creditId)
     const found = whole ?? part
     if (found === undefined) return { applied: 'unknown', partnerId: notification.partnerId }
     const applied = await deps.db.transaction(async (tx) => {
-      const shares = whole && part ? await sharesOf(tx, notification, whole, part) : undefined
+      const shares = whole && part ? await splitReversal(tx, notification, whole, part) : undefined
       if (shares === undefined) return reverse(deps, tx, connector, notification, found)
       const results: Reversal[] = []
       for (const { key, ...share } of shares)
@@ -46,19 +46,19 @@ export const createReverse =
     return { applied, partnerId: found.partnerId }
   }
 
-type Reversal = Exclude<CreditApplied['applied'], 'unknown'>
-type Share = Pick<ReversalNotification, 'id' | 'money'> & { readonly key: Credited }
+type Reversal = Exclude<CreditOutcome['applied'], 'unknown'>
+type ReversalShare = Pick<ReversalNotification, 'id' | 'money'> & { readonly key: CreditedKey }
 
 /**
  * Splits the reversal of a credit that paid a part and whose surplus was accepted: each share has an id of its own.
  * Undefined: only one deposit has the money, or one of them was reversed before.
  */
-async function sharesOf(
+async function splitReversal(
   tx: Tx,
   { id, money }: ReversalNotification,
   whole: store.DepositKey,
-  key: Credited,
-): Promise<readonly Share[] | undefined> {
+  key: CreditedKey,
+): Promise<readonly ReversalShare[] | undefined> {
   const locked = await withParts(tx, await store.lockDeposits(tx, [whole, key]))
   const surplus = locked.find((deposit) => deposit.id === whole.id)
   const part = locked.flatMap(({ parts }) => parts).find((each) => each.id === key.partId)
@@ -76,7 +76,7 @@ async function sharesOf(
 }
 
 /** A deposit, or one part of it. */
-type Credited = store.DepositKey & { readonly partId?: string }
+type CreditedKey = store.DepositKey & { readonly partId?: string }
 
 /**
  * Moves the money that the bank has taken back: from the balance if the credit brought it there, from the account
@@ -88,7 +88,7 @@ async function reverse(
   tx: Tx,
   connector: string,
   notification: ReversalNotification,
-  key: Credited,
+  key: CreditedKey,
 ): Promise<Reversal> {
   const { cases, ledger } = deps
   const { id: notificationId, money, details } = notification
@@ -109,12 +109,12 @@ async function reverse(
   const isWithdrawn = isWhole && (status === 'Screening' || status === 'Held')
   const isCredited = status === 'Completed' || status === 'Credited'
   if (part === undefined) await markReversed(deps, tx, connector, notification, deposit, isWithdrawn)
-  const refunds = await refundsOf(deps, tx, { partnerId, id: subject, partId: part?.id })
-  const isCovered = isCredited && back.amount > 0n && (await covers(deps, tx, { ...back, connector }))
-  const taken = isCovered ? await takeBack(deps, tx, connector, notification, back) : undefined
+  const refunds = await stopRefunds(deps, tx, { partnerId, id: subject, partId: part?.id })
+  const isCovered = isCredited && back.amount > 0n && (await hasMoney(deps, tx, { ...back, connector }))
+  const taken = isCovered ? await takeFromBalance(deps, tx, connector, notification, back) : undefined
   const entries = [
     ...(taken ? [taken.entry] : []),
-    ...(part ? await reversePart(deps, tx, deposit, part, { notificationId, isWithdrawn, isCredited }) : []),
+    ...(part ? await takeOutPart(deps, tx, deposit, part, { notificationId, isWithdrawn, isCredited }) : []),
   ]
   const report = { status, money, details, reversal: taken?.reference ?? null, ...(refunds.length > 0 && { refunds }) }
   const rest = money.amount - (isCovered || isWithdrawn ? back.amount : 0n)
@@ -138,18 +138,18 @@ async function markReversed(
   if (isWithdrawn) await withdraw(tx, { kind: 'reversed', id, partnerId, subjectId, connector, details })
 }
 
-type Reversing = { readonly notificationId: string; readonly isWithdrawn: boolean; readonly isCredited: boolean }
+type ReversalState = { readonly notificationId: string; readonly isWithdrawn: boolean; readonly isCredited: boolean }
 
 /**
  * Takes a part out of a deposit, which then waits for its money again. Returns the ledger entries of a part that
  * waited.
  */
-export async function reversePart(
+export async function takeOutPart(
   { cases, clock, customers, eventOutbox }: DepositsDeps,
   tx: Tx,
-  deposit: InParts,
+  deposit: DepositWithParts,
   part: Part,
-  { notificationId, isWithdrawn, isCredited }: Reversing,
+  { notificationId, isWithdrawn, isCredited }: ReversalState,
 ): Promise<readonly Entry[]> {
   const { partnerId, customerId, id } = deposit
   const now = clock.now()
@@ -168,22 +168,26 @@ export async function reversePart(
     eventOutbox.appendMany(tx, partEvents(deposit, customer, { told: [reversed], paid }, now))
   }
   if (!isWithdrawn) return []
-  if (part.status === 'Held') return move(deposit, 'parts', `settlement.${part.connector}`, part.amount)
+  if (part.status === 'Held') return partEntry(deposit, 'parts', `settlement.${part.connector}`, part.amount)
   await cases.release(tx, [part], 'The bank has reversed the payment.')
-  return move(deposit, 'suspense', `settlement.${part.connector}`, part.amount)
+  return partEntry(deposit, 'suspense', `settlement.${part.connector}`, part.amount)
 }
 
 /**
  * Cancels refunds that no worker has begun, which return their money before the bank's claim is taken. Operators recall
  * the others.
  */
-async function refundsOf({ refunds }: DepositsDeps, tx: Tx, credited: Parameters<DepositsDeps['refunds']['stop']>[1]) {
+async function stopRefunds(
+  { refunds }: DepositsDeps,
+  tx: Tx,
+  credited: Parameters<DepositsDeps['refunds']['stop']>[1],
+) {
   const made = await refunds.stop(tx, credited)
   return made.map(({ amount, ...refund }) => ({ ...refund, amount: amountText(amount, refund.currency) }))
 }
 
 /** Takes the amount of `back` from the balance. */
-async function takeBack(
+async function takeFromBalance(
   { transactions, facts }: DepositsDeps,
   tx: Tx,
   connector: string,
@@ -226,9 +230,9 @@ function toReversal(deposit: store.Deposit, details: string): NewTransaction {
 // Debits by the operator: a partner bears money that left. Each is a transaction of its own, and takes at most the
 // balance.
 
-type Taken = AccountOwner & { readonly connector: string; readonly currency: Currency; readonly amount: Minor }
+type DebitedMoney = AccountOwner & { readonly connector: string; readonly currency: Currency; readonly amount: Minor }
 
-const debitOf = ({ connector, partnerId, customerId, currency, amount }: Taken) => {
+const debitOf = ({ connector, partnerId, customerId, currency, amount }: DebitedMoney) => {
   const { debit: settlement, credit: balance } = credit(connector, partnerId)
   return { partnerId, debit: balance, credit: settlement, partyId: customerId ?? partnerId, currency, amount } as const
 }
@@ -236,7 +240,7 @@ const debitOf = ({ connector, partnerId, customerId, currency, amount }: Taken) 
 /**
  * Reports whether the balance still has the money, under its lock. A segregated balance is counted for the customer.
  */
-async function covers({ ledger }: { readonly ledger: Ledger }, tx: Tx, taken: Taken): Promise<boolean> {
+async function hasMoney({ ledger }: { readonly ledger: Ledger }, tx: Tx, taken: DebitedMoney): Promise<boolean> {
   const request: EntryRequest = { transfers: [{ ...debitOf(taken), kind: 'direct' }] }
   const accounts = await ledger.accountsOf(tx, request.transfers)
   const [fits] = await ledger.fittingUnderLock(tx, [request], accounts)
@@ -244,7 +248,7 @@ async function covers({ ledger }: { readonly ledger: Ledger }, tx: Tx, taken: Ta
 }
 
 /** Creates the entry that moves the money from the balance to the settlement account. */
-const debitEntry = (taken: Taken, reference: string): Entry => entryOf('bank', { ...debitOf(taken), reference })
+const debitEntry = (taken: DebitedMoney, reference: string): Entry => entryOf('bank', { ...debitOf(taken), reference })
 
 export type Debits = {
   /**
@@ -253,7 +257,7 @@ export type Debits = {
    */
   readonly chargePartner: (
     tx: Tx,
-    charge: Omit<Taken, 'customerId'> & { readonly description: string },
+    charge: Omit<DebitedMoney, 'customerId'> & { readonly description: string },
   ) => Promise<string>
 }
 
@@ -262,14 +266,14 @@ const byOperator = { actor: 'operator' } as const
 /**
  * Creates the transaction that takes money from a balance. Refuses: validation_failed (the balance does not cover it).
  */
-export async function take(
+export async function debitBalance(
   deps: Pick<DepositsDeps, 'ledger' | 'transactions'>,
   tx: Tx,
-  taken: Taken,
+  taken: DebitedMoney,
   about: Pick<NewTransaction, 'description' | 'originatingReference'>,
   steps: readonly TimelineStep[],
 ): Promise<{ readonly reference: string; readonly entry: Entry }> {
-  if (!(await covers(deps, tx, taken)))
+  if (!(await hasMoney(deps, tx, taken)))
     throw new Refusal(
       'validation_failed',
       `The balance does not cover ${amountText(taken.amount, taken.currency)} ${taken.currency}.`,
@@ -284,14 +288,14 @@ export function createDebits(deps: DepositsDeps): Debits {
     chargePartner: async (tx, { description, ...charge }) => {
       const taken = { ...charge, customerId: null }
       await refuseClosed(deps, tx, taken, taken.currency)
-      const { reference, entry } = await take(deps, tx, taken, { description }, ['Settled'])
+      const { reference, entry } = await debitBalance(deps, tx, taken, { description }, ['Settled'])
       await deps.ledger.enter(tx, entry)
       return reference
     },
   }
 }
 
-const toTransaction = ({ partnerId, customerId, amount, currency }: Taken): NewTransaction => ({
+const toTransaction = ({ partnerId, customerId, amount, currency }: DebitedMoney): NewTransaction => ({
   ...{
     partnerId,
     customerId,

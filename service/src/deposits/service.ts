@@ -8,7 +8,7 @@ import { type Database, KeyTaken, once, type Tx } from '../postgres/index.ts'
 import type { Customer } from '../parties/customers/index.ts'
 import type { Hold, Party } from '../transactions/index.ts'
 import { createCredits, type Credits } from './credits.ts'
-import { createDebits, type Debits, reversePart, take } from './reversals.ts'
+import { createDebits, type Debits, takeOutPart, debitBalance } from './reversals.ts'
 import type { DepositsDeps } from './deps.ts'
 import * as events from './events.ts'
 import {
@@ -18,14 +18,20 @@ import {
   type DepositTrigger,
   heldMsMax,
 } from './lifecycle.ts'
-import { type Asked, cannotReceive, refuseClosed } from './inbound.ts'
+import { type MoneyRequest, cannotReceive, refuseClosed } from './inbound.ts'
 import { createApplyBatch } from './progress.ts'
-import { createScreened, type Screened } from './screened.ts'
+import { createDepositScreening, type DepositScreening } from './screened.ts'
 import { createPayerChecks, type PayerChecks } from './payers.ts'
-import { type InParts, reportOfPart, withParts } from './parts.ts'
+import { type DepositWithParts, parsePartReport, withParts } from './parts.ts'
 import * as store from './store.ts'
 import { eraseFields, type Part, type PartStatus } from './store-parts.ts'
-import { type Deposit, heldDeposits, standingDeposits, waitingByIds, type WaitingRow } from './store.ts'
+import {
+  type Deposit,
+  listHeldDeposits,
+  listStuckDeposits,
+  waitingDepositsByIds,
+  type WaitingDepositRow,
+} from './store.ts'
 import { createHash } from 'node:crypto'
 import type { IncomingDebtor, Money } from '../rails/index.ts'
 
@@ -65,7 +71,7 @@ export type NewDeposit = Omit<AwaitedDeposit, 'paymentCountry'> & {
 
 export type Deposits = Credits &
   Debits &
-  Screened & {
+  DepositScreening & {
     /** Checks payments that lack data of their payers by the operator's rules. */
     readonly payers: PayerChecks
     /** Takes a credit away from a deposit that was matched by mistake. */
@@ -74,7 +80,7 @@ export type Deposits = Credits &
      * Reports for each customer, in order, whether it must not be asked for money. Gives no reason, because the reason
      * may be a sanctions match.
      */
-    readonly cannotReceive: (tx: Tx, asked: readonly Asked[]) => Promise<readonly boolean[]>
+    readonly cannotReceive: (tx: Tx, asked: readonly MoneyRequest[]) => Promise<readonly boolean[]>
     /**
      * Opens a deposit that awaits payment, and calls `opened` in the same transaction. Refuses: not_found (customerId),
      * idempotency_key_reused, request_in_progress.
@@ -132,9 +138,9 @@ export type Deposits = Credits &
      * Lists the deposits that wait for an operator, oldest first: up to `rowsMax` held by screening, and as many stuck
      * at the bank.
      */
-    readonly waiting: (rowsMax: number) => Promise<readonly WaitingDeposit[]>
+    readonly waiting: (rowsMax: number) => Promise<readonly DepositInQueue[]>
     /** Lists those of the given deposits that wait for an operator. */
-    readonly waitingOf: (partnerId: string, ids: readonly string[]) => Promise<readonly WaitingDeposit[]>
+    readonly waitingOf: (partnerId: string, ids: readonly string[]) => Promise<readonly DepositInQueue[]>
     /**
      * Credits money to the partner itself as a completed deposit: the initial balance of a sandbox, or the money of a
      * case without a deposit. `debit`: the ledger account that has it. Returns the reference of the transaction.
@@ -168,13 +174,13 @@ export function createDeposits(deps: DepositsDeps): Deposits {
       inTransaction: applyBatch,
       withdraw: (tx, reversed) => applyBatch(tx, [reversed]),
     }),
-    ...createScreened(deps, apply),
+    ...createDepositScreening(deps, apply),
     payers: createPayerChecks(deps),
     cannotReceive: (tx, asked) => cannotReceive(deps, tx, asked),
     open: async (deposit, opened) => {
       const { partnerId, operation, idempotencyKey } = deposit
       const customer = await customers.find(db, partnerId, deposit.customerRef, '/customerId')
-      const requestFingerprint = fingerprintOf(deposit, customer)
+      const requestFingerprint = depositFingerprint(deposit, customer)
       return once({
         requestFingerprint,
         find: async () =>
@@ -183,13 +189,14 @@ export function createDeposits(deps: DepositsDeps): Deposits {
           db.transaction(async (tx) => {
             await customers.hold(tx, partnerId, customer.id, '/customerId')
             const awaited = { ...deposit, paymentCountry: simulatedCountry }
-            const row = await insert(deps, tx, awaited, customer, requestFingerprint)
+            const row = await insertDeposit(deps, tx, awaited, customer, requestFingerprint)
             await opened(tx, row.id)
             return row
           }),
       })
     },
-    await: (tx, deposit, customer, requestFingerprint) => insert(deps, tx, deposit, customer, requestFingerprint),
+    await: (tx, deposit, customer, requestFingerprint) =>
+      insertDeposit(deps, tx, deposit, customer, requestFingerprint),
     byKey: (partnerId, operation, idempotencyKey, tx = db) =>
       store.depositByKey(tx, partnerId, operation, idempotencyKey),
     byIds: async (tx, keys) => (keys.length === 0 ? [] : store.depositsByIds(tx, keys)),
@@ -210,7 +217,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
     expireDue: createExpireDue(deps, apply),
     oldestUnfinished: async () => {
       const limitsMs = { Submitted: heldMsMax, Accepted: heldMsMax }
-      const oldest = await store.oldestHeld(db)
+      const oldest = await store.oldestAtBank(db)
       return oldestByStatus(depositLifecycle.subject, limitsMs, oldest === undefined ? [] : [oldest], clock.now())
     },
     ...createWaiting(deps),
@@ -262,13 +269,13 @@ function createExpireDue(
   }
 }
 
-function fingerprintOf(deposit: NewDeposit, customer: Customer): string {
+function depositFingerprint(deposit: NewDeposit, customer: Customer): string {
   const { amount, currency, websiteReference, customFields, variant } = deposit
   const text = JSON.stringify([customer.id, amount.toString(), currency, websiteReference, customFields, variant])
   return hashFingerprint(text)
 }
 
-async function insert(
+async function insertDeposit(
   { clock, access, eventOutbox, screening, transactions }: DepositsDeps,
   tx: Tx,
   deposit: AwaitedDeposit,
@@ -333,13 +340,19 @@ async function insert(
   }
   if ((await store.insertDeposits(tx, [row])) === 0) throw new KeyTaken()
   const partnerName = await access.partnerName(tx, partnerId)
-  eventOutbox.append(tx, partnerId, 'partner.customer.deposit.created', now, events.created(row, customer, partnerName))
+  eventOutbox.append(
+    tx,
+    partnerId,
+    'partner.customer.deposit.created',
+    now,
+    events.createdEvent(row, customer, partnerName),
+  )
   return row
 }
 
 // Deposits that wait for an operator, for the queue of the desk.
 
-type WaitingDeposit = {
+type DepositInQueue = {
   readonly partnerId: string
   readonly id: string
   readonly why: 'held' | 'stands'
@@ -348,7 +361,7 @@ type WaitingDeposit = {
 }
 
 /** Hold of a deposit by status. Undefined: the deposit has ended. */
-const holdIn: Readonly<Record<DepositStatus, Hold['kind'] | undefined>> = {
+const holdsByStatus: Readonly<Record<DepositStatus, Hold['kind'] | undefined>> = {
   Created: 'payer',
   Initiated: 'payer',
   PartiallyPaid: 'payer',
@@ -361,14 +374,14 @@ const holdIn: Readonly<Record<DepositStatus, Hold['kind'] | undefined>> = {
 }
 
 export function holdOfDeposit({ status, expiresAt }: Deposit): Hold | undefined {
-  const kind = holdIn[status]
+  const kind = holdsByStatus[status]
   return kind && { kind, by: kind === 'payer' ? expiresAt : null }
 }
 
 function createWaiting({ db, clock }: { readonly db: Database; readonly clock: Clock }) {
   const standsBefore = () => after(clock.now(), -heldMsMax)
-  const classified = (rows: readonly WaitingRow[]): readonly WaitingDeposit[] =>
-    rows.flatMap(({ partnerId, id, status, screeningSince, heldSince }): readonly WaitingDeposit[] => {
+  const classified = (rows: readonly WaitingDepositRow[]): readonly DepositInQueue[] =>
+    rows.flatMap(({ partnerId, id, status, screeningSince, heldSince }): readonly DepositInQueue[] => {
       if (screeningSince !== null) return [{ partnerId, id, status, why: 'held', since: screeningSince }]
       return heldSince !== null && heldSince < standsBefore()
         ? [{ partnerId, id, status, why: 'stands', since: heldSince }]
@@ -376,13 +389,14 @@ function createWaiting({ db, clock }: { readonly db: Database; readonly clock: C
     })
   return {
     waiting: async (rowsMax: number) => {
-      const held = classified(await heldDeposits(db, rowsMax))
-      const stands = classified(await standingDeposits(db, standsBefore(), rowsMax)).filter(
+      const held = classified(await listHeldDeposits(db, rowsMax))
+      const stands = classified(await listStuckDeposits(db, standsBefore(), rowsMax)).filter(
         ({ why }) => why === 'stands',
       )
       return [...held, ...stands]
     },
-    waitingOf: async (partnerId: string, ids: readonly string[]) => classified(await waitingByIds(db, partnerId, ids)),
+    waitingOf: async (partnerId: string, ids: readonly string[]) =>
+      classified(await waitingDepositsByIds(db, partnerId, ids)),
   }
 }
 
@@ -402,7 +416,7 @@ type UndoCredit = (
   readonly reference: string | null
 }>
 
-const refuse = (detail: string) => new Refusal('validation_failed', detail)
+const refuseUndo = (detail: string) => new Refusal('validation_failed', detail)
 
 /**
  * The deposit keeps its status; the session of an incomplete part waits for its money again. Refunds that no worker has
@@ -420,7 +434,7 @@ const createUndoCredit =
     const deposit = present(locked, `no deposit ${found.id}`)
     const part = partToUndo(deposit, partId)
     await stopRefunds(deps, tx, { partnerId, id: deposit.id, partId: part?.id })
-    const taken = part ? await takePart(deps, tx, deposit, part) : await takeWhole(deps, tx, deposit)
+    const taken = part ? await undoPart(deps, tx, deposit, part) : await undoWhole(deps, tx, deposit)
     const creditor = ownJson<{ readonly iban?: string; readonly walletAddress?: string }>(row.creditor ?? '{}')
     const { connector, money, notificationId } = taken
     const report = {
@@ -443,14 +457,16 @@ async function stopRefunds(
 ): Promise<void> {
   const going = (await refunds.stop(tx, credited)).filter(({ status }) => status !== 'Cancelled')
   if (going.length > 0)
-    throw refuse(`The payment is refunded by ${going.map(({ reference }) => reference).join(', ')}: recall that first.`)
+    throw refuseUndo(
+      `The payment is refunded by ${going.map(({ reference }) => reference).join(', ')}: recall that first.`,
+    )
 }
 
-async function takeWhole(deps: DepositsDeps, tx: Tx, deposit: store.Deposit) {
+async function undoWhole(deps: DepositsDeps, tx: Tx, deposit: store.Deposit) {
   const { status, connector } = deposit
   if (status !== 'Completed' || connector === null)
-    throw refuse(`The deposit is ${status}: only a deposit that a bank has credited can be taken back.`)
-  if (deposit.reversedAt !== null) throw refuse('The money of the deposit has already been taken back.')
+    throw refuseUndo(`The deposit is ${status}: only a deposit that a bank has credited can be taken back.`)
+  if (deposit.reversedAt !== null) throw refuseUndo('The money of the deposit has already been taken back.')
   const notificationId = `undo ${deposit.id}`
   await store.markReversed(tx, deposit, notificationId, deps.clock.now())
   const report = {
@@ -468,53 +484,53 @@ const statesOfNoUse: Readonly<Partial<Record<PartStatus, string>>> = {
 }
 
 /** Finds the part to take back. Undefined: the deposit takes one payment. */
-function partToUndo({ inParts, parts, currency }: InParts, partId: string | undefined): Part | undefined {
+function partToUndo({ inParts, parts, currency }: DepositWithParts, partId: string | undefined): Part | undefined {
   if (!inParts && partId !== undefined)
-    throw refuse('The deposit takes one payment, and has no parts: leave --part out.')
+    throw refuseUndo('The deposit takes one payment, and has no parts: leave --part out.')
   if (!inParts) return undefined
   const list = parts
     .map(({ id, amount, status }) => `${id} (${amountText(amount, currency)} ${currency}, ${status})`)
     .join(', ')
   const part = partId === undefined && parts.length === 1 ? parts[0] : parts.find(({ id }) => id === partId)
   if (part === undefined)
-    throw refuse(
+    throw refuseUndo(
       parts.length === 0 ? 'No part has arrived.' : `Name the part that was for something else: --part ${list}.`,
     )
   const why = part.reversedAt === null ? statesOfNoUse[part.status] : statesOfNoUse.Reversed
-  if (why !== undefined) throw refuse(`The money of the part ${why}.`)
+  if (why !== undefined) throw refuseUndo(`The money of the part ${why}.`)
   return part
 }
 
-async function takePart(deps: DepositsDeps, tx: Tx, deposit: InParts, part: Part) {
+async function undoPart(deps: DepositsDeps, tx: Tx, deposit: DepositWithParts, part: Part) {
   const { amount, connector } = part
   const notificationId = `undo ${part.id}`
   const isCredited = part.status === 'Credited'
   const back = { ...deposit, amount, connector }
   const taken = isCredited ? await takeFromBalance(deps, tx, back) : moneyOf(back)
-  const left = await reversePart(deps, tx, deposit, part, { notificationId, isWithdrawn: !isCredited, isCredited })
-  const report = reportOfPart(part) ?? { debtor: null }
+  const left = await takeOutPart(deps, tx, deposit, part, { notificationId, isWithdrawn: !isCredited, isCredited })
+  const report = parsePartReport(part) ?? { debtor: null }
   return { ...taken, entries: [...taken.entries, ...left], connector, notificationId, report }
 }
 
-type Back = store.Deposit & { readonly connector: string }
-type TakenMoney = {
+type ReversibleDeposit = store.Deposit & { readonly connector: string }
+type ReturnedMoney = {
   readonly reference: string | null
   readonly entries: readonly Entry[]
   readonly money: Pick<store.Deposit, 'currency' | 'amount'>
 }
 
-const moneyOf = ({ currency, amount }: Back): TakenMoney => ({
+const moneyOf = ({ currency, amount }: ReversibleDeposit): ReturnedMoney => ({
   ...{ reference: null, entries: [] },
   money: { currency, amount },
 })
 
-async function takeFromBalance(deps: DepositsDeps, tx: Tx, back: Back): Promise<TakenMoney> {
+async function takeFromBalance(deps: DepositsDeps, tx: Tx, back: ReversibleDeposit): Promise<ReturnedMoney> {
   const { partnerId, customerId, connector, currency, amount, reference: originatingReference } = back
   const about = {
     originatingReference,
     description: `Correction of ${originatingReference}: the credit was for another account.`,
   }
   const taken = { partnerId, customerId, connector, currency, amount }
-  const { reference, entry } = await take(deps, tx, taken, about, ['Settled', 'Returned'])
+  const { reference, entry } = await debitBalance(deps, tx, taken, about, ['Settled', 'Returned'])
   return { ...moneyOf(back), reference, entries: [entry] }
 }

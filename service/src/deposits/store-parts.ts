@@ -56,28 +56,28 @@ export async function insertParts(tx: Tx, rows: readonly PartRow[]): Promise<voi
 }
 
 /** Reads the parts of deposits, oldest first. */
-export async function partsOf(tx: Tx, keys: readonly DepositKey[]): Promise<readonly Part[]> {
+export async function readParts(tx: Tx, keys: readonly DepositKey[]): Promise<readonly Part[]> {
   if (keys.length === 0) return []
-  return tx.rows<Part>(sql`/* deposits.partsOf */
+  return tx.rows<Part>(sql`/* deposits.readParts */
     select ${columns}, reversed_at, reversed_by from deposits.parts
     where ${ofPartners(keys.map((key) => key.partnerId))} and deposit_id = any(${keys.map((key) => key.id)}::uuid[])
     order by id`)
 }
 
-export type PartMoved = Pick<PartRow, 'partnerId' | 'id' | 'status'>
+export type PartStatusChange = Pick<PartRow, 'partnerId' | 'id' | 'status'>
 
 /** The caller holds the locks of the deposits. */
-export async function moveParts(tx: Tx, moved: readonly PartMoved[]): Promise<void> {
+export async function updatePartStatuses(tx: Tx, moved: readonly PartStatusChange[]): Promise<void> {
   for (const [partnerId, ofPartner] of Map.groupBy(moved, (part) => part.partnerId))
     for (const [status, parts] of Map.groupBy(ofPartner, (part) => part.status))
-      await tx.run(sql`/* deposits.moveParts */
+      await tx.run(sql`/* deposits.updatePartStatuses */
         update deposits.parts set status = ${status}
         where partner_id = ${partnerId} and id = any(${parts.map(({ id }) => id)}::uuid[])`)
 }
 
 export async function markPartReversed(
   tx: Tx,
-  { partnerId, id, status }: PartMoved,
+  { partnerId, id, status }: PartStatusChange,
   by: string,
   now: Date,
 ): Promise<void> {
@@ -87,7 +87,7 @@ export async function markPartReversed(
 }
 
 /** Finds the deposit of which a credit is a part. */
-export function depositOfPart(
+export function findDepositOfPart(
   tx: Tx,
   connector: string,
   creditId: string,
@@ -95,7 +95,7 @@ export function depositOfPart(
   return tx.row(
     acrossPartners(
       'finds the deposit of a part, whose partner its reversal does not name, by an index',
-      sql`/* deposits.depositOfPart */
+      sql`/* deposits.findDepositOfPart */
         select partner_id, deposit_id as id, id as part_id from deposits.parts
         where credit_id = ${creditId} and connector = ${connector}`,
     ),
@@ -236,9 +236,9 @@ export async function insertPayerChecks(tx: Tx, rows: readonly PayerCheck[]): Pr
       found_at = excluded.found_at`)
 }
 
-export function payerChecksOf(tx: Tx, keys: readonly DepositKey[]): Promise<readonly PayerCheck[]> {
+export function readPayerChecks(tx: Tx, keys: readonly DepositKey[]): Promise<readonly PayerCheck[]> {
   const column = columnOf(keys)
-  return tx.rows<PayerCheck>(sql`/* deposits.payerChecksOf */
+  return tx.rows<PayerCheck>(sql`/* deposits.readPayerChecks */
     select ${payerColumns} from deposits.payer_checks
     where ${ofPartners(column('partnerId'))} and id = any(${column('id')}::uuid[])`)
 }
@@ -331,7 +331,7 @@ export async function creditsCompleted(
   return [...rows, ...parts].map(({ creditId }) => creditId)
 }
 
-export type WaitingDeposit = {
+export type UnpaidDeposit = {
   readonly partnerId: string
   readonly id: string
   readonly status: DepositStatus
@@ -346,35 +346,34 @@ export type WaitingDeposit = {
 const facts = sql`partner_id, id, status, currency, amount, reference, end_to_end_id, creditor_reference, created_at`
 
 /** Finds deposits of all partners by creditor reference. */
-export function depositsNamed(tx: Tx, references: readonly string[]): Promise<readonly WaitingDeposit[]> {
-  return tx.rows<WaitingDeposit>(
+export function depositsByReference(tx: Tx, references: readonly string[]): Promise<readonly UnpaidDeposit[]> {
+  return tx.rows<UnpaidDeposit>(
     acrossPartners(
       'finds deposits by what a payer wrote, which does not name the partner, by an index',
-      sql`/* deposits.depositsNamed */
+      sql`/* deposits.depositsByReference */
         select ${facts} from deposits.deposits where creditor_reference = any(${references}::text[])`,
     ),
   )
 }
 
 /** Lists unpaid deposits of a partner with this amount and ids above `afterId`, newest first. */
-export function waitingOfAmount(
+export function unpaidOfAmount(
   tx: Tx,
   partnerId: string,
   wanted: { readonly currency: Currency; readonly amount: Minor; readonly after: string; readonly rowsMax: number },
-): Promise<readonly WaitingDeposit[]> {
-  return tx.rows<WaitingDeposit>(sql`/* deposits.waitingOfAmount */
+): Promise<readonly UnpaidDeposit[]> {
+  return tx.rows<UnpaidDeposit>(sql`/* deposits.unpaidOfAmount */
     select ${facts} from deposits.deposits
     where partner_id = ${partnerId} and currency = ${wanted.currency} and amount = ${wanted.amount} and id > ${wanted.after}::uuid
       and status not in ('Completed', 'Screening')
     order by id desc limit ${wanted.rowsMax}`)
 }
 
-
 /**
  * Erased with the partner's own fields, because the fingerprint of the request contains them. So is the payer's
  * location.
  */
-const details: PersonalColumns = {
+const partnerFields: PersonalColumns = {
   table: 'deposits.deposits',
   by: 'id',
   erased: {
@@ -382,7 +381,10 @@ const details: PersonalColumns = {
     craft_text: null,
   },
 }
-const all: PersonalColumns = { ...details, erased: { ...details.erased, debtor: null, error_details: null } }
+const all: PersonalColumns = {
+  ...partnerFields,
+  erased: { ...partnerFields.erased, debtor: null, error_details: null },
+}
 
 /** Locks in the order of the ids, like `lockDeposits`. Returns the ids. */
 export async function eraseFields(
@@ -396,7 +398,7 @@ export async function eraseFields(
     select id from deposits.deposits where partner_id = ${partnerId} and reference = any(${references}::text[])
     order by id for no key update`)
   const ids = rows.map(({ id }) => id)
-  await erasePersonal(tx, scope === 'all' ? all : details, partnerId, ids)
+  await erasePersonal(tx, scope === 'all' ? all : partnerFields, partnerId, ids)
   if (scope === 'all') await eraseParts(tx, partnerId, ids)
   return ids
 }

@@ -163,20 +163,23 @@ export function lockDeposits(tx: Tx, keys: readonly DepositKey[]): Promise<reado
 }
 
 /** Finds which of these credits are known. May return others of the same partners. */
-export function creditsKnown(
+export function knownCreditsOf(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly creditId: string }[],
 ): Promise<readonly (DepositKey & { readonly connector: string; readonly creditId: string })[]> {
-  return tx.rows(sql`/* deposits.creditsKnown */
+  return tx.rows(sql`/* deposits.knownCreditsOf */
     select partner_id, id, connector, credit_id from deposits.deposits
     where ${ofPartners(keys.map((key) => key.partnerId))} and credit_id = any(${keys.map((key) => key.creditId)}::text[])`)
 }
 
-export type NamedDeposit = DepositKey & { readonly creditorReference: string; readonly status: DepositStatus }
+export type ReferencedDeposit = DepositKey & { readonly creditorReference: string; readonly status: DepositStatus }
 
 /** Finds deposits by creditor reference. */
-export function depositsByCreditorReference(tx: Tx, references: readonly string[]): Promise<readonly NamedDeposit[]> {
-  return tx.rows<NamedDeposit>(
+export function depositsByCreditorReference(
+  tx: Tx,
+  references: readonly string[],
+): Promise<readonly ReferencedDeposit[]> {
+  return tx.rows<ReferencedDeposit>(
     acrossPartners(
       'finds deposits by what a payer wrote, which does not name the partner, by an index',
       sql`/* deposits.depositsByCreditorReference */
@@ -187,14 +190,14 @@ export function depositsByCreditorReference(tx: Tx, references: readonly string[
 }
 
 /** Finds the deposits that credits have paid or created, or of which they are parts. */
-export function depositsOfCredits(
+export function findDepositsOfCredits(
   tx: Tx,
   creditIds: readonly string[],
 ): Promise<readonly (DepositKey & { readonly connector: string; readonly creditId: string })[]> {
   return tx.rows(
     acrossPartners(
       'finds the deposits of credits, whose partner the bank does not name, by the indexes of credits',
-      sql`/* deposits.depositsOfCredits */
+      sql`/* deposits.findDepositsOfCredits */
         select partner_id, id, connector, credit_id from deposits.deposits where credit_id = any(${creditIds}::text[])
         union all
         select partner_id, deposit_id, connector, credit_id from deposits.parts where credit_id = any(${creditIds}::text[])`,
@@ -203,24 +206,24 @@ export function depositsOfCredits(
 }
 
 /** Finds the deposit that a credit has paid or created. */
-export function depositOfCredit(tx: Tx, connector: string, creditId: string): Promise<DepositKey | undefined> {
+export function findDepositOfCredit(tx: Tx, connector: string, creditId: string): Promise<DepositKey | undefined> {
   return tx.row<DepositKey>(
     acrossPartners(
       'finds the deposit of a credit, whose partner its reversal does not name, by an index',
-      sql`/* deposits.depositOfCredit */
+      sql`/* deposits.findDepositOfCredit */
         select partner_id, id from deposits.deposits where credit_id = ${creditId} and connector = ${connector}`,
     ),
   )
 }
 
 /** Reads the money of a credit that a partner has received. */
-export function moneyOfCredit(
+export function readMoneyOfCredit(
   tx: Tx,
   partnerId: string,
   connector: string,
   creditId: string,
 ): Promise<{ readonly amount: Minor; readonly currency: Currency } | undefined> {
-  return tx.row(sql`/* deposits.moneyOfCredit */
+  return tx.row(sql`/* deposits.readMoneyOfCredit */
     select amount, currency from deposits.deposits
     where partner_id = ${partnerId} and connector = ${connector} and credit_id = ${creditId}`)
 }
@@ -320,17 +323,16 @@ export function updateDeposits(tx: Tx, changes: readonly DepositChange[], now: D
 }
 
 /** Finds the deposit that the bank has had for the longest time, over all partners. */
-export function oldestHeld(tx: Tx): Promise<UnfinishedPayment | undefined> {
+export function oldestAtBank(tx: Tx): Promise<UnfinishedPayment | undefined> {
   return tx.row<UnfinishedPayment>(
     acrossPartners(
       'finds the deposit that stands still for the longest time, by an index',
-      sql`/* deposits.oldestHeld */
+      sql`/* deposits.oldestAtBank */
         select partner_id, id, status, null as connector, held_since as since from deposits.deposits
         where held_since is not null order by held_since limit 1`,
     ),
   )
 }
-
 
 /** Lists deposits to look at again: the due-work scan, without a lock. */
 export function depositsInScreening(tx: Tx, now: Date, rowsMax: number): Promise<readonly DepositKey[]> {
@@ -354,8 +356,8 @@ export const screenedDepositsDue = (after: Date): Sql =>
   )
 
 /** Postpones the next look at waiting deposits. Locks in the order of the ids, so that two workers cannot deadlock. */
-export async function lookAgain(tx: Tx, partnerId: string, ids: readonly string[], dueAt: Date): Promise<void> {
-  await tx.run(sql`/* deposits.lookAgain */
+export async function postponeLooks(tx: Tx, partnerId: string, ids: readonly string[], dueAt: Date): Promise<void> {
+  await tx.run(sql`/* deposits.postponeLooks */
     update deposits.deposits set screening_due_at = ${dueAt}
     where partner_id = ${partnerId} and id = any(array(
       select id from deposits.deposits where partner_id = ${partnerId} and id = any(${ids}::uuid[])
@@ -376,18 +378,18 @@ export async function oldestInScreening(tx: Tx): Promise<Date | null> {
 }
 
 /** Reads the payer of a deposit. Undefined: no such deposit. */
-export function payerOf(
+export function readPayer(
   tx: Tx,
   { partnerId, id }: DepositKey,
 ): Promise<
   { readonly debtor: string | null; readonly craftText: string | null; readonly isInScreening: boolean } | undefined
 > {
-  return tx.row(sql`/* deposits.payerOf */
+  return tx.row(sql`/* deposits.readPayer */
     select debtor, craft_text, status = 'Screening' as is_in_screening from deposits.deposits
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
-export type WaitingRow = DepositKey & {
+export type WaitingDepositRow = DepositKey & {
   readonly status: string
   readonly screeningSince: Date | null
   readonly heldSince: Date | null
@@ -395,30 +397,34 @@ export type WaitingRow = DepositKey & {
 const waitingColumns = sql`partner_id, id, status, screening_since, held_since`
 
 /** Lists deposits that wait for a decision about a name, the longest wait first. */
-export function heldDeposits(tx: Tx, rowsMax: number): Promise<readonly WaitingRow[]> {
-  return tx.rows<WaitingRow>(
+export function listHeldDeposits(tx: Tx, rowsMax: number): Promise<readonly WaitingDepositRow[]> {
+  return tx.rows<WaitingDepositRow>(
     acrossPartners(
       'lists deposits that wait for a decision about a name, by an index',
-      sql`/* deposits.heldDeposits */ select ${waitingColumns} from deposits.deposits
+      sql`/* deposits.listHeldDeposits */ select ${waitingColumns} from deposits.deposits
         where screening_since is not null order by screening_since limit ${rowsMax}`,
     ),
   )
 }
 
 /** Lists deposits that the bank has had since before a time, the longest wait first. */
-export function standingDeposits(tx: Tx, before: Date, rowsMax: number): Promise<readonly WaitingRow[]> {
-  return tx.rows<WaitingRow>(
+export function listStuckDeposits(tx: Tx, before: Date, rowsMax: number): Promise<readonly WaitingDepositRow[]> {
+  return tx.rows<WaitingDepositRow>(
     acrossPartners(
       'lists deposits that stand still, by an index',
-      sql`/* deposits.standingDeposits */ select ${waitingColumns} from deposits.deposits
+      sql`/* deposits.listStuckDeposits */ select ${waitingColumns} from deposits.deposits
         where held_since < ${before} order by held_since limit ${rowsMax}`,
     ),
   )
 }
 
 /** Reads those of these deposits that may wait for an operator. */
-export function waitingByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly WaitingRow[]> {
-  return tx.rows<WaitingRow>(sql`/* deposits.waitingByIds */
+export function waitingDepositsByIds(
+  tx: Tx,
+  partnerId: string,
+  ids: readonly string[],
+): Promise<readonly WaitingDepositRow[]> {
+  return tx.rows<WaitingDepositRow>(sql`/* deposits.waitingDepositsByIds */
     select ${waitingColumns} from deposits.deposits
     where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[]) and (screening_since is not null or held_since is not null)`)
 }

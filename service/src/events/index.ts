@@ -4,7 +4,7 @@
  *
  * Tables: events.events, events.pending. The transaction sends no NOTIFY, because that would serialise commits: `jobs/` wakes the fan-out after it.
  */
-import type { EventData, EventName } from '@partner-payments/wire'
+import type { EventName } from '@partner-payments/wire'
 import { newId } from '../kernel/index.ts'
 import {
   acrossPartners,
@@ -20,7 +20,9 @@ import {
   type Tx,
 } from '../postgres/index.ts'
 
-export { type SampleContext, sampleOf } from './samples.ts'
+import type { EventPayload } from './samples.ts'
+
+export { type EventPayload, type SampleContext, sampleOf } from './samples.ts'
 
 export type StoredEvent = {
   readonly id: string
@@ -30,8 +32,6 @@ export type StoredEvent = {
   readonly data: string
   readonly occurredAt: Date
 }
-
-type EventPayload<N extends EventName> = Omit<EventData<N>, 'eventType' | 'timestamp'>
 
 export type NewEvent<N extends EventName> = {
   readonly partnerId: string

@@ -4,7 +4,8 @@ import { after, dayMs, minuteMs, newId, randomText, writeAmount } from '../kerne
 
 export type SampleContext = { readonly partnerId: string; readonly partnerName: string; readonly now: Date }
 
-type EventSample<N extends EventName> = Omit<EventData<N>, 'eventType' | 'timestamp'>
+/** Fields of an event that its module gives; the event outbox adds the others. */
+export type EventPayload<N extends EventName> = Omit<EventData<N>, 'eventType' | 'timestamp'>
 
 const common = (reference: string, minor: bigint) => ({
   amount: writeAmount(minor, 'EUR'),
@@ -71,7 +72,7 @@ const standingOrder = () => {
   }
 }
 
-const samples: { readonly [N in EventName]: (context: SampleContext) => EventSample<N> } = {
+const samples: { readonly [N in EventName]: (context: SampleContext) => EventPayload<N> } = {
   'partner.customer.deposit.created': ({ partnerName }) => ({
     ...deposit(),
     ...session(),
@@ -227,4 +228,5 @@ const samples: { readonly [N in EventName]: (context: SampleContext) => EventSam
 }
 
 /** Returns the sample of an event type, without `eventType` and `timestamp`. */
-export const sampleOf = <N extends EventName>(type: N, context: SampleContext): EventSample<N> => samples[type](context)
+export const sampleOf = <N extends EventName>(type: N, context: SampleContext): EventPayload<N> =>
+  samples[type](context)

@@ -20,8 +20,8 @@ import {
   refuseBlocked,
 } from '../ledger/index.ts'
 import { asInProgress, type BatchPosition, type Database, type Keyed, replayOf, type Tx } from '../postgres/index.ts'
-import { type NewTransaction, requesterOf, type TakenReferences, type Transactions } from '../transactions/index.ts'
-import { type Acceptances, createAcceptances, type OpenQuote } from './acceptance.ts'
+import { type NewTransaction, toRequester, type TakenReferences, type Transactions } from '../transactions/index.ts'
+import { type QuoteAcceptances, createAcceptances, type OpenQuote } from './acceptance.ts'
 import { exchangeTransfers } from './rules.ts'
 import * as store from './store.ts'
 import { type Customers, hasLargestBalance, lackingFor, notVerified, type Payer } from '../parties/customers/index.ts'
@@ -36,22 +36,22 @@ type ConversionCall = KeyedCall & {
   readonly idempotencyKey: string
   readonly reference: string | null
 }
-type Found = {
+type ConversionReads = {
   readonly conversions: readonly store.Conversion[]
   readonly references: TakenReferences
   readonly balances: BalancesRead
   readonly buyers: readonly store.BuyerRow[]
 }
-type Answers = Map<ConversionCall, Outcome<store.Conversion>>
-type Accepted = { readonly call: ConversionCall; readonly quote: OpenQuote }
-type Permitted = Accepted & { readonly permit: Permit }
+type Answers = Map<ConversionCall, CallOutcome<store.Conversion>>
+type AcceptedConversion = { readonly call: ConversionCall; readonly quote: OpenQuote }
+type PermittedConversion = AcceptedConversion & { readonly permit: Permit }
 
 const conversionsPerBatchMax = 128
 const batchesUnderWayMax = 2
 const secondBatchMin = 32
 
 /** Submits conversions to the batches. Refuses as `convert` of `Fx` does. */
-export function createConverting(deps: FxDeps) {
+export function createConvert(deps: FxDeps) {
   const batched = createNonceBatcher({
     db: deps.db,
     ...createBatchWork(deps),
@@ -66,7 +66,7 @@ export function createConverting(deps: FxDeps) {
     body: BodyOf<'createFxConversion'>,
     ip: string,
     nonce?: OpenNonce,
-  ): Promise<Made<store.Conversion>> => {
+  ): Promise<CallResult<store.Conversion>> => {
     const { idempotencyKey, reference = null } = body
     const { partnerId } = caller
     const quoteId = body.quoteId.toLowerCase()
@@ -82,15 +82,15 @@ function createBatchWork(deps: FxDeps) {
   const largestBalances = createLargestBalances(deps)
   const funds = createFundsCheck(ledger)
 
-  const read = async (tx: Tx, calls: readonly ConversionCall[]): Promise<Found> => {
+  const read = async (tx: Tx, calls: readonly ConversionCall[]): Promise<ConversionReads> => {
     const mark = funds.markRead()
     const movements = calls.flatMap(({ partnerId }) => possibleMovements(partnerId))
     // Sent together, so that the batch waits for one round trip.
     const [conversions, references, accounts, buyers] = await Promise.all([
-      store.conversionsByKeys(tx, keysOf(calls)),
+      store.conversionsByKeys(tx, batchKeys(calls)),
       transactions.taken(tx, calls),
       ledger.accountsOf(tx, movements),
-      store.buyersOf(tx, calls.map(quoteKeyOf)),
+      store.readBuyers(tx, calls.map(quoteKeyOf)),
     ])
     return { conversions, references, balances: { accounts, mark }, buyers }
   }
@@ -98,7 +98,7 @@ function createBatchWork(deps: FxDeps) {
   const convert = async (
     tx: Tx,
     calls: readonly ConversionCall[],
-    found: Found,
+    found: ConversionReads,
     position: BatchPosition | undefined,
   ): Promise<Answers> => {
     const answers: Answers = new Map()
@@ -112,9 +112,9 @@ function createBatchWork(deps: FxDeps) {
     )
     const permits = await ledger.clear(
       tx,
-      open.map(({ quote }) => ({ transfers: toBalance(quote) })),
+      open.map(({ quote }) => ({ transfers: conversionTransfers(quote) })),
     )
-    const accepted = open.flatMap(({ call, quote }, index): readonly Permitted[] => {
+    const accepted = open.flatMap(({ call, quote }, index): readonly PermittedConversion[] => {
       const permit = present(permits[index], `no permit for quote ${quote.id}`)
       const isHeld = permit instanceof Refusal
       const refusal = isHeld ? permit : (blockedBetween(found.balances.accounts, buyers, quote) ?? above[index])
@@ -123,7 +123,7 @@ function createBatchWork(deps: FxDeps) {
       return []
     })
     if (accepted.length === 0) return answers
-    const requests = accepted.map(({ quote }) => ({ transfers: toBalance(quote) }))
+    const requests = accepted.map(({ quote }) => ({ transfers: conversionTransfers(quote) }))
     const parties = accepted.map(({ quote: { partnerId, sellCurrency: currency, customerId } }) => {
       return { partnerId, currency, partyId: customerId ?? partnerId }
     })
@@ -140,7 +140,12 @@ function createBatchWork(deps: FxDeps) {
     return answers
   }
 
-  const work = (tx: Tx, calls: readonly ConversionCall[], found: Found, position: BatchPosition | undefined) =>
+  const work = (
+    tx: Tx,
+    calls: readonly ConversionCall[],
+    found: ConversionReads,
+    position: BatchPosition | undefined,
+  ) =>
     answerOnce({
       calls,
       found: found.conversions,
@@ -152,7 +157,7 @@ function createBatchWork(deps: FxDeps) {
 }
 
 /** Creates the transfers of a conversion, of a customer's or the partner's own money. */
-const toBalance = (quote: OpenQuote): EntryRequest['transfers'] =>
+const conversionTransfers = (quote: OpenQuote): EntryRequest['transfers'] =>
   exchangeTransfers(quote, { kind: 'direct', creditOfBuy: 'balance', partyId: quote.customerId ?? quote.partnerId })
 
 /** Lists all accounts that a conversion may touch: only its quote says which. */
@@ -182,11 +187,11 @@ function blockedBetween(accounts: AccountSnapshots, buyers: Buyers, quote: OpenQ
  * fx_quote_accepted.
  */
 async function lockQuotes(
-  { lockOpen }: Acceptances,
+  { lockOpen }: QuoteAcceptances,
   tx: Tx,
   calls: readonly ConversionCall[],
   answers: Answers,
-): Promise<readonly Accepted[]> {
+): Promise<readonly AcceptedConversion[]> {
   const quotes = await lockOpen(tx, calls.map(quoteKeyOf))
   const given = new Set<string>()
   return calls.flatMap((call, index) => {
@@ -210,7 +215,7 @@ async function resubmitReplays(tx: Tx, answers: Answers): Promise<void> {
     answer instanceof Refusal && answer.code === 'fx_quote_accepted' ? [call] : [],
   )
   if (late.length === 0) return
-  const keys = new Set((await store.conversionsByKeys(tx, keysOf(late))).map(keyOf))
+  const keys = new Set((await store.conversionsByKeys(tx, batchKeys(late))).map(keyOf))
   for (const call of late) if (keys.has(keyOf(call))) answers.set(call, 'resubmit')
 }
 
@@ -224,10 +229,10 @@ const keyOf = ({ partnerId, idempotencyKey }: Pick<store.Conversion, 'partnerId'
  */
 async function write(
   { clock, transactions, ledger }: FxDeps,
-  { markAccepted }: Acceptances,
+  { markAccepted }: QuoteAcceptances,
   tx: Tx,
-  accepted: readonly Permitted[],
-  { references, balances }: Found,
+  accepted: readonly PermittedConversion[],
+  { references, balances }: ConversionReads,
 ): Promise<readonly (readonly [ConversionCall, store.Conversion])[]> {
   if (accepted.length === 0) return []
   const now = clock.now()
@@ -247,13 +252,17 @@ async function write(
     written.map(({ quote, row: { reference } }) => ({ quote, reference })),
   )
   const entries = written.map(({ quote, permit, row: { entryId, reference } }) => {
-    return { id: entryId, permit, transfers: toBalance(quote).map((transfer) => ({ ...transfer, reference })) }
+    return {
+      id: entryId,
+      permit,
+      transfers: conversionTransfers(quote).map((transfer) => ({ ...transfer, reference })),
+    }
   })
   await ledger.enterMany(tx, entries, balances.accounts)
   return written.map(({ call, quote, row }) => [call, { ...quote, ...row }])
 }
 
-function toTransaction({ call, quote }: Accepted): NewTransaction {
+function toTransaction({ call, quote }: AcceptedConversion): NewTransaction {
   const { caller, ip, idempotencyKey, reference } = call
   return {
     partnerId: quote.partnerId,
@@ -274,21 +283,21 @@ function toTransaction({ call, quote }: Accepted): NewTransaction {
       quoteId: quote.id,
       quoteExpiresAt: quote.expiresAt,
     },
-    requestedBy: requesterOf(caller, ip),
+    requestedBy: toRequester(caller, ip),
     requestId: caller.requestId,
   }
 }
 
 // Gates of customers: a conversion needs a verified customer, and must not exceed the largest balance of its state.
 
-type Bought = Pick<QuoteRow, 'partnerId' | 'customerId' | 'buyCurrency' | 'buyAmount'>
+type BoughtAmount = Pick<QuoteRow, 'partnerId' | 'customerId' | 'buyCurrency' | 'buyAmount'>
 /** Customers of quotes, by `partnerKey`. Customers with a largest balance are locked. */
 type Buyers = ReadonlyMap<string, Payer>
 
 export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'customers'>) {
   const refusalOf = async (
     tx: Tx,
-    { partnerId, customerId, buyCurrency: currency, buyAmount: amount }: Bought,
+    { partnerId, customerId, buyCurrency: currency, buyAmount: amount }: BoughtAmount,
     buyers: Buyers,
   ): Promise<Refusal | undefined> => {
     const payer = buyers.get(partnerKey(partnerId, customerId ?? ''))
@@ -314,7 +323,7 @@ export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'cu
      */
     judge: async (
       tx: Tx,
-      quotes: readonly Bought[],
+      quotes: readonly BoughtAmount[],
       buyers: Buyers,
     ): Promise<readonly (Refusal | 'resubmit' | undefined)[]> => {
       const judged = new Set<string>()
@@ -329,7 +338,7 @@ export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'cu
       return answers
     },
     /** Returns why a conversion with the quote would be refused now: customer_not_verified, balance_limit_exceeded. */
-    look: async (quote: Bought): Promise<Refusal | undefined> => {
+    look: async (quote: BoughtAmount): Promise<Refusal | undefined> => {
       const { partnerId, customerId } = quote
       if (customerId === null) return undefined
       return refusalOf(db, quote, await customers.payersByIds(db, [{ partnerId, id: customerId }]))
@@ -344,16 +353,16 @@ export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'cu
 type WithKey = { readonly partnerId: string; readonly idempotencyKey: string | null }
 export type KeyedCall = WithKey & { readonly requestFingerprint: string }
 
-export type Made<Row> = { readonly row: Row; readonly replayed: boolean }
+export type CallResult<Row> = { readonly row: Row; readonly replayed: boolean }
 /** `resubmit`: an earlier call of the batch prevented this one, which must be submitted again. */
-export type Outcome<Row> = Made<Row> | Refusal | 'resubmit'
+export type CallOutcome<Row> = CallResult<Row> | Refusal | 'resubmit'
 
 /** Undefined without a key. */
 const mapKeyOf = ({ partnerId, idempotencyKey }: WithKey) =>
   idempotencyKey === null ? undefined : partnerKey(partnerId, idempotencyKey)
 
 /** Lists the keys of a batch. */
-export const keysOf = (calls: readonly KeyedCall[]) =>
+export const batchKeys = (calls: readonly KeyedCall[]) =>
   calls.flatMap(({ partnerId, idempotencyKey }) => (idempotencyKey === null ? [] : [{ partnerId, idempotencyKey }]))
 
 type Batch<Call, Row> = {
@@ -364,7 +373,7 @@ type Batch<Call, Row> = {
   /** Pointer to the key in the request. */
   readonly pointer: string
   /** Answers the first call of each free key, and every call without a key. */
-  readonly work: (firstCalls: readonly Call[]) => Promise<ReadonlyMap<Call, Outcome<Row>>>
+  readonly work: (firstCalls: readonly Call[]) => Promise<ReadonlyMap<Call, CallOutcome<Row>>>
 }
 
 /** Answers every call, in order. Refuses: idempotency_key_reused, and what `work` refuses. */
@@ -374,7 +383,7 @@ export async function answerOnce<Call extends KeyedCall, Row>({
   keyed,
   pointer,
   work,
-}: Batch<Call, Row>): Promise<readonly Outcome<Row>[]> {
+}: Batch<Call, Row>): Promise<readonly CallOutcome<Row>[]> {
   const rows = new Map(found.map((row) => [mapKeyOf(keyed(row)), row]))
   const firstByKey = new Map<string, Call>()
   const firstCalls = calls.filter((call) => {
@@ -384,8 +393,8 @@ export async function answerOnce<Call extends KeyedCall, Row>({
     firstByKey.set(key, call)
     return true
   })
-  const outcomes = firstCalls.length > 0 ? await work(firstCalls) : new Map<Call, Outcome<Row>>()
-  const replay = (row: Row, { requestFingerprint }: Call): Outcome<Row> => {
+  const outcomes = firstCalls.length > 0 ? await work(firstCalls) : new Map<Call, CallOutcome<Row>>()
+  const replay = (row: Row, { requestFingerprint }: Call): CallOutcome<Row> => {
     try {
       replayOf(keyed(row), requestFingerprint, pointer)
       return { row, replayed: true }
@@ -408,9 +417,9 @@ export async function answerOnce<Call extends KeyedCall, Row>({
 
 /** Submits a call until it is answered. Refuses: request_in_progress, and what the batch refuses. */
 export async function submitUntilAnswered<Call, Row>(
-  batched: (call: Call) => Promise<Outcome<Row>>,
+  batched: (call: Call) => Promise<CallOutcome<Row>>,
   call: Call,
-): Promise<Made<Row>> {
+): Promise<CallResult<Row>> {
   for (;;) {
     const outcome = await batched(call).catch((error: unknown) => {
       throw asInProgress(error)

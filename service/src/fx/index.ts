@@ -4,7 +4,7 @@
  * Tables: fx.quotes, fx.conversions. Invariants: a quote is accepted at most once, before it expires, by one
  * transaction; its amounts never change. A conversion is one ledger entry over the accounts `fx`.
  */
-export { type Acceptances, createAcceptances, type OpenQuote } from './acceptance.ts'
+export { type QuoteAcceptances, createAcceptances, type OpenQuote } from './acceptance.ts'
 export { fxRoutes, toQuote } from './routes.ts'
 export { exchangeTransfers, type ExchangeUse } from './rules.ts'
 export { createFx, type Fx } from './service.ts'

@@ -14,12 +14,12 @@ export const quoteLifeMs: Readonly<Record<QuoteKind, number>> = { firm: 45 * sec
 const rateDigits = 8
 
 /** Charges of the operator: a margin in the rate, and a fee in the sold currency. 10,000 basis points are 100 %. */
-export type Terms = {
+export type QuoteTerms = {
   readonly marginBasisPoints: number
   readonly fee: { readonly fixed: Minor; readonly basisPoints: number }
 }
 
-export type Price = {
+export type QuotePrice = {
   readonly sellAmount: Minor
   readonly buyAmount: Minor
   /** Fee, taken from the sold amount before the exchange. */
@@ -29,7 +29,7 @@ export type Price = {
   readonly rate: Rate
 }
 
-export type Pair = { readonly sellCurrency: Currency; readonly buyCurrency: Currency }
+export type CurrencyPair = { readonly sellCurrency: Currency; readonly buyCurrency: Currency }
 export type GivenAmount = { readonly sellAmount: Minor } | { readonly buyAmount: Minor }
 
 const whole = 10_000n
@@ -40,7 +40,7 @@ export const rateWithMargin = (mid: Rate, marginBasisPoints: number): Rate =>
   roundedRate(mid.digits * (whole - BigInt(marginBasisPoints)), 10n ** BigInt(mid.scale) * whole, rateDigits, 'down')
 
 /** Returns a fraction: minor units of the bought currency for one minor unit of the sold currency. */
-function fractionOf({ digits, scale }: Rate, { sellCurrency, buyCurrency }: Pair) {
+function toFraction({ digits, scale }: Rate, { sellCurrency, buyCurrency }: CurrencyPair) {
   return {
     over: digits * 10n ** BigInt(currencies[buyCurrency].digits),
     under: 10n ** BigInt(scale + currencies[sellCurrency].digits),
@@ -48,15 +48,15 @@ function fractionOf({ digits, scale }: Rate, { sellCurrency, buyCurrency }: Pair
 }
 
 /** Computes the fee, rounded up. */
-const feeOf = (sellAmount: Minor, { fixed, basisPoints }: Terms['fee']): Minor =>
+const computeFee = (sellAmount: Minor, { fixed, basisPoints }: QuoteTerms['fee']): Minor =>
   fixed + divideUp(sellAmount * BigInt(basisPoints), whole)
 
 /** Computes the smallest amount that leaves at least `net` after the fee. */
-function grossOf(net: Minor, fee: Terms['fee']): Minor {
+function computeGross(net: Minor, fee: QuoteTerms['fee']): Minor {
   let gross = divideUp((net + fee.fixed) * whole, whole - BigInt(fee.basisPoints))
   // The fee is rounded up: the division may be one unit off.
-  while (gross - feeOf(gross, fee) < net) gross += 1n
-  while (gross - 1n - feeOf(gross - 1n, fee) >= net) gross -= 1n
+  while (gross - computeFee(gross, fee) < net) gross += 1n
+  while (gross - 1n - computeFee(gross - 1n, fee) >= net) gross -= 1n
   return gross
 }
 
@@ -64,19 +64,24 @@ function grossOf(net: Minor, fee: Terms['fee']): Minor {
  * Computes the amounts of a quote. A bought amount is rounded down, a sold amount is rounded up. `too_small`: it buys
  * less than one minor unit, or the fee takes all of it. `too_large`: one amount exceeds the maximum of a payment.
  */
-export function priceOf(pair: Pair, given: GivenAmount, mid: Rate, terms: Terms): Price | 'too_small' | 'too_large' {
+export function computePrice(
+  pair: CurrencyPair,
+  given: GivenAmount,
+  mid: Rate,
+  terms: QuoteTerms,
+): QuotePrice | 'too_small' | 'too_large' {
   const rate = rateWithMargin(mid, terms.marginBasisPoints)
   if (rate.digits === 0n) return 'too_small'
-  const { over, under } = fractionOf(rate, pair)
+  const { over, under } = toFraction(rate, pair)
   const sellAmount =
-    'sellAmount' in given ? given.sellAmount : grossOf(divideUp(given.buyAmount * under, over), terms.fee)
-  const feeAmount = feeOf(sellAmount, terms.fee)
+    'sellAmount' in given ? given.sellAmount : computeGross(divideUp(given.buyAmount * under, over), terms.fee)
+  const feeAmount = computeFee(sellAmount, terms.fee)
   const exchanged = sellAmount - feeAmount
   if (exchanged <= 0n) return 'too_small'
   const buyAmount = 'buyAmount' in given ? given.buyAmount : (exchanged * over) / under
   if (buyAmount === 0n) return 'too_small'
   if (isTooLarge(sellAmount, pair.sellCurrency) || isTooLarge(buyAmount, pair.buyCurrency)) return 'too_large'
-  const atMid = fractionOf(mid, pair)
+  const atMid = toFraction(mid, pair)
   const marginAmount = (exchanged * atMid.over) / atMid.under - buyAmount
   return { sellAmount, buyAmount, feeAmount, marginAmount, rate }
 }
@@ -92,15 +97,15 @@ export type QuoteState = {
 }
 
 /** A quote is valid until before `expiresAt`. */
-export function statusOf({ acceptedBy, expiresAt }: QuoteState, now: Date): QuoteStatus {
+export function quoteStatus({ acceptedBy, expiresAt }: QuoteState, now: Date): QuoteStatus {
   if (acceptedBy !== null) return 'Accepted'
   return now < expiresAt ? 'Open' : 'Expired'
 }
 
 /** Returns why a quote cannot be accepted now: fx_quote_accepted, fx_quote_expired. */
-export function refusalOf(quote: QuoteState, now: Date): Refusal | undefined {
+export function quoteRefusal(quote: QuoteState, now: Date): Refusal | undefined {
   const field = { pointer: '/quoteId', code: 'invalid_value' } as const
-  switch (statusOf(quote, now)) {
+  switch (quoteStatus(quote, now)) {
     case 'Open':
       return undefined
     case 'Accepted':
@@ -117,7 +122,7 @@ export function refusalOf(quote: QuoteState, now: Date): Refusal | undefined {
 }
 
 /** Fields that determine the transfers of a conversion. */
-export type Exchanged = Pair & {
+export type ConvertedAmounts = CurrencyPair & {
   readonly partnerId: string
   readonly sellAmount: Minor
   readonly buyAmount: Minor
@@ -139,7 +144,7 @@ export type ExchangeUse = {
  * margin.
  */
 export function exchangeTransfers(
-  quote: Exchanged,
+  quote: ConvertedAmounts,
   { kind, creditOfBuy, partyId }: ExchangeUse,
 ): EntryRequest['transfers'] {
   const { partnerId, sellCurrency, buyCurrency, sellAmount, buyAmount, feeAmount } = quote

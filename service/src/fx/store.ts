@@ -79,8 +79,8 @@ export type QuoteKey = { readonly partnerId: string; readonly id: string }
 /** Customer of a quote and what the quote buys. Neither changes. */
 export type BuyerRow = { readonly partnerId: string; readonly id: string; readonly currency: Currency }
 
-export function buyersOf(tx: Tx, keys: readonly QuoteKey[]): Promise<readonly BuyerRow[]> {
-  return tx.rows<BuyerRow>(sql`/* fx.buyersOf */
+export function readBuyers(tx: Tx, keys: readonly QuoteKey[]): Promise<readonly BuyerRow[]> {
+  return tx.rows<BuyerRow>(sql`/* fx.readBuyers */
     select partner_id, customer_id as id, buy_currency as currency from fx.quotes
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
       and customer_id is not null`)

@@ -38,7 +38,7 @@ export function createCheckpoints(deps: CheckpointsDeps) {
 
   const visit = async (partnerId: string, end: string): Promise<number> => {
     const made = await continueCheckpoints(deps, limits, partnerId, end)
-    if (made < stretchesPerVisitMax && (made > 0 || busy.has(partnerId))) await verify(deps, partnerId)
+    if (made < stretchesPerVisitMax && (made > 0 || busy.has(partnerId))) await verifyAccounts(deps, partnerId)
     if (made > 0) busy.add(partnerId)
     else busy.delete(partnerId)
     return made
@@ -79,7 +79,7 @@ async function continueCheckpoints(
   const next = await store.nextStretchEnd(db, partnerId, end, transfersPerStretch)
   if (next === undefined && !(await store.partiesAreBehind(db, partnerId))) return 0
   return db.transaction(async (tx) => {
-    let progress = await claim(tx, partnerId)
+    let progress = await claimCheckpoints(tx, partnerId)
     if (progress === undefined) return 0
     const balances = new Map(
       (await store.balancesBefore(tx, partnerId, idAfter(progress.position, 1))).map((row) => [row.id, row]),
@@ -111,13 +111,13 @@ async function continueCheckpoints(
 async function continueParties(
   tx: Tx,
   partnerId: string,
-  { position, partyPosition }: store.Progress,
+  { position, partyPosition }: store.CheckpointProgress,
 ): Promise<number> {
   // A process of the previous version has rebuilt the checkpoints of accounts: those of parties begin again, too.
   const mustRestart = partyPosition !== null && partyPosition > position
   if (mustRestart) parties.deletePartyCheckpoints(tx, partnerId)
   const start = mustRestart ? nilId : (partyPosition ?? nilId)
-  const stretches = await parties.stretchesBehind(tx, partnerId, start, stretchesPerVisitMax)
+  const stretches = await parties.listStretchesBehind(tx, partnerId, start, stretchesPerVisitMax)
   for (const stretch of stretches) parties.insertPartyCheckpoints(tx, partnerId, stretch)
   const last = stretches.at(-1)?.position
   if (last !== undefined || mustRestart) parties.setPartyPosition(tx, partnerId, last ?? null)
@@ -125,7 +125,7 @@ async function continueParties(
 }
 
 /** Locks the checkpoints of a partner for this transaction. Undefined: another process has them. */
-async function claim(tx: Tx, partnerId: string): Promise<store.Progress | undefined> {
+async function claimCheckpoints(tx: Tx, partnerId: string): Promise<store.CheckpointProgress | undefined> {
   const found = await store.claimProgress(tx, partnerId)
   if (found !== undefined) return found
   return (await store.createProgress(tx, partnerId))
@@ -138,7 +138,7 @@ async function claim(tx: Tx, partnerId: string): Promise<store.Progress | undefi
  * among those that a checkpoint covers. Then all checkpoints of the partner are rebuilt. If that does not help, an
  * account row is wrong, and the checkpoints stay.
  */
-async function verify({ db, log }: CheckpointsDeps, partnerId: string): Promise<void> {
+async function verifyAccounts({ db, log }: CheckpointsDeps, partnerId: string): Promise<void> {
   const isWrong = (row: store.PastBalance) => row.posted !== row.postedNow || row.reserved !== row.reservedNow
   const read = async (tx: Tx) => (await store.balancesBefore(tx, partnerId, store.lastId)).filter(isWrong)
   const wrong = await read(db)

@@ -11,10 +11,10 @@ import {
   type AccountSnapshots,
   debitAccount,
   type EntryRequest,
-  type Fit,
-  mapKey,
+  type FundsResult,
+  accountMapKey,
   partyMapKey,
-  shortageOf,
+  findShortage,
 } from './rules.ts'
 import { type AccountKey, kindOf } from './account-kinds.ts'
 import type { Entries } from './entries.ts'
@@ -23,10 +23,10 @@ import type { Entries } from './entries.ts'
  * Requested amounts by account, for accounts with a lower limit, and by party of segregated balances. Credits of an
  * entry do not count.
  */
-type Totals = ReadonlyMap<string, Minor>
+type RequestedTotals = ReadonlyMap<string, Minor>
 
 /** Batch whose check has begun, linked to the batch whose check began next. */
-type CheckedBatch = { readonly totals: Totals; next: CheckedBatch | undefined }
+type CheckedBatch = { readonly totals: RequestedTotals; next: CheckedBatch | undefined }
 
 /** Moment before a batch reads its balances. */
 export type ReadMark = { readonly underWay: readonly CheckedBatch[]; readonly lastChecked: CheckedBatch }
@@ -55,14 +55,14 @@ export type FundsCheck = {
     requests: readonly EntryRequest[],
     read: BalancesRead,
     position: BatchPosition | undefined,
-  ) => Promise<readonly Fit[]>
+  ) => Promise<readonly FundsResult[]>
 }
 
 export function createFundsCheck(ledger: { readonly fittingUnderLock: Entries['fittingUnderLock'] }): FundsCheck {
   const underWay = new Set<CheckedBatch>()
   let lastChecked: CheckedBatch = { totals: new Map(), next: undefined }
 
-  const register = (totals: Totals, position: BatchPosition) => {
+  const register = (totals: RequestedTotals, position: BatchPosition) => {
     const batch: CheckedBatch = { totals, next: undefined }
     lastChecked.next = batch
     lastChecked = batch
@@ -72,8 +72,8 @@ export function createFundsCheck(ledger: { readonly fittingUnderLock: Entries['f
 
   const isAmple: FundsCheck['isAmple'] = (requests, { accounts, mark }, position) => {
     if (position === undefined) return false
-    const totals = totalsOf(requests, accounts)
-    const isCovered = covers(accounts, totals, missingIn(mark))
+    const totals = sumRequests(requests, accounts)
+    const isCovered = covers(accounts, totals, possiblyMissing(mark))
     // Runs in the same turn of the event loop as the decision, so that every later check counts this batch.
     register(totals, position)
     return isCovered
@@ -91,23 +91,23 @@ export function createFundsCheck(ledger: { readonly fittingUnderLock: Entries['f
   }
 }
 
-function totalsOf(requests: readonly EntryRequest[], accounts: AccountSnapshots): Totals {
+function sumRequests(requests: readonly EntryRequest[], accounts: AccountSnapshots): RequestedTotals {
   const totals = new Map<string, Minor>()
   const add = (key: string, amount: Minor) => totals.set(key, (totals.get(key) ?? 0n) + amount)
   for (const { transfers } of requests)
-    for (const transfer of transfers) for (const { key } of limitsOf(transfer, accounts)) add(key, transfer.amount)
+    for (const transfer of transfers) for (const { key } of limitedSums(transfer, accounts)) add(key, transfer.amount)
   return totals
 }
 
-type Limit = { readonly key: string; readonly account: AccountKey; readonly partyId?: string }
+type LimitedSum = { readonly key: string; readonly account: AccountKey; readonly partyId?: string }
 
 /**
  * Lists the sums that a transfer takes from and that never fall below zero: first the party's part, which is smaller.
  */
-function limitsOf(transfer: EntryRequest['transfers'][number], accounts: AccountSnapshots): readonly Limit[] {
+function limitedSums(transfer: EntryRequest['transfers'][number], accounts: AccountSnapshots): readonly LimitedSum[] {
   if (kindOf(transfer.debit).mayFallBelowZero) return []
   const account = debitAccount(transfer)
-  const key = mapKey(account)
+  const key = accountMapKey(account)
   if (accounts.get(key)?.segregated !== true) return [{ key, account }]
   const { partyId } = transfer
   return [
@@ -117,18 +117,18 @@ function limitsOf(transfer: EntryRequest['transfers'][number], accounts: Account
 }
 
 /** Reports whether the read balances cover an entry: the first check of a batch. */
-export function coveredBy(accounts: AccountSnapshots, request: EntryRequest): Fit {
-  const totals = totalsOf([request], accounts)
+export function fitsRead(accounts: AccountSnapshots, request: EntryRequest): FundsResult {
+  const totals = sumRequests([request], accounts)
   const availableIn = (key: string) => accounts.get(key)?.available ?? 0n
   const short = request.transfers
-    .flatMap((transfer) => limitsOf(transfer, accounts))
+    .flatMap((transfer) => limitedSums(transfer, accounts))
     .find(({ key }) => availableIn(key) < (totals.get(key) ?? 0n))
-  return short === undefined || shortageOf(short.account, short.partyId, availableIn(short.key))
+  return short === undefined || findShortage(short.account, short.partyId, availableIn(short.key))
 }
 
 /** Reports whether an entry takes the money of its party only. Undefined: the balance does not exist yet. */
 export function isSegregated(accounts: AccountSnapshots, { transfers: [transfer] }: EntryRequest): boolean | undefined {
-  const account = transfer && accounts.get(mapKey(debitAccount(transfer)))
+  const account = transfer && accounts.get(accountMapKey(debitAccount(transfer)))
   return account && account.segregated === true
 }
 
@@ -136,7 +136,7 @@ export function isSegregated(accounts: AccountSnapshots, { transfers: [transfer]
  * Lists the batches whose reserves may be missing from the balances: those under way at the mark, and those checked
  * since.
  */
-function missingIn({ underWay, lastChecked }: ReadMark): readonly CheckedBatch[] {
+function possiblyMissing({ underWay, lastChecked }: ReadMark): readonly CheckedBatch[] {
   const missing = [...underWay]
   for (let batch = lastChecked.next; batch !== undefined; batch = batch.next) missing.push(batch)
   return missing
@@ -145,7 +145,7 @@ function missingIn({ underWay, lastChecked }: ReadMark): readonly CheckedBatch[]
 /**
  * Reports whether each balance covers `totals` and every batch that may be missing. An unknown account covers nothing.
  */
-function covers(accounts: AccountSnapshots, totals: Totals, missing: readonly CheckedBatch[]): boolean {
+function covers(accounts: AccountSnapshots, totals: RequestedTotals, missing: readonly CheckedBatch[]): boolean {
   return [...totals].every(([key, total]) => {
     const uncounted = missing.reduce((sum, batch) => sum + (batch.totals.get(key) ?? 0n), 0n)
     return (accounts.get(key)?.available ?? 0n) >= total + uncounted

@@ -17,7 +17,7 @@ export type StatementRequest = {
   readonly from?: Date | undefined
   /** End of the period, not included. Undefined: after the last transfer. */
   readonly until?: Date | undefined
-  readonly direction: store.Direction
+  readonly direction: store.SortDirection
   readonly linesMax: number
   /** `next` of the previous page, in the same direction. */
   readonly cursor?: StatementCursor | undefined
@@ -93,11 +93,12 @@ export const history: History = {
     const key = { partnerId, accountId: account.id, partyId }
     const left = cursor === undefined ? period : { ...period, [ascending ? 'after' : 'end']: cursor.id }
     const transfers = await readLines(tx, key, left, direction, linesMax + 1)
-    let posted = partyId === undefined ? account.posted : await postedFor(tx, { partnerId, partyId }, account.id, start)
+    let posted =
+      partyId === undefined ? account.posted : await readPosted(tx, { partnerId, partyId }, account.id, start)
     if (cursor !== undefined) posted = ascending ? cursor.posted : cursor.posted - cursor.amount
     const first = posted
     const lines = transfers.slice(0, linesMax).map((transfer) => {
-      const line = lineOf(transfer, account.id, accounts)
+      const line = toLine(transfer, account.id, accounts)
       if (ascending) posted += line.amount
       const here = posted
       if (!ascending) posted -= line.amount
@@ -109,12 +110,12 @@ export const history: History = {
   partySumsAt: (tx, partnerId, partyId, moment) => parties.partySumsBefore(tx, { partnerId, partyId }, endOf(moment)),
 }
 
-async function postedFor(tx: Tx, party: parties.PartyKey, accountId: string, end: string): Promise<Minor> {
+async function readPosted(tx: Tx, party: parties.PartyKey, accountId: string, end: string): Promise<Minor> {
   const sums = await parties.partySumsBefore(tx, party, end)
   return sums.find(({ id }) => id === accountId)?.posted ?? 0n
 }
 
-function lineOf(
+function toLine(
   { id, entryId, kind, amount, debitAccountId, creditAccountId, partyId, reference }: TransferRow,
   accountId: string,
   accounts: readonly AccountRow[],
@@ -146,7 +147,7 @@ async function readLines(
   tx: Tx,
   account: store.AccountOfPartner,
   range: store.IdRange,
-  direction: store.Direction,
+  direction: store.SortDirection,
   linesMax: number,
 ): Promise<readonly TransferRow[]> {
   const { partnerId, accountId, partyId } = account
@@ -157,15 +158,15 @@ async function readLines(
   const add = async (ranges: readonly store.IdRange[]) => {
     const left = linesMax - lines.length
     const found = ranges.filter(({ after, end }) => after < end)
-    if (left > 0 && found.length > 0) lines.push(...(await store.linesIn(tx, account, found, direction, left)))
+    if (left > 0 && found.length > 0) lines.push(...(await store.readLines(tx, account, found, direction, left)))
   }
   if (direction === 'descending') await add([behind])
   if (lines.length < linesMax && before.after < before.end) {
     // Each stretch has a line, except the first and the last one, which the range may cut.
     const stretches = await (partyId === undefined
-      ? store.stretchesOf(tx, account, before, direction, linesMax + 2)
-      : parties.stretchesOfParty(tx, { partnerId, partyId, accountId }, before, direction, linesMax + 2))
-    await add(enough(stretches, linesMax).map((stretch) => within(stretch, before)))
+      ? store.listStretches(tx, account, before, direction, linesMax + 2)
+      : parties.listStretchesOfParty(tx, { partnerId, partyId, accountId }, before, direction, linesMax + 2))
+    await add(enoughStretches(stretches, linesMax).map((stretch) => clipRange(stretch, before)))
   }
   if (direction === 'ascending') await add([behind])
   return lines
@@ -174,13 +175,13 @@ async function readLines(
 /**
  * Selects the first stretches with at least `linesMax` lines, not counting the first stretch, which the range may cut.
  */
-function enough(stretches: readonly store.Stretch[], linesMax: number): readonly store.Stretch[] {
+function enoughStretches(stretches: readonly store.Stretch[], linesMax: number): readonly store.Stretch[] {
   let lines = 0
   const at = stretches.findIndex(({ lines: count }, index) => (lines += index === 0 ? 0 : count) >= linesMax)
   return at < 0 ? stretches : stretches.slice(0, at + 1)
 }
 
-const within = ({ stretchAfter, position }: store.Stretch, { after, end }: store.IdRange): store.IdRange => ({
+const clipRange = ({ stretchAfter, position }: store.Stretch, { after, end }: store.IdRange): store.IdRange => ({
   after: max(after, stretchAfter),
   end: min(end, idAfter(position, 1)),
 })

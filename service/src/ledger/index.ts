@@ -8,7 +8,7 @@
  */
 export {
   type AccountSnapshots,
-  areRead,
+  isMovementRead,
   availableIn,
   balanceStateIn,
   controlsVersion,
@@ -17,10 +17,10 @@ export {
   type Entry,
   entryOf,
   type EntryRequest,
-  type Fit,
+  type FundsResult,
   insufficientFunds,
   type Permit,
-  type Shortage,
+  type FundsShortage,
 } from './rules.ts'
 export {
   accountKinds,
@@ -34,7 +34,7 @@ export {
 export { createCheckpoints } from './checkpoints.ts'
 export type { EntryEnd } from './entries.ts'
 export type { PartySum, StatementCursor, StatementLine, StatementPage, StatementRequest } from './history.ts'
-export { type BalancesRead, coveredBy, isSegregated, createFundsCheck, type FundsCheck } from './funds-check.ts'
+export { type BalancesRead, fitsRead, isSegregated, createFundsCheck, type FundsCheck } from './funds-check.ts'
 export type { AccountMovement, AccountPosition, MovementPage, Standing, Position } from './movements.ts'
 export type { BalanceMode, ShortParty } from './segregation.ts'
 export type { AccountSums, LineFilter, Period, PeriodLine, Sums } from './period.ts'

@@ -62,18 +62,20 @@ export type Movements = {
 export const movements: Movements = {
   standings: async (tx, positions, end) =>
     new Map(
-      (await store.standings(tx, positions, end)).map(({ accountId, state, ...row }) => [
+      (await store.readStandings(tx, positions, end)).map(({ accountId, state, ...row }) => [
         accountId,
         { ...row, isClosed: state === 'Closed' },
       ]),
     ),
   movementsBehind: async (tx, positions, end, transfersMax) => {
     const rows = Map.groupBy(await store.movementsBehind(tx, positions, end, transfersMax), (row) => row.accountId)
-    return new Map(positions.map(({ accountId }) => [accountId, pageOf(rows.get(accountId) ?? [], transfersMax)]))
+    return new Map(
+      positions.map(({ accountId }) => [accountId, toMovementPage(rows.get(accountId) ?? [], transfersMax)]),
+    )
   },
 }
 
-function pageOf(rows: readonly store.MovementRow[], transfersMax: number): MovementPage {
+function toMovementPage(rows: readonly store.MovementRow[], transfersMax: number): MovementPage {
   return {
     movements: rows.filter(({ isDebit, isCredit }) => isDebit || isCredit).map(toMovement),
     readTo: rows.find(({ place }) => place === BigInt(transfersMax))?.id,

@@ -24,11 +24,15 @@ export type AccountSums = store.AccountSums
 export type Period = { readonly from: Date; readonly to: Date }
 
 /** Page of a period. `end`: the moment up to which the period is read. */
-export type Part<T> = { readonly content: T; readonly end: string }
+export type PeriodPage<T> = { readonly content: T; readonly end: string }
 
 export type PeriodReader = {
   /** Reads the lines of an account, oldest first. While the caller works with a page, the next one is read. */
-  readonly linesOfPeriod: (tx: Tx, filter: LineFilter, period: Period) => AsyncGenerator<Part<readonly PeriodLine[]>>
+  readonly linesOfPeriod: (
+    tx: Tx,
+    filter: LineFilter,
+    period: Period,
+  ) => AsyncGenerator<PeriodPage<readonly PeriodLine[]>>
   readonly sumOfPeriod: (tx: Tx, filter: LineFilter, period: Period) => Promise<Sums>
   /** Sums the movements on each account of a partner. */
   readonly sumsOfPeriod: (tx: Tx, partnerId: string, period: Period) => Promise<readonly AccountSums[]>
@@ -39,9 +43,9 @@ const linesPerPartMax = 4_000
 /** Size of a page of which only sums leave the database. It is read in about 20 ms. */
 const summedPerPartMax = 50_000
 /** Looking up 100,000 keys takes about 15 ms. */
-const partsPerLookMax = 25
+const pagesPerLookMax = 25
 /** Each page holds a connection while it is read. */
-const partsAheadMax = 2
+const pagesAheadMax = 2
 
 const idLength = 36
 const chars = { sign: idLength, counter: idLength + 1, kind: idLength * 2 + 1 }
@@ -70,12 +74,12 @@ const rangeOf = ({ from, to }: Period): IdRange => ({ after: firstIdOf(from), en
 /** Computes the id ranges of the pages. The primary key gives the ends of many pages with one look-up. */
 async function* rangesOf(tx: Tx, partnerId: string, { after, end }: IdRange, perPart: number): AsyncGenerator<IdRange> {
   for (let start = after; ;) {
-    const ends = await store.partEnds(tx, partnerId, { after: start, end }, perPart, partsPerLookMax)
+    const ends = await store.pageEnds(tx, partnerId, { after: start, end }, perPart, pagesPerLookMax)
     for (const last of ends) {
       yield { after: start, end: idAfter(last, 1) }
       start = last
     }
-    if (ends.length === partsPerLookMax) continue
+    if (ends.length === pagesPerLookMax) continue
     yield { after: start, end }
     return
   }
@@ -88,14 +92,14 @@ async function* parts<T>(
   range: IdRange,
   perPart: number,
   read: (part: IdRange) => Promise<T>,
-): AsyncGenerator<Part<T>> {
+): AsyncGenerator<PeriodPage<T>> {
   const ahead: { readonly end: string; readonly content: Promise<T> }[] = []
   for await (const part of rangesOf(tx, partnerId, range, perPart)) {
     const content = read(part)
     // The caller may stop before it awaits this page.
     content.catch(() => undefined)
     ahead.push({ end: part.end, content })
-    const first = ahead.length > partsAheadMax ? ahead.shift() : undefined
+    const first = ahead.length > pagesAheadMax ? ahead.shift() : undefined
     if (first) yield { end: first.end, content: await first.content }
   }
   for (const { end, content } of ahead) yield { end, content: await content }
@@ -109,21 +113,21 @@ export const periodReader: PeriodReader = {
   },
   sumOfPeriod: async (tx, filter, period) => {
     let total: Sums = { lines: 0n, creditLines: 0n, credits: 0n, debits: 0n }
-    const read = (part: IdRange) => store.sumOfLines(tx, filter, part)
+    const read = (part: IdRange) => store.sumLines(tx, filter, part)
     for await (const { content } of parts(tx, filter.partnerId, rangeOf(period), summedPerPartMax, read))
-      total = plus(total, content)
+      total = addSums(total, content)
     return total
   },
   sumsOfPeriod: async (tx, partnerId, period) => {
     const totals = new Map<string, Sums>()
     const read = (part: IdRange) => store.sumsByAccount(tx, partnerId, part)
     for await (const { content } of parts(tx, partnerId, rangeOf(period), summedPerPartMax, read))
-      for (const { accountId, ...sums } of content) totals.set(accountId, plus(totals.get(accountId), sums))
+      for (const { accountId, ...sums } of content) totals.set(accountId, addSums(totals.get(accountId), sums))
     return [...totals].map(([accountId, sums]) => ({ accountId, ...sums }))
   },
 }
 
-const plus = (one: Sums | undefined, other: Sums): Sums => ({
+const addSums = (one: Sums | undefined, other: Sums): Sums => ({
   lines: (one?.lines ?? 0n) + other.lines,
   creditLines: (one?.creditLines ?? 0n) + other.creditLines,
   credits: (one?.credits ?? 0n) + other.credits,

@@ -11,7 +11,7 @@ export type PartyOfMoney = { readonly partnerId: string; readonly partyId: strin
 /** Reads in the transaction which parties are held, in order. */
 export type MoneyHolds = (tx: Tx, parties: readonly PartyOfMoney[]) => Promise<readonly boolean[]>
 
-export type Clearing = {
+export type MoneyGate = {
   /**
    * Checks whether the parties of these requests are held. Each request gets the permit of its entry, or
    * account_blocked.
@@ -32,7 +32,7 @@ export const refuseBlocked = (): Refusal =>
 /** Permits that `clear` created. */
 const cleared = new WeakSet<object>()
 
-const keyOf = ({ partnerId, partyId }: PartyOfMoney): string => partnerKey(partnerId, partyId)
+const partyKey = ({ partnerId, partyId }: PartyOfMoney): string => partnerKey(partnerId, partyId)
 
 /** Lists the parties whose balance a request changes. A partner is a party under its own id. */
 function partiesOf({ transfers }: Pick<EntryRequest, 'transfers'>): readonly PartyOfMoney[] {
@@ -41,15 +41,15 @@ function partiesOf({ transfers }: Pick<EntryRequest, 'transfers'>): readonly Par
   return transfers.filter(isOfBalance)
 }
 
-export function createClearing(holds: MoneyHolds): Clearing {
+export function createMoneyGate(holds: MoneyHolds): MoneyGate {
   return {
     clear: async (tx, requests) => {
       const asked = requests.map(partiesOf)
-      const parties = new Map(asked.flat().map((party) => [keyOf(party), party]))
+      const parties = new Map(asked.flat().map((party) => [partyKey(party), party]))
       const answers = parties.size === 0 ? [] : await holds(tx, [...parties.values()])
       const held = new Set([...parties.keys()].filter((_key, index) => answers[index] === true))
       return asked.map((ofRequest) => {
-        const keys = new Set(ofRequest.map(keyOf))
+        const keys = new Set(ofRequest.map(partyKey))
         if (!keys.isDisjointFrom(held)) return refuseBlocked()
         const permit = { parties: keys }
         cleared.add(permit)
@@ -71,7 +71,7 @@ export function requirePermit(entry: Entry): void {
     return
   }
   assert(
-    cleared.has(permit) && partiesOf(entry).every((party) => permit.parties.has(keyOf(party))),
+    cleared.has(permit) && partiesOf(entry).every((party) => permit.parties.has(partyKey(party))),
     'an entry changes the balances of parties that were asked about',
   )
 }

@@ -21,12 +21,12 @@ export type Transfer = {
 export type EntryTransfer = Transfer & { readonly kind: Extract<TransferKind, 'direct' | 'reserve'> }
 
 /** Result of `clear`: the parties are not held. */
-type Cleared = { readonly parties: ReadonlySet<string> }
+type ClearedParties = { readonly parties: ReadonlySet<string> }
 /**
  * `bank`: a bank has moved the money, or screening has passed its credit. `decision`: staff decided about this money.
  * `waits`: the entry only reserves, and the worker asks again before it instructs the bank.
  */
-export type Permit = 'bank' | 'decision' | 'waits' | Cleared
+export type Permit = 'bank' | 'decision' | 'waits' | ClearedParties
 
 /** Transfers of one partner that take effect together or not at all. The first one has the id of the entry. */
 export type Entry = {
@@ -42,7 +42,7 @@ export type EntryRequest = {
 }
 
 /** Change of an account row by one side of a transfer. */
-export type Change = { readonly posted: Minor; readonly reserved: Minor }
+export type BalanceChange = { readonly posted: Minor; readonly reserved: Minor }
 
 /** More than a payout, its fees and a conversion need. Bounds the ids that an entry takes. */
 export const entryTransfersMax = 100
@@ -58,7 +58,7 @@ export const entryOf = (permit: Permit, transfer: Transfer, id = newId()): Entry
 type IdentifiedTransfer = EntryTransfer & { readonly id: string; readonly entryId: string | null }
 
 /** Returns the transfers of an entry. An entry of one transfer is that transfer. */
-export function transfersOf({ id, transfers }: Entry): readonly IdentifiedTransfer[] {
+export function entryTransfers({ id, transfers }: Entry): readonly IdentifiedTransfer[] {
   const [first] = transfers
   assert(first !== undefined && transfers.length <= entryTransfersMax, `entry ${id} has ${transfers.length} transfers`)
   if (transfers.length === 1) return [{ ...first, id, entryId: null }]
@@ -76,7 +76,10 @@ export function transfersOf({ id, transfers }: Entry): readonly IdentifiedTransf
  * post      posted - amount, reserved -   posted + amount
  * release   reserved - amount             -
  */
-export function effects(kind: TransferKind, amount: Minor): { readonly debit: Change; readonly credit: Change } {
+export function effects(
+  kind: TransferKind,
+  amount: Minor,
+): { readonly debit: BalanceChange; readonly credit: BalanceChange } {
   const nothing = { posted: 0n, reserved: 0n }
   switch (kind) {
     case 'direct':
@@ -90,7 +93,7 @@ export function effects(kind: TransferKind, amount: Minor): { readonly debit: Ch
   }
 }
 
-export const plus = (a: Change, b: Change): Change => ({
+export const addChanges = (a: BalanceChange, b: BalanceChange): BalanceChange => ({
   posted: a.posted + b.posted,
   reserved: a.reserved + b.reserved,
 })
@@ -99,22 +102,26 @@ export const plus = (a: Change, b: Change): Change => ({
  * Reports whether an account permits a change: no reserved part falls below zero, and no limited account below that
  * part.
  */
-export function fits(name: AccountName, balance: Change, change: Change): boolean {
-  const { posted, reserved } = plus(balance, change)
+export function fitsLimits(name: AccountName, balance: BalanceChange, change: BalanceChange): boolean {
+  const { posted, reserved } = addChanges(balance, change)
   return reserved >= 0n && (kindOf(name).mayFallBelowZero || posted >= reserved)
 }
 
 /** True, or the balance that the entry exceeds. */
-export type Fit = true | Shortage
+export type FundsResult = true | FundsShortage
 /** `of`: whose part of a segregated balance is too small. Undefined: the whole balance is. */
-export type Shortage = { readonly currency: Currency; readonly available: Minor; readonly of?: 'customer' | 'partner' }
+export type FundsShortage = {
+  readonly currency: Currency
+  readonly available: Minor
+  readonly of?: 'customer' | 'partner'
+}
 
 /** `partyId`: the party of a segregated balance that is short. Undefined: the whole account is. */
-export function shortageOf(
+export function findShortage(
   { partnerId, currency }: AccountKey,
   partyId: string | undefined,
   available: Minor,
-): Shortage {
+): FundsShortage {
   if (partyId === undefined) return { currency, available }
   return { currency, available, of: partyId === partnerId ? 'partner' : 'customer' }
 }
@@ -127,7 +134,7 @@ const shortBalances = {
 
 /** Builds the refusal insufficient_funds. States the available amount to a caller who may read balances. */
 export function insufficientFunds(
-  { currency, available, of }: Shortage,
+  { currency, available, of }: FundsShortage,
   caller: Pick<Caller, 'permissions'> | undefined,
   costs = 'the amount',
 ): Refusal {
@@ -162,7 +169,8 @@ export type PartyKey = Pick<AccountKey, 'partnerId' | 'currency'> & { readonly p
 export const partyMapKey = ({ partnerId, currency, partyId }: PartyKey): string =>
   partnerKey(partnerId, currency, `balance ${partyId}`)
 
-export const mapKey = ({ partnerId, currency, name }: AccountKey): string => partnerKey(partnerId, currency, name)
+export const accountMapKey = ({ partnerId, currency, name }: AccountKey): string =>
+  partnerKey(partnerId, currency, name)
 
 /**
  * Returns the version of the rules for outgoing money of the partner's balance, at the time of the read. Undefined: no
@@ -172,15 +180,15 @@ export const controlsVersion = (
   accounts: AccountSnapshots,
   partnerId: string,
   currency: Currency,
-): number | undefined => accounts.get(mapKey({ partnerId, currency, name: 'balance' }))?.controls
+): number | undefined => accounts.get(accountMapKey({ partnerId, currency, name: 'balance' }))?.controls
 
 /** Returns the state of the partner's balance, at the time of the read. */
 export const balanceStateIn = (accounts: AccountSnapshots, partnerId: string, currency: Currency): AccountState =>
-  accounts.get(mapKey({ partnerId, currency, name: 'balance' }))?.state ?? 'Active'
+  accounts.get(accountMapKey({ partnerId, currency, name: 'balance' }))?.state ?? 'Active'
 
 /** Returns the available money of the partner's balance, at the time of the read. */
 export const availableIn = (accounts: AccountSnapshots, partnerId: string, currency: Currency): Minor =>
-  accounts.get(mapKey({ partnerId, currency, name: 'balance' }))?.available ?? 0n
+  accounts.get(accountMapKey({ partnerId, currency, name: 'balance' }))?.available ?? 0n
 
 export const debitAccount = ({ partnerId, currency, debit }: Omit<Movement, 'credit'>): AccountKey => ({
   partnerId,
@@ -195,13 +203,13 @@ export const creditAccount = ({ partnerId, currency, credit }: Omit<Movement, 'd
 })
 
 /** Reports whether both accounts of a movement were read. */
-export const areRead = (accounts: AccountSnapshots, movement: Movement): boolean =>
-  accounts.has(mapKey(debitAccount(movement))) && accounts.has(mapKey(creditAccount(movement)))
+export const isMovementRead = (accounts: AccountSnapshots, movement: Movement): boolean =>
+  accounts.has(accountMapKey(debitAccount(movement))) && accounts.has(accountMapKey(creditAccount(movement)))
 
 /** Removes duplicates: the transfers of a batch name the same few accounts. */
 export const distinctAccounts = (accounts: readonly AccountKey[]): readonly AccountKey[] => [
-  ...new Map(accounts.map((account) => [mapKey(account), account])).values(),
+  ...new Map(accounts.map((account) => [accountMapKey(account), account])).values(),
 ]
 
-export const accountsNamed = (movements: readonly Movement[]): readonly AccountKey[] =>
+export const accountsOfMovements = (movements: readonly Movement[]): readonly AccountKey[] =>
   distinctAccounts([...movements.map(debitAccount), ...movements.map(creditAccount)])

@@ -4,7 +4,7 @@
  */
 import { assert, type Currency, type Minor, present } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { ensureAccount, type Opening } from './accounts.ts'
+import { ensureAccount, type LedgerDeps } from './accounts.ts'
 import { lockProgress } from './store-history.ts'
 import { partyPosition } from './store-parties.ts'
 import * as store from './store-parties.ts'
@@ -45,13 +45,13 @@ export type Segregation = {
 
 const partiesPerStatement = 10_000
 
-export function createSegregation(opening: Opening): Segregation {
+export function createSegregation(opening: LedgerDeps): Segregation {
   const balanceOf = async (tx: Tx, partnerId: string, currency: Currency) =>
-    (await store.modes(tx, partnerId)).find((mode) => mode.currency === currency)
+    (await store.readModes(tx, partnerId)).find((mode) => mode.currency === currency)
 
   return {
     modes: async (tx, partnerId) =>
-      (await store.modes(tx, partnerId)).map(({ currency, segregated, ownPosted, ownReserved }) => ({
+      (await store.readModes(tx, partnerId)).map(({ currency, segregated, ownPosted, ownReserved }) => ({
         currency,
         segregated,
         own: segregated ? { posted: ownPosted ?? 0n, reserved: ownReserved ?? 0n } : undefined,
@@ -61,13 +61,14 @@ export function createSegregation(opening: Opening): Segregation {
       if (balance === undefined || balance.segregated) return { short: [], own: 0n }
       const position = await partyPosition(tx, partnerId)
       const totals = new Map(
-        (await store.shortAt(tx, partnerId, balance.id, position)).map((row) => [row.partyId, row]),
+        (await store.listShortParties(tx, partnerId, balance.id, position)).map((row) => [row.partyId, row]),
       )
-      const changed = await store.changedSince(tx, partnerId, balance.id, position)
+      const changed = await store.sumChangesSince(tx, partnerId, balance.id, position)
       const others = [partnerId, ...changed.map(({ partyId }) => partyId)].filter((partyId) => !totals.has(partyId))
-      for (const row of await store.sumsOf(tx, partnerId, balance.id, position, others)) totals.set(row.partyId, row)
-      const now = withChanges(totals, changed)
-      return { short: shortAmong(now), own: now.get(partnerId)?.posted ?? 0n }
+      for (const row of await store.sumParties(tx, partnerId, balance.id, position, others))
+        totals.set(row.partyId, row)
+      const now = addChangesSince(totals, changed)
+      return { short: findShortParties(now), own: now.get(partnerId)?.posted ?? 0n }
     },
     segregate: async (tx, partnerId, currency) => {
       const key = { partnerId, name: 'balance', currency } as const
@@ -81,16 +82,16 @@ export function createSegregation(opening: Opening): Segregation {
       const position = await partyPosition(tx, partnerId)
       await store.clearParties(tx, partnerId, id)
       await store.copyParties(tx, partnerId, id, position)
-      const short = await store.shortAt(tx, partnerId, id, position)
+      const short = await store.listShortParties(tx, partnerId, id, position)
       const { posted, reserved } = present(
         await lockBalance(tx, key),
         `no ${currency} balance for partner ${partnerId}`,
       )
-      const changed = await store.changedSince(tx, partnerId, id, position)
+      const changed = await store.sumChangesSince(tx, partnerId, id, position)
       const keys = changed.map(({ partyId }) => ({ partnerId, accountId: id, partyId }))
-      const totals = new Map([...(await store.partiesByKey(tx, keys)), ...short].map((row) => [row.partyId, row]))
-      const now = withChanges(totals, changed)
-      const missing = shortAmong(now)
+      const totals = new Map([...(await store.readParties(tx, keys)), ...short].map((row) => [row.partyId, row]))
+      const now = addChangesSince(totals, changed)
+      const missing = findShortParties(now)
       if (missing.length > 0) return missing
       const rows = [...now.values()]
       for (let at = 0; at < rows.length; at += partiesPerStatement)
@@ -120,7 +121,7 @@ export function createSegregation(opening: Opening): Segregation {
 }
 
 /** Adds the changes to the totals. */
-function withChanges(
+function addChangesSince(
   totals: ReadonlyMap<string, store.PartyTotal>,
   changed: readonly store.PartyTotal[],
 ): ReadonlyMap<string, store.PartyTotal> {
@@ -136,7 +137,7 @@ function withChanges(
   return now
 }
 
-const shortAmong = (totals: ReadonlyMap<string, store.PartyTotal>): readonly ShortParty[] =>
+const findShortParties = (totals: ReadonlyMap<string, store.PartyTotal>): readonly ShortParty[] =>
   [...totals.values()].flatMap((total) =>
     total.posted < total.reserved ? [{ ...total, missing: total.reserved - total.posted }] : [],
   )

@@ -18,7 +18,7 @@ import type { AccountState } from './account-kinds.ts'
 export const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 export type IdRange = { readonly after: string; readonly end: string }
-export type Direction = 'ascending' | 'descending'
+export type SortDirection = 'ascending' | 'descending'
 
 /**
  * Selects the changes that transfers make to their accounts, like `effects` in rules.ts: one row per changed account.
@@ -102,11 +102,15 @@ export function insertCheckpoints(tx: Tx, checkpoints: readonly Checkpoint[]): v
 }
 
 /** `partyPosition`: position of the checkpoints of parties. Null: there are none. */
-export type Progress = { readonly position: string; readonly differs: boolean; readonly partyPosition: string | null }
+export type CheckpointProgress = {
+  readonly position: string
+  readonly differs: boolean
+  readonly partyPosition: string | null
+}
 
 /** Locks the progress of a partner. Undefined: none exists, or another process has locked it. */
-export function claimProgress(tx: Tx, partnerId: string): Promise<Progress | undefined> {
-  return tx.row<Progress>(sql`/* ledger.claimProgress */
+export function claimProgress(tx: Tx, partnerId: string): Promise<CheckpointProgress | undefined> {
+  return tx.row<CheckpointProgress>(sql`/* ledger.claimProgress */
     select position, differs, party_position from ledger.checkpoint_progress where partner_id = ${partnerId} for update skip locked`)
 }
 
@@ -128,7 +132,7 @@ export async function createProgress(tx: Tx, partnerId: string): Promise<boolean
 export function setProgress(
   tx: Tx,
   partnerId: string,
-  { position, differs }: Pick<Progress, 'position' | 'differs'>,
+  { position, differs }: Pick<CheckpointProgress, 'position' | 'differs'>,
 ): void {
   tx.later(sql`/* ledger.setProgress */
     update ledger.checkpoint_progress set position = ${position}, differs = ${differs}
@@ -202,23 +206,23 @@ export async function lastPosition(tx: Tx, partnerId: string): Promise<string> {
   return row?.position ?? nilId
 }
 
-export const inOrder = (direction: Direction): Sql => (direction === 'ascending' ? sql`asc` : sql`desc`)
+export const orderBy = (direction: SortDirection): Sql => (direction === 'ascending' ? sql`asc` : sql`desc`)
 
 /** Lists the stretches in a range in which posted money of the account moved. */
-export function stretchesOf(
+export function listStretches(
   tx: Tx,
   { partnerId, accountId }: AccountOfPartner,
   { after, end }: IdRange,
-  direction: Direction,
+  direction: SortDirection,
   stretchesMax: number,
 ): Promise<readonly Stretch[]> {
   return tx.rows<Stretch>(
-    unprepared(sql`/* ledger.stretchesOf */
+    unprepared(sql`/* ledger.listStretches */
       select position, stretch_after, lines from ledger.checkpoints
       where partner_id = ${partnerId} and account_id = ${accountId} and lines > 0 and position > ${after}
         and position <= coalesce((select position from ledger.checkpoints where partner_id = ${partnerId}
           and position >= ${end} order by position limit 1), ${lastId})
-      order by position ${inOrder(direction)} limit ${stretchesMax}`),
+      order by position ${orderBy(direction)} limit ${stretchesMax}`),
   )
 }
 
@@ -230,23 +234,23 @@ export type AccountOfPartner = {
 }
 
 /** Reads the transfers in some ranges that move posted money of the account. Each range is read by the primary key. */
-export function linesIn(
+export function readLines(
   tx: Tx,
   { partnerId, accountId, partyId }: AccountOfPartner,
   ranges: readonly IdRange[],
-  direction: Direction,
+  direction: SortDirection,
   linesMax: number,
 ): Promise<readonly TransferRow[]> {
   return tx.rows<TransferRow>(
-    unprepared(sql`/* ledger.linesIn */
+    unprepared(sql`/* ledger.readLines */
       select line.* from unnest(${ranges.map(({ after }) => after)}::uuid[], ${ranges.map(({ end }) => end)}::uuid[])
         as stretch (after_id, end_id) cross join lateral (
           select id, kind, debit_account_id, credit_account_id, currency, amount, party_id, reference, entry_id
           from ledger.transfers where partner_id = ${partnerId} and id > stretch.after_id and id < stretch.end_id
             and ${accountId} in (debit_account_id, credit_account_id) and kind in ('direct', 'post')
             ${partyId === undefined ? noSql : sql`and party_id = ${partyId}`}
-          order by id ${inOrder(direction)} limit ${linesMax}) as line
-      order by line.id ${inOrder(direction)} limit ${linesMax}`),
+          order by id ${orderBy(direction)} limit ${linesMax}) as line
+      order by line.id ${orderBy(direction)} limit ${linesMax}`),
   )
 }
 
@@ -286,14 +290,14 @@ export function checkpointsAt(
 }
 
 /** Sums the changes of accounts in some ranges. Each range is read by the primary key. */
-export function changesIn(
+export function sumChanges(
   tx: Tx,
   partnerId: string,
   accountIds: readonly string[],
   ranges: readonly IdRange[],
 ): Promise<readonly (AccountSum & { readonly endId: string })[]> {
   return tx.rows(
-    unprepared(sql`/* ledger.changesIn */
+    unprepared(sql`/* ledger.sumChanges */
       select stretch.end_id, moved.account_id, moved.posted, moved.reserved
       from unnest(${ranges.map(({ after }) => after)}::uuid[], ${ranges.map(({ end }) => end)}::uuid[])
         as stretch (after_id, end_id) cross join lateral (
@@ -308,7 +312,7 @@ export function changesIn(
 // SQL that reads the transfers of a period in pages. A page is a range of ids without `after` and `end`.
 
 /** Lists the last transfers of the next full pages of `transfersPerPart` transfers. */
-export async function partEnds(
+export async function pageEnds(
   tx: Tx,
   partnerId: string,
   { after, end }: IdRange,
@@ -316,7 +320,7 @@ export async function partEnds(
   partsMax: number,
 ): Promise<readonly string[]> {
   const rows = await tx.rows<{ readonly id: string }>(
-    unprepared(sql`/* ledger.partEnds */
+    unprepared(sql`/* ledger.pageEnds */
       select id from (select id, row_number() over (order by id) as position from (
           select id from ledger.transfers where partner_id = ${partnerId} and id > ${after} and id < ${end}
           order by id limit ${transfersPerPart * partsMax}) as next) as numbered
@@ -333,7 +337,7 @@ export type LineFilter = {
   readonly partyId?: string | undefined
 }
 
-const among = ({ accountId, counterAccountId, partyId }: LineFilter) => sql`
+const lineConditions = ({ accountId, counterAccountId, partyId }: LineFilter) => sql`
           and ${accountId} in (debit_account_id, credit_account_id)
           ${counterAccountId === undefined ? noSql : sql`and ${counterAccountId} in (debit_account_id, credit_account_id)`}
           ${partyId === undefined ? noSql : sql`and party_id = ${partyId}`}`
@@ -352,7 +356,7 @@ export async function packedLines(tx: Tx, filter: LineFilter, { after, end }: Id
             else '+' || debit_account_id::text end || kind || chr(31) || amount || chr(31) || party_id || chr(31)
             || translate(reference, chr(30) || chr(31), '  ') as line
         from ledger.transfers
-        where partner_id = ${partnerId} and id > ${after} and id < ${end} and kind in ('direct', 'post') ${among(filter)}
+        where partner_id = ${partnerId} and id > ${after} and id < ${end} and kind in ('direct', 'post') ${lineConditions(filter)}
         order by id) as ordered`),
   )
   return row?.lines ?? ''
@@ -366,15 +370,15 @@ export type Sums = {
 }
 
 /** Sums the lines of a page. */
-export async function sumOfLines(tx: Tx, filter: LineFilter, { after, end }: IdRange): Promise<Sums> {
+export async function sumLines(tx: Tx, filter: LineFilter, { after, end }: IdRange): Promise<Sums> {
   const { partnerId, accountId } = filter
   const row = await tx.row<Sums>(
-    unprepared(sql`/* ledger.sumOfLines */
+    unprepared(sql`/* ledger.sumLines */
       select count(*) as lines, count(*) filter (where credit_account_id = ${accountId}) as credit_lines,
         coalesce(sum(amount) filter (where credit_account_id = ${accountId}), 0)::bigint as credits,
         coalesce(sum(amount) filter (where debit_account_id = ${accountId}), 0)::bigint as debits
       from ledger.transfers
-      where partner_id = ${partnerId} and id > ${after} and id < ${end} and kind in ('direct', 'post') ${among(filter)}`),
+      where partner_id = ${partnerId} and id > ${after} and id < ${end} and kind in ('direct', 'post') ${lineConditions(filter)}`),
   )
   return row ?? { lines: 0n, creditLines: 0n, credits: 0n, debits: 0n }
 }
@@ -412,11 +416,15 @@ export type StandingRow = Pick<AccountRow, 'posted' | 'reserved'> & {
  * Reads all standings in one snapshot. Each position is one look-up in the primary key, for any number of transfers
  * after it.
  */
-export function standings(tx: Tx, positions: readonly AccountPosition[], end: string): Promise<readonly StandingRow[]> {
+export function readStandings(
+  tx: Tx,
+  positions: readonly AccountPosition[],
+  end: string,
+): Promise<readonly StandingRow[]> {
   const column = columnOf(positions)
   const partnerIds = column('partnerId')
   return tx.rows<StandingRow>(
-    unprepared(sql`/* ledger.standings */
+    unprepared(sql`/* ledger.readStandings */
       select account.id as account_id, account.posted, account.reserved, account.state,
         exists (select from ledger.transfers as transfer where transfer.partner_id = known.owner_id
           and ${ofOnePartner(partnerIds, sql`transfer.partner_id`)}

@@ -3,18 +3,18 @@
  */
 import { type Currency, type Minor, nilId } from '../kernel/index.ts'
 import { columnOf, insertBy, ofOnePartner, sql, type Tx, unprepared } from '../postgres/index.ts'
-import { type Direction, type IdRange, inOrder, lastId, sidesOfTransfers, type Stretch } from './store-history.ts'
-import type { Change } from './rules.ts'
+import { type SortDirection, type IdRange, orderBy, lastId, sidesOfTransfers, type Stretch } from './store-history.ts'
+import type { BalanceChange } from './rules.ts'
 
 /** Lists the next stretches that have checkpoints of accounts and not yet of parties. */
-export function stretchesBehind(
+export function listStretchesBehind(
   tx: Tx,
   partnerId: string,
   position: string,
   stretchesMax: number,
 ): Promise<readonly Omit<Stretch, 'lines'>[]> {
   return tx.rows(
-    unprepared(sql`/* ledger.stretchesBehind */
+    unprepared(sql`/* ledger.listStretchesBehind */
       select distinct position, stretch_after from ledger.checkpoints
       where partner_id = ${partnerId} and position > ${position} order by position limit ${stretchesMax}`),
   )
@@ -124,22 +124,22 @@ function partySumsSince(
 }
 
 /** Lists stretches in a range in which the account had lines of the party, like `listStretches`. */
-export function stretchesOfParty(
+export function listStretchesOfParty(
   tx: Tx,
   { partnerId, partyId, accountId }: PartyKey & { readonly accountId: string },
   { after, end }: IdRange,
-  direction: Direction,
+  direction: SortDirection,
   stretchesMax: number,
 ): Promise<readonly Stretch[]> {
   return tx.rows<Stretch>(
-    unprepared(sql`/* ledger.stretchesOfParty */
+    unprepared(sql`/* ledger.listStretchesOfParty */
       select position, stretch_after, lines from ledger.party_checkpoints
       where partner_id = ${partnerId} and party_id = ${partyId} and account_id = ${accountId} and lines > 0
         and position > ${after}
         and position <= coalesce((select position from ledger.party_checkpoints where partner_id = ${partnerId}
           and party_id = ${partyId} and account_id = ${accountId} and position >= ${end} order by position limit 1),
           ${lastId})
-      order by position ${inOrder(direction)} limit ${stretchesMax}`),
+      order by position ${orderBy(direction)} limit ${stretchesMax}`),
   )
 }
 
@@ -147,9 +147,9 @@ export function stretchesOfParty(
 
 /** `accountId`: the balance. */
 export type PartyAccountKey = { readonly partnerId: string; readonly accountId: string; readonly partyId: string }
-export type PartyChange = PartyAccountKey & Change
+export type PartyChange = PartyAccountKey & BalanceChange
 
-const newParties = insertBy<PartyAccountKey & Change>(
+const newParties = insertBy<PartyAccountKey & BalanceChange>(
   { partnerId: 'uuid', accountId: 'uuid', partyId: 'uuid', posted: 'bigint', reserved: 'bigint' },
   [
     ['partnerId', 'accountId'],
@@ -180,11 +180,11 @@ export function changeParties(tx: Tx, changes: readonly PartyChange[]): void {
       and party.party_id = change.changed_id and ${ofOnePartner(column('partnerId'), sql`party.partner_id`)}`)
 }
 
-export async function partiesByKey(tx: Tx, keys: readonly PartyAccountKey[]): Promise<readonly PartyChange[]> {
+export async function readParties(tx: Tx, keys: readonly PartyAccountKey[]): Promise<readonly PartyChange[]> {
   // Without a key no partner is named, and a sharded database would ask all shards.
   if (keys.length === 0) return []
   const column = columnOf(keys)
-  return tx.rows(sql`/* ledger.partiesByKey */
+  return tx.rows(sql`/* ledger.readParties */
     select party.partner_id, party.account_id, party.party_id, party.posted, party.reserved
     from unnest(${column('partnerId')}::uuid[], ${column('accountId')}::uuid[], ${column('partyId')}::uuid[])
         as asked (owner_id, balance_id, asked_id)
@@ -207,8 +207,8 @@ export type BalanceMode = {
   readonly ownReserved: Minor | null
 }
 
-export function modes(tx: Tx, partnerId: string): Promise<readonly BalanceMode[]> {
-  return tx.rows(sql`/* ledger.modes */
+export function readModes(tx: Tx, partnerId: string): Promise<readonly BalanceMode[]> {
+  return tx.rows(sql`/* ledger.readModes */
     select account.id, account.currency, account.posted, account.reserved, coalesce(account.segregated, false) as segregated,
       own.posted as own_posted, own.reserved as own_reserved
     from ledger.accounts as account left join ledger.party_accounts as own on own.partner_id = ${partnerId}
@@ -242,21 +242,21 @@ export async function copyParties(tx: Tx, partnerId: string, accountId: string, 
 export type PartyTotal = { readonly partyId: string; readonly posted: Minor; readonly reserved: Minor }
 
 /** Lists the parties that `copyParties` omits. */
-export function shortAt(
+export function listShortParties(
   tx: Tx,
   partnerId: string,
   accountId: string,
   position: string,
 ): Promise<readonly PartyTotal[]> {
   return tx.rows(
-    unprepared(sql`/* ledger.shortAt */
+    unprepared(sql`/* ledger.listShortParties */
       select party_id, posted, reserved from (${sumsAt(partnerId, accountId, position)}) as sums
       where posted < reserved or reserved < 0 order by party_id`),
   )
 }
 
 /** Sums the transfers of parties up to a position. A party without any is absent. */
-export async function sumsOf(
+export async function sumParties(
   tx: Tx,
   partnerId: string,
   accountId: string,
@@ -264,7 +264,7 @@ export async function sumsOf(
   partyIds: readonly string[],
 ): Promise<readonly PartyTotal[]> {
   return tx.rows(
-    unprepared(sql`/* ledger.sumsOf */
+    unprepared(sql`/* ledger.sumParties */
       select distinct on (party_id) party_id, posted, reserved from ledger.party_checkpoints
       where partner_id = ${partnerId} and account_id = ${accountId} and position <= ${position}
         and party_id = any(${partyIds}::uuid[])
@@ -273,14 +273,14 @@ export async function sumsOf(
 }
 
 /** Sums the changes of each party by the transfers after a position. */
-export function changedSince(
+export function sumChangesSince(
   tx: Tx,
   partnerId: string,
   accountId: string,
   position: string,
 ): Promise<readonly PartyTotal[]> {
   return tx.rows(
-    unprepared(sql`/* ledger.changedSince */
+    unprepared(sql`/* ledger.sumChangesSince */
       select transfer.party_id, sum(side.posted)::bigint as posted, sum(side.reserved)::bigint as reserved
       from ${sidesOfTransfers}
       where transfer.partner_id = ${partnerId} and transfer.id > ${position} and side.account_id = ${accountId}
@@ -304,8 +304,8 @@ export async function setParties(
 }
 
 /** Sums all parties of a balance. */
-export async function sumOfParties(tx: Tx, partnerId: string, accountId: string): Promise<Change> {
-  const sum = await tx.row<Change>(
+export async function sumOfParties(tx: Tx, partnerId: string, accountId: string): Promise<BalanceChange> {
+  const sum = await tx.row<BalanceChange>(
     unprepared(sql`/* ledger.sumOfParties */
       select coalesce(sum(posted), 0)::bigint as posted, coalesce(sum(reserved), 0)::bigint as reserved
       from ledger.party_accounts where partner_id = ${partnerId} and account_id = ${accountId}`),

@@ -2,7 +2,7 @@
 import { type Currency, idAfter, type Minor } from '../kernel/index.ts'
 import { acrossPartners, columnOf, insertBy, ofOnePartner, ofPartners, sql, type Tx } from '../postgres/index.ts'
 import type { AccountKey, AccountName, AccountState } from './account-kinds.ts'
-import type { Change, TransferKind } from './rules.ts'
+import type { BalanceChange, TransferKind } from './rules.ts'
 
 export type AccountRow = {
   readonly id: string
@@ -97,8 +97,8 @@ export function transfersOfEntries(
     order by transfer.partner_id, transfer.id`)
 }
 
-export function balances(tx: Tx, partnerId: string): Promise<readonly AccountRow[]> {
-  return tx.rows<AccountRow>(sql`/* ledger.balances */
+export function readBalances(tx: Tx, partnerId: string): Promise<readonly AccountRow[]> {
+  return tx.rows<AccountRow>(sql`/* ledger.readBalances */
     select id, name, currency, posted, reserved from ledger.accounts
     where partner_id = ${partnerId} and name = 'balance' order by currency`)
 }
@@ -157,7 +157,7 @@ export function lockBeforeChange(
         and id = any(${accounts.map(({ id }) => id)}::uuid[]) order by id for no key update) as locked`)
 }
 
-export type AccountChange = Change & {
+export type AccountChange = BalanceChange & {
   readonly partnerId: string
   readonly id: string
   /** The `blocks` by which the change was judged. Null: states do not matter. */
@@ -221,11 +221,11 @@ export function insertTransfers(tx: Tx, transfers: readonly NewTransfer[], now: 
 export type PositionRow = { readonly currency: Currency; readonly posted: Minor; readonly reserved: Minor }
 
 /** Sums the accounts `fx` of all partners. */
-export function positions(tx: Tx): Promise<readonly PositionRow[]> {
+export function readPositions(tx: Tx): Promise<readonly PositionRow[]> {
   return tx.rows<PositionRow>(
     acrossPartners(
       "adds up the positions of all partners, for the operator's command",
-      sql`/* ledger.positions */
+      sql`/* ledger.readPositions */
         select currency, sum(posted)::bigint as posted, sum(reserved)::bigint as reserved from ledger.accounts
         where name = 'fx' group by currency order by currency`,
     ),

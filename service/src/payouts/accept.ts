@@ -4,28 +4,34 @@
  */
 import { Refusal } from '../kernel/api/index.ts'
 import { after, amountText, newId, partnerKey, present } from '../kernel/index.ts'
-import { createFundsCheck, type Entry, type EntryRequest, insufficientFunds, type Shortage } from '../ledger/index.ts'
+import {
+  createFundsCheck,
+  type Entry,
+  type EntryRequest,
+  insufficientFunds,
+  type FundsShortage,
+} from '../ledger/index.ts'
 import { type BatchPosition, replayOf, type Tx } from '../postgres/index.ts'
 import {
   count,
   countersOf,
-  type Exceeding,
-  haveRoom,
+  type ExceedingPayout,
+  fitLimits,
   refuseCoolingOff,
   withControls,
   withinLimits,
   writeCounted,
   writeReference,
 } from './controls/index.ts'
-import { callMapKey, type Outcome, outcomeOf, type PayoutCall, reservesOf } from './calls.ts'
+import { callMapKey, type Outcome, catchRefusal, type PayoutCall, reserveTransfers } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
-import { createDuplicates, type DuplicateCandidate, type Duplicates, possibleDuplicate } from './duplicates.ts'
+import { createFindDuplicates, type DuplicateCandidate, type Duplicates, refuseDuplicate } from './duplicates.ts'
 import { createLookUp, type LookedUp, payoutsByKeys } from './look-up.ts'
 import type { PayoutRow } from './store.ts'
-import { type ControlledPayout, executionDayAt, judgedOf, validate, type ValidPayout } from './validate.ts'
-import { type NewTransaction, requesterOf } from '../transactions/index.ts'
+import { type ControlledPayout, executionDayAt, toJudgedPayout, validate, type ValidPayout } from './validate.ts'
+import { type NewTransaction, toRequester } from '../transactions/index.ts'
 import { withdrawal } from './events.ts'
-import { endToEndIdOf, partyOf, typesOf } from './rules.ts'
+import { deriveEndToEndId, creditorParty, transactionTypes } from './rules.ts'
 import * as store from './store.ts'
 import { insertNotes, lockDuplicateTurns } from './store-duplicates.ts'
 import { insertApprovals } from './store-waiting.ts'
@@ -47,7 +53,7 @@ export type Acceptance = {
 export function createAcceptance(deps: PayoutsDeps): Acceptance {
   const funds = createFundsCheck(deps.ledger)
   const lookUp = createLookUp(deps, funds)
-  const duplicatesOf = createDuplicates(deps)
+  const duplicatesOf = createFindDuplicates(deps)
 
   const accept: Acceptance['work'] = async (tx, calls, found, position) => {
     const outcomes: Outcomes = new Map()
@@ -86,10 +92,10 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
     await lockDuplicateTurns(tx, partnerIds)
     for (const partnerId of new Set(partnerIds)) {
       const own = payouts.filter(({ call }) => call.caller.partnerId === partnerId)
-      const found = await duplicatesOf(tx, partnerId, own.map(candidateOf), now)
+      const found = await duplicatesOf(tx, partnerId, own.map(toDuplicateCandidate), now)
       for (const [index, payout] of own.entries()) {
         const repeated = present(found[index], `no duplicates for payout ${index} of partner ${partnerId}`)
-        const outcome = refusing.has(payout) ? repetitionOf(payout, repeated, own) : undefined
+        const outcome = refusing.has(payout) ? repeatedInBatch(payout, repeated, own) : undefined
         if (outcome !== undefined) outcomes.set(payout.call, outcome)
       }
     }
@@ -108,8 +114,8 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
     outcomes: Outcomes,
   ): Promise<readonly ControlledPayout[]> => {
     if (candidates.length === 0) return []
-    const isCovered = funds.isAmple(candidates.map(requestOf), balances, position)
-    if (isCovered && haveRoom(candidates, controls.used)) return candidates
+    const isCovered = funds.isAmple(candidates.map(entryRequest), balances, position)
+    if (isCovered && fitLimits(candidates, controls.used)) return candidates
     await position?.earlierEnded
     const { within, exceeding } = await withinLimits(tx, candidates)
     const funded = isCovered ? within : await keepFunded(tx, within, balances, outcomes)
@@ -126,10 +132,10 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
   ): Promise<readonly ControlledPayout[]> => {
     if (valid.length === 0) return []
     // The balances stay locked until the commit: everything else must be read before.
-    const fits = await deps.ledger.fittingUnderLock(tx, valid.map(requestOf), accounts)
+    const fits = await deps.ledger.fittingUnderLock(tx, valid.map(entryRequest), accounts)
     return valid.filter((payout, index) => {
       const fit = present(fits[index], `no judgement of funds for partner ${payout.call.caller.partnerId}`)
-      if (fit !== true) outcomes.set(payout.call, notCovered(payout, fit))
+      if (fit !== true) outcomes.set(payout.call, refuseUncovered(payout, fit))
       return fit === true
     })
   }
@@ -138,17 +144,19 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
 }
 
 /** Returns the transfers that take a payout and its fee from the balance. */
-export const requestOf = (payout: ControlledPayout): EntryRequest => ({ transfers: reservesOf(payout.call, payout) })
+export const entryRequest = (payout: ControlledPayout): EntryRequest => ({
+  transfers: reserveTransfers(payout.call, payout),
+})
 
 /** Returns the refusal of a payout that its balance does not cover: insufficient_funds. */
-export function notCovered({ call, fee }: ControlledPayout, short: Shortage): Refusal {
+export function refuseUncovered({ call, fee }: ControlledPayout, short: FundsShortage): Refusal {
   if (fee === 0n) return insufficientFunds(short, call.caller)
   const { currency } = short
   return insufficientFunds(short, call.caller, `the amount and its fee of ${amountText(fee, currency)} ${currency}`)
 }
 
 /** Returns the payment for the comparison with duplicates. */
-export function candidateOf({ call, creditor }: ValidPayout): DuplicateCandidate {
+export function toDuplicateCandidate({ call, creditor }: ValidPayout): DuplicateCandidate {
   const { amount, currency, reference, operation, idempotencyKey } = call
   const key = idempotencyKey === null ? {} : { key: { operation, idempotencyKey } }
   return { account: creditor.account, amount, currency, reference, ...key }
@@ -158,12 +166,12 @@ export function candidateOf({ call, creditor }: ValidPayout): DuplicateCandidate
  * Finds an earlier payout of the batch that this one repeats: it is judged again after that one. Payouts of one bulk
  * are created together and do not repeat each other. Undefined: none.
  */
-function repetitionOf(
+function repeatedInBatch(
   { call }: ControlledPayout,
   { positions, ...others }: Duplicates,
   batch: readonly ControlledPayout[],
 ): Outcome | undefined {
-  const refusal = possibleDuplicate(others)
+  const refusal = refuseDuplicate(others)
   if (refusal !== undefined) return refusal
   const [repeated] = positions.flatMap((position) => batch[position] ?? [])
   if (repeated === undefined) return undefined
@@ -183,7 +191,7 @@ function answerReplays(calls: readonly PayoutCall[], { payouts }: LookedUp, outc
 }
 
 const replay = (payout: PayoutRow, { requestFingerprint }: PayoutCall): Outcome =>
-  outcomeOf(() => ({ payout: replayOf(payout, requestFingerprint), replayed: true }))
+  catchRefusal(() => ({ payout: replayOf(payout, requestFingerprint), replayed: true }))
 
 /** Selects one call for each idempotency key, and every call without a key. */
 function firstOfEachKey(calls: readonly PayoutCall[]): readonly PayoutCall[] {
@@ -205,7 +213,7 @@ function validateAll(
 ): readonly ValidPayout[] {
   const executionDay = executionDayAt(deps, deps.clock.now())
   return calls.flatMap((call) => {
-    const outcome = outcomeOf(() => validate(judgedOf(call, deps.chooseConnector, found, executionDay)))
+    const outcome = catchRefusal(() => validate(toJudgedPayout(call, deps.chooseConnector, found, executionDay)))
     if (!(outcome instanceof Refusal)) return [outcome]
     outcomes.set(call, outcome)
     return []
@@ -226,7 +234,7 @@ const answerCoolingOff = (payouts: readonly ControlledPayout[], outcomes: Outcom
  */
 async function answerExceeding(
   tx: Tx,
-  exceeding: readonly Exceeding<ControlledPayout>[],
+  exceeding: readonly ExceedingPayout<ControlledPayout>[],
   within: readonly ControlledPayout[],
   outcomes: Outcomes,
 ): Promise<void> {
@@ -278,10 +286,10 @@ async function write(
   now: Date,
 ): Promise<readonly WrittenPayout[]> {
   if (accepted.length === 0) return []
-  const made = accepted.map(({ call }): Made => {
+  const made = accepted.map(({ call }): PayoutIds => {
     const { caller, operation, idempotencyKey } = call
     const id = newId()
-    return { id, endToEndId: endToEndIdOf({ id, partnerId: caller.partnerId, operation, idempotencyKey }) }
+    return { id, endToEndId: deriveEndToEndId({ id, partnerId: caller.partnerId, operation, idempotencyKey }) }
   })
   const opened = deps.transactions.openMany(
     tx,
@@ -297,14 +305,14 @@ async function write(
   })
   const rows = written.map(({ row }) => row)
   store.insertPayouts(tx, rows)
-  hold(deps, tx, accepted, rows)
+  holdForApproval(deps, tx, accepted, rows)
   writeNotes(tx, written, now)
   appendRequested(deps, tx, rows, found, now)
-  await reserve(deps, tx, written, found)
+  await reserveFunds(deps, tx, written, found)
   return written
 }
 
-function hold(
+function holdForApproval(
   { facts }: PayoutsDeps,
   tx: Tx,
   accepted: readonly ControlledPayout[],
@@ -357,7 +365,7 @@ function appendRequested(
   )
 }
 
-function reserve(
+function reserveFunds(
   { ledger }: PayoutsDeps,
   tx: Tx,
   written: readonly WrittenPayout[],
@@ -365,7 +373,7 @@ function reserve(
 ): Promise<void> {
   const reserves = written.map(({ call, row }): Entry => {
     const { reserveId: id, reference, feeAmount } = row
-    const transfers = reservesOf(call, { ...row, fee: feeAmount ?? 0n })
+    const transfers = reserveTransfers(call, { ...row, fee: feeAmount ?? 0n })
     return { id, permit: 'waits', transfers: transfers.map((moved) => ({ ...moved, reference })) }
   })
   // A customer may have been erased since the look-up.
@@ -373,11 +381,11 @@ function reserve(
 }
 
 /** Ids of a payout: its own, and that of its instruction. */
-type Made = Pick<store.PayoutRow, 'id' | 'endToEndId'>
+type PayoutIds = Pick<store.PayoutRow, 'id' | 'endToEndId'>
 
 function toTransaction(
   { call, rail, creditor, customerId, beneficiary }: ControlledPayout,
-  made: Made,
+  made: PayoutIds,
 ): NewTransaction {
   const { caller, amount, currency, idempotencyKey, quote } = call
   const sold = quote && { amount: quote.sellAmount, currency: quote.sellCurrency }
@@ -395,15 +403,16 @@ function toTransaction(
     ...(exchange === undefined ? {} : { exchange }),
     category: 'Withdrawal',
     direction: 'Outward',
-    type: typesOf({ currency, customerId, isExchanged: quote !== undefined, operation: call.operation }).withdrawal,
+    type: transactionTypes({ currency, customerId, isExchanged: quote !== undefined, operation: call.operation })
+      .withdrawal,
     rail,
     customerId,
     steps: ['Created', 'Reserved'],
     actor: 'partner',
     endToEndId: call.endToEndId ?? made.endToEndId,
     idempotencyKey,
-    creditor: partyOf({ ...creditor, currency }),
-    requestedBy: requesterOf(caller, call.ip),
+    creditor: creditorParty({ ...creditor, currency }),
+    requestedBy: toRequester(caller, call.ip),
     requestId: caller.requestId,
     ...(beneficiary === null ? {} : { beneficiary }),
     ...(call.originatingReference === undefined ? {} : { originatingReference: call.originatingReference }),
@@ -413,7 +422,7 @@ function toTransaction(
 function toPayout(
   { waitMsOf }: PayoutsDeps,
   payout: ControlledPayout,
-  made: Made & Pick<store.PayoutRow, 'transactionId' | 'reference'>,
+  made: PayoutIds & Pick<store.PayoutRow, 'transactionId' | 'reference'>,
   now: Date,
 ): store.PayoutRow {
   const { call, rail, connector, creditor, customerId, beneficiary } = payout

@@ -6,13 +6,13 @@ import type { Hold, TransactionView } from '../transactions/index.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { payoutAgeLimitsMs, payoutLifecycle } from './lifecycle.ts'
 import { type PayoutStatus, retryDelayMsMax } from './rules.ts'
-import { oldestIn, oldestInScreening, type PayoutRow, payoutsKnownAs } from './store.ts'
+import { readOldestByStatus, oldestInScreening, type PayoutRow, findPayoutsByIds } from './store.ts'
 import {
   heldPayouts,
   oldestOfStatuses,
-  type StatusOfPartner,
+  type PartnerStatus,
   unfinishedByIds,
-  type WaitingRow,
+  type WaitingPayoutRow,
 } from './store-waiting.ts'
 
 /**
@@ -59,7 +59,7 @@ const statuses = Object.keys(payoutAgeLimitsMs) as Status[]
 
 export function createPayoutAges(deps: Deps): PayoutAges {
   const { db, clock } = deps
-  const classified = (rows: readonly WaitingRow[]) => rows.flatMap((row) => waitingOf(row, clock.now()) ?? [])
+  const classified = (rows: readonly WaitingPayoutRow[]) => rows.flatMap((row) => waitingOf(row, clock.now()) ?? [])
   return {
     oldestUnfinished: async (partnerIds) =>
       oldestByStatus(payoutLifecycle.subject, payoutAgeLimitsMs, await readOldest(deps, partnerIds), clock.now()),
@@ -67,13 +67,13 @@ export function createPayoutAges(deps: Deps): PayoutAges {
     waiting: async (partnerIds, rowsMax) => {
       const held = classified(await heldPayouts(db, rowsMax))
       const oldest = await readOldest(deps, partnerIds)
-      const others = classified(await readBehind(deps, suspects(oldest, clock.now()).slice(0, rowsMax)))
+      const others = classified(await readWaiting(deps, possiblyWaiting(oldest, clock.now()).slice(0, rowsMax)))
       return [...held, ...oldestFirst(others.filter(({ why }) => why !== 'held')).slice(0, rowsMax)]
     },
     waitingOf: async (partnerId, ids) => classified(await unfinishedByIds(db, partnerId, ids)),
     ofTransaction: async ({ row: { partnerId, reference, endToEndId }, timeline }) => {
       const known = { ids: [], endToEndIds: endToEndId === null ? [] : [endToEndId], references: [reference] }
-      const payout = (await payoutsKnownAs(db, partnerId, known)).find((each) => each.reference === reference)
+      const payout = (await findPayoutsByIds(db, partnerId, known)).find((each) => each.reference === reference)
       if (payout === undefined) return undefined
       // Read for every payout that waits for the worker, held or not.
       const [row] = payout.status === 'Pending' ? await unfinishedByIds(db, payout.partnerId, [payout.id]) : []
@@ -85,51 +85,51 @@ export function createPayoutAges(deps: Deps): PayoutAges {
   }
 }
 
-type Held = Pick<Deps, 'forecastOf'> & {
+type HeldPayout = Pick<Deps, 'forecastOf'> & {
   readonly payout: PayoutRow
   readonly steps: readonly TimelineStep[]
   readonly isHeld: boolean
   readonly now: Date
 }
 
-const none = () => undefined
+const noHold = () => undefined
 /** Hold of a payout by status. */
-const holdIn: Readonly<Record<PayoutStatus, (held: Held) => Hold | undefined>> = {
+const holdIn: Readonly<Record<PayoutStatus, (held: HeldPayout) => Hold | undefined>> = {
   PendingApproval: ({ payout }) => ({ kind: 'approval', by: payout.approvalExpiresAt }),
   Pending: ({ isHeld, payout, now }) =>
-    isHeld ? { kind: 'decision', by: null } : { kind: 'sending', by: ahead(payout.dueAt, now) },
+    isHeld ? { kind: 'decision', by: null } : { kind: 'sending', by: futureTime(payout.dueAt, now) },
   Processing: ({ payout, now }) =>
     payout.dueAt !== null && !isRetried(payout)
-      ? { kind: 'bankWindow', by: ahead(payout.dueAt, now) }
+      ? { kind: 'bankWindow', by: futureTime(payout.dueAt, now) }
       : { kind: 'bankAnswer', by: null },
-  Sent: atBank,
-  Completed: none,
-  Failed: none,
-  Returned: none,
-  Cancelled: none,
+  Sent: holdAtBank,
+  Completed: noHold,
+  Failed: noHold,
+  Returned: noHold,
+  Cancelled: noHold,
 }
 
-const ahead = (time: Date | null, now: Date): Date | null => (time !== null && time > now ? time : null)
+const futureTime = (time: Date | null, now: Date): Date | null => (time !== null && time > now ? time : null)
 
 /**
  * A bank that found another payee name keeps the payment. Otherwise the forecast at the time of submission gives the
  * day.
  */
-function atBank({ payout, steps, forecastOf, now }: Held): Hold {
+function holdAtBank({ payout, steps, forecastOf, now }: HeldPayout): Hold {
   const checked = steps.findLast((step) => step.startsWith('Payee'))
   if (checked === 'PayeeNotMatched' || checked === 'PayeeMatchedClosely') return { kind: 'payeeCheck', by: null }
   const forecast = forecastOf(payout.connector, payout, payout.updatedAt)
   if (forecast?.possible !== true) return { kind: 'execution', by: null }
   if (forecast.submitsAt > now) return { kind: 'bankWindow', by: forecast.submitsAt }
   const endOfDay = after(new Date(`${forecast.arrivesOn ?? forecast.valueDate}T00:00:00Z`), dayMs)
-  return { kind: 'execution', by: ahead(endOfDay, now) }
+  return { kind: 'execution', by: futureTime(endOfDay, now) }
 }
 
 /**
  * Reports whether the due time is the delay of another attempt, rather than the time until which a connector keeps the
  * payout.
  */
-const isRetried = ({ dueAt, updatedAt }: Pick<WaitingRow, 'dueAt' | 'updatedAt'>): boolean =>
+const isRetried = ({ dueAt, updatedAt }: Pick<WaitingPayoutRow, 'dueAt' | 'updatedAt'>): boolean =>
   dueAt !== null && dueAt.getTime() - updatedAt.getTime() <= retryDelayMsMax
 
 const oldestFirst = <T extends { readonly since: Date }>(rows: readonly T[]): readonly T[] =>
@@ -141,12 +141,12 @@ async function readOldest({ db, clock }: Deps, partnerIds: readonly string[]): P
   const size = db.sharded ? 1 : partnersPerLookMax
   const keptBeyond = after(clock.now(), keptMsMin)
   for (let from = 0; from < partnerIds.length; from += size)
-    rows.push(...(await oldestIn(db, partnerIds.slice(from, from + size), statuses, keptBeyond)))
+    rows.push(...(await readOldestByStatus(db, partnerIds.slice(from, from + size), statuses, keptBeyond)))
   return rows
 }
 
 /** Lists the partners and statuses in which a payout may wait for a person, the longest wait first. */
-const suspects = (oldest: readonly UnfinishedPayment[], now: Date): readonly StatusOfPartner[] =>
+const possiblyWaiting = (oldest: readonly UnfinishedPayment[], now: Date): readonly PartnerStatus[] =>
   oldestFirst(oldest)
     .map((row) => ({ ...row, status: row.status as Status }))
     .filter(({ status, since }) => {
@@ -156,16 +156,16 @@ const suspects = (oldest: readonly UnfinishedPayment[], now: Date): readonly Sta
     })
     .map(({ partnerId, status }) => ({ partnerId, status }))
 
-async function readBehind({ db }: Deps, wanted: readonly StatusOfPartner[]): Promise<readonly WaitingRow[]> {
+async function readWaiting({ db }: Deps, wanted: readonly PartnerStatus[]): Promise<readonly WaitingPayoutRow[]> {
   if (wanted.length === 0) return []
   if (!db.sharded) return oldestOfStatuses(db, wanted, payoutsEachMax)
-  const rows: WaitingRow[] = []
+  const rows: WaitingPayoutRow[] = []
   for (const one of wanted) rows.push(...(await oldestOfStatuses(db, [one], payoutsEachMax)))
   return rows
 }
 
 /** Undefined: the payout does not wait for a person. */
-function waitingOf(row: WaitingRow, now: Date): WaitingPayout | undefined {
+function waitingOf(row: WaitingPayoutRow, now: Date): WaitingPayout | undefined {
   const { partnerId, id, transactionId, status, createdAt, dueAt, leaseId, sendAttempts, screeningSince } = row
   const found = (why: WaitingPayout['why'], since: Date) => ({ partnerId, id, transactionId, why, status, since })
   if (status === 'Pending' && screeningSince !== null && dueAt !== null) return found('held', screeningSince)

@@ -22,7 +22,7 @@ export type Creditor = {
 }
 
 /** Returns the address for an instruction. */
-export const addressOf = ({ address }: Pick<Creditor, 'address'>): Pick<Instruction, 'creditorAddress'> =>
+export const instructionAddress = ({ address }: Pick<Creditor, 'address'>): Pick<Instruction, 'creditorAddress'> =>
   address === undefined ? {} : { creditorAddress: address }
 
 export type PayoutCall = {
@@ -61,11 +61,11 @@ export type PayoutCall = {
  * `resubmit`: an earlier call of the batch with the same idempotency key was refused. The key is free: the caller must
  * submit this call again.
  */
-export type Accepted = { readonly payout: PayoutRow; readonly replayed: boolean } | 'resubmit'
-export type Outcome = Accepted | Refusal
+export type AcceptResult = { readonly payout: PayoutRow; readonly replayed: boolean } | 'resubmit'
+export type Outcome = AcceptResult | Refusal
 
 /** Returns the refusal that `work` throws, so that the other calls of the batch continue. */
-export function outcomeOf<T>(work: () => T): T | Refusal {
+export function catchRefusal<T>(work: () => T): T | Refusal {
   try {
     return work()
   } catch (error) {
@@ -94,7 +94,7 @@ export type Route = { readonly rail: Rail; readonly connector: string | undefine
  * Chooses the rail and the connector. `account`: undefined if unknown. `ownIbans`: IBANs of the batch that this service
  * has issued.
  */
-export function routeOf(
+export function chooseRoute(
   { caller: { partnerId }, currency }: PayoutCall,
   account: Omit<Creditor, 'name'> | undefined,
   choose: ChooseConnector,
@@ -110,7 +110,7 @@ export function routeOf(
  * the account `fees`, in one entry. Both are posted, or both are released. Money and fee belong to the customer, or to
  * the partner itself.
  */
-export function reservesOf(
+export function reserveTransfers(
   call: PayoutCall,
   {
     customerId,

@@ -16,7 +16,7 @@ import type {
 } from '../rails/index.ts'
 import type { Beneficiaries } from '../parties/beneficiaries/index.ts'
 import type { Customers } from '../parties/customers/index.ts'
-import type { Acceptances } from '../fx/index.ts'
+import type { QuoteAcceptances } from '../fx/index.ts'
 import type { Screening } from '../screening/index.ts'
 import type { Rates } from '../rates/index.ts'
 import type { Transactions } from '../transactions/index.ts'
@@ -25,7 +25,7 @@ import type { PayoutLife } from './life.ts'
 import type { MayPay } from './advance.ts'
 
 /** Standing order with its next payout. */
-export type ScheduledRow = {
+export type ScheduledPayoutRow = {
   readonly id: string
   readonly reference: string | null
   readonly amount: Minor
@@ -52,7 +52,7 @@ export type PayoutsDeps = {
   readonly transactions: Transactions
   readonly screening: Pick<Screening, 'holdsOf' | 'countries'>
   readonly rates: Pick<Rates, 'converter'>
-  readonly quotes: Pick<Acceptances, 'lockOpen' | 'look' | 'markAccepted'>
+  readonly quotes: Pick<QuoteAcceptances, 'lockOpen' | 'look' | 'markAccepted'>
   readonly life: Pick<PayoutLife, 'approve' | 'cancel' | 'decline'>
   /** Most payouts that share a transaction; undefined: the default. Benchmarks measure other sizes. */
   readonly payoutsPerBatchMax?: number | undefined
@@ -63,7 +63,7 @@ export type PayoutsDeps = {
     tx: Tx,
     partnerId: string,
     payments: readonly { readonly account: string; readonly amount: Minor }[],
-  ) => Promise<readonly ScheduledRow[]>
+  ) => Promise<readonly ScheduledPayoutRow[]>
   readonly chooseConnector: ChooseConnector
   /** Reports for payments to wallets whether each needs a proof of ownership that is missing. */
   readonly proofsMissing: Wallets['ownership']['areMissing']

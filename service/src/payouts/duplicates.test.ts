@@ -12,7 +12,7 @@ import { sql } from '../postgres/index.ts'
 import type { PayoutCall } from './calls.ts'
 import { payoutsRoutes } from './routes.ts'
 import { erasePayouts } from './store.ts'
-import { comparable, createDuplicates, type DuplicateCandidate, repeatedAmong } from './duplicates.ts'
+import { comparable, createFindDuplicates, type DuplicateCandidate, duplicatesAmong } from './duplicates.ts'
 
 const account = 'DE89370400440532013000'
 const candidate = (fields: Partial<DuplicateCandidate> = {}): DuplicateCandidate => ({
@@ -46,8 +46,8 @@ test('candidates of a list repeat earlier ones, and only by reference if no days
     candidate({ reference: 'INV-2', account: 'NL91ABNA0417164300' }),
     candidate({ account: account.toLowerCase() }),
   ]
-  assert.deepEqual(repeatedAmong(list, 0), [[], [0], [], [], [], [], []])
-  assert.deepEqual(repeatedAmong(list, 14), [[], [0], [0, 1], [], [], [], [0, 1, 2]])
+  assert.deepEqual(duplicatesAmong(list, 0), [[], [0], [], [], [], [], []])
+  assert.deepEqual(duplicatesAmong(list, 14), [[], [0], [0, 1], [], [], [], [0, 1, 2]])
 })
 
 suite('earlier payouts', async () => {
@@ -107,7 +107,7 @@ suite('earlier payouts', async () => {
       const partner = await addPartner(service, 100_00n)
       const payout = await payOne(partner, earlier)
       const later = new Date(clock.now().getTime() + daysLater * dayMs)
-      const [found] = await createDuplicates({ duplicateDays: days, scheduledPayouts: async () => [] })(
+      const [found] = await createFindDuplicates({ duplicateDays: days, scheduledPayouts: async () => [] })(
         db,
         partner.partnerId,
         [candidate(asked)],

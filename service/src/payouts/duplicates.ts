@@ -8,7 +8,7 @@
 import { after, type Currency, dayMs, type Minor } from '../kernel/index.ts'
 import { Refusal } from '../kernel/api/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import type { PayoutsDeps, ScheduledRow } from './deps.ts'
+import type { PayoutsDeps, ScheduledPayoutRow } from './deps.ts'
 import type { PayoutOperation } from './rules.ts'
 import { type EarlierRow, earlierPayouts } from './store-duplicates.ts'
 
@@ -31,7 +31,7 @@ export type EarlierPayout = Omit<EarlierRow, 'position'> & {
   readonly because: 'reference' | 'days'
 }
 
-export type ScheduledPayout = ScheduledRow & Pick<EarlierPayout, 'because'>
+export type ScheduledPayout = ScheduledPayoutRow & Pick<EarlierPayout, 'because'>
 
 /** Payments that a payment may repeat. */
 export type Repeated = {
@@ -49,7 +49,7 @@ export type Duplicates = Repeated & {
  * Finds the duplicates of each candidate, in order. Needs one statement for payouts and at most two for orders. `at`:
  * when the candidates are paid.
  */
-export type DuplicatesOf = (
+export type FindDuplicates = (
   tx: Tx,
   partnerId: string,
   candidates: readonly DuplicateCandidate[],
@@ -61,8 +61,11 @@ const earlierMax = 10
 /** Invoice numbers may repeat after a year: some companies restart at 1 every year. */
 const referenceDays = 365
 
-export const createDuplicates =
-  ({ duplicateDays: days, scheduledPayouts }: Pick<PayoutsDeps, 'duplicateDays' | 'scheduledPayouts'>): DuplicatesOf =>
+export const createFindDuplicates =
+  ({
+    duplicateDays: days,
+    scheduledPayouts,
+  }: Pick<PayoutsDeps, 'duplicateDays' | 'scheduledPayouts'>): FindDuplicates =>
   async (tx, partnerId, candidates, at) => {
     const since = days === 0 ? null : after(at, -days * dayMs)
     const rows = await earlierPayouts(
@@ -74,30 +77,30 @@ export const createDuplicates =
         account: account.toLowerCase(),
         amount,
         currency,
-        referenceKey: comparable(reference) === null ? null : asciiOf(reference ?? ''),
+        referenceKey: comparable(reference) === null ? null : asciiReference(reference ?? ''),
         operation: key?.operation ?? null,
         key: key?.idempotencyKey ?? null,
-        orderKeys: orderKeysOf(key),
+        orderKeys: orderKeyPrefix(key),
       })),
       { since, sinceByReference: after(at, -referenceDays * dayMs), rowsEach: earlierMax },
     )
     const byPosition = Map.groupBy(rows, ({ position }) => position)
-    const among = repeatedAmong(candidates, days)
+    const among = duplicatesAmong(candidates, days)
     const orders = Map.groupBy(
       candidates.length === 0 ? [] : await scheduledPayouts(tx, partnerId, candidates),
       ({ creditorAccount, ...order }) => paidKey({ ...order, account: creditorAccount }),
     )
     return candidates.map((candidate, position) => ({
       earlier: (byPosition.get(position) ?? []).flatMap(({ position: _position, ...row }): readonly EarlierPayout[] => {
-        const because = reasonOf(candidate.reference, row.remittance, since !== null && row.createdAt >= since)
+        const because = duplicateReason(candidate.reference, row.remittance, since !== null && row.createdAt >= since)
         return because === undefined ? [] : [{ ...row, because }]
       }),
-      scheduled: scheduledFor(candidate, orders.get(paidKey(candidate)) ?? [], days, at),
+      scheduled: scheduledDuplicates(candidate, orders.get(paidKey(candidate)) ?? [], days, at),
       positions: among[position] ?? [],
     }))
   }
 
-function reasonOf(
+function duplicateReason(
   reference: string | null,
   other: string | null,
   isRecent: boolean,
@@ -111,18 +114,18 @@ function reasonOf(
  * Lists orders that a candidate may repeat. An order counts only if it was created first: the first of two duplicates
  * is paid.
  */
-function scheduledFor(
+function scheduledDuplicates(
   { reference, id, key }: DuplicateCandidate,
-  orders: readonly ScheduledRow[],
+  orders: readonly ScheduledPayoutRow[],
   days: number,
   at: Date,
 ): readonly ScheduledPayout[] {
-  const before = id ?? orderKeysOf(key)?.split(' ')[1]
-  const apart = ({ dueAt }: ScheduledRow) => Math.abs(dueAt.getTime() - at.getTime())
+  const before = id ?? orderKeyPrefix(key)?.split(' ')[1]
+  const apart = ({ dueAt }: ScheduledPayoutRow) => Math.abs(dueAt.getTime() - at.getTime())
   const found = orders.flatMap((order): readonly ScheduledPayout[] => {
-    if (order.dueAt > after(at, referenceDays * dayMs) || orderKeysOf(key)?.includes(order.id)) return []
+    if (order.dueAt > after(at, referenceDays * dayMs) || orderKeyPrefix(key)?.includes(order.id)) return []
     if (before !== undefined && order.id >= before) return []
-    const because = reasonOf(reference, order.reference, days > 0 && apart(order) <= days * dayMs)
+    const because = duplicateReason(reference, order.reference, days > 0 && apart(order) <= days * dayMs)
     return because === undefined ? [] : [{ ...order, because }]
   })
   const later = ({ because }: ScheduledPayout) => Number(because === 'days')
@@ -132,8 +135,8 @@ function scheduledFor(
 }
 
 /** Returns the refusal possible_duplicate for a payment that may repeat another. Undefined: it repeats none. */
-export function possibleDuplicate({ earlier: [first], scheduled: [order] }: Repeated): Refusal | undefined {
-  const found = first === undefined ? order && namedOrder(order) : namedPayout(first)
+export function refuseDuplicate({ earlier: [first], scheduled: [order] }: Repeated): Refusal | undefined {
+  const found = first === undefined ? order && orderText(order) : payoutText(first)
   if (found === undefined) return undefined
   return new Refusal(
     'possible_duplicate',
@@ -141,16 +144,19 @@ export function possibleDuplicate({ earlier: [first], scheduled: [order] }: Repe
   )
 }
 
-function namedPayout({ id, reference, remittance, createdAt }: EarlierPayout): string {
+function payoutText({ id, reference, remittance, createdAt }: EarlierPayout): string {
   const named = remittance === null || remittance === reference ? reference : `${reference} (${remittance})`
   return `${named} of ${createdAt.toISOString()}, with the id ${id}`
 }
 
-const namedOrder = ({ id, reference, dueAt }: ScheduledPayout): string =>
+const orderText = ({ id, reference, dueAt }: ScheduledPayout): string =>
   `the standing order ${id}${reference === null ? '' : ` (${reference})`}, which pays at ${dueAt.toISOString()}`
 
 /** Finds the earlier candidates that each candidate may repeat. */
-export function repeatedAmong(candidates: readonly DuplicateCandidate[], days: number): readonly (readonly number[])[] {
+export function duplicatesAmong(
+  candidates: readonly DuplicateCandidate[],
+  days: number,
+): readonly (readonly number[])[] {
   const seen = new Map<string, number[]>()
   return candidates.map((candidate, position) => {
     const { reference } = candidate
@@ -160,7 +166,7 @@ export function repeatedAmong(candidates: readonly DuplicateCandidate[], days: n
     for (const other of others)
       if (
         repeated.length < earlierMax &&
-        reasonOf(reference, candidates[other]?.reference ?? null, days > 0) !== undefined
+        duplicateReason(reference, candidates[other]?.reference ?? null, days > 0) !== undefined
       )
         repeated.push(other)
     others.push(position)
@@ -187,8 +193,8 @@ export function comparable(reference: string | null): string | null {
 }
 
 /** Reduces a reference for the comparison in PostgreSQL, whose lower case depends on its locale. */
-const asciiOf = (reference: string): string => reference.replaceAll(/[^0-9A-Za-z]/g, '').toLowerCase()
+const asciiReference = (reference: string): string => reference.replaceAll(/[^0-9A-Za-z]/g, '').toLowerCase()
 
 /** Returns the common prefix of an order's keys, which differ in the date after the last blank. */
-const orderKeysOf = (key: DuplicateCandidate['key']): string | null =>
+const orderKeyPrefix = (key: DuplicateCandidate['key']): string | null =>
   key?.operation === 'createStandingOrder' ? key.idempotencyKey.slice(0, key.idempotencyKey.lastIndexOf(' ') + 1) : null

@@ -11,7 +11,7 @@
  * Leaving PendingApproval closes it.
  */
 export type { Acceptance } from './accept.ts'
-export type { DecidedOfBulk, BulkAwaitingApproval, WaitingApproval } from './approvals.ts'
+export type { BulkDecision, BulkAwaitingApproval, WaitingApproval } from './approvals.ts'
 export { createPayoutAges, type PayoutAges, type WaitingPayout } from './ages.ts'
 export type { Creditor, Outcome, PayoutCall } from './calls.ts'
 export type { PayoutsDeps } from './deps.ts'
@@ -22,12 +22,12 @@ export {
   comparable,
   type DuplicateCandidate,
   type Duplicates,
-  type DuplicatesOf,
+  type FindDuplicates,
   type EarlierPayout,
   type Repeated,
   type ScheduledPayout,
 } from './duplicates.ts'
-export { leftBalance } from './events.ts'
+export { amountLeaving } from './events.ts'
 export {
   instructionOf,
   payoutOfInstruction,
@@ -39,11 +39,18 @@ export {
   type Payouts,
 } from './service.ts'
 
-export type { EndedRefunds, RecallReturn, ReturnedByRecall } from './advance.ts'
+export type { RefundEvents, RecallSettlement, RecallReturns } from './advance.ts'
 export { findOwnIbans, type LookedUp } from './look-up.ts'
 export { payoutsRoutes, toPayoutRecord } from './routes.ts'
-export { endToEndIdSent, fingerprintOf, instructionIdOf, problemOf, requirePaidBy, retryDelayAfter } from './rules.ts'
+export {
+  endToEndIdSent,
+  payoutFingerprint,
+  instructionIdOf,
+  problemOf,
+  requirePaidBy,
+  retryDelayAfter,
+} from './rules.ts'
 export { partiesOf, subjectOfPayout } from './screen.ts'
 export { payoutsOfHit } from './store-waiting.ts'
 
-export { judgedOf, validate } from './validate.ts'
+export { toJudgedPayout, validate } from './validate.ts'

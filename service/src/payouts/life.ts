@@ -21,15 +21,15 @@ import { type Acknowledgement, internalConnectorId, type PayeeResult } from '../
 import { createAdvance, type PayoutLifeDeps } from './advance.ts'
 import {
   type BankReport,
-  type Failure,
+  type PayoutFailure,
   leaseMs,
   type PayoutTrigger,
   type Person,
   readInstructions,
 } from './lifecycle.ts'
-import { createScreen, free, postponeHeld, type ScreenedClaims } from './screen.ts'
+import { createScreen, free, postponeHeldPayout, type ScreenedClaims } from './screen.ts'
 import * as store from './store.ts'
-import { lapsedApprovals, partnersWithHeld } from './store-waiting.ts'
+import { expiredApprovals, partnersWithHeld } from './store-waiting.ts'
 import { defineJob, type Job } from '../postgres/jobs/index.ts'
 import { approvalsDue } from './store.ts'
 
@@ -123,17 +123,17 @@ export type PayoutLife = {
   // (`AppliedOutcome`).
 
   /** Sent -> Completed. Posts the reserved money. */
-  readonly settled: (reporting: Reporting & { readonly transactionHash?: string | undefined }) => Promise<Applied>
+  readonly settled: (reporting: ReportedPayout & { readonly transactionHash?: string | undefined }) => Promise<Applied>
   /** Sent -> Failed. Releases the reserved money. */
-  readonly rejected: (reporting: Reporting, failure: Failure) => Promise<Applied>
+  readonly rejected: (reporting: ReportedPayout, failure: PayoutFailure) => Promise<Applied>
   /** Works like `rejected` before settlement. After it, a new, linked transaction returns the money. */
-  readonly returned: (reporting: Reporting, failure: Failure) => Promise<Applied>
+  readonly returned: (reporting: ReportedPayout, failure: PayoutFailure) => Promise<Applied>
   /**
    * Adds the bank's verification of the payee to the timeline. Returns false if it is already there, or the payout has
    * ended or is unknown.
    */
   readonly payeeChecked: (
-    key: Omit<Reporting, 'report'>,
+    key: Omit<ReportedPayout, 'report'>,
     payee: PayeeResult,
     bankText?: string | null,
   ) => Promise<boolean>
@@ -152,13 +152,13 @@ export type PayoutLife = {
       readonly partnerId: string
       readonly payoutId: string
       readonly report: BankReport
-      readonly returned?: Failure | undefined
+      readonly returned?: PayoutFailure | undefined
     },
   ) => Promise<Applied>
 }
 
-type Reporting = { readonly partnerId: string; readonly instructionId: string; readonly report: BankReport }
-type Advance = (trigger: PayoutTrigger) => Promise<Applied>
+type ReportedPayout = { readonly partnerId: string; readonly instructionId: string; readonly report: BankReport }
+type AdvancePayout = (trigger: PayoutTrigger) => Promise<Applied>
 
 export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
   const apply = createAdvance(deps)
@@ -177,7 +177,7 @@ export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
       const claims = await claiming.claim(connector, partnerIds, payoutsMax, true)
       const { cleared } = await screen(claims)
       if (cleared.length > 0)
-        await postponeHeld(
+        await postponeHeldPayout(
           deps,
           cleared.map((claim) => ({ claim, hold: undefined })),
         )
@@ -186,7 +186,7 @@ export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
     ...createSending(deps, advance),
     ...createReporting(deps, advance),
     matched: createMatched(apply),
-    endByWord: createEndByWord(apply),
+    endByWord: createEndByStatement(apply),
     stopRefunds: async (tx, partnerId, payoutIds) => {
       const triggers = payoutIds.map((payoutId): PayoutTrigger => {
         return { partnerId, payoutId, kind: 'cancelled', canceller: 'bank' }
@@ -215,7 +215,7 @@ async function withAddresses(
   })
   const given = completed.filter((attempt, index) => attempt !== attempts[index])
   for (const [partnerId, rows] of Map.groupBy(given, (attempt) => attempt.partnerId))
-    await store.putAddresses(db, partnerId, rows)
+    await store.storeAddresses(db, partnerId, rows)
   return completed
 }
 
@@ -224,7 +224,7 @@ const lapsedPerStepMax = 100
 
 function createWaiting(
   { db, clock }: PayoutLifeDeps,
-  advance: Advance,
+  advance: AdvancePayout,
 ): Pick<PayoutLife, 'approve' | 'decline' | 'lapseStep' | 'cancel'> {
   const isMoved = async (trigger: PayoutTrigger) => (await advance(trigger)) === true
   return {
@@ -232,7 +232,7 @@ function createWaiting(
     decline: (partnerId, payoutId, by, reason, bulkId) =>
       isMoved({ partnerId, payoutId, kind: 'declined', by, reason, bulkId }),
     lapseStep: async () => {
-      const lapsed = await lapsedApprovals(db, clock.now(), lapsedPerStepMax)
+      const lapsed = await expiredApprovals(db, clock.now(), lapsedPerStepMax)
       const moved = await Promise.all(
         lapsed.map(({ partnerId, id: payoutId }) => isMoved({ partnerId, payoutId, kind: 'lapsed' })),
       )
@@ -299,7 +299,7 @@ const hashIn = ({ transactionHash }: { readonly transactionHash?: string | undef
 
 const underLease = ({ partnerId, id: payoutId, leaseId }: PayoutClaim) => ({ partnerId, payoutId, leaseId })
 
-const begun = (claim: PayoutClaim): PayoutClaim => ({
+const beginClaim = (claim: PayoutClaim): PayoutClaim => ({
   ...claim,
   status: 'Processing',
   sendAttempts: claim.sendAttempts + 1,
@@ -307,7 +307,7 @@ const begun = (claim: PayoutClaim): PayoutClaim => ({
 
 const createSending = (
   { attemptsMax }: PayoutLifeDeps,
-  advance: Advance,
+  advance: AdvancePayout,
 ): Pick<PayoutLife, 'beginDue' | 'begin' | 'answered' | 'unreachable' | 'giveUp'> => ({
   beginDue: async (payout, leaseId) => {
     const { partnerId, id: payoutId, dueAt } = payout
@@ -318,11 +318,11 @@ const createSending = (
       kind: 'attempt',
       dueAt: present(dueAt, `payout ${payoutId} has no due time`),
     })
-    return isBegun === true ? begun({ ...payout, leaseId }) : undefined
+    return isBegun === true ? beginClaim({ ...payout, leaseId }) : undefined
   },
   begin: async (claim) => {
     const isBegun = await advance({ ...underLease(claim), kind: 'attempt' })
-    return isBegun === true ? begun(claim) : undefined
+    return isBegun === true ? beginClaim(claim) : undefined
   },
   answered: async (claim, acknowledgement) => {
     const held = underLease(claim)
@@ -349,7 +349,7 @@ const payeeSteps = {
 
 const createReporting = (
   deps: PayoutLifeDeps,
-  advance: Advance,
+  advance: AdvancePayout,
 ): Pick<PayoutLife, 'settled' | 'rejected' | 'returned' | 'payeeChecked'> => ({
   settled: ({ transactionHash, ...reporting }) =>
     advance({ ...reporting, kind: 'settled', ...hashIn({ transactionHash }) }),
@@ -357,7 +357,7 @@ const createReporting = (
   payeeChecked: ({ partnerId, instructionId }, payee, bankText = null) =>
     deps.db.transaction(async (tx) => {
       const endToEndId = instructionId.replaceAll('-', '')
-      const noted = await store.notePayeeCheck(tx, { partnerId, endToEndId }, payee)
+      const noted = await store.recordPayeeCheck(tx, { partnerId, endToEndId }, payee)
       if (noted === undefined) return false
       const move = { partnerId, id: noted.transactionId, steps: [payeeSteps[payee]], actor: 'bank' as const, bankText }
       await deps.transactions.moveMany(tx, [move])
@@ -398,7 +398,7 @@ const createMatched =
     }
   }
 
-const createEndByWord =
+const createEndByStatement =
   (apply: ReturnType<typeof createAdvance>): PayoutLife['endByWord'] =>
   async (tx, { partnerId, id, end }) => {
     const [payout] = await store.lockPayouts(tx, [{ partnerId, id }])

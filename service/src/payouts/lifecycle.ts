@@ -10,7 +10,7 @@ import * as store from './store.ts'
  * `returned-in-part`: less money came back than was paid. A partial return implies settlement: apply `settled` first.
  * `settled-otherwise`: the bank has paid another amount.
  */
-const reported = ['settled', 'settled-otherwise', 'rejected', 'returned', 'returned-in-part'] as const
+const reportKinds = ['settled', 'settled-otherwise', 'rejected', 'returned', 'returned-in-part'] as const
 
 export const payoutLifecycle = createLifecycle({
   subject: 'payout',
@@ -112,7 +112,7 @@ export const payoutLifecycle = createLifecycle({
       cause: 'The bank accepts the instruction. If its answer was lost, a notification about the payment proves it.',
       by: ['worker', 'bank'],
       on: ['accepted'],
-      impliedBy: reported,
+      impliedBy: reportKinds,
       steps: ['Sent'],
       event: 'partner.customer.withdrawal.sent',
     },
@@ -185,7 +185,7 @@ export const payoutLifecycle = createLifecycle({
       returned: ['Returned'],
     },
     // After the database was restored, a bank that already knows the payout reports it before it is submitted again.
-    early: Object.fromEntries(reported.map((kind) => [kind, ['Pending', 'PendingApproval'] as const])),
+    early: Object.fromEntries(reportKinds.map((kind) => [kind, ['Pending', 'PendingApproval'] as const])),
   },
 })
 
@@ -208,7 +208,7 @@ export const payoutAgeLimitsMs = {
 // applies.
 
 /** `reasonCode`: the bank's ISO 20022 code; `bankText`: the bank's own text, at the end of `details`. */
-export type Failure = {
+export type PayoutFailure = {
   readonly errorKey: ErrorKey
   readonly details: string
   readonly reasonCode?: string | null
@@ -222,7 +222,7 @@ type UnderLease =
   | { readonly kind: 'unreachable' }
   | { readonly kind: 'kept'; readonly until: Date }
   | { readonly kind: 'accepted'; readonly transactionHash?: string }
-  | { readonly kind: 'refused' | 'stopped'; readonly failure: Failure }
+  | { readonly kind: 'refused' | 'stopped'; readonly failure: PayoutFailure }
 /** Service account of the partner, or member of its team. */
 export type Person = {
   readonly id: string
@@ -233,7 +233,7 @@ export type Person = {
 /** `bank`: it has taken back the payment that the payout refunds. Undefined: the partner. */
 type Canceller = 'operator' | 'bank' | Person | undefined
 /** Decision of a second person about a waiting payout. */
-type Decided = {
+type PersonDecision = {
   readonly kind: 'approved' | 'declined'
   readonly by: Person
   readonly reason: string | null
@@ -241,25 +241,25 @@ type Decided = {
   readonly bulkId?: string | undefined
 }
 /** Report of the bank. The status of the payout decides whether it applies. */
-type Notified = { readonly report: BankReport } & (
+type ReportTrigger = { readonly report: BankReport } & (
   | { readonly kind: 'settled'; readonly transactionHash?: string }
-  | { readonly kind: 'rejected' | 'returned'; readonly failure: Failure }
+  | { readonly kind: 'rejected' | 'returned'; readonly failure: PayoutFailure }
 )
 /** Notification of the bank, and the money in it, if any. */
 export type BankReport = { readonly connector: string; readonly notificationId: string; readonly money?: Money }
 
 export type PayoutTrigger = { readonly partnerId: string } & (
   | (UnderLease & { readonly payoutId: string; readonly leaseId: string })
-  | (Notified & { readonly instructionId: string })
+  | (ReportTrigger & { readonly instructionId: string })
   | { readonly kind: 'cancelled'; readonly payoutId: string; readonly canceller: Canceller }
   | { readonly kind: 'lapsed'; readonly payoutId: string }
-  | (Decided & { readonly payoutId: string })
+  | (PersonDecision & { readonly payoutId: string })
 )
 
 /** Payout ids of the instructions in a batch. They never change, so that no lock is needed. */
-export type Instructions = ReadonlyMap<string, string>
+export type InstructionPayouts = ReadonlyMap<string, string>
 
-export const readInstructions = async (tx: Tx, triggers: readonly PayoutTrigger[]): Promise<Instructions> => {
+export const readInstructions = async (tx: Tx, triggers: readonly PayoutTrigger[]): Promise<InstructionPayouts> => {
   const named = triggers.flatMap((trigger) => ('instructionId' in trigger ? [trigger] : []))
   if (named.length === 0) return new Map()
   const rows = await store.payoutsOfInstructions(
@@ -274,7 +274,7 @@ export const readInstructions = async (tx: Tx, triggers: readonly PayoutTrigger[
  * Returns the payout of a trigger. During an upgrade, a process of an earlier version submits an instruction under the
  * payout's own id, and stores no row for it.
  */
-export const payoutIdOf = (trigger: PayoutTrigger, instructions: Instructions): string => {
+export const payoutIdOf = (trigger: PayoutTrigger, instructions: InstructionPayouts): string => {
   if ('payoutId' in trigger) return trigger.payoutId
   const { partnerId, instructionId } = trigger
   return instructions.get(partnerKey(partnerId, instructionId.replaceAll('-', ''))) ?? instructionId
@@ -305,10 +305,10 @@ export function holds(payout: store.PayoutRow, trigger: PayoutTrigger, now: Date
   return !('by' in trigger) || (approvalExpiresAt !== null && now < approvalExpiresAt)
 }
 
-type Reporting = PayoutTrigger & Notified
+type ReportOfPayout = PayoutTrigger & ReportTrigger
 
 /** Returns the notification by which the bank reported the same before. */
-const reportedBy = ({ settledBy, endedBy }: store.PayoutRow, { kind }: Reporting): string | null =>
+const reportedBy = ({ settledBy, endedBy }: store.PayoutRow, { kind }: ReportOfPayout): string | null =>
   kind === 'settled' ? settledBy : endedBy
 
 export function kindOf({ amount }: store.PayoutRow, trigger: PayoutTrigger) {
@@ -321,7 +321,7 @@ export function kindOf({ amount }: store.PayoutRow, trigger: PayoutTrigger) {
  * Reports whether a report does not belong to its payout: another bank carries the payout; the currency differs; the
  * report names no money; or another notification reported the same before, so that this money moved in addition.
  */
-export function isForeign(payout: store.PayoutRow, trigger: Reporting): boolean {
+export function isForeign(payout: store.PayoutRow, trigger: ReportOfPayout): boolean {
   const { connector, money } = trigger.report
   if (connector !== payout.connector) return true
   return (

@@ -16,7 +16,7 @@ import {
 } from './controls/index.ts'
 import type { CountryRules } from '../screening/index.ts'
 import type { TakenReferences } from '../transactions/index.ts'
-import { beneficiaryMapKey, idempotencyMapKey, type PayoutCall, reservesOf, routeOf } from './calls.ts'
+import { beneficiaryMapKey, idempotencyMapKey, type PayoutCall, reserveTransfers, chooseRoute } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import * as store from './store.ts'
 
@@ -77,30 +77,30 @@ export function createLookUp(deps: PayoutsDeps, funds: FundsCheck) {
       // (ledger/service.ts).
       ledger.accountsOf(tx, movementsOfAll(calls, chooseConnector, rules.lastRead)),
       payoutsByKeys(tx, calls),
-      beneficiaries.payeesByIds(tx, calls.flatMap(beneficiaryOf)),
+      beneficiaries.payeesByIds(tx, calls.flatMap(payeeKey)),
       transactions.taken(
         tx,
         calls.map(({ caller, reference }) => ({ partnerId: caller.partnerId, reference })),
       ),
       customers.payersByIds(
         tx,
-        calls.flatMap((call) => customerOf(call, (key) => customerIds.get(key))),
+        calls.flatMap((call) => findCustomer(call, (key) => customerIds.get(key))),
       ),
       readEarly(tx, rules, calls, cachedCustomerIdOf, now),
       screening.countries.recent(tx),
     ])
     remember(saved)
     const payees = unsaved.size === 0 ? saved : new Map([...saved, ...unsaved])
-    const needed = calls.flatMap((call) => customerOf(call, (key) => payees.get(key)?.customerId))
+    const needed = calls.flatMap((call) => findCustomer(call, (key) => payees.get(key)?.customerId))
     const isMissing = ({ partnerId, id }: CustomerKey) => !cachedCustomers.has(partnerKey(partnerId, id))
     const customerIdOf = (call: PayoutCall) =>
-      customerOf(call, (key) => payees.get(key)?.customerId).map(({ id }) => id)[0] ?? null
+      findCustomer(call, (key) => payees.get(key)?.customerId).map(({ id }) => id)[0] ?? null
     const [otherCustomers, parties, issued, controls, payers, unproved] = await Promise.all([
       customers.payersByIds(tx, needed.filter(isMissing)),
       ledger.partiesOf(
         tx,
         accounts,
-        calls.map((call) => payerOf(call, customerIdOf(call))),
+        calls.map((call) => payingParty(call, customerIdOf(call))),
       ),
       findOwnIbans(ownIbans, tx, calls, payees),
       readControls(tx, { ledger, rates, rules }, calls, accounts, early, customerIdOf, now),
@@ -191,12 +191,12 @@ export async function payoutsByKeys(
 }
 
 /** Returns the party that a call pays from, if the balance is segregated. */
-const payerOf = (call: PayoutCall, customerId: string | null) => {
+const payingParty = (call: PayoutCall, customerId: string | null) => {
   const { partnerId } = call.caller
   return { partnerId, currency: debitedCurrency(call), partyId: customerId ?? partnerId }
 }
 
-const beneficiaryOf = ({ caller, payee }: PayoutCall) =>
+const payeeKey = ({ caller, payee }: PayoutCall) =>
   'beneficiaryId' in payee ? [{ partnerId: caller.partnerId, id: payee.beneficiaryId }] : []
 
 /**
@@ -209,12 +209,12 @@ export async function findOwnIbans(
   calls: readonly PayoutCall[],
   payees: ReadonlyMap<string, Payee>,
 ): Promise<ReadonlySet<string>> {
-  const candidates = new Set(calls.flatMap((call) => accountOf(call, payees)).filter(mayHave))
+  const candidates = new Set(calls.flatMap((call) => ibanOf(call, payees)).filter(mayHave))
   return new Set(candidates.size === 0 ? [] : await among(tx, [...candidates]))
 }
 
 /** Returns the IBAN that a call pays, if it is known. */
-function accountOf({ caller, payee }: PayoutCall, payees: ReadonlyMap<string, Payee>): readonly string[] {
+function ibanOf({ caller, payee }: PayoutCall, payees: ReadonlyMap<string, Payee>): readonly string[] {
   if ('creditor' in payee) return [payee.creditor.account]
   const iban = payees.get(beneficiaryMapKey(caller.partnerId, payee.beneficiaryId))?.iban ?? null
   return iban === null ? [] : [iban]
@@ -238,14 +238,14 @@ const movementsOfAll = (
  */
 const movementsOf = (call: PayoutCall, choose: PayoutsDeps['chooseConnector']): readonly Movement[] => {
   const { caller, currency, quote } = call
-  const { connector = internalConnectorId } = routeOf(call, undefined, choose, new Set())
-  const reserves = reservesOf(call, { customerId: null, connector, fee: 0n })
+  const { connector = internalConnectorId } = chooseRoute(call, undefined, choose, new Set())
+  const reserves = reserveTransfers(call, { customerId: null, connector, fee: 0n })
   if (quote === undefined) return reserves
   return [...reserves, { partnerId: caller.partnerId, currency, debit: 'balance', credit: 'fx' } as const]
 }
 
 /** Finds the customer for the events of a call, if it has one. */
-function customerOf(
+function findCustomer(
   { caller: { partnerId }, payee }: PayoutCall,
   ownerOf: (beneficiaryKey: string) => string | null | undefined,
 ): readonly CustomerKey[] {

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../kernel/api/index.ts'
-import { fingerprintOf, requirePaidBy, retryDelayAfter } from './rules.ts'
+import { payoutFingerprint, requirePaidBy, retryDelayAfter } from './rules.ts'
 import { checkSoundness } from '../../../test/lifecycle/soundness.ts'
 import type { Transition } from '../lifecycle/index.ts'
 import { payoutLifecycle } from './lifecycle.ts'
 
 test('requests for the same payout have the same fingerprint', () => {
   const request = { amount: 100n, currency: 'EUR', beneficiaryId: 'ABC', reference: 'R' } as const
-  assert.equal(fingerprintOf(request), fingerprintOf({ ...request, beneficiaryId: 'abc' }))
+  assert.equal(payoutFingerprint(request), payoutFingerprint({ ...request, beneficiaryId: 'abc' }))
   const others = [
     { ...request, amount: 101n },
     { ...request, currency: 'GBP' as const },
@@ -18,7 +18,7 @@ test('requests for the same payout have the same fingerprint', () => {
     { amount: 100n, currency: 'EUR', beneficiaryId: 'ABC' } as const,
     { amount: 100n, currency: 'EUR', customerId: 'ABC', reference: 'R' } as const,
   ]
-  assert.equal(new Set([request, ...others].map(fingerprintOf)).size, others.length + 1)
+  assert.equal(new Set([request, ...others].map(payoutFingerprint)).size, others.length + 1)
 })
 
 test('retry delays grow up to a maximum', () => {

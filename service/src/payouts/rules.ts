@@ -29,7 +29,7 @@ export const isPayoutOperation = (operation: string): operation is PayoutOperati
 export const problemOf = ({ code, detail }: Refusal) => ({ problemCode: code, problemDetail: detail })
 
 /** Returns the same text for requests of the same payout: `100` and `100.00` are one amount. */
-export function fingerprintOf(request: {
+export function payoutFingerprint(request: {
   readonly amount: Minor
   readonly currency: Currency
   readonly beneficiaryId?: string
@@ -45,7 +45,7 @@ export function fingerprintOf(request: {
 }
 
 /** Returns the same text for requests that pay the same beneficiary by the same quote. */
-export const fxFingerprintOf = (request: {
+export const fxFingerprint = (request: {
   readonly quoteId: string
   readonly beneficiaryId: string
   readonly reference: string | null
@@ -65,7 +65,7 @@ export function requirePaidBy(operation: PayoutOperation, currency: Currency, po
 export const unknownCountry = 'ZZ'
 
 /** Maps the creditor to a party of a transaction. */
-export function partyOf(creditor: {
+export function creditorParty(creditor: {
   readonly name: string
   readonly account: string
   readonly bic: string | null
@@ -90,15 +90,15 @@ function bankAccountOf(text: string): Pick<Party, 'iban' | 'sortCode' | 'routing
   return account
 }
 
-type Types = { readonly withdrawal: TransactionType; readonly refund: TransactionType }
+type PayoutTypes = { readonly withdrawal: TransactionType; readonly refund: TransactionType }
 
 /** Returns the types of a payout's transaction, and of the transaction that returns its money. */
-export function typesOf(payout: {
+export function transactionTypes(payout: {
   readonly currency: Currency
   readonly customerId: string | null
   readonly isExchanged: boolean
   readonly operation: string
-}): Types {
+}): PayoutTypes {
   const { currency, customerId, isExchanged, operation } = payout
   // The payment that it refunds is a `CustomerDeposit`.
   if (operation === 'createCheckoutRefund') return { withdrawal: 'CustomerRefund', refund: 'CustomerRefund' }
@@ -115,7 +115,7 @@ export function typesOf(payout: {
  * operation and the idempotency key, so that a bank recognises a payout that its partner repeats after the database was
  * restored to an earlier time. Without a key, it is the payout's id.
  */
-export function endToEndIdOf(payout: {
+export function deriveEndToEndId(payout: {
   readonly id: string
   readonly partnerId: string
   readonly operation: string

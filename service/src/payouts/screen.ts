@@ -20,11 +20,11 @@ import {
 } from '../screening/index.ts'
 import type { PayoutLifeDeps } from './advance.ts'
 import * as store from './store.ts'
-import { postpone, type Postponed } from './store-waiting.ts'
-import type { Failure, PayoutTrigger } from './lifecycle.ts'
+import { postponePayouts, type PostponedPayout } from './store-waiting.ts'
+import type { PayoutFailure, PayoutTrigger } from './lifecycle.ts'
 
 type PayoutClaim = store.PayoutClaim
-type Advance = (trigger: PayoutTrigger) => Promise<Applied>
+type AdvancePayout = (trigger: PayoutTrigger) => Promise<Applied>
 
 const countriesOf = ({ creditorAccount: account, creditorBic: bic, creditorCountry: country }: store.PayoutRow) =>
   countriesOfAccount({ account, bic, country })
@@ -69,19 +69,22 @@ export async function subjectOfPayout(tx: Tx, partnerId: string, id: string): Pr
 
 /** `attempted`: the bank may have the payout. The worker asks the bank, and does not send the payout again. */
 export type ScreenedClaims = { readonly cleared: readonly PayoutClaim[]; readonly attempted: readonly PayoutClaim[] }
-type Screened<Payout = PayoutClaim> = { readonly claim: Payout; readonly hold: Hold | undefined }
+type ScreenedClaim<Payout = PayoutClaim> = { readonly claim: Payout; readonly hold: Hold | undefined }
 
 /** Screening takes a second or two; people take longer to decide. */
 const screeningWaitMs = { unscreened: secondMs, open: 30 * secondMs, confirmed: 30 * secondMs } as const
 /** States no more than the partner must know: a listed person must not be warned. */
-const stopped: Failure = { errorKey: 'RecipientBlocked', details: 'The payment cannot be made to this beneficiary.' }
+const stoppedFailure: PayoutFailure = {
+  errorKey: 'RecipientBlocked',
+  details: 'The payment cannot be made to this beneficiary.',
+}
 
 /** Reads the hold of each payout by the names, countries and texts of its parties. */
-async function byNames<Payout extends store.PayoutRow>(
+async function readHolds<Payout extends store.PayoutRow>(
   { screening }: PayoutLifeDeps,
   payouts: readonly Payout[],
-): Promise<readonly Screened<Payout>[]> {
-  const own = await screening.partiesOfPayments(payouts.map(toPayment))
+): Promise<readonly ScreenedClaim<Payout>[]> {
+  const own = await screening.partiesOfPayments(payouts.map(toScreenedPayment))
   const parties = payouts.map((payout, index) => [...namedParties(payout), ...(own[index] ? [own[index]] : [])])
   const holdOf = await screening.holdsOf(parties.flat())
   return payouts.map((claim, index) => ({ claim, hold: worst((parties[index] ?? []).map(holdOf)) }))
@@ -89,7 +92,7 @@ async function byNames<Payout extends store.PayoutRow>(
 
 /** Selects the payouts that no worker has begun and that were never held. */
 export async function free(deps: PayoutLifeDeps, due: readonly store.DuePayout[]): Promise<readonly store.DuePayout[]> {
-  const screened = await byNames(
+  const screened = await readHolds(
     deps,
     due.filter((payout) => isPending(payout) && !payout.isHeld),
   )
@@ -100,21 +103,21 @@ export async function free(deps: PayoutLifeDeps, due: readonly store.DuePayout[]
 
 export function createScreen(
   deps: PayoutLifeDeps,
-  advance: Advance,
+  advance: AdvancePayout,
 ): (claims: readonly PayoutClaim[]) => Promise<ScreenedClaims> {
   return async (claims) => {
-    const screened = await byNames(deps, claims)
+    const screened = await readHolds(deps, claims)
     const cleared = screened.flatMap(({ claim, hold }) => (hold === undefined ? [claim] : []))
     for (const claim of cleared) if (claim.isHeld) await releaseHeld(deps, claim)
     const monitored = await deps.monitoring.holdsOf(cleared.filter(isPending))
-    const waiting: Screened[] = []
+    const waiting: ScreenedClaim[] = []
     for (const claim of cleared.filter(isPending))
-      if (monitored(claim) === 'refused') await stop(advance, claim)
+      if (monitored(claim) === 'refused') await stopPayout(advance, claim)
       else if (monitored(claim) === 'open') waiting.push({ claim, hold: 'open' })
     for (const held of screened.filter(({ claim, hold }) => hold !== undefined && isPending(claim)))
-      if (held.hold === 'confirmed' && (await isClosedCase(deps, held.claim))) await stop(advance, held.claim)
+      if (held.hold === 'confirmed' && (await hasClosedCase(deps, held.claim))) await stopPayout(advance, held.claim)
       else waiting.push(held)
-    if (waiting.length > 0) await postponeHeld(deps, waiting)
+    if (waiting.length > 0) await postponeHeldPayout(deps, waiting)
     const attempted = screened.flatMap(({ claim, hold }) => (hold && !isPending(claim) ? [claim] : []))
     return { cleared: cleared.filter((claim) => !isPending(claim) || monitored(claim) === undefined), attempted }
   }
@@ -122,7 +125,7 @@ export function createScreen(
 
 const isPending = ({ status }: store.PayoutRow): boolean => status === 'Pending'
 
-function toPayment(claim: store.PayoutRow): ScreenedPayment {
+function toScreenedPayment(claim: store.PayoutRow): ScreenedPayment {
   const { partnerId, id, beneficiaryId } = claim
   // The bank may have the payout: it is not held.
   if (!isPending(claim)) return { partnerId, id, texts: [], payee: null, countries: [] }
@@ -130,21 +133,21 @@ function toPayment(claim: store.PayoutRow): ScreenedPayment {
   return { partnerId, id, texts: textsOf(claim), payee: claim.creditorName, countries }
 }
 
-const stop = (advance: Advance, { partnerId, id: payoutId, leaseId }: PayoutClaim) =>
-  advance({ partnerId, payoutId, leaseId, kind: 'stopped', failure: stopped })
+const stopPayout = (advance: AdvancePayout, { partnerId, id: payoutId, leaseId }: PayoutClaim) =>
+  advance({ partnerId, payoutId, leaseId, kind: 'stopped', failure: stoppedFailure })
 
 /**
  * Reports whether two operators closed the case of a payout with a sanctions match. Opens the case; until it is closed
  * the money stays reserved.
  */
-async function isClosedCase({ db, cases }: PayoutLifeDeps, claim: PayoutClaim): Promise<boolean> {
+async function hasClosedCase({ db, cases }: PayoutLifeDeps, claim: PayoutClaim): Promise<boolean> {
   const found = await cases.byId(db, claim.partnerId, claim.id)
-  if (found === undefined) await db.transaction((tx) => cases.record(tx, [caseOf(claim)]))
+  if (found === undefined) await db.transaction((tx) => cases.record(tx, [toCase(claim)]))
   // `noted`: an earlier version has closed it.
   return found?.resolution === 'refused' || found?.resolution === 'noted'
 }
 
-function caseOf({ partnerId, id, connector, reference, amount, currency }: PayoutClaim): NewCase {
+function toCase({ partnerId, id, connector, reference, amount, currency }: PayoutClaim): NewCase {
   const report = { kind: 'payout', reference, money: { currency, amount } }
   const named = { connector, notificationId: `payout ${id}`, subject: id }
   return { partnerId, id, kind: 'sanctions_hold', ...named, report, booked: null }
@@ -163,19 +166,19 @@ async function releaseHeld({ db, cases }: PayoutLifeDeps, { partnerId, id }: Pay
  * Postpones a payout. The timeline states once that it waits for a decision. Without a hold, the payout is cleared and
  * its bank is unavailable.
  */
-export async function postponeHeld(
+export async function postponeHeldPayout(
   { db, clock, transactions }: PayoutLifeDeps,
-  held: readonly Screened[],
+  held: readonly ScreenedClaim[],
 ): Promise<void> {
   const now = clock.now()
-  const rows = held.map(({ claim: { partnerId, id, leaseId }, hold }): Postponed => {
+  const rows = held.map(({ claim: { partnerId, id, leaseId }, hold }): PostponedPayout => {
     const heldAt = hold === undefined || hold === 'unscreened' ? null : now
     return { partnerId, id, leaseId, dueAt: after(now, screeningWaitMs[hold ?? 'open']), heldAt }
   })
   const groups = db.sharded ? [...Map.groupBy(rows, ({ partnerId }) => partnerId).values()] : [rows]
   for (const group of groups)
     await db.transaction(async (tx) => {
-      const begun = await postpone(tx, group)
+      const begun = await postponePayouts(tx, group)
       const moves = begun.map(({ partnerId, transactionId: id }) => ({ partnerId, id, steps: ['Screening'] as const }))
       if (moves.length > 0) await transactions.moveMany(tx, moves)
     })

@@ -28,25 +28,25 @@ import {
   type WaitingApprovals,
 } from './approvals.ts'
 import { type Acceptance, createAcceptance } from './accept.ts'
-import type { Accepted, Creditor, PayoutCall } from './calls.ts'
+import type { AcceptResult, Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import {
-  createDuplicates,
+  createFindDuplicates,
   type DuplicateCandidate,
-  type DuplicatesOf,
-  possibleDuplicate,
+  type FindDuplicates,
+  refuseDuplicate,
   type Repeated,
 } from './duplicates.ts'
 import { partiesOf } from './screen.ts'
 import { createJudgeAll, type JudgeAll } from './judge-all.ts'
-import { createPreview, type Preview, verdictOf } from './preview.ts'
-import { fingerprintOf, fxFingerprintOf, instructionIdOf, isPayoutOperation, type PayoutStatus } from './rules.ts'
+import { createPreview, type Preview, toVerdict } from './preview.ts'
+import { payoutFingerprint, fxFingerprint, instructionIdOf, isPayoutOperation, type PayoutStatus } from './rules.ts'
 import { feesOf, sumPayouts } from './store-sums.ts'
 import * as store from './store.ts'
-import { lockDuplicateTurns, type NoteRow, notesOf, putNote } from './store-duplicates.ts'
+import { lockDuplicateTurns, type NoteRow, readNotes, putNote } from './store-duplicates.ts'
 import type { Person } from './lifecycle.ts'
 import type { TransactionView, WithdrawalSearch } from '../transactions/index.ts'
-import { makeDue, stateOfPayout } from './store.ts'
+import { makeDue, readAttemptState } from './store.ts'
 import type { OpenQuote } from '../fx/index.ts'
 
 export type AcceptedPayout = { readonly payout: store.PayoutRow; readonly replayed: boolean }
@@ -66,12 +66,12 @@ export type Payouts = {
     nonce?: OpenNonce,
   ) => Promise<AcceptedPayout>
   /** Accepts a payout in tokens to a beneficiary's wallet. Refuses as `create` does, and ownership_proof_required. */
-  readonly createToken: (caller: Caller, body: TokenPayout, ip: string) => Promise<AcceptedPayout>
+  readonly createToken: (caller: Caller, body: BodyOf<'createTokenPayout'>, ip: string) => Promise<AcceptedPayout>
   /**
    * Accepts a quote and a payout of the bought amount in one transaction. Refuses as `create` does, and fx_quote_expired,
    * fx_quote_accepted, not_found (quoteId).
    */
-  readonly createFx: (caller: Caller, body: FxPayout, ip: string) => Promise<AcceptedPayout>
+  readonly createFx: (caller: Caller, body: BodyOf<'createFxPayout'>, ip: string) => Promise<AcceptedPayout>
   /** Accepts a simulated withdrawal of a customer to a sandbox account. Refuses as `create` does. */
   readonly simulate: (caller: Caller, request: SimulatedWithdrawal, ip: string) => Promise<AcceptedPayout>
   /** Accepts a call of another module. Refuses as `createToken` does. */
@@ -94,7 +94,7 @@ export type Payouts = {
    * Finds earlier payouts and standing orders that payments may repeat, and payments of one list that may repeat each
    * other.
    */
-  readonly duplicatesOf: DuplicatesOf
+  readonly duplicatesOf: FindDuplicates
   /**
    * Refuses a duplicate payment. Other requests that refuse duplicates wait until the transaction ends. `at`: when it
    * is paid. Refuses: possible_duplicate.
@@ -103,11 +103,11 @@ export type Payouts = {
   /** Finds the earlier payouts and the orders that a payout may repeat. Refuses: not_found. */
   readonly repeatedBy: (partnerId: string, idOrReference: string) => Promise<Repeated>
   /** Reads the note about a payout for colleagues. Undefined: none. Refuses: not_found. */
-  readonly note: (partnerId: string, idOrReference: string) => Promise<Note>
+  readonly note: (partnerId: string, idOrReference: string) => Promise<PayoutNote>
   /** Reads the notes about these payouts, by payout id. */
   readonly notes: (partnerId: string, payouts: readonly store.PayoutRow[]) => Promise<ReadonlyMap<string, string>>
   /** Writes or deletes the note about a payout. Refuses: not_found. */
-  readonly setNote: (caller: Caller, idOrReference: string, note: string | undefined) => Promise<Note>
+  readonly setNote: (caller: Caller, idOrReference: string, note: string | undefined) => Promise<PayoutNote>
   /** Reads payouts by id, in no order. */
   readonly byIds: typeof store.payoutsByIds
   /** Finds the payout of a request with this key. */
@@ -132,8 +132,8 @@ export type Payouts = {
   /** Finds which of these payouts and bulks wait for an approval, by id. */
   readonly waitingAmong: typeof waitingAmong
   /** Finds payouts for the operator. */
-  readonly find: Find
-  readonly retry: Retry
+  readonly find: FindPayouts
+  readonly retry: RetryPayout
   /**
    * Reads the verification of payee that preceded a payout. Refuses: not_found (the payout, or no earlier
    * verification).
@@ -147,16 +147,7 @@ export type Payouts = {
 } & Approvals &
   BulkApprovals
 
-type Requested = {
-  readonly beneficiaryId: string
-  readonly idempotencyKey: string
-  readonly reference?: string | undefined
-  readonly onDuplicate?: OnDuplicate | undefined
-}
-type OnDuplicate = NonNullable<BodyOf<'createFiatPayout'>['onDuplicate']>
-export type TokenPayout = Requested & Pick<BodyOf<'createFiatPayout'>, 'amount' | 'currency'>
-
-export type SimulatedWithdrawal = {
+type SimulatedWithdrawal = {
   readonly customerRef: string
   readonly amount: Minor
   readonly currency: Currency
@@ -202,7 +193,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
         nonce: undefined,
         operation: 'simulateWithdrawal',
         idempotencyKey,
-        requestFingerprint: fingerprintOf({ amount, currency, customerId, outcome }),
+        requestFingerprint: payoutFingerprint({ amount, currency, customerId, outcome }),
         amount,
         currency,
         reference: null,
@@ -219,14 +210,14 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     },
     judgeAll: createJudgeAll(deps),
     previewFx: createFxPreview(deps, preview),
-    duplicatesOf: createDuplicates(deps),
+    duplicatesOf: createFindDuplicates(deps),
     refuseRepeated: async (tx, partnerId, payment, at) => {
       await lockDuplicateTurns(tx, [partnerId])
-      const [repeated] = await createDuplicates(deps)(tx, partnerId, [payment], at)
-      const refusal = repeated && possibleDuplicate(repeated)
+      const [repeated] = await createFindDuplicates(deps)(tx, partnerId, [payment], at)
+      const refusal = repeated && refuseDuplicate(repeated)
       if (refusal !== undefined) throw refusal
     },
-    repeatedBy: createRepeatedBy(deps, get),
+    repeatedBy: createPossibleDuplicates(deps, get),
     ...createNotes(deps, get),
     byIds: store.payoutsByIds,
     // The statement finds only this partner, operation and key.
@@ -262,7 +253,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
   }
 }
 
-const createRepeatedBy =
+const createPossibleDuplicates =
   (deps: PayoutsDeps, get: Payouts['get']): Payouts['repeatedBy'] =>
   async (partnerId, idOrReference) => {
     const { id, operation, idempotencyKey, creditorAccount: account, ...payout } = await get(partnerId, idOrReference)
@@ -271,15 +262,15 @@ const createRepeatedBy =
     const key = isPayoutOperation(operation) && idempotencyKey !== null ? { key: { operation, idempotencyKey } } : {}
     const { amount, currency, remittance: reference, createdAt } = payout
     const candidate = { account, amount, currency, reference, id, ...key }
-    const [found] = await createDuplicates(deps)(deps.db, partnerId, [candidate], createdAt)
+    const [found] = await createFindDuplicates(deps)(deps.db, partnerId, [candidate], createdAt)
     return present(found, `no duplicates of payout ${id}`)
   }
 
-type Note = { readonly payoutId: string; readonly customerId: string | null; readonly row: NoteRow | undefined }
+type PayoutNote = { readonly payoutId: string; readonly customerId: string | null; readonly row: NoteRow | undefined }
 
 const createNotes = ({ db, clock }: PayoutsDeps, get: Payouts['get']): Pick<Payouts, 'note' | 'notes' | 'setNote'> => ({
   notes: async (partnerId, payouts) => {
-    const rows = await notesOf(
+    const rows = await readNotes(
       db,
       partnerId,
       payouts.map(({ id }) => id),
@@ -288,7 +279,7 @@ const createNotes = ({ db, clock }: PayoutsDeps, get: Payouts['get']): Pick<Payo
   },
   note: async (partnerId, idOrReference) => {
     const { id: payoutId, customerId } = await get(partnerId, idOrReference)
-    const [row] = await notesOf(db, partnerId, [payoutId])
+    const [row] = await readNotes(db, partnerId, [payoutId])
     return { payoutId, customerId, row }
   },
   setNote: async ({ partnerId, serviceAccountId: writtenBy, name: writtenByName }, idOrReference, note) => {
@@ -342,7 +333,7 @@ async function readFilter(
   const { db, customers } = deps
   const customerId = query.customerId === undefined ? null : await customers.idOf(db, partnerId, query.customerId)
   if (customerId === undefined) return undefined
-  const reference = query.reference === undefined ? null : await nameOf(deps, db, partnerId, query.reference)
+  const reference = query.reference === undefined ? null : await findReference(deps, db, partnerId, query.reference)
   return {
     status: query.status ?? null,
     beneficiaryId: query.beneficiaryId ?? null,
@@ -358,7 +349,7 @@ async function readFilter(
 function toCall(
   operation: 'createFiatPayout' | 'createTokenPayout',
   caller: Caller,
-  body: Omit<TokenPayout, 'idempotencyKey'> & { readonly idempotencyKey?: string },
+  body: Omit<BodyOf<'createTokenPayout'>, 'idempotencyKey'> & { readonly idempotencyKey?: string },
   ip: string,
   nonce: OpenNonce | undefined,
 ): PayoutCall {
@@ -366,15 +357,24 @@ function toCall(
   const amount = readAmount(body.amount, currency)
   const { beneficiaryId, idempotencyKey = null, reference = null } = body
   // Independent of `onDuplicate`, which does not change what the payout pays.
-  const requestFingerprint = fingerprintOf({ amount, currency, beneficiaryId, reference })
-  const refusesDuplicates = body.onDuplicate === 'Refuse'
-  const payee = { beneficiaryId }
-  const paid = { idempotencyKey, requestFingerprint, amount, currency, reference, payee }
-  return { caller, nonce, operation, ...paid, ip, refusesDuplicates }
+  const requestFingerprint = payoutFingerprint({ amount, currency, beneficiaryId, reference })
+  return {
+    caller,
+    nonce,
+    operation,
+    idempotencyKey,
+    requestFingerprint,
+    amount,
+    currency,
+    reference,
+    ip,
+    refusesDuplicates: body.onDuplicate === 'Refuse',
+    payee: { beneficiaryId },
+  }
 }
 
 /** Payouts have no index by reference: the end-to-end id of the transaction finds them. */
-const nameOf = async ({ transactions }: PayoutsDeps, tx: Tx, partnerId: string, text: string) => ({
+const findReference = async ({ transactions }: PayoutsDeps, tx: Tx, partnerId: string, text: string) => ({
   text,
   endToEndId: (await transactions.find(tx, partnerId, text))?.endToEndId ?? null,
 })
@@ -385,10 +385,10 @@ async function payoutByReference(
   partnerId: string,
   reference: string,
 ): Promise<store.PayoutRow | undefined> {
-  const { endToEndId } = await nameOf(deps, tx, partnerId, reference)
+  const { endToEndId } = await findReference(deps, tx, partnerId, reference)
   if (endToEndId === null) return undefined
   const known = { ids: [], endToEndIds: [endToEndId], references: [reference] }
-  return (await store.payoutsKnownAs(tx, partnerId, known)).find((row) => row.reference === reference)
+  return (await store.findPayoutsByIds(tx, partnerId, known)).find((row) => row.reference === reference)
 }
 
 /**
@@ -422,22 +422,22 @@ export type PayoutSearch = { readonly id: string } | WithdrawalSearch
 type FoundPayout = { readonly payout: store.PayoutRow; readonly transaction: TransactionView }
 
 /** Finds at most `payoutsMax` payouts of a partner, newest first. */
-type Find = (partnerId: string, search: PayoutSearch, payoutsMax: number) => Promise<readonly FoundPayout[]>
+type FindPayouts = (partnerId: string, search: PayoutSearch, payoutsMax: number) => Promise<readonly FoundPayout[]>
 
 const hexOfUuid = /^[0-9a-f]{32}$/
 
-function createFind({ db, transactions }: PayoutsDeps): Find {
+function createFind({ db, transactions }: PayoutsDeps): FindPayouts {
   const payoutsLike = async (partnerId: string, search: WithdrawalSearch, rowsMax: number) => {
     const withdrawals = await transactions.withdrawalsLike(db, partnerId, search, rowsMax)
     if (withdrawals.length === 0) return []
     const ids = new Set(withdrawals.map(({ id }) => id))
     const endToEndIds = withdrawals.flatMap(({ endToEndId }) => endToEndId ?? [])
     const references = withdrawals.map(({ reference }) => reference)
-    const payouts = await store.payoutsKnownAs(db, partnerId, { ids: [], endToEndIds, references })
+    const payouts = await store.findPayoutsByIds(db, partnerId, { ids: [], endToEndIds, references })
     return payouts.filter(({ transactionId }) => ids.has(transactionId))
   }
   const named = async (partnerId: string, id: string, rowsMax: number) => {
-    const payouts = await store.payoutsKnownAs(db, partnerId, namesOf(id))
+    const payouts = await store.findPayoutsByIds(db, partnerId, possibleIds(id))
     // A partner may use an end-to-end id for any number of payouts.
     const ofPartner = { endToEndId: id, reference: null, money: null, from: null, before: null }
     return payouts.length > 0 ? payouts : payoutsLike(partnerId, ofPartner, rowsMax)
@@ -455,7 +455,7 @@ function createFind({ db, transactions }: PayoutsDeps): Find {
  * Lists the ids that a text may mean: an id with or without hyphens in either case, or an end-to-end id as the bank has
  * it.
  */
-function namesOf(text: string) {
+function possibleIds(text: string) {
   const hex = text.replaceAll('-', '').toLowerCase()
   return { ids: hexOfUuid.test(hex) ? [hex] : [], endToEndIds: [text, hex], references: [] }
 }
@@ -463,26 +463,26 @@ function namesOf(text: string) {
 type InstructionKey = { readonly partnerId: string; readonly instructionId: string }
 
 /** Instructions are stored with their ids without hyphens, which are end-to-end ids. */
-const keyOf = ({ partnerId, instructionId }: InstructionKey) => ({
+const instructionKey = ({ partnerId, instructionId }: InstructionKey) => ({
   partnerId,
   endToEndId: instructionId.replaceAll('-', ''),
 })
 
 /** Finds the payout of an instruction. Undefined: the partner has none. */
 export async function payoutOfInstruction(tx: Tx, key: InstructionKey): Promise<string | undefined> {
-  const [row] = await store.payoutsOfInstructions(tx, [keyOf(key)])
+  const [row] = await store.payoutsOfInstructions(tx, [instructionKey(key)])
   return row?.id
 }
 
 /** Finds the instruction of a payout. If no payout matches, the id is already that of an instruction. */
 export async function instructionOf(tx: Tx, partnerId: string, payoutId: string): Promise<string> {
-  const row = await store.endToEndIdOf(tx, partnerId, payoutId)
+  const row = await store.readEndToEndId(tx, partnerId, payoutId)
   return row === undefined ? payoutId : instructionIdOf(row)
 }
 
 /** Reads the statuses of the payouts of instructions, by the id of the instruction. Unknown instructions are absent. */
 export async function statusesOf(tx: Tx, keys: readonly InstructionKey[]): Promise<ReadonlyMap<string, PayoutStatus>> {
-  const named = keys.map(keyOf)
+  const named = keys.map(instructionKey)
   const groups = tx.sharded ? [...Map.groupBy(named, ({ partnerId }) => partnerId).values()] : [named]
   const found = new Map<string, PayoutStatus>()
   for (const group of groups.filter(({ length }) => length > 0))
@@ -491,7 +491,7 @@ export async function statusesOf(tx: Tx, keys: readonly InstructionKey[]): Promi
   return found
 }
 
-const ofAmountMax = 100
+const payoutsOfAmountMax = 100
 
 /** Lists a partner's payouts of this amount that were created since a time, newest first. */
 export const payoutsOfAmount = (
@@ -500,21 +500,20 @@ export const payoutsOfAmount = (
   money: { readonly currency: Currency; readonly amount: Minor },
   since: Date,
 ): Promise<readonly store.PayoutOfAmount[]> =>
-  store.payoutsOfAmount(tx, partnerId, { ...money, after: firstIdOf(since), rowsMax: ofAmountMax })
-
+  store.payoutsOfAmount(tx, partnerId, { ...money, after: firstIdOf(since), rowsMax: payoutsOfAmountMax })
 
 /**
  * Makes the next attempt due now. The worker asks the bank before it sends anything, so that a retry is never a second
  * payment. Refuses: not_found, validation_failed (no attempt follows in its status, or one is running).
  */
-type Retry = (tx: Tx, partnerId: string, id: string) => Promise<void>
+type RetryPayout = (tx: Tx, partnerId: string, id: string) => Promise<void>
 
 const createRetry =
-  ({ clock }: { readonly clock: Clock }): Retry =>
+  ({ clock }: { readonly clock: Clock }): RetryPayout =>
   async (tx, partnerId, id) => {
     const now = clock.now()
     if ((await makeDue(tx, partnerId, id, now)) === 1) return
-    const state = await stateOfPayout(tx, partnerId, id)
+    const state = await readAttemptState(tx, partnerId, id)
     if (state === undefined) throw notFound('payout')
     const { status, leaseId, dueAt } = state
     if (status !== 'Pending' && status !== 'Processing')
@@ -526,17 +525,8 @@ const createRetry =
 // Payouts by quote: the quote is accepted and its money reserved in one transaction. They are not batched, because each
 // locks a quote first.
 
-/** `idempotencyKey`: absent in a preview. */
-type FxRequest = {
-  readonly quoteId: string
-  readonly beneficiaryId: string
-  readonly idempotencyKey?: string | undefined
-  readonly reference?: string | undefined
-  readonly onDuplicate?: OnDuplicate | undefined
-}
-type FxPayout = FxRequest & { readonly idempotencyKey: string }
-
-type AcceptedFx = Exclude<Accepted, 'resubmit'>
+type FxRequest = BodyOf<'previewFxPayout'>
+type AcceptedFx = Exclude<AcceptResult, 'resubmit'>
 const operation = 'createFxPayout'
 const attemptsMax = 5
 
@@ -552,16 +542,16 @@ function createFxPayouts(deps: PayoutsDeps) {
     return accepted
   }
 
-  return async (caller: Caller, body: FxPayout, ip: string): Promise<AcceptedFx> => {
+  return async (caller: Caller, body: BodyOf<'createFxPayout'>, ip: string): Promise<AcceptedFx> => {
     const { partnerId } = caller
     const attempt = () =>
       db.transaction(async (tx) => {
         // The lock of the quote serialises requests with one key.
         const [quote] = await quotes.lockOpen(tx, [{ partnerId, id: body.quoteId }])
         const [known] = await store.payoutsByKeys(tx, [{ partnerId, operation, idempotencyKey: body.idempotencyKey }])
-        if (known !== undefined) return { payout: replayOf(known, exchangeFingerprintOf(body)), replayed: true }
+        if (known !== undefined) return { payout: replayOf(known, fxRequestFingerprint(body)), replayed: true }
         if (quote === undefined || quote instanceof Refusal) throw present(quote, `no answer for quote ${body.quoteId}`)
-        return accept(tx, callOf(caller, body, quote, ip), quote)
+        return accept(tx, toFxCall(caller, body, quote, ip), quote)
       })
     for (let attempts = 1; ; attempts += 1)
       try {
@@ -580,18 +570,18 @@ const createFxPreview =
   ({ db, quotes }: PayoutsDeps, preview: (call: PayoutCall) => Promise<Preview>) =>
   async (caller: Caller, body: FxRequest, ip: string): Promise<FxPreview> => {
     const { quote, refusal } = await quotes.look(db, { partnerId: caller.partnerId, id: body.quoteId })
-    const { verdicts, ...judged } = await preview(callOf(caller, body, quote, ip))
-    return { ...judged, quote, verdicts: [verdictOf('quote', refusal ?? 'passed'), ...verdicts] }
+    const { verdicts, ...judged } = await preview(toFxCall(caller, body, quote, ip))
+    return { ...judged, quote, verdicts: [toVerdict('quote', refusal ?? 'passed'), ...verdicts] }
   }
 
-const exchangeFingerprintOf = (body: FxRequest) => fxFingerprintOf({ ...body, reference: body.reference ?? null })
+const fxRequestFingerprint = (body: FxRequest) => fxFingerprint({ ...body, reference: body.reference ?? null })
 
-const callOf = (caller: Caller, body: FxRequest, quote: OpenQuote, ip: string): PayoutCall => ({
+const toFxCall = (caller: Caller, body: FxRequest, quote: OpenQuote, ip: string): PayoutCall => ({
   caller,
   nonce: undefined,
   operation,
   idempotencyKey: body.idempotencyKey ?? null,
-  requestFingerprint: exchangeFingerprintOf(body),
+  requestFingerprint: fxRequestFingerprint(body),
   amount: quote.buyAmount,
   currency: quote.buyCurrency,
   quote,

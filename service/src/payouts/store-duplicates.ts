@@ -29,7 +29,7 @@ export type EarlierRow = Pick<
 const comparedMax = 1_000
 
 /** `since`: null if only a similar reference counts. */
-type Bounds = { readonly since: Date | null; readonly sinceByReference: Date; readonly rowsEach: number }
+type DuplicateBounds = { readonly since: Date | null; readonly sinceByReference: Date; readonly rowsEach: number }
 
 /**
  * Finds the payouts that each payment may repeat, by the index payouts_by_account: with the same account and amount,
@@ -40,7 +40,7 @@ export async function earlierPayouts(
   tx: Tx,
   partnerId: string,
   payments: readonly RepeatedPayment[],
-  { since, sinceByReference, rowsEach }: Bounds,
+  { since, sinceByReference, rowsEach }: DuplicateBounds,
 ): Promise<readonly EarlierRow[]> {
   if (payments.length === 0) return []
   const column = columnOf(payments)
@@ -107,7 +107,7 @@ export async function putNote(tx: Tx, row: NoteRow): Promise<void> {
 }
 
 /** Reads the notes of these payouts, in no order. */
-export function notesOf(tx: Tx, partnerId: string, payoutIds: readonly string[]): Promise<readonly NoteRow[]> {
-  return tx.rows<NoteRow>(sql`/* payouts.notesOf */
+export function readNotes(tx: Tx, partnerId: string, payoutIds: readonly string[]): Promise<readonly NoteRow[]> {
+  return tx.rows<NoteRow>(sql`/* payouts.readNotes */
     select ${namesOf(noteColumns)} from payouts.notes where partner_id = ${partnerId} and payout_id = any(${[...payoutIds]}::uuid[])`)
 }

@@ -94,10 +94,7 @@ export type PayoutRow = RowOf<
 
 /** `isHeld`: it waited for a decision about a name. Absent after the first attempt. */
 export type PayoutClaim = PayoutRow & { readonly leaseId: string; readonly isHeld?: boolean }
-/**
- * `request_hash` is the request fingerprint: processes of earlier versions use the old name. Instructions have the
- * address as an object.
- */
+/** Processes of earlier versions use `request_hash`. Instructions have the address as an object. */
 const storedAs = { requestFingerprint: 'request_hash', creditorAddressJson: 'creditor_address' }
 const stored = namesOf(types, storedAs)
 export const payoutColumns = fieldsOf(types, storedAs)
@@ -155,13 +152,13 @@ export function payoutById(tx: Tx, partnerId: string, id: string): Promise<Payou
 export type PayoutId = { readonly partnerId: string; readonly id: string }
 
 /** Finds payouts by id, by instruction id, or by the partner's end-to-end id with the reference. */
-export function payoutsKnownAs(
+export function findPayoutsByIds(
   tx: Tx,
   partnerId: string,
   { ids, endToEndIds, references }: Readonly<Record<'ids' | 'endToEndIds' | 'references', readonly string[]>>,
 ): Promise<readonly PayoutRow[]> {
   return tx.rows<PayoutRow>(
-    unprepared(sql`/* payouts.payoutsKnownAs */
+    unprepared(sql`/* payouts.findPayoutsByIds */
       select ${payoutColumns} from payouts.payouts
       where partner_id = ${partnerId} and (id = any(${ids}::uuid[]) or end_to_end_id = any(${endToEndIds}::text[])
         or (partner_end_to_end_id = any(${endToEndIds}::text[]) and reference = any(${references}::text[]))) order by id desc`),
@@ -205,14 +202,19 @@ export const partnersWithDue = (
   )
 
 export type DuePayout = PayoutRow & { readonly isHeld: boolean }
-type Due = { readonly connector: string; readonly now: Date; readonly payoutsMax: number }
+type DueRequest = { readonly connector: string; readonly now: Date; readonly payoutsMax: number }
 
 const dueColumns = sql`${payoutColumns}, screening_since is not null as is_held`
 
 /**
  * Selects at most `payoutsMax` due payouts of each partner, oldest first. On a sharded database there is one partner.
  */
-const dueIds = (partnerIds: readonly string[], { connector, now, payoutsMax }: Due, which: Sql, lock: Sql): Sql =>
+const dueIds = (
+  partnerIds: readonly string[],
+  { connector, now, payoutsMax }: DueRequest,
+  which: Sql,
+  lock: Sql,
+): Sql =>
   partnerIds
     .map(
       (partnerId) => sql`array(
@@ -223,7 +225,7 @@ const dueIds = (partnerIds: readonly string[], { connector, now, payoutsMax }: D
     .reduce((all, one) => sql`${all} || ${one}`)
 
 /** Reads due payouts of a connector, of some partners. Takes no lock. */
-export function duePayouts(tx: Tx, partnerIds: readonly string[], due: Due): Promise<readonly DuePayout[]> {
+export function duePayouts(tx: Tx, partnerIds: readonly string[], due: DueRequest): Promise<readonly DuePayout[]> {
   return tx.rows(
     unprepared(sql`/* payouts.duePayouts */
     select ${dueColumns} from payouts.payouts
@@ -238,7 +240,7 @@ export function duePayouts(tx: Tx, partnerIds: readonly string[], due: Due): Pro
 export function claimDue(
   tx: Tx,
   partnerIds: readonly string[],
-  claim: Due & {
+  claim: DueRequest & {
     readonly leaseId: string
     readonly leaseUntil: Date
     /** Claims only payouts that wait for a decision. */
@@ -317,12 +319,12 @@ export function updatePayouts(tx: Tx, changes: readonly PayoutChange[], now: Dat
  * Records the bank's verification of the payee of a payout under way. Undefined: it is already recorded, or the payout
  * has ended or is unknown.
  */
-export function notePayeeCheck(
+export function recordPayeeCheck(
   tx: Tx,
   { partnerId, endToEndId }: { readonly partnerId: string; readonly endToEndId: string },
   payee: string,
 ): Promise<Pick<PayoutRow, 'transactionId' | 'beneficiaryId' | 'creditorName' | 'creditorAccount'> | undefined> {
-  return tx.row(sql`/* payouts.notePayeeCheck */
+  return tx.row(sql`/* payouts.recordPayeeCheck */
     update payouts.payouts set payee_check = ${payee}
     where partner_id = ${partnerId} and end_to_end_id = ${endToEndId} and status in ('Processing', 'Sent')
       and payee_check is distinct from ${payee}
@@ -362,7 +364,7 @@ export function pageOf(partnerId: string, filter: PayoutFilter, afterId: string 
         where partner_id = ${partnerId} and id = ${afterId})`
     : sql`and id < ${afterId}`
   const order = byTime ? sql`created_at desc, id desc` : sql`id desc`
-  const [first = noSql, ...others] = namingsOf(reference).map(
+  const [first = noSql, ...others] = referenceConditions(reference).map(
     (named) => sql`from payouts.payouts where partner_id = ${partnerId} ${named}
     ${afterId === null ? noSql : afterCursor}
     ${status === null ? noSql : sql`and status = ${status}`}
@@ -380,7 +382,7 @@ export function pageOf(partnerId: string, filter: PayoutFilter, afterId: string 
 }
 
 /** A payout is found by its reference, or by the partner's reference if that is another text. Each has an index. */
-function namingsOf(reference: PayoutFilter['reference']): readonly Sql[] {
+function referenceConditions(reference: PayoutFilter['reference']): readonly Sql[] {
   if (reference === null) return [noSql]
   const { text, endToEndId } = reference
   const byText = sql`and remittance <> reference and remittance = ${text}`
@@ -390,13 +392,13 @@ function namingsOf(reference: PayoutFilter['reference']): readonly Sql[] {
 }
 
 /** Stores addresses that payouts got after they were accepted. */
-export async function putAddresses(
+export async function storeAddresses(
   tx: Tx,
   partnerId: string,
   rows: readonly Pick<PayoutRow, 'id' | 'creditorAddressJson'>[],
 ): Promise<void> {
   const column = columnOf(rows)
-  await tx.run(sql`/* payouts.putAddresses */
+  await tx.run(sql`/* payouts.storeAddresses */
     update payouts.payouts as payout set creditor_address = given.address
     from unnest(${column('id')}::uuid[], ${column('creditorAddressJson')}::text[]) as given (id, address)
     where payout.partner_id = ${partnerId} and payout.id = given.id and payout.creditor_address is null`)
@@ -421,17 +423,10 @@ const personalApprovals: PersonalColumns = {
 
 const personalNotes: PersonalColumns = { table: 'payouts.notes', by: 'payout_id', erased: { note: null } }
 
-/**
- * Erases a page of an erased customer's payouts, and returns them in order. `after` is the cursor. The last page is
- * shorter.
- */
+/** Erases a page of an erased customer's payouts, and returns them in order. The last page is shorter. */
 export async function erasePayouts(
   tx: Tx,
-  {
-    partnerId,
-    customerId,
-    afterId,
-  }: { readonly partnerId: string; readonly customerId: string; readonly afterId: string },
+  { partnerId, customerId, afterId }: Readonly<Record<'partnerId' | 'customerId' | 'afterId', string>>,
   rowsMax: number,
 ): Promise<readonly { readonly id: string; readonly endToEndId: string }[]> {
   const rows = await tx.rows<{ id: string; endToEndId: string }>(sql`/* payouts.erasePayouts */
@@ -465,10 +460,7 @@ export const approvalsDue = (after: Date): Sql =>
 
 // SQL of a retry by the operator.
 
-/**
- * Makes the next attempt due. Returns 0 if no attempt follows or an attempt holds the lease. A lease is never
- * shortened.
- */
+/** Makes the next attempt due. Returns 0 if no attempt follows or one has the lease, which is never shortened. */
 export function makeDue(tx: Tx, partnerId: string, id: string, now: Date): Promise<number> {
   return tx.run(sql`/* payouts.makeDue */
     update payouts.payouts set due_at = ${now}
@@ -476,14 +468,12 @@ export function makeDue(tx: Tx, partnerId: string, id: string, now: Date): Promi
       and due_at > ${now}`)
 }
 
-export function stateOfPayout(
+export function readAttemptState(
   tx: Tx,
   partnerId: string,
   id: string,
-): Promise<
-  { readonly status: PayoutStatus; readonly leaseId: string | null; readonly dueAt: Date | null } | undefined
-> {
-  return tx.row(sql`/* payouts.stateOfPayout */
+): Promise<Pick<PayoutRow, 'status' | 'leaseId' | 'dueAt'> | undefined> {
+  return tx.row(sql`/* payouts.readAttemptState */
     select status, lease_id, due_at from payouts.payouts where partner_id = ${partnerId} and id = ${id}`)
 }
 
@@ -515,14 +505,14 @@ export async function oldestInScreening(tx: Tx): Promise<Date | null> {
  * Finds the oldest payout of each partner in each status. A payout that is due after `keptBeyond` counts from its due
  * time: its connector keeps it on purpose. On a sharded database it is called with one partner.
  */
-export function oldestIn(
+export function readOldestByStatus(
   tx: Tx,
   partnerIds: readonly string[],
   statuses: readonly PayoutStatus[],
   keptBeyond: Date,
 ): Promise<readonly UnfinishedPayment[]> {
   return tx.rows<UnfinishedPayment>(
-    unprepared(sql`/* payouts.oldestIn */
+    unprepared(sql`/* payouts.readOldestByStatus */
       select partner_id, id, status, connector, case when due_at > ${keptBeyond} then due_at else created_at end as since
       from payouts.payouts
       where ${ofPartners(partnerIds)} and id = any(array(
@@ -578,17 +568,17 @@ export function payoutsOfAmount(
     order by id desc limit ${wanted.rowsMax}`)
 }
 
-export function endToEndIdOf(
+export function readEndToEndId(
   tx: Tx,
   partnerId: string,
   id: string,
 ): Promise<{ readonly endToEndId: string } | undefined> {
-  return tx.row(sql`/* payouts.endToEndIdOf */
+  return tx.row(sql`/* payouts.readEndToEndId */
     select end_to_end_id from payouts.payouts where partner_id = ${partnerId} and id = ${id}`)
 }
 
 /** Owner of the payouts: the debited balance, or a customer. The other field is null. */
-type WaitingOf =
+type PayoutOwner =
   | { readonly currency: Currency; readonly customerId: null }
   | { readonly currency: null; readonly customerId: string }
 
@@ -596,7 +586,7 @@ type WaitingOf =
 export async function waitingPayouts(
   tx: Tx,
   partnerId: string,
-  of: WaitingOf,
+  of: PayoutOwner,
   rowsMax: number,
 ): Promise<readonly string[]> {
   const rows = await tx.rows<{ id: string }>(sql`/* payouts.waitingPayouts */

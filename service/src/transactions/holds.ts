@@ -9,11 +9,11 @@ import type { CaseKind } from '../cases/index.ts'
  * Text for a partner about a kind of hold. Nothing more than `OperatorCheck` may be said of names and rules (AMLD,
  * article 39).
  */
-type Told = Pick<Explained, 'reason' | 'actor'> & { readonly evidence: readonly string[] }
+type PartnerWords = Pick<Explained, 'reason' | 'actor'> & { readonly evidence: readonly string[] }
 export type Explained = NonNullable<ResponseOf<'getTransactionTimeline'>['hold']>
 type HoldKind = Explained['kind']
 
-export const told: Readonly<Record<HoldKind, Told>> = {
+export const told: Readonly<Record<HoldKind, PartnerWords>> = {
   Approval: {
     reason: 'A second person of your team has to approve the payout.',
     actor: 'Approver',
@@ -82,7 +82,7 @@ export const told: Readonly<Record<HoldKind, Told>> = {
   Country: { reason: 'The operator accepts no payments of this country.', actor: 'You', evidence: [] },
 }
 
-type Row = {
+type HoldRow = {
   /** The kind that the partner reads. */
   readonly told: HoldKind
   /** First step for staff. The runbook has the rest. */
@@ -147,7 +147,7 @@ export const holds = {
   funds: { told: 'Funds', staff: 'The partner pays in.' },
   segregatedFunds: { told: 'SegregatedFunds', staff: 'segregation list says whose money the balance has.' },
   country: { told: 'Country', staff: 'screening country list shows the rules.' },
-} as const satisfies Readonly<Record<string, Row>>
+} as const satisfies Readonly<Record<string, HoldRow>>
 
 /** `by`: null if it is not known. */
 export type Hold = { readonly kind: keyof typeof holds; readonly by: Date | null }
@@ -184,7 +184,7 @@ export const holdsOfCases: Readonly<Record<CaseKind, Hold['kind']>> = {
 
 /** Returns what a partner reads. A check of the operator has no time, because a time would tell its kinds apart. */
 export function explain({ kind, by }: Hold): Explained {
-  const row: Row = holds[kind]
+  const row: HoldRow = holds[kind]
   const { reason, actor, evidence } = told[row.told]
   const until = row.told === 'OperatorCheck' ? null : by
   return { kind: row.told, reason, actor, by: until === null ? null : until.toISOString(), evidence: [...evidence] }

@@ -15,7 +15,7 @@ export {
   type NewTransaction,
   type Opened,
   type Party,
-  requesterOf,
+  toRequester,
   type TakenReferences,
   type Transactions,
 } from './service.ts'

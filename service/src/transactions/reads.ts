@@ -15,12 +15,12 @@ import {
 import { after, type Clock, nilId, partnerKey } from '../kernel/index.ts'
 import { createBatcher, type Database, oldestTransactionStart, type Tx, withoutTransaction } from '../postgres/index.ts'
 import {
-  accountOf,
+  normalAccount,
   readAmountRange,
   readAmounts,
   readChangePosition,
   referencesWith,
-  relationOf,
+  classifyRelation,
   writeChangePosition,
 } from './rules.ts'
 import * as store from './store.ts'
@@ -31,12 +31,12 @@ import type { EventOutbox } from '../events/index.ts'
 type ListQuery = QueryOf<'listTransactions'>
 
 /** The other transactions of a payment, oldest first. */
-export type Related = {
+export type RelatedTransactions = {
   readonly transaction: TransactionView
   readonly related: readonly { readonly relation: TransactionRelation; readonly transaction: TransactionView }[]
 }
 
-export type Reads = {
+export type TransactionReads = {
   /** Reads a transaction. Refuses: not_found. */
   readonly get: (partnerId: string, reference: string) => Promise<TransactionView>
   /** Finds a transaction in the caller's transaction. */
@@ -55,11 +55,11 @@ export type Reads = {
     readonly maker: Awaited<ReturnType<Audit['makerOf']>>
   }>
   /** Finds withdrawals for the operator, newest first. */
-  readonly withdrawalsLike: typeof store.withdrawalsLike
+  readonly withdrawalsLike: typeof store.findWithdrawals
   /** Reads the audit records of the steps, with signed heads. Refuses: not_found. */
   readonly proof: (partnerId: string, reference: string) => ReturnType<Audit['proof']>
   /** Reads the other transactions of the payment. Refuses: not_found. */
-  readonly related: (partnerId: string, reference: string) => Promise<Related>
+  readonly related: (partnerId: string, reference: string) => Promise<RelatedTransactions>
   /**
    * Reads the transactions created in a period, oldest first, as they stood at its end. Omits what was only known
    * later: final status, error, debtor and hash.
@@ -87,7 +87,7 @@ const rowsPerPageMax = 500
 /** A payment has few returns: a bank returns it as a whole or in a few parts. */
 const relatedMax = 100
 
-export function createReads(deps: TransactionsDeps): Reads {
+export function createReads(deps: TransactionsDeps): TransactionReads {
   const { db } = deps
   // Concurrent reads share one statement.
   const find = createBatcher({
@@ -104,7 +104,7 @@ export function createReads(deps: TransactionsDeps): Reads {
     batchesMax: readsUnderWayMax,
     partnerOf: ({ row }) => row.partnerId,
   })
-  const get = async (partnerId: string, reference: string) => view(await find({ partnerId, reference }))
+  const get = async (partnerId: string, reference: string) => toView(await find({ partnerId, reference }))
   return {
     find: async (tx, partnerId, reference) =>
       (await store.transactionsByReference(tx, [{ partnerId, reference }])).find((row) => row.reference === reference),
@@ -120,7 +120,7 @@ export function createReads(deps: TransactionsDeps): Reads {
       // The record of an opening has the id of its transaction.
       return { transaction, maker: await deps.audit.makerOf(partnerId, transaction.id) }
     },
-    withdrawalsLike: store.withdrawalsLike,
+    withdrawalsLike: store.findWithdrawals,
     proof: async (partnerId, reference) => {
       const { timeline } = await get(partnerId, reference)
       const ids = new Set(timeline.flatMap(({ record }) => (record === undefined ? [] : [record])))
@@ -133,7 +133,7 @@ export function createReads(deps: TransactionsDeps): Reads {
       const others = rows.filter((row) => row.reference !== reference)
       return {
         transaction,
-        related: others.map((row) => ({ relation: relationOf(row, original), transaction: view(row) })),
+        related: others.map((row) => ({ relation: classifyRelation(row, original), transaction: toView(row) })),
       }
     },
     namesOf: async (partnerId, references) =>
@@ -160,7 +160,7 @@ async function listCreated(
   const filter = await readFilter(deps, partnerId, query)
   if (filter === undefined) return cursors.page(list, request, [])
   const rows = await store.listTransactions(db, partnerId, filter, request.afterId, request.limit + 1)
-  return cursors.page(list, request, rows.map(view))
+  return cursors.page(list, request, rows.map(toView))
 }
 
 /**
@@ -176,7 +176,7 @@ async function listChanged(
   const { db, cursors } = deps
   const list = changesList(partnerId)
   const { limit, afterId } = cursors.read(list, query)
-  const start = startOf(afterId, since)
+  const start = startPosition(afterId, since)
   const filter = await readFilter(deps, partnerId, query)
   const before = await certainUntil(deps)
   const rows =
@@ -185,7 +185,7 @@ async function listChanged(
       : await store.transactionsChanged(db, partnerId, filter, { after: start, before }, limit + 1)
   const data = rows.slice(0, limit)
   return {
-    data: data.map(view),
+    data: data.map(toView),
     nextCursor: cursors.write(list, writeChangePosition(data.at(-1) ?? start)),
     hasMore: rows.length > limit,
   }
@@ -206,7 +206,7 @@ async function readFilter(
   return {
     ...amounts,
     amounts: exact,
-    account: account === undefined ? null : accountOf(account),
+    account: account === undefined ? null : normalAccount(account),
     websiteReference: query.websiteReference ?? null,
     status: query.status ?? null,
     category: query.category ?? null,
@@ -228,7 +228,7 @@ async function readFilter(
 async function* createdTransactions(db: Database, filter: store.CreatedFilter) {
   for (let after: store.CreatedPosition | undefined; ;) {
     const rows = await store.transactionsCreated(db, filter, after, rowsPerPageMax)
-    yield rows.map((row) => viewAt(view(row), filter.to))
+    yield rows.map((row) => viewAt(toView(row), filter.to))
     after = rows.at(-1)
     if (rows.length < rowsPerPageMax) return
   }
@@ -273,7 +273,7 @@ type PartnerUser = CustomerUser & { readonly ipAddress?: string }
 /** `user`: null for a transaction of the partner itself. */
 export type TransactionWithUser = TransactionView & { readonly user: PartnerUser | null }
 
-export const view = (row: store.TransactionRow): TransactionView => ({
+export const toView = (row: store.TransactionRow): TransactionView => ({
   row,
   id: row.id,
   timeline: ownJson<readonly store.TimelineEntry[]>(row.timeline),
@@ -291,10 +291,10 @@ async function withUsers<V extends TransactionView>(
     ),
   )
   const users = await customers.usersByIds(tx, [...keys.values()])
-  return views.map((each) => ({ ...each, user: userOf(each.row, users) }))
+  return views.map((each) => ({ ...each, user: toUser(each.row, users) }))
 }
 
-function userOf(
+function toUser(
   { partnerId, customerId, partnerUser }: store.TransactionRow,
   users: Awaited<ReturnType<Customers['usersByIds']>>,
 ): PartnerUser | null {
@@ -312,39 +312,42 @@ function userOf(
 const changesList = (partnerId: string): string => `transaction-changes:${partnerId}`
 
 /** Returns the start position: that of a cursor, or a time. */
-const startOf = (position: string | null, since: Date): ChangePosition =>
+const startPosition = (position: string | null, since: Date): ChangePosition =>
   position === null ? { updatedAt: since, id: nilId } : readChangePosition(position)
 
 /** Returns the time before which all changes are committed, minus the largest difference of the clocks. */
 const certainUntil = async ({ db, clockDifferenceMsMax }: TransactionsDeps): Promise<Date> =>
   after(await oldestTransactionStart(db), -clockDifferenceMsMax)
 
-type Change = { readonly cursor: string; readonly transaction: TransactionView }
-export type Changes = {
+type TransactionChange = { readonly cursor: string; readonly transaction: TransactionView }
+export type TransactionChanges = {
   /** Reads pages with short statements: a slow reader keeps no transaction open, and one page in memory. */
-  readonly pages: () => AsyncGenerator<readonly Change[]>
+  readonly pages: () => AsyncGenerator<readonly TransactionChange[]>
   /** Called once, when the reader has finished or disconnected. */
   readonly closed: () => void
 }
-export type Exports = {
+export type TransactionExports = {
   /**
    * Streams every transaction that has changed since a position, in its state when its page is read. Ends with the
    * changes that were certain at the start. Refuses: validation_failed (after), rate_limited (too many at once).
    */
-  readonly changes: (partnerId: string, from: { readonly cursor?: string; readonly since?: Date }) => Promise<Changes>
+  readonly changes: (
+    partnerId: string,
+    from: { readonly cursor?: string; readonly since?: Date },
+  ) => Promise<TransactionChanges>
 }
 
 /** A page is formatted in a few milliseconds, and takes less than a megabyte. */
 const changeRowsPerPageMax = 500
 const firstMoment = new Date(0)
 
-export function createExports(deps: TransactionsDeps): Exports {
+export function createExports(deps: TransactionsDeps): TransactionExports {
   const { db, cursors } = deps
   const enter = createReaders()
   return {
     changes: async (partnerId, { cursor, since = firstMoment }) => {
       const list = changesList(partnerId)
-      const start = startOf(cursor === undefined ? null : cursors.open(list, cursor, '/query/after'), since)
+      const start = startPosition(cursor === undefined ? null : cursors.open(list, cursor, '/query/after'), since)
       const before = await certainUntil(deps)
       return {
         closed: enter(partnerId),
@@ -355,7 +358,7 @@ export function createExports(deps: TransactionsDeps): Exports {
             if (rows.length > 0)
               yield rows.map((row) => ({
                 cursor: cursors.write(list, writeChangePosition(row)),
-                transaction: view(row),
+                transaction: toView(row),
               }))
             if (rows.length < changeRowsPerPageMax) return
             position = rows.at(-1) ?? position

@@ -3,7 +3,13 @@ import { ownJson, type ResponseOf } from '@partner-payments/wire'
 import { type Handlers, readTime, writeSums } from '../kernel/api/index.ts'
 import { writeAmount } from '../kernel/index.ts'
 import { reasonOf } from '../iso20022/index.ts'
-import type { Changes, Reads, Related, TransactionWithUser, TransactionView } from './reads.ts'
+import type {
+  TransactionChanges,
+  TransactionReads,
+  RelatedTransactions,
+  TransactionWithUser,
+  TransactionView,
+} from './reads.ts'
 import { explain, type Hold } from './holds.ts'
 import { actorNames } from './rules.ts'
 import type { Transactions } from './service.ts'
@@ -46,8 +52,8 @@ export function transactionsRoutes(transactions: Transactions, holdOf: HoldOf): 
 
 /** Formats a page at once: a chunk of the stream is the result of one statement. */
 async function* linesOf(
-  { withUsers }: Pick<Reads, 'withUsers'>,
-  pages: ReturnType<Changes['pages']>,
+  { withUsers }: Pick<TransactionReads, 'withUsers'>,
+  pages: ReturnType<TransactionChanges['pages']>,
 ): AsyncGenerator<Uint8Array> {
   for await (const page of pages) {
     const transactions = await withUsers(page.map(({ transaction }) => transaction))
@@ -58,7 +64,7 @@ async function* linesOf(
   }
 }
 
-function toRelated({ transaction, related }: Related): ResponseOf<'listRelatedTransactions'> {
+function toRelated({ transaction, related }: RelatedTransactions): ResponseOf<'listRelatedTransactions'> {
   const { reference, quoteId, userAmount, userCurrency } = transaction.row
   const isExchange = quoteId !== null && userAmount !== null && userCurrency !== null
   return {
@@ -72,7 +78,7 @@ function toRelated({ transaction, related }: Related): ResponseOf<'listRelatedTr
       amount: writeAmount(other.amount, other.currency),
       currency: other.currency,
       status: other.status,
-      ...recallOf(relation === 'Original' ? transaction.timeline : relation === 'Return' ? timeline : []),
+      ...findRecall(relation === 'Original' ? transaction.timeline : relation === 'Return' ? timeline : []),
       createdAt: other.createdAt.toISOString(),
     })),
     ...(isExchange ? { fx: { quoteId, userAmount: writeAmount(userAmount, userCurrency), userCurrency } } : {}),
@@ -80,7 +86,7 @@ function toRelated({ transaction, related }: Related): ResponseOf<'listRelatedTr
 }
 
 /** Finds the recall that returned the money in the timeline of a return. */
-function recallOf(timelineOfReturn: TransactionView['timeline']): { readonly recallId?: string } {
+function findRecall(timelineOfReturn: TransactionView['timeline']): { readonly recallId?: string } {
   const recallId = timelineOfReturn.find((entry) => entry.recallId !== undefined)?.recallId
   return recallId === undefined ? {} : { recallId }
 }
@@ -100,7 +106,7 @@ function toTimeline(
   {
     transaction: { row, timeline },
     maker: { requestId, actor: requester } = { actor: { kind: 'worker' } },
-  }: Awaited<ReturnType<Reads['timeline']>>,
+  }: Awaited<ReturnType<TransactionReads['timeline']>>,
   hold: Hold | undefined,
 ): ResponseOf<'getTransactionTimeline'> {
   return {
@@ -125,7 +131,7 @@ function toTimeline(
 }
 
 /** Earlier versions did not update the stored time with every timeline entry. Times of one form sort like text. */
-const newest = (times: readonly [string, ...string[]]): string =>
+const newestTime = (times: readonly [string, ...string[]]): string =>
   times.reduce((latest, time) => (time > latest ? time : latest))
 
 /** Omits null fields. Without an exchange `userAmount` equals `amount`, and there is no quote. */
@@ -147,8 +153,8 @@ export function toTransaction({ row, timeline, user }: TransactionWithUser): Res
     type: row.type,
     hasFx,
     createdAt: row.createdAt.toISOString(),
-    updatedAt: newest([row.updatedAt.toISOString(), ...timeline.map(({ createdAt }) => createdAt)]),
-    ...given({
+    updatedAt: newestTime([row.updatedAt.toISOString(), ...timeline.map(({ createdAt }) => createdAt)]),
+    ...removeNulls({
       errorKey: row.errorKey,
       rail: row.rail,
       fxQuoteExpiryTime: row.fxQuoteExpiresAt?.toISOString() ?? null,
@@ -172,7 +178,7 @@ export function toTransaction({ row, timeline, user }: TransactionWithUser): Res
 const read = (json: string | null) => (json === null ? null : ownJson<Record<string, string>>(json))
 
 /** Removes null fields. */
-function given<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
+function removeNulls<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as {
     [K in keyof T]?: NonNullable<T[K]>
   }

@@ -9,7 +9,7 @@ import type {
 import { refuseField } from '../kernel/api/index.ts'
 import { currencies, type Currency, isCurrency, type Minor } from '../kernel/index.ts'
 import type { Actor } from '../lifecycle/index.ts'
-import type { ChangePosition, Money, ReferenceRange } from './store.ts'
+import type { ChangePosition, Amount, ReferenceRange } from './store.ts'
 
 export type FinalStatus = Exclude<TransactionStatus, 'Pending'>
 
@@ -27,7 +27,7 @@ export function mayMove(from: TransactionStatus, to: TransactionStatus): boolean
 }
 
 /** Classifies the relation of a transaction to another one of the same payment. */
-export function relationOf(
+export function classifyRelation(
   { reference, category, type }: { reference: string; category: TransactionCategory; type: TransactionType },
   original: string,
 ): TransactionRelation {
@@ -94,7 +94,7 @@ export function readAmountRange({ currency, ...given }: AmountQuery): AmountRang
 export function readAmounts({
   currency,
   amount,
-}: Pick<AmountQuery, 'currency'> & { readonly amount?: string }): readonly Money[] | null {
+}: Pick<AmountQuery, 'currency'> & { readonly amount?: string }): readonly Amount[] | null {
   if (amount === undefined) return null
   if (currency !== undefined)
     return isCurrency(currency) ? [{ currency, amount: readMinor(amount, currency, '/query/amount') ?? 0n }] : []
@@ -108,7 +108,7 @@ export function readAmounts({
 }
 
 /** Normalises an account for the index of transactions: no spaces, upper case. */
-export const accountOf = (text: string): string => text.replaceAll(/\s/g, '').toUpperCase()
+export const normalAccount = (text: string): string => text.replaceAll(/\s/g, '').toUpperCase()
 
 /** Reads a text that matches its schema: digits, with an optional point and up to six decimals. */
 function readMinor(text: string | undefined, currency: Currency, pointer: string): Minor | null {

@@ -18,8 +18,8 @@ import { addTrader, convert, quote } from '../../../test/support/fx.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../banks/settlement/index.ts'
-import { relationOf } from './rules.ts'
-import { type Changes, createExports } from './reads.ts'
+import { classifyRelation } from './rules.ts'
+import { type TransactionChanges, createExports } from './reads.ts'
 
 suite('verbs', async () => {
   const service = await useModules()
@@ -379,11 +379,11 @@ suite('links', async () => {
 
   test('the relation depends on the kind of the transaction', () => {
     const of = (category: 'Deposit' | 'Withdrawal', type: 'PartnerWithdraw' | 'CustomerRefund') =>
-      relationOf({ reference: 'b', category, type }, 'a')
+      classifyRelation({ reference: 'b', category, type }, 'a')
     assert.equal(of('Deposit', 'CustomerRefund'), 'Return')
     assert.equal(of('Withdrawal', 'CustomerRefund'), 'Refund')
     assert.equal(of('Withdrawal', 'PartnerWithdraw'), 'Reversal')
-    assert.equal(relationOf({ reference: 'a', category: 'Deposit', type: 'PartnerDeposit' }, 'a'), 'Original')
+    assert.equal(classifyRelation({ reference: 'a', category: 'Deposit', type: 'PartnerDeposit' }, 'a'), 'Original')
   })
 })
 
@@ -406,7 +406,7 @@ suite('the stream of changes', async () => {
     return partnerId
   }
 
-  async function referencesOf({ pages, closed }: Changes, linesMax = Infinity) {
+  async function referencesOf({ pages, closed }: TransactionChanges, linesMax = Infinity) {
     const seen: { reference: string; cursor: string }[] = []
     for await (const page of pages()) {
       for (const { cursor, transaction } of page) seen.push({ reference: transaction.row.reference, cursor })

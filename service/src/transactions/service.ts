@@ -1,7 +1,6 @@
 /** The verbs of transactions. Payments call them inside their own database transaction. */
 import {
   type ErrorKey,
-  type EventData,
   ownJson,
   type Rail,
   type SignedApproval,
@@ -24,13 +23,20 @@ import {
   timedText,
   writeAmount,
 } from '../kernel/index.ts'
+import type { EventPayload } from '../events/index.ts'
 import type { Actor } from '../lifecycle/index.ts'
 import { rowMark, type Tx } from '../postgres/index.ts'
-import { createExports, createReads, type Exports, type Reads, type TransactionsDeps } from './reads.ts'
+import {
+  createExports,
+  createReads,
+  type TransactionExports,
+  type TransactionReads,
+  type TransactionsDeps,
+} from './reads.ts'
 import { type FinalStatus, mayMove } from './rules.ts'
 import * as erasure from './store-erasure.ts'
 import * as store from './store.ts'
-import type { Moved, TransactionRow } from './store.ts'
+import type { MovedTransaction, TransactionRow } from './store.ts'
 import type { NewRecord } from '../audit/index.ts'
 
 /** Party of the interface document. An undefined field is absent. */
@@ -89,7 +95,7 @@ export type Requester = {
   readonly isPerson?: boolean
 }
 
-export const requesterOf = ({ serviceAccountId: id, name, signedInAt }: Caller, ipAddress: string): Requester => ({
+export const toRequester = ({ serviceAccountId: id, name, signedInAt }: Caller, ipAddress: string): Requester => ({
   ...{ id, name, ipAddress },
   ...(signedInAt === undefined ? {} : { isPerson: true }),
 })
@@ -119,8 +125,8 @@ export type RequestedReference = Pick<NewTransaction, 'partnerId' | 'reference'>
 export type TakenReferences = ReadonlySet<string>
 export type Opened = { readonly id: string; readonly reference: string }
 
-export type Transactions = Reads &
-  Exports & {
+export type Transactions = TransactionReads &
+  TransactionExports & {
     /** Reads and writes for the erasure of a customer. */
     readonly erasure: typeof erasure
     /** Opens a Pending transaction. */
@@ -197,7 +203,7 @@ export function createTransactions(deps: TransactionsDeps): Transactions {
       assert(status !== 'Pending', `transaction ${id} is still Pending`)
       const now = clock.now()
       const recordId = newId()
-      deps.audit.append(tx, [recordOfSteps({ partnerId, reference, status, steps: [step], ...cause, recordId })])
+      deps.audit.append(tx, [toStepsRecord({ partnerId, reference, status, steps: [step], ...cause, recordId })])
       await store.appendToTimeline(tx, { partnerId, id }, entries([step], status, now, cause, recordId), now)
     },
     ...createReads(deps),
@@ -219,14 +225,14 @@ function createOpening({
 }: TransactionsDeps): Pick<Transactions, 'openMany' | 'completeMany'> {
   const insert = (tx: Tx, rows: readonly store.TransactionRow[], transactions: readonly NewTransaction[]) => {
     if (rows.length > 0) store.insertTransactions(tx, rows)
-    audit.append(tx, recordsOfOpenings(rows, transactions))
+    audit.append(tx, toOpeningRecords(rows, transactions))
     return rows.map(({ id, reference }) => ({ id, reference }))
   }
   return {
     openMany: (tx, transactions, taken) => insert(tx, toRows(transactions, taken, clock.now()), transactions),
     completeMany: (tx, transactions, taken, steps) => {
       const now = clock.now()
-      const rows = toRows(transactions, taken, now).map((row) => completed(row, steps, now))
+      const rows = toRows(transactions, taken, now).map((row) => completeRow(row, steps, now))
       const opened = insert(
         tx,
         rows,
@@ -261,7 +267,7 @@ function toRows(
   })
 }
 
-function completed(row: store.TransactionRow, steps: readonly TimelineStep[], now: Date): store.TransactionRow {
+function completeRow(row: store.TransactionRow, steps: readonly TimelineStep[], now: Date): store.TransactionRow {
   const opening = ownJson<readonly store.TimelineEntry[]>(row.timeline)
   // The conclusion has the cause of the opening.
   const { actor = 'worker', record } = present(opening.at(-1), `transaction ${row.id} has an empty timeline`)
@@ -288,7 +294,7 @@ function createMoveMany({ clock, eventOutbox, audit }: TransactionsDeps): Transa
       tx,
       moves.map(({ conclusion, ...move }, index) => {
         const { reference } = present(rows[index], `no row for transaction ${move.id}`)
-        return recordOfSteps({
+        return toStepsRecord({
           ...move,
           reference,
           status: conclusion?.status ?? 'Pending',
@@ -395,12 +401,11 @@ function toRow(transaction: NewTransaction, now: Date): Omit<store.TransactionRo
   }
 }
 
-
 function statusChanged(
-  row: Moved,
+  row: MovedTransaction,
   status: TransactionStatus,
   customFields: Record<string, unknown> | null,
-): Omit<EventData<'transaction.status.changed'>, 'eventType' | 'timestamp'> {
+): EventPayload<'transaction.status.changed'> {
   return {
     amount: writeAmount(row.amount, row.currency),
     currency: row.currency,
@@ -428,7 +433,7 @@ type StepMaker = {
   readonly confirmation?: SignedApproval | undefined
 }
 
-type Steps = {
+type RecordedSteps = {
   readonly partnerId: string
   readonly reference: string
   readonly status: TransactionStatus
@@ -439,7 +444,7 @@ type Steps = {
   readonly recordId: string | undefined
 }
 
-const recordOfSteps = ({ actor = 'worker', by, reason, recordId, ...made }: Steps): NewRecord => ({
+const toStepsRecord = ({ actor = 'worker', by, reason, recordId, ...made }: RecordedSteps): NewRecord => ({
   partnerId: made.partnerId,
   id: recordId,
   actor: { kind: actor, ...(by && { id: by.id, name: by.name }) },
@@ -449,7 +454,7 @@ const recordOfSteps = ({ actor = 'worker', by, reason, recordId, ...made }: Step
   ...(reason ? { reason } : {}),
 })
 
-type Opening = {
+type RecordedOpening = {
   readonly steps: readonly TimelineStep[]
   readonly actor?: Actor
   readonly requestedBy?: Requester
@@ -457,7 +462,10 @@ type Opening = {
 }
 
 /** Creates a record for each row, with the id of its transaction. */
-const recordsOfOpenings = (rows: readonly TransactionRow[], openings: readonly Opening[]): readonly NewRecord[] =>
+const toOpeningRecords = (
+  rows: readonly TransactionRow[],
+  openings: readonly RecordedOpening[],
+): readonly NewRecord[] =>
   rows.map(({ partnerId, id, reference, type, amount, currency, status }, index): NewRecord => {
     const {
       steps,

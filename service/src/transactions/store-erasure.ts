@@ -42,27 +42,27 @@ export function transactionsOf(
     where partner_id = ${partnerId} and customer_id = ${customerId} and id > ${afterId} order by id limit ${rowsMax}`)
 }
 
-const details: PersonalColumns = {
+const partnerFields: PersonalColumns = {
   table: 'transactions.transactions',
   by: 'id',
   erased: { website_reference: null, beneficiary_alias: null, partner_user: null },
 }
-const all: PersonalColumns = {
-  ...details,
-  erased: { ...details.erased, creditor: null, debtor: null, description: null, user_reference: null },
+const personalFields: PersonalColumns = {
+  ...partnerFields,
+  erased: { ...partnerFields.erased, creditor: null, debtor: null, description: null, user_reference: null },
 }
 
-type Told = { readonly id: string; readonly timeline: string }
+type BankTextRow = { readonly id: string; readonly timeline: string }
 
 /** Locks the transactions that have a text of a bank. There are few. */
-function lockBankTexts(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly Told[]> {
-  return tx.rows<Told>(sql`/* transactions.lockBankTexts */
+function lockBankTexts(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly BankTextRow[]> {
+  return tx.rows<BankTextRow>(sql`/* transactions.lockBankTexts */
     select id, timeline from transactions.transactions
     where partner_id = ${partnerId} and id = any(${ids}::uuid[]) and timeline @? '$[*].bankText' order by id for update`)
 }
 
 /** Erases the bank's text of a step, which may name a person. */
-async function eraseBankText(tx: Tx, partnerId: string, { id, timeline }: Told): Promise<void> {
+async function eraseBankText(tx: Tx, partnerId: string, { id, timeline }: BankTextRow): Promise<void> {
   const entries = ownJson<readonly TimelineEntry[]>(timeline)
   const kept = JSON.stringify(entries.map(({ bankText: _erased, ...entry }) => entry))
   await tx.run(sql`/* transactions.eraseBankText */
@@ -79,7 +79,7 @@ export async function eraseFields(
   ids: readonly string[],
   scope: 'details' | 'all',
 ): Promise<void> {
-  await erasePersonal(tx, scope === 'all' ? all : details, partnerId, ids)
+  await erasePersonal(tx, scope === 'all' ? personalFields : partnerFields, partnerId, ids)
   if (scope === 'all' && ids.length > 0)
     for (const told of await lockBankTexts(tx, partnerId, ids)) await eraseBankText(tx, partnerId, told)
 }

@@ -173,7 +173,7 @@ type WaitingPayment = Pick<Movement, 'reference' | 'amount' | 'currency' | 'crea
 /** Sum of the waiting payouts in a currency. */
 type WaitingSum = { readonly currency: Currency; readonly count: bigint; readonly amount: Minor }
 
-/** Lists the payouts that wait for a decision, oldest first. `hits`: as for `countPayouts`. */
+/** Lists the payouts that wait for a decision, oldest first. `hits`: as for `standingOf`. */
 export function waitingOf(tx: Tx, partnerId: string, hits: Sql, rowsMax: number): Promise<readonly WaitingPayment[]> {
   return tx.rows<WaitingPayment>(sql`/* transactions.waitingOf */
     select reference, amount, currency, created_at
@@ -181,7 +181,7 @@ export function waitingOf(tx: Tx, partnerId: string, hits: Sql, rowsMax: number)
     where partner_id = ${partnerId} and ${waits} and holds order by id limit ${rowsMax}`)
 }
 
-/** Sums the payouts that wait for a decision. `hits`: as for `countPayouts`. */
+/** Sums the payouts that wait for a decision. `hits`: as for `standingOf`. */
 export function waitingSums(tx: Tx, partnerId: string, hits: Sql): Promise<readonly WaitingSum[]> {
   return tx.rows<WaitingSum>(sql`/* transactions.waitingSums */
     select currency, count(*) as count, sum(amount)::bigint as amount
@@ -251,7 +251,7 @@ export type Window = {
  * Merges the windows of a page into stretches of a party's transactions, so that each is read once. All movements of a
  * page belong to customers, or to the partner itself, or to accounts.
  */
-function spansOf(page: readonly Around[]): readonly Omit<Around, 'id'>[] {
+function mergeSpans(page: readonly Around[]): readonly Omit<Around, 'id'>[] {
   const spans: Omit<Around, 'id'>[] = []
   for (const { id: _id, ...around } of page.toSorted((a, b) => compareTexts(a.from, b.from))) {
     const at = spans.findIndex((span) => span.customerId === around.customerId && around.from <= span.to)
@@ -264,7 +264,7 @@ function spansOf(page: readonly Around[]): readonly Omit<Around, 'id'>[] {
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 const spanOf = (page: readonly Around[]): Sql => {
-  const spans = spansOf(page)
+  const spans = mergeSpans(page)
   const column = columnOf(spans)
   return sql`unnest(${column('customerId')}::uuid[], ${spans.map(({ payees = null }) => payees)}::text[], ${column('from')}::uuid[],
     ${column('to')}::uuid[], ${column('sessionsFrom')}::uuid[]) as span (customer_id, payees, from_id, to_id, sessions_from)`
@@ -277,14 +277,14 @@ const partyOf = (page: readonly Around[]): Sql =>
       ? sql`customer_id = span.customer_id`
       : sql`beneficiary_id = any(span.payees::uuid[])`
 
-const bounded = ({ amountMin, amountMax }: Counted, amount: Sql): Sql => sql`
+const amountBounds = ({ amountMin, amountMax }: Counted, amount: Sql): Sql => sql`
   ${amountMin === null ? noSql : sql`and ${amount} >= ${amountMin}`} ${amountMax === null ? noSql : sql`and ${amount} < ${amountMax}`}`
 
 /**
  * Selects the rows that a window counts, in the measure. `except`: a condition of transactions that do not count.
  * `last`: a further condition with order and limit, so that an index returns only the last rows.
  */
-function movedIn(
+function selectMovements(
   partnerId: string,
   page: readonly Around[],
   what: Counted,
@@ -294,13 +294,13 @@ function movedIn(
   const hasParts = direction === 'Inward' && !isOwn(page)
   const ofPart = measure.rates === undefined ? sql`amount` : converted(measure.rates)
   const span = { customerId: sql`span.customer_id`, sessionsFrom: sql`span.sessions_from` }
-  return sql`(/* transactions.movedIn */
+  return sql`(/* transactions.selectMovements */
     (select id, reference, customer_id, created_at, ${amountIn(measure)} as amount, ${direction}::text as direction
       ${except === undefined ? noSql : sql`, ${account(partnerId)} as account`}
     from transactions.transactions
     where partner_id = ${partnerId} and ${partyOf(page)} and transactions.id between span.from_id and span.to_id
       and ${areFailed ? failed : counts} and ${isIn(measure)} and ${directionIn(measure)} = ${direction}
-      ${bounded(what, amountIn(measure))} ${except === undefined ? noSql : sql`and not ${except}`}
+      ${amountBounds(what, amountIn(measure))} ${except === undefined ? noSql : sql`and not ${except}`}
       ${hasParts ? sql`and (session_id is null or not ${parts.areIn(partnerId, sql`transactions.reference`)})` : noSql}
       ${last})
     ${
@@ -308,31 +308,31 @@ function movedIn(
         ? sql`union all (select id, reference, customer_id, created_at, ${ofPart}, ${direction}::text
             ${except === undefined ? noSql : sql`, account`}
           from (${parts.between(partnerId, { ...span, from: sql`span.from_id`, to: sql`span.to_id` })}) as part
-          where ${measure.rates === undefined ? sql`currency = ${measure.currency}` : sql`true`} ${bounded(what, ofPart)} ${last})`
+          where ${measure.rates === undefined ? sql`currency = ${measure.currency}` : sql`true`} ${amountBounds(what, ofPart)} ${last})`
         : noSql
     }) as moved`
 }
 
 const referencesMax = 20
 
-type Ends = { readonly ms: number; readonly countMin: number; readonly sumMin: Minor }
+type WindowCriteria = { readonly ms: number; readonly countMin: number; readonly sumMin: Minor }
 
 /**
  * Selects, for each movement of the page, the first window with it that reaches the count and the sum. `ends`: the
  * movements of a span, each with count and sum of the window that ends with it. Windows end at the movement or a later
  * one, so that a movement that completes late is counted in later windows as well.
  */
-const firstEnds = (
+const selectFirstEnds = (
   partnerId: string,
   page: readonly Around[],
-  { what, ends, ms, countMin, sumMin }: Ends & { readonly what: Counted; readonly ends: Sql },
+  { what, ends, ms, countMin, sumMin }: WindowCriteria & { readonly what: Counted; readonly ends: Sql },
 ): Sql => {
   const time = sql`make_interval(secs => ${ms / 1000})`
   const last = sql`and id <= found.end_id and created_at between found.end_at - ${time} and found.end_at
         order by id desc limit ${referencesMax}`
-  return unprepared(sql`/* transactions.firstEnds */
+  return unprepared(sql`/* transactions.selectFirstEnds */
     select found.id, found.count, found.sum, array(
-        select reference from ${movedIn(partnerId, page, what, { last })} order by moved.id desc limit ${referencesMax}) as references
+        select reference from ${selectMovements(partnerId, page, what, { last })} order by moved.id desc limit ${referencesMax}) as references
     from ${spanOf(page)}
     cross join lateral (
       select id, created_at, first_value(id) over reached as end_id, first_value(created_at) over reached as end_at,
@@ -351,13 +351,13 @@ export function windowsOf(
   tx: Tx,
   partnerId: string,
   page: readonly Around[],
-  { what, ...reach }: Ends & { readonly what: Counted },
+  { what, ...reach }: WindowCriteria & { readonly what: Counted },
 ): Promise<readonly Window[]> {
   const ends = sql`/* transactions.windowsOf */
     select id, created_at, count(*) over recent as count, (sum(amount) over recent)::bigint as sum
-    from ${movedIn(partnerId, page, what)}
+    from ${selectMovements(partnerId, page, what)}
     window recent as (order by created_at range between make_interval(secs => ${reach.ms / 1000}) preceding and current row)`
-  return tx.rows<Window>(firstEnds(partnerId, page, { ...reach, what, ends }))
+  return tx.rows<Window>(selectFirstEnds(partnerId, page, { ...reach, what, ends }))
 }
 
 /**
@@ -369,7 +369,12 @@ export function distinctOf(
   tx: Tx,
   partnerId: string,
   page: readonly Around[],
-  { what, by, ms, countMin }: Omit<Ends, 'sumMin'> & { readonly what: Counted; readonly by: 'account' | 'customer' },
+  {
+    what,
+    by,
+    ms,
+    countMin,
+  }: Omit<WindowCriteria, 'sumMin'> & { readonly what: Counted; readonly by: 'account' | 'customer' },
 ): Promise<readonly Window[]> {
   const time = sql`make_interval(secs => ${ms / 1000})`
   const key = by === 'account' ? sql`account` : sql`customer_id`
@@ -380,13 +385,13 @@ export function distinctOf(
         (sum(moved) over (order by at range between ${time} preceding and current row))::bigint as sum
       from (
         select id, created_at, amount, lead(created_at) over (partition by ${key} order by created_at, id) as next_at
-        from ${movedIn(partnerId, page, what, { except })} where ${key} is not null) as paid
+        from ${selectMovements(partnerId, page, what, { except })} where ${key} is not null) as paid
       cross join lateral (values
         (paid.id, paid.created_at, 1, 1, paid.amount),
         (null, least(paid.next_at, paid.created_at + ${time}),
           case when paid.next_at <= paid.created_at + ${time} then 0 else 2 end, -1, 0)) as changes (payment_id, at, step, change, moved)) as counted
     where id is not null`
-  return tx.rows<Window>(firstEnds(partnerId, page, { what, ends, ms, countMin, sumMin: 0n }))
+  return tx.rows<Window>(selectFirstEnds(partnerId, page, { what, ends, ms, countMin, sumMin: 0n }))
 }
 
 /** All movements of a page belong to customers, or to the partner itself. */
@@ -452,7 +457,7 @@ export function firstPayouts(
 }
 
 /** Largest difference between the amounts of two movements, in percent, and between their times. */
-type Near = { readonly percent: number; readonly ms: number }
+type NearLimits = { readonly percent: number; readonly ms: number }
 
 /**
  * Finds the first opposite movement of a party around each movement of the page, with nearly the same amount and the
@@ -462,13 +467,13 @@ export function returnsOf(
   tx: Tx,
   partnerId: string,
   page: readonly (Around & Pick<Movement, 'amount' | 'account' | 'direction' | 'createdAt'>)[],
-  { measure, percent, ms, parts }: Pick<Counted, 'measure' | 'parts'> & Near,
+  { measure, percent, ms, parts }: Pick<Counted, 'measure' | 'parts'> & NearLimits,
 ): Promise<readonly { readonly id: string; readonly reference: string; readonly amount: Minor }[]> {
   const column = columnOf(page)
   const [inward = noSql, outward = noSql] = (['Inward', 'Outward'] as const).map((direction) => {
     const what = { direction, measure, amountMin: null, amountMax: null, parts }
     return sql`/* transactions.returnsOf */
-      select id, customer_id, reference, amount, direction, account, created_at from ${movedIn(partnerId, page, what, { except: isUndone(partnerId) })}`
+      select id, customer_id, reference, amount, direction, account, created_at from ${selectMovements(partnerId, page, what, { except: isUndone(partnerId) })}`
   })
   const sameParty = isOwn(page) ? sql`back.customer_id is null` : sql`back.customer_id = page.customer_id`
   const time = sql`make_interval(secs => ${ms / 1000})`
@@ -499,7 +504,7 @@ const receivedInside = (partnerId: string, measure: Measure, which: Sql): Sql =>
       and originating_reference is not null and ${isIn(measure)})`
 
 /** Condition: the payer of a later movement received nearly the same amount before it. */
-const hopTo = (later: Sql, measure: Measure, { percent, ms }: Near): Sql => sql`customer_id = ${later}.payer_id
+const hopTo = (later: Sql, measure: Measure, { percent, ms }: NearLimits): Sql => sql`customer_id = ${later}.payer_id
   and transactions.id between page.from_id and ${later}.id
   and created_at >= page.created_at - make_interval(secs => ${ms / 1000})
   and ${amountIn(measure)} * 100 >= page.amount * ${percent}::bigint
@@ -514,7 +519,7 @@ export function circlesOf(
   tx: Tx,
   partnerId: string,
   page: readonly (Around & Pick<Movement, 'amount' | 'createdAt'>)[],
-  { measure, percent, ms }: Pick<Counted, 'measure'> & Near,
+  { measure, percent, ms }: Pick<Counted, 'measure'> & NearLimits,
 ): Promise<readonly Omit<Window, 'count'>[]> {
   const column = columnOf(page)
   const last = receivedInside(partnerId, measure, sql`transactions.id = page.id`)

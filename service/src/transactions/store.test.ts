@@ -12,7 +12,7 @@ import {
   sumTransactions,
   type TransactionFilter,
   transactionsChanged,
-  withdrawalsLike,
+  findWithdrawals,
 } from './store.ts'
 import { addPartner } from '../../../test/support/composition.ts'
 import { drawing } from '../../../test/support/drawing.ts'
@@ -269,7 +269,7 @@ suite('plans', async () => {
       { from: time(5), before: time(rows) },
     ])
       test(`a search for withdrawals reads few rows: ${asText({ ...search, ...period })}`, async () => {
-        const read = await discardedRows(db, (tx) => withdrawalsLike(tx, partnerId, { ...search, ...period }, 51))
+        const read = await discardedRows(db, (tx) => findWithdrawals(tx, partnerId, { ...search, ...period }, 51))
         assert.ok(read <= 20, `${read} rows`)
       })
 })

@@ -198,7 +198,7 @@ const moveTypes = {
 export type TransactionMove = RowOf<typeof moveTypes, { status: TransactionStatus; errorKey: ErrorKey }>
 
 /** Columns for the event of a move. */
-export type Moved = Pick<
+export type MovedTransaction = Pick<
   TransactionRow,
   | 'partnerId'
   | 'id'
@@ -225,9 +225,9 @@ const givenMoves = givenBy<TransactionMove>(
  * the callers hold the locks of their payments instead, so that two batches never update the same row. Unprepared: a
  * generic plan sorts the list again for each row.
  */
-export function moveTransactions(tx: Tx, moves: readonly TransactionMove[]): Promise<readonly Moved[]> {
+export function moveTransactions(tx: Tx, moves: readonly TransactionMove[]): Promise<readonly MovedTransaction[]> {
   const partnerIds = moves.map((move) => move.partnerId)
-  return tx.rows<Moved>(
+  return tx.rows<MovedTransaction>(
     unprepared(sql`/* transactions.moveTransactions */
     update transactions.transactions as stored set status = input.status, error_key = input.error_key,
       debtor = coalesce(input.debtor, stored.debtor),
@@ -257,7 +257,7 @@ export async function appendToTimeline(
 
 // Lists of transactions. Each order has an index, so that a page costs the same at any number of rows.
 
-export type Money = { readonly currency: Currency; readonly amount: Minor }
+export type Amount = { readonly currency: Currency; readonly amount: Minor }
 
 /** Range of references in the order of their code points. `before` is not included. */
 export type ReferenceRange = { readonly from: string; readonly before: string | null }
@@ -275,7 +275,7 @@ export type TransactionFilter = {
   readonly userReference: string | null
   readonly currency: Currency | null
   /** The amount is one of these. Each is read by the index of amounts. */
-  readonly amounts: readonly Money[] | null
+  readonly amounts: readonly Amount[] | null
   /** Account of the other side. */
   readonly account: string | null
   readonly websiteReference: string | null
@@ -327,12 +327,12 @@ const conditionsOf = (filter: TransactionFilter): Sql => sql`
     ${filter.amountMin === null ? noSql : sql`and amount >= ${filter.amountMin}`}
     ${filter.amountMax === null ? noSql : sql`and amount <= ${filter.amountMax}`}
     ${filter.references === null ? noSql : sql`and (${inRange(ofService, filter.references)} or ${inRange(ofPartner, filter.references)})`}
-    ${filter.payerName === null ? noSql : sql`and ${isIncoming} and (${begins(payer, filter.payerName)} or ${begins(lastWordOfPayer, filter.payerName)})`}
+    ${filter.payerName === null ? noSql : sql`and ${isIncoming} and (${beginsWith(payer, filter.payerName)} or ${beginsWith(lastWordOfPayer, filter.payerName)})`}
     ${filter.createdFrom === null ? noSql : sql`and created_at >= ${filter.createdFrom}`}
     ${filter.createdTo === null ? noSql : sql`and created_at < ${filter.createdTo}`}`
 
-const isAmount = ({ currency, amount }: Money): Sql => sql`currency = ${currency} and amount = ${amount}`
-const anyOf = (amounts: readonly Money[]): Sql =>
+const isAmount = ({ currency, amount }: Amount): Sql => sql`currency = ${currency} and amount = ${amount}`
+const anyOf = (amounts: readonly Amount[]): Sql =>
   amounts.map(isAmount).reduce((all, each) => sql`${all} or ${each}`, sql`false`)
 
 const otherParty = sql`(case direction when 'Outward' then creditor else debtor end)`
@@ -345,7 +345,7 @@ const isIncoming = sql`direction = 'Inward' and debtor is not null`
 const payer = sql`lower(debtor::json ->> 'accountHolderName')`
 const lastWordOfPayer = sql`lower(substring(debtor::json ->> 'accountHolderName' from '\\S+$'))`
 /** No character follows the last code point. */
-const begins = (text: Sql, name: string): Sql =>
+const beginsWith = (text: Sql, name: string): Sql =>
   sql`(${text} ~>=~ lower(${name}) and ${text} ~<~ (lower(${name}) || chr(1114111)))`
 
 const ofService = sql`reference`
@@ -355,23 +355,23 @@ const inRange = (text: Sql, { from, before }: ReferenceRange): Sql =>
   sql`(${text} ~>=~ ${from} ${before === null ? noSql : sql`and ${text} ~<~ ${before}`})`
 
 /** Column by which a filter finds a reference, and the condition under which its index has the order of the list. */
-type Naming = { readonly text: Sql; readonly condition: Sql }
+type ReferenceColumn = { readonly text: Sql; readonly condition: Sql }
 
 /**
  * A payment is found by its reference, or by the partner's reference if that is another text. Each has its own index in
  * the order of the list: a text that a partner uses for every payment costs no more than another one.
  */
-function namingsOf({
+function referenceColumns({
   userReference,
   references,
   payerName,
-}: Pick<TransactionFilter, 'userReference' | 'references' | 'payerName'>): readonly Naming[] {
+}: Pick<TransactionFilter, 'userReference' | 'references' | 'payerName'>): readonly ReferenceColumn[] {
   if (payerName !== null)
     return [
-      { text: payer, condition: sql`and ${begins(payer, payerName)}` },
+      { text: payer, condition: sql`and ${beginsWith(payer, payerName)}` },
       {
         text: lastWordOfPayer,
-        condition: sql`and ${begins(lastWordOfPayer, payerName)} and not ${begins(payer, payerName)}`,
+        condition: sql`and ${beginsWith(lastWordOfPayer, payerName)} and not ${beginsWith(payer, payerName)}`,
       },
     ]
   const differs = sql`and user_reference <> reference`
@@ -394,7 +394,15 @@ function namingsOf({
  * Returns the order of a list: that of the index for the range filter; an equality has an index by id. The ordered
  * columns never change, so that the id of the last row is the cursor.
  */
-function orderOf({ account, createdFrom, createdTo, references, payerName, amountMin, amountMax }: TransactionFilter) {
+function listOrder({
+  account,
+  createdFrom,
+  createdTo,
+  references,
+  payerName,
+  amountMin,
+  amountMax,
+}: TransactionFilter) {
   // Ids follow the time, but PostgreSQL cannot infer it: a filter by time uses its index only if the order is by time.
   if (account !== null || createdFrom !== null || createdTo !== null)
     return { by: sql`created_at desc, id desc`, key: sql`created_at, id` }
@@ -434,8 +442,8 @@ export function sumTransactions(
 }
 
 function pageOf(partnerId: string, filter: TransactionFilter, afterId: string | null, rowsMax: number): Sql {
-  const order = orderOf(filter)
-  const found = foundBy(filter)
+  const order = listOrder(filter)
+  const found = prefixColumn(filter)
   // The payments of one payer are newest first.
   const [byId, isBehind] = filter.payerName === null ? [sql`id`, sql`id >`] : [sql`id desc`, sql`id <`]
   const last = sql`from transactions.transactions where partner_id = ${partnerId} and id = ${afterId}`
@@ -449,7 +457,7 @@ function pageOf(partnerId: string, filter: TransactionFilter, afterId: string | 
           sql`and ${text} = (select ${found} ${last}) and ${isBehind} ${afterId}`,
           sql`and ${text} ~>~ (select ${found} ${last})`,
         ]
-  const parts = namingsOf(filter).flatMap((naming) =>
+  const parts = referenceColumns(filter).flatMap((naming) =>
     amounts.flatMap((amount) =>
       (afterId === null ? [noSql] : behindIn(naming.text)).map((behind) => ({ ...naming, amount, behind })),
     ),
@@ -467,8 +475,9 @@ const andPages = (pages: readonly Sql[], selected: Sql): Sql =>
   pages.reduce((all, page) => sql`${all} union all (select ${selected} ${page})`, noSql)
 
 /** The text by which a prefix has found a row. */
-function foundBy({ references, payerName }: TransactionFilter): Sql {
-  if (payerName !== null) return sql`case when ${begins(payer, payerName)} then ${payer} else ${lastWordOfPayer} end`
+function prefixColumn({ references, payerName }: TransactionFilter): Sql {
+  if (payerName !== null)
+    return sql`case when ${beginsWith(payer, payerName)} then ${payer} else ${lastWordOfPayer} end`
   if (references === null) return ofService
   return sql`case when ${inRange(ofService, references)} then reference else user_reference end`
 }
@@ -513,13 +522,13 @@ export type WithdrawalSearch = {
 }
 
 /** Finds withdrawals, newest first. */
-export async function withdrawalsLike(
+export async function findWithdrawals(
   tx: Tx,
   partnerId: string,
   { reference, endToEndId, beneficiaryId, money, from, before }: WithdrawalSearch,
   rowsMax: number,
 ): Promise<readonly TransactionRow[]> {
-  const namings = namingsOf({ userReference: reference, references: null, payerName: null })
+  const namings = referenceColumns({ userReference: reference, references: null, payerName: null })
   const [first, ...others] = namings.map(
     ({ condition }) => sql`from transactions.transactions
       where partner_id = ${partnerId} and category = 'Withdrawal' ${condition}
@@ -531,7 +540,7 @@ export async function withdrawalsLike(
       order by id desc limit ${rowsMax}`,
   )
   return tx.rows<TransactionRow>(
-    unprepared(sql`/* transactions.withdrawalsLike */
+    unprepared(sql`/* transactions.findWithdrawals */
       select ${columns} from ((select ${columns} ${first ?? noSql}) ${andPages(others, columns)}) as named
       order by id desc limit ${rowsMax}`),
   )

@@ -11,7 +11,7 @@ import {
   utc,
 } from '../../mail/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { type Crossing, rearmedAt } from './rules.ts'
+import { type Crossing, rearmThreshold } from './rules.ts'
 
 type Member = { readonly fullName: string; readonly email: string }
 export type MembersByAddress = (
@@ -36,14 +36,14 @@ type MonitorMailData = {
   readonly description: string | null
 }
 
-const dataOf = ({ monitor, balance, crossedAt, reference }: Crossing): MonitorMailData => ({
+const toMailData = ({ monitor, balance, crossedAt, reference }: Crossing): MonitorMailData => ({
   monitorId: monitor.id,
   accountId: monitor.accountId,
   direction: monitor.direction,
   measure: monitor.measure,
   currency: monitor.currency,
   threshold: amountText(monitor.threshold, monitor.currency),
-  rearmAt: amountText(rearmedAt(monitor), monitor.currency),
+  rearmAt: amountText(rearmThreshold(monitor), monitor.currency),
   balance: amountText(balance, monitor.currency),
   crossedAt: crossedAt.toISOString(),
   reference,
@@ -72,7 +72,7 @@ export async function queueMonitorMails(
             kind: 'balance_crossed',
             subjectId: crossing.monitorId,
             to: { name: member.fullName, address: member.email },
-            data: dataOf(crossing),
+            data: toMailData(crossing),
             secret: null,
             expiresAt: null,
           },
@@ -83,7 +83,7 @@ export async function queueMonitorMails(
   }
 }
 
-const sums = { Posted: 'posted', Available: 'available' } as const
+const balanceSums = { Posted: 'posted', Available: 'available' } as const
 
 /** Renders the template `balance_crossed`. */
 export function renderMonitorMail(mail: MailToRender): MailContent {
@@ -93,7 +93,7 @@ export function renderMonitorMail(mail: MailToRender): MailContent {
   const subject = `${currency} balance is ${direction.toLowerCase()} ${threshold}`
   const paragraphs = [
     `Hello ${oneLine(mail.toName)},`,
-    `The ${sums[measure]} ${currency} balance of ${oneLine(mail.partnerName)} is ${direction.toLowerCase()} ${threshold} ${currency}.`,
+    `The ${balanceSums[measure]} ${currency} balance of ${oneLine(mail.partnerName)} is ${direction.toLowerCase()} ${threshold} ${currency}.`,
     ...(description === null ? [] : [`Your note: ${oneLine(description)}`]),
     `Balance: ${balance} ${currency}`,
     `Crossed at: ${utc(new Date(data.crossedAt))}`,

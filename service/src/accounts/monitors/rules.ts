@@ -12,8 +12,8 @@ export type MonitorTerms = Pick<
 >
 
 /** Refuses (400, with pointers): amounts, a `rearmAt` on the wrong side, no recipient. */
-export function termsOf(body: BodyOf<'createAccountMonitor'>, currency: Currency): MonitorTerms {
-  return changedTerms(noTerms, body, currency)
+export function readTerms(body: BodyOf<'createAccountMonitor'>, currency: Currency): MonitorTerms {
+  return changeTerms(noTerms, body, currency)
 }
 const noTerms: MonitorTerms = {
   direction: 'Below',
@@ -26,21 +26,21 @@ const noTerms: MonitorTerms = {
 }
 
 /** Applies the fields of the body to the terms, with the checks of `readTerms`. */
-export function changedTerms(
+export function changeTerms(
   terms: MonitorTerms,
   body: BodyOf<'updateAccountMonitor'>,
   currency: Currency,
 ): MonitorTerms {
   const { direction = terms.direction, measure = terms.measure, notify = {}, description = terms.description } = body
   const threshold = body.threshold === undefined ? terms.threshold : readBalance(body.threshold, currency, '/threshold')
-  const rearmAt = body.rearmAt === undefined ? terms.rearmAt : rearmAtOf(body.rearmAt, currency)
+  const rearmAt = body.rearmAt === undefined ? terms.rearmAt : readRearmAt(body.rearmAt, currency)
   const { emails = terms.emails, event: sendsEvent = terms.sendsEvent } = notify
   const changed = { direction, measure, threshold, rearmAt, emails, sendsEvent, description }
   refuseBadTerms(changed)
   return changed
 }
 
-const rearmAtOf = (value: Decimal | null, currency: Currency): Minor | null =>
+const readRearmAt = (value: Decimal | null, currency: Currency): Minor | null =>
   value === null ? null : readBalance(value, currency, '/rearmAt')
 
 function refuseBadTerms({ direction, threshold, rearmAt, emails, sendsEvent }: MonitorTerms): void {
@@ -64,17 +64,17 @@ export const isOtherLine = (before: MonitorTerms, after: MonitorTerms): boolean 
   before.rearmAt !== after.rearmAt
 
 type Sums = { readonly posted: Minor; readonly reserved: Minor }
-export const measured = ({ measure }: Pick<MonitorRow, 'measure'>, { posted, reserved }: Sums): Minor =>
+export const measuredAmount = ({ measure }: Pick<MonitorRow, 'measure'>, { posted, reserved }: Sums): Minor =>
   measure === 'Posted' ? posted : posted - reserved
-export const rearmedAt = ({ rearmAt, threshold }: Pick<MonitorRow, 'rearmAt' | 'threshold'>): Minor =>
+export const rearmThreshold = ({ rearmAt, threshold }: Pick<MonitorRow, 'rearmAt' | 'threshold'>): Minor =>
   rearmAt ?? threshold
 
 /** Decides whether a balance triggers or rearms a monitor. Undefined: neither. */
-function kindOf(monitor: MonitorRow, balance: Minor): CrossingRow['kind'] | undefined {
+function crossingKind(monitor: MonitorRow, balance: Minor): CrossingRow['kind'] | undefined {
   const { direction, state, threshold } = monitor
   const isAcross = direction === 'Below' ? balance < threshold : balance > threshold
   if (state === 'Armed') return isAcross ? 'Triggered' : undefined
-  const isBack = direction === 'Below' ? balance >= rearmedAt(monitor) : balance <= rearmedAt(monitor)
+  const isBack = direction === 'Below' ? balance >= rearmThreshold(monitor) : balance <= rearmThreshold(monitor)
   return state === 'Triggered' && isBack ? 'Rearmed' : undefined
 }
 
@@ -82,7 +82,7 @@ function kindOf(monitor: MonitorRow, balance: Minor): CrossingRow['kind'] | unde
 type Movement = Omit<AccountMovement, 'reference'> & { readonly reference: string | null }
 
 /** Movements and monitors of a balance that a worker has read after its position. */
-export type Reading = {
+export type BalanceReading = {
   readonly balance: BalanceRow
   /** Monitors that have not ended. */
   readonly monitors: readonly MonitorRow[]
@@ -90,7 +90,7 @@ export type Reading = {
   /** The last transfer up to which the movements are complete. */
   readonly readTo: string
 }
-export type Judgement = {
+export type BalanceJudgement = {
   /** The balance with its new position and sums. */
   readonly balance: BalanceRow
   /** Monitors that have changed. */
@@ -106,7 +106,10 @@ export type Crossing = CrossingRow & { readonly monitor: MonitorRow }
  * Judges each monitor by the balance at its start, and after each later movement. Transfers that take effect together
  * are judged as one. Stops after the movement that reaches `crossingsMax` crossings.
  */
-export function judge({ balance, monitors, movements, readTo }: Reading, crossingsMax: number): Judgement {
+export function judgeMonitors(
+  { balance, monitors, movements, readTo }: BalanceReading,
+  crossingsMax: number,
+): BalanceJudgement {
   const now = new Map(monitors.map((monitor) => [monitor.id, monitor]))
   const waiting = monitors
     .filter(({ startsAfter }) => startsAfter > balance.position)
@@ -116,8 +119,8 @@ export function judge({ balance, monitors, movements, readTo }: Reading, crossin
   let sums: Sums = balance
   const observe = ({ id }: MonitorRow, position: string, reference: string | null) => {
     const monitor = present(now.get(id), `no monitor ${id}`)
-    const value = measured(monitor, sums)
-    const kind = kindOf(monitor, value)
+    const value = measuredAmount(monitor, sums)
+    const kind = crossingKind(monitor, value)
     if (kind === undefined) return
     const crossedAt = momentOfId(position)
     const changed: MonitorRow =

@@ -82,7 +82,7 @@ const newMonitors = insertBy<StoredMonitor>(monitorColumns, [])
 const newCrossings = insertBy<CrossingRow>(crossingColumns, [])
 const balanceNames = sql`partner_id, account_id, currency, position, posted, reserved, starts_until, monitors`
 
-const stored = (row: MonitorRow): StoredMonitor => ({ ...row, emails: JSON.stringify(row.emails) })
+const toStored = (row: MonitorRow): StoredMonitor => ({ ...row, emails: JSON.stringify(row.emails) })
 const fromStored = (row: StoredMonitor): MonitorRow => ({ ...row, emails: ownJson<string[]>(row.emails) })
 
 /** Creates the row of a balance, without monitors, so that a worker does not read it. */
@@ -111,19 +111,19 @@ export async function setBalance(tx: Tx, row: BalanceRow): Promise<void> {
     where partner_id = ${row.partnerId} and account_id = ${row.accountId}`)
 }
 
-export function balanceOf(tx: Tx, { partnerId, accountId }: BalanceKey): Promise<BalanceRow | undefined> {
-  return tx.row<BalanceRow>(sql`/* accounts.balanceOf */
+export function readBalance(tx: Tx, { partnerId, accountId }: BalanceKey): Promise<BalanceRow | undefined> {
+  return tx.row<BalanceRow>(sql`/* accounts.readBalance */
     select ${balanceNames} from accounts.monitored_balances where partner_id = ${partnerId} and account_id = ${accountId}`)
 }
 
 export async function insertMonitor(tx: Tx, row: MonitorRow): Promise<void> {
   await tx.run(sql`/* accounts.insertMonitor */
-    insert into accounts.monitors (${monitorNames}) ${newMonitors(tx, [stored(row)])}`)
+    insert into accounts.monitors (${monitorNames}) ${newMonitors(tx, [toStored(row)])}`)
 }
 
 /** Stores a partner's change of a monitor, under the lock of its balance. */
 export async function updateMonitor(tx: Tx, row: MonitorRow): Promise<void> {
-  const { emails, ...values } = stored(row)
+  const { emails, ...values } = toStored(row)
   await tx.run(sql`/* accounts.updateMonitor */
     update accounts.monitors set direction = ${values.direction}, measure = ${values.measure},
       threshold = ${values.threshold}, rearm_at = ${values.rearmAt}, emails = ${emails}::jsonb,
@@ -173,14 +173,14 @@ export function listCrossings(
 }
 
 /** Lists a page of balances with monitors, in the order of their keys. Takes no lock. */
-export async function monitoredBehind(
+export async function listMonitored(
   tx: Tx,
   { partnerId, accountId }: BalanceKey,
   rowsMax: number,
 ): Promise<readonly BalanceRow[]> {
   const rows = await tx.rows<BalanceRow>(
     dueWork('finds balances with monitors, without a lock, by an index of those', (whose) =>
-      unprepared(sql`/* accounts.monitoredBehind */
+      unprepared(sql`/* accounts.listMonitored */
         select ${balanceNames} from accounts.monitored_balances
         where monitors > 0 and (partner_id, account_id) > (${partnerId}::uuid, ${accountId}::uuid) and ${whose()}
         order by partner_id, account_id limit ${rowsMax}`),
@@ -235,11 +235,11 @@ export function moveBalances(tx: Tx, rows: readonly BalanceRow[]): void {
 }
 
 /** Writes the worker's changes of monitors, under the locks of their balances. */
-export function setStates(tx: Tx, rows: readonly MonitorRow[]): void {
+export function updateMonitors(tx: Tx, rows: readonly MonitorRow[]): void {
   if (rows.length === 0) return
   const column = columnOf(rows)
   tx.later(
-    unprepared(sql`/* accounts.setStates */
+    unprepared(sql`/* accounts.updateMonitors */
       update accounts.monitors as monitor set state = given.state, end_reason = given.end_reason,
         last_triggered_at = given.triggered_at, ended_at = given.ended_at
       from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('state')}::text[],

@@ -11,10 +11,9 @@ import { after, type Clock, firstIdOf, type Log, momentOfId, newId, nilId, write
 import type { Ledger, MovementPage, Standing } from '../../ledger/index.ts'
 import { type Database, oldestTransactionStart, type Tx } from '../../postgres/index.ts'
 import { type MembersByAddress, queueMonitorMails } from './mail.ts'
-import { type Crossing, judge, type Judgement, rearmedAt } from './rules.ts'
+import { type Crossing, judgeMonitors, type BalanceJudgement, rearmThreshold } from './rules.ts'
 import * as store from './store.ts'
-import type { EventData } from '@partner-payments/wire'
-import type { EventOutbox } from '../../events/index.ts'
+import type { EventOutbox, EventPayload } from '../../events/index.ts'
 import type { Cursors } from '../../kernel/api/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 
@@ -38,8 +37,8 @@ export function createMonitorStep(deps: MonitorsDeps): MonitorStep {
       const certain = await certainUntil(db, deps)
       const end = firstIdOf(certain)
       round.begin(momentOfId(newId()).getTime() - deps.clockDifferenceMsMax - certain.getTime())
-      const found = await store.monitoredBehind(db, last, limits.balancesPerLookMax)
-      const due = await dueOf(deps, found, end)
+      const found = await store.listMonitored(db, last, limits.balancesPerLookMax)
+      const due = await findDue(deps, found, end)
       const keys = [...round.takeBehind(behindPerStepMax), ...due].map((key) => [key.accountId, key] as const)
       const outcome = await judgeAll([...new Map(keys).values()], end)
       const isLast = found.length < limits.balancesPerLookMax
@@ -51,7 +50,7 @@ export function createMonitorStep(deps: MonitorsDeps): MonitorStep {
 }
 
 /** `partial`: more can be read at once. `failed`: the next round reads them again. */
-type Outcome = { readonly partial: readonly store.BalanceKey[]; readonly failed: number }
+type StepOutcome = { readonly partial: readonly store.BalanceKey[]; readonly failed: number }
 
 /**
  * Tracks the rounds of one process over all balances. A restart begins a new round: the positions are in the database.
@@ -74,7 +73,7 @@ function createRound(clock: Clock) {
       for (const [name] of taken) behind.delete(name)
       return taken.map(([, key]) => key)
     },
-    record: ({ partial, failed }: Outcome, isLast: boolean) => {
+    record: ({ partial, failed }: StepOutcome, isLast: boolean) => {
       for (const key of partial) behind.set(key.accountId, key)
       hasFailed ||= failed > 0
       if (!isLast || behind.size > 0) return
@@ -86,7 +85,7 @@ function createRound(clock: Clock) {
 }
 
 /** Splits keys into batches. On a sharded database a batch has the keys of one partner. */
-function partsOf<T extends store.BalanceKey>(sharded: boolean, keys: readonly T[], keysMax: number): readonly T[][] {
+function splitKeys<T extends store.BalanceKey>(sharded: boolean, keys: readonly T[], keysMax: number): readonly T[][] {
   const groups = sharded ? [...Map.groupBy(keys, ({ partnerId }) => partnerId).values()] : [[...keys]]
   return groups.flatMap((group) =>
     Array.from({ length: Math.ceil(group.length / keysMax) }, (_, at) => group.slice(at * keysMax, (at + 1) * keysMax)),
@@ -94,13 +93,13 @@ function partsOf<T extends store.BalanceKey>(sharded: boolean, keys: readonly T[
 }
 
 /** Finds due balances: the partner moved money, a monitor starts, the account was closed, or its sums differ. */
-async function dueOf(
+async function findDue(
   { db, ledger, limits = limitsDefault }: MonitorsDeps,
   rows: readonly store.BalanceRow[],
   end: string,
 ): Promise<readonly store.BalanceRow[]> {
   const due: store.BalanceRow[] = []
-  for (const part of partsOf(db.sharded, rows, limits.balancesPerLookMax)) {
+  for (const part of splitKeys(db.sharded, rows, limits.balancesPerLookMax)) {
     const standings = await ledger.standings(db, part, end)
     due.push(...part.filter((row) => isDue(row, standings.get(row.accountId), end)))
   }
@@ -109,7 +108,7 @@ async function dueOf(
 
 function isDue(row: store.BalanceRow, standing: Standing | undefined, end: string): boolean {
   if (row.startsUntil > row.position && row.startsUntil < end) return true
-  return standing !== undefined && (standing.hasMoved || hasClosed(row, standing) || differs(row, standing))
+  return standing !== undefined && (standing.hasMoved || hasClosed(row, standing) || hasWrongSums(row, standing))
 }
 const hasClosed = ({ startsUntil, position }: store.BalanceRow, { isClosed, isQuiet }: Standing): boolean =>
   isClosed && isQuiet && startsUntil <= position
@@ -118,17 +117,17 @@ const hasClosed = ({ startsUntil, position }: store.BalanceRow, { isClosed, isQu
  * Reports whether a transfer appeared among those already judged: the clock of a process was wrong by more than the
  * setting permits.
  */
-const differs = (row: store.BalanceRow, { isQuiet, posted, reserved }: Standing): boolean =>
+const hasWrongSums = (row: store.BalanceRow, { isQuiet, posted, reserved }: Standing): boolean =>
   isQuiet && (row.posted !== posted || row.reserved !== reserved)
 
 function createBatches(deps: MonitorsDeps, limits: MonitorLimits) {
   const { db, log } = deps
   const attempt = (keys: readonly store.BalanceKey[], end: string) =>
     db.transaction((tx) => judgeBatch(deps, limits, tx, keys, end))
-  return async (keys: readonly store.BalanceKey[], end: string): Promise<Outcome> => {
+  return async (keys: readonly store.BalanceKey[], end: string): Promise<StepOutcome> => {
     const partial: store.BalanceKey[] = []
     let failed = 0
-    for (const part of partsOf(db.sharded, keys, limits.balancesPerBatchMax))
+    for (const part of splitKeys(db.sharded, keys, limits.balancesPerBatchMax))
       try {
         partial.push(...(await attempt(part, end)))
       } catch {
@@ -164,14 +163,14 @@ async function judgeBatch(
   const results = claimed.map((row) => {
     const page = pages.get(row.accountId) ?? { movements: [], readTo: undefined }
     const reading = { row, page, standing: standings.get(row.accountId), end }
-    return resultOf(deps, reading, monitors.get(row.accountId) ?? [], limits.crossingsPerBalanceMax, now)
+    return judgeBalance(deps, reading, monitors.get(row.accountId) ?? [], limits.crossingsPerBalanceMax, now)
   })
   const crossings = results.flatMap((result) => result.crossings)
   store.moveBalances(
     tx,
     results.map(({ balance }) => balance),
   )
-  store.setStates(
+  store.updateMonitors(
     tx,
     results.flatMap((result) => result.monitors),
   )
@@ -181,43 +180,46 @@ async function judgeBatch(
   return results.filter(({ isPartial }) => isPartial).map(({ balance }) => balance)
 }
 
-type Read = {
+type BalanceRead = {
   readonly row: store.BalanceRow
   readonly page: MovementPage
   readonly standing: Standing | undefined
   readonly end: string
 }
 
-function resultOf(
+function judgeBalance(
   { log }: MonitorsDeps,
-  { row, page, standing, end }: Read,
+  { row, page, standing, end }: BalanceRead,
   monitors: readonly store.MonitorRow[],
   crossingsMax: number,
   now: Date,
-): Judgement {
+): BalanceJudgement {
   const { movements, readTo = end } = page
   const isStill = standing !== undefined && movements.length === 0
-  if (isStill && differs(row, standing)) {
+  if (isStill && hasWrongSums(row, standing)) {
     const { partnerId, accountId } = row
     log.error({ partnerId, accountId }, 'monitored balance differs from its transfers; evaluated as recorded')
     const { posted, reserved } = standing
     // No transfer follows: the current balance shows what the monitors missed.
     const missed = { id: readTo, posted: posted - row.posted, reserved: reserved - row.reserved, together: undefined }
-    return judge({ balance: row, monitors, movements: [{ ...missed, reference: null }], readTo }, crossingsMax)
+    return judgeMonitors({ balance: row, monitors, movements: [{ ...missed, reference: null }], readTo }, crossingsMax)
   }
   if (isStill && hasClosed(row, standing)) {
     const ended = { state: 'Ended', endReason: 'AccountClosed', endedAt: now } as const
     const balance = { ...row, monitors: 0 }
     return { balance, monitors: monitors.map((monitor) => ({ ...monitor, ...ended })), crossings: [], isPartial: false }
   }
-  const judgement = judge({ balance: row, monitors, movements, readTo }, crossingsMax)
+  const judgement = judgeMonitors({ balance: row, monitors, movements, readTo }, crossingsMax)
   return page.readTo === undefined ? judgement : { ...judgement, isPartial: true }
 }
 
-
-type Crossed = Omit<EventData<'account.balance.crossed'>, 'eventType' | 'timestamp'>
-
-function crossed({ monitor, kind, balance, reference, crossedAt }: Crossing): Crossed {
+function toCrossedEvent({
+  monitor,
+  kind,
+  balance,
+  reference,
+  crossedAt,
+}: Crossing): EventPayload<'account.balance.crossed'> {
   const { id, accountId, currency, direction, measure, threshold, description } = monitor
   return {
     amount: writeAmount(balance, currency),
@@ -231,7 +233,7 @@ function crossed({ monitor, kind, balance, reference, crossedAt }: Crossing): Cr
     direction,
     kind,
     measure,
-    rearmAt: writeAmount(rearmedAt(monitor), currency),
+    rearmAt: writeAmount(rearmThreshold(monitor), currency),
     threshold: writeAmount(threshold, currency),
     transactionReference: reference,
   }
@@ -252,7 +254,7 @@ function appendCrossed(
         partnerId: crossing.partnerId,
         type: 'account.balance.crossed' as const,
         occurredAt: now,
-        data: crossed(crossing),
+        data: toCrossedEvent(crossing),
       })),
   )
 }

@@ -29,7 +29,7 @@ export const comparisons: Readonly<Record<string, Comparison>> = {
   records: payments.records,
   payouts: payments.payouts,
   reserves: payments.reserves,
-  transfersInside: payments.transfersInside,
+  transfersInside: payments.internalTransfers,
   deposits: payments.deposits,
   conversions: payments.conversions,
   cases: payments.cases,

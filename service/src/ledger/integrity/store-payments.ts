@@ -5,7 +5,7 @@ import { sql, type Sql, type Tx } from '../../postgres/index.ts'
 // Compares the ledger with itself: accounts, transfers, entries and checkpoints.
 
 /** Selects the change that each transfer makes to each of its two accounts. */
-const legsOf = (partnerId: string): Sql => sql`/* integrity.legsOf */
+const transferLegs = (partnerId: string): Sql => sql`/* integrity.transferLegs */
   select id, party_id, reference, currency, credit_account_id as account_id, 0::bigint as reserved,
     case when kind in ('direct', 'post') then amount else 0 end as posted,
     case when kind in ('direct', 'post') then 1 else 0 end as lines
@@ -24,7 +24,7 @@ export function accounts(tx: Tx, partnerId: string, rowsMax: number): Promise<re
       concat_ws(', ', sums.posted, sums.reserved) as expected, concat_ws(', ', account.posted, account.reserved) as found
     from (select * from ledger.accounts where partner_id = ${partnerId}) as account full join (
       select account_id, sum(posted) as posted, sum(reserved) as reserved
-      from (${legsOf(partnerId)}) as leg group by account_id) as sums on sums.account_id = account.id
+      from (${transferLegs(partnerId)}) as leg group by account_id) as sums on sums.account_id = account.id
     where account.id is null
       or (account.posted, account.reserved) <> (coalesce(sums.posted, 0), coalesce(sums.reserved, 0))
     order by key limit ${rowsMax}`)
@@ -35,7 +35,7 @@ export function transfers(tx: Tx, partnerId: string, rowsMax: number): Promise<r
   return tx.rows(sql`/* integrity.transfers */
     select 'ledger.transfers' as table, leg.id::text as key, 'currency' as column, account.currency as expected,
       leg.currency as found
-    from (${legsOf(partnerId)}) as leg
+    from (${transferLegs(partnerId)}) as leg
       join ledger.accounts as account on account.partner_id = ${partnerId} and account.id = leg.account_id
     where account.currency <> leg.currency order by key limit ${rowsMax}`)
 }
@@ -91,7 +91,7 @@ export function checkpoints(tx: Tx, partnerId: string, rowsMax: number): Promise
       from (
         select id, account_id, 0 as is_checkpoint, posted, reserved, lines, null::bigint as told_posted,
           null::bigint as told_reserved, null::integer as told_lines, null::uuid as stretch_after
-        from (${legsOf(partnerId)}) as leg
+        from (${transferLegs(partnerId)}) as leg
         union all
         select position, account_id, 1, 0, 0, 0, posted, reserved, lines, stretch_after
         from ledger.checkpoints where partner_id = ${partnerId}) as step
@@ -128,7 +128,7 @@ export function checkpointsMissing(tx: Tx, partnerId: string, rowsMax: number): 
     where made.position is null and progress.party_position <> ${nilId}::uuid
     union all
     select 'ledger.checkpoints', leg.account_id::text, 'position', max(leg.id::text), max(last.position::text)
-    from (${legsOf(partnerId)}) as leg
+    from (${transferLegs(partnerId)}) as leg
       left join (
         select account_id, max(position::text)::uuid as position from ledger.checkpoints
         where partner_id = ${partnerId} group by account_id) as last on last.account_id = leg.account_id
@@ -143,7 +143,7 @@ export function partyCheckpoints(tx: Tx, partnerId: string, rowsMax: number): Pr
   return tx.rows(sql`/* integrity.partyCheckpoints */
     with step as (
       select leg.id, leg.party_id, leg.account_id, leg.posted, leg.reserved, leg.lines, false as is_position, null::uuid as stretch_after
-      from (${legsOf(partnerId)}) as leg join ledger.accounts as account
+      from (${transferLegs(partnerId)}) as leg join ledger.accounts as account
         on account.partner_id = ${partnerId} and account.id = leg.account_id and account.name = 'balance'
       where (leg.lines > 0 or leg.reserved <> 0) and leg.id <= (
         select party_position from ledger.checkpoint_progress where partner_id = ${partnerId})
@@ -184,7 +184,7 @@ export function partyAccounts(tx: Tx, partnerId: string, rowsMax: number): Promi
       select partner_id, id from ledger.accounts where partner_id = ${partnerId} and name = 'balance' and segregated
     ), expected as (
       select account_id, party_id, sum(posted) as posted, sum(reserved) as reserved
-      from (${legsOf(partnerId)}) as leg where account_id in (select id from segregated where partner_id = ${partnerId})
+      from (${transferLegs(partnerId)}) as leg where account_id in (select id from segregated where partner_id = ${partnerId})
       group by account_id, party_id
     ), told as (
       select * from ledger.party_accounts where partner_id = ${partnerId}
@@ -199,9 +199,9 @@ export function partyAccounts(tx: Tx, partnerId: string, rowsMax: number): Promi
 }
 
 /** Sums what a partner's references have moved and reserved on its accounts of one name. */
-const movedOn = (partnerId: string, name: 'balance' | 'suspense' | 'parts'): Sql => sql`
+const movedSums = (partnerId: string, name: 'balance' | 'suspense' | 'parts'): Sql => sql`
   select leg.reference, account.currency, sum(leg.posted) as posted, sum(leg.reserved) as reserved
-  from (${legsOf(partnerId)}) as leg
+  from (${transferLegs(partnerId)}) as leg
     join ledger.accounts as account on account.partner_id = ${partnerId} and account.id = leg.account_id and account.name = ${name}
   group by leg.reference, account.currency`
 
@@ -226,7 +226,7 @@ export function booked(tx: Tx, partnerId: string, rowsMax: number): Promise<read
       concat_ws(', ', coalesce(moved.posted, 0), coalesce(moved.reserved, 0)) as expected,
       concat_ws(', ', told.posted, told.reserved) as found
     from (select reference, currency, sum(posted) as posted, sum(reserved) as reserved from told group by reference, currency) as told
-      full join (${movedOn(partnerId, 'balance')}) as moved using (reference, currency)
+      full join (${movedSums(partnerId, 'balance')}) as moved using (reference, currency)
     where told.posted is null
       or (told.posted, told.reserved) <> (coalesce(moved.posted, 0), coalesce(moved.reserved, 0))
     order by key limit ${rowsMax}`)
@@ -260,7 +260,7 @@ export function records(tx: Tx, partnerId: string, rowsMax: number): Promise<rea
           cross join lateral jsonb_to_record(coalesce(content.details, '{}')) as details(amount text, currency text)
         where record.partner_id = ${partnerId}) as record on record.id = step.id
     where record.reference is distinct from step.reference
-      or (record.amount is not null and (${minorOf(sql`record.amount`, sql`record.currency`)}) is distinct from step.amount)
+      or (record.amount is not null and (${minorText(sql`record.amount`, sql`record.currency`)}) is distinct from step.amount)
       or record.currency <> step.currency
     order by key limit ${rowsMax}`)
 }
@@ -313,8 +313,8 @@ export function reserves(tx: Tx, partnerId: string, rowsMax: number): Promise<re
  * Checks that an internal payout and its transfer agree: the payee is credited before the payout is completed, and then
  * no work is left.
  */
-export function transfersInside(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
-  return tx.rows(sql`/* integrity.transfersInside */
+export function internalTransfers(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.internalTransfers */
     select 'rails.internal_transfers' as table, payout.reference as key, 'amount, currency, accepted, next_step' as column,
       concat_ws(', ', payout.amount, payout.currency, payout.status) as expected, case when transfer.id is null then 'no transfer'
         else concat_ws(', ', transfer.amount, transfer.currency, transfer.accepted, coalesce(transfer.next_step, 'ended')) end as found
@@ -384,7 +384,7 @@ export function cases(tx: Tx, partnerId: string, rowsMax: number): Promise<reado
       select 'case ' || id as reference, currency,
         case when resolution is null or resolution = 'released' then booked else 0 end as posted
       from cases.cases where partner_id = ${partnerId} and booked is not null) as told
-    full join (${movedOn(partnerId, 'suspense')}) as moved
+    full join (${movedSums(partnerId, 'suspense')}) as moved
       on moved.reference = told.reference and moved.currency = told.currency
     where (told.reference is not null or moved.reference like 'case %') and told.posted is distinct from coalesce(moved.posted, 0)
     order by key limit ${rowsMax}`)
@@ -400,14 +400,14 @@ export function parts(tx: Tx, partnerId: string, rowsMax: number): Promise<reado
       from deposits.parts as part join deposits.deposits as deposit
         on deposit.partner_id = ${partnerId} and deposit.id = part.deposit_id
       where part.partner_id = ${partnerId} group by reference, currency) as told
-    full join (${movedOn(partnerId, 'parts')}) as moved
+    full join (${movedSums(partnerId, 'parts')}) as moved
       on moved.reference = told.reference and moved.currency = told.currency
     where coalesce(told.posted, 0) <> coalesce(moved.posted, 0)
     order by key limit ${rowsMax}`)
 }
 
 /** Converts an amount to text in minor units of its currency. Null: the text is not an amount. */
-const minorOf = (amount: Sql, currency: Sql): Sql => sql`
+const minorText = (amount: Sql, currency: Sql): Sql => sql`
   case when ${amount} ~ '^[0-9]+([.][0-9]+)?$' then ${amount}::numeric * (${minorPerUnit}::jsonb ->> ${currency})::numeric end`
 const minorPerUnit = JSON.stringify(
   Object.fromEntries(Object.entries(currencies).map(([code, { digits }]) => [code, 10 ** digits])),
@@ -434,7 +434,7 @@ export function statusEvents(tx: Tx, partnerId: string, rowsMax: number): Promis
     left join (
       select reference, count(*) as count, min(facts) as first, max(facts) as last
       from (
-        select reference, concat_ws(', ', status, told_reference, trim_scale(${minorOf(sql`amount`, sql`currency`)}), currency,
+        select reference, concat_ws(', ', status, told_reference, trim_scale(${minorText(sql`amount`, sql`currency`)}), currency,
           transaction_type, coalesce(originating_reference, '-')) as facts
         from (${eventsOf(partnerId)}) as event where type = 'transaction.status.changed') as read
       group by reference) as event on event.reference = told.reference
@@ -450,7 +450,7 @@ export function eventAmounts(tx: Tx, partnerId: string, rowsMax: number): Promis
       concat_ws(', ', told.amount, told.currency, told.user_amount, told.user_currency) as expected,
       concat_ws(', ', event.minor::bigint, event.currency) as found
     from (
-      select id, reference, told_reference, currency, ${minorOf(sql`amount`, sql`currency`)} as minor
+      select id, reference, told_reference, currency, ${minorText(sql`amount`, sql`currency`)} as minor
       from (${eventsOf(partnerId)}) as read where amount is not null) as event
       join transactions.transactions as told on told.partner_id = ${partnerId} and told.reference = event.reference
     where event.told_reference is distinct from event.reference or not coalesce(

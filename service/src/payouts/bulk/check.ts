@@ -8,20 +8,20 @@ import type { Beneficiaries, Beneficiary, PayeeCheck, VerificationRow } from '..
 import { comparable, type JudgedBatch, type PayoutCall, type Payouts, type Repeated } from '../index.ts'
 import { lineDigest } from './digest.ts'
 import { type ColumnMistake, readLine, type ReadLine, type TypedLine } from './lines.ts'
-import { knownPayees, type NewPayee, type Resolved, resolvePayee } from './resolve.ts'
-import { addressOf, addressProblem, typeProblem } from './from-file.ts'
+import { knownPayees, type NewPayee, type ResolvedPayee, resolvePayee } from './resolve.ts'
+import { addressOf, addressProblem, accountTypeProblem } from './from-file.ts'
 import * as store from './store.ts'
 
 /** Valid line whose payee is known, or will be created. */
-type ReadyLine = ReadLine & { readonly typed: TypedLine; readonly resolved: Payable }
-type Payable = Extract<Resolved, { readonly kind: 'saved' | 'new' }>
+type ReadyLine = ReadLine & { readonly typed: TypedLine; readonly resolved: KnownPayee }
+type KnownPayee = Extract<ResolvedPayee, { readonly kind: 'saved' | 'new' }>
 
 export type CheckedLine = {
   readonly typed: TypedLine
   /** Mistakes in cells. The line was not checked further. */
   readonly mistakes: readonly ColumnMistake[]
   readonly read: ReadLine | undefined
-  readonly resolved: Resolved | undefined
+  readonly resolved: ResolvedPayee | undefined
   /** Reason why the payee cannot be created, or the payout would be refused now. */
   readonly refusal: Refusal | undefined
   readonly isHeld: boolean
@@ -74,12 +74,12 @@ const earlierShown = 3
 export function createBulkCheck(deps: BulkCheckDeps): BulkCheck {
   return async (caller, key, typed) => {
     const read = typed.map((line) => ({ typed: line, read: readLine(line) }))
-    const right = read.flatMap((line) => (isRead(line.read) ? [line.read] : []))
-    const known = await readKnown(deps, caller.partnerId, right)
+    const right = read.flatMap((line) => (isReadLine(line.read) ? [line.read] : []))
+    const known = await readKnownPayees(deps, caller.partnerId, right)
     const today = deps.clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
     const lines = read.map((line) => {
-      if (!isRead(line.read)) return { ...line, read: undefined, mistakes: line.read, resolved: undefined }
-      const resolved = withFile(resolvePayee(line.read, known, line.typed.choice), line.typed, today)
+      if (!isReadLine(line.read)) return { ...line, read: undefined, mistakes: line.read, resolved: undefined }
+      const resolved = withFileDetails(resolvePayee(line.read, known, line.typed.choice), line.typed, today)
       return { ...line, read: line.read, mistakes: [], resolved }
     })
     const ready = lines.flatMap(({ read: found, resolved, typed: line }): readonly ReadyLine[] =>
@@ -88,7 +88,7 @@ export function createBulkCheck(deps: BulkCheckDeps): BulkCheck {
         : [],
     )
     const [made, earlier, duplicates] = await Promise.all([
-      assessNew(deps, caller.partnerId, ready),
+      assessNewPayees(deps, caller.partnerId, ready),
       earlierBulks(deps, caller.partnerId, key, ready),
       findDuplicates(deps, caller.partnerId, key, ready),
     ])
@@ -99,12 +99,12 @@ export function createBulkCheck(deps: BulkCheckDeps): BulkCheck {
       return { ...line, refusal, isHeld, unreachable, duplicates: duplicates.get(line.typed) ?? noDuplicates }
     })
     const newPayees = [...made.values()].map(({ row: _row, ...payee }) => payee)
-    return { lines: checked, newPayees, funds: judged.funds, earlier, seen: seenOf(checked, newPayees, earlier) }
+    return { lines: checked, newPayees, funds: judged.funds, earlier, seen: digestOfCheck(checked, newPayees, earlier) }
   }
 }
 
 /** Checks that a pain.001 does not contradict a saved payee, and completes a new payee. */
-function withFile(resolved: Resolved, { file }: TypedLine, today: string): Resolved {
+function withFileDetails(resolved: ResolvedPayee, { file }: TypedLine, today: string): ResolvedPayee {
   if (file === undefined || (resolved.kind !== 'saved' && resolved.kind !== 'new')) return resolved
   const { bic, accountType: type, address: given } = file
   // The page says that an address without town and country is not accepted.
@@ -121,13 +121,13 @@ function withFile(resolved: Resolved, { file }: TypedLine, today: string): Resol
   }
   if (addressProblem({ creditor, money: { currency: resolved.payee.currency } }, resolved.payee, today) !== undefined)
     return { kind: 'problem', code: 'payeeOtherAddress' }
-  const isOther = type !== undefined && typeProblem({ creditorAccountType: type }, resolved.payee) !== undefined
+  const isOther = type !== undefined && accountTypeProblem({ creditorAccountType: type }, resolved.payee) !== undefined
   return isOther ? { kind: 'problem', code: 'payeeOtherType' } : resolved
 }
 
-const isRead = (read: ReturnType<typeof readLine>): read is ReadLine => !Array.isArray(read)
+const isReadLine = (read: ReturnType<typeof readLine>): read is ReadLine => !Array.isArray(read)
 
-async function readKnown({ beneficiaries }: BulkCheckDeps, partnerId: string, lines: readonly ReadLine[]) {
+async function readKnownPayees({ beneficiaries }: BulkCheckDeps, partnerId: string, lines: readonly ReadLine[]) {
   const accounts = lines.flatMap(({ payee }) => ('text' in payee ? [] : [payee.account]))
   const texts = lines.flatMap(({ payee }) => ('text' in payee ? [payee.text] : []))
   const [withAccounts, withTexts] = await Promise.all([
@@ -137,14 +137,14 @@ async function readKnown({ beneficiaries }: BulkCheckDeps, partnerId: string, li
   return knownPayees(withAccounts, withTexts)
 }
 
-type Made = CheckedPayee & { readonly row: Beneficiary | undefined }
+type AssessedPayee = CheckedPayee & { readonly row: Beneficiary | undefined }
 
 /** Assesses each new payee once, with the last verification of its name. */
-async function assessNew(
+async function assessNewPayees(
   { beneficiaries }: BulkCheckDeps,
   partnerId: string,
   lines: readonly ReadyLine[],
-): Promise<ReadonlyMap<string, Made>> {
+): Promise<ReadonlyMap<string, AssessedPayee>> {
   const found = lines.flatMap(({ resolved, typed }) =>
     resolved.kind === 'new' ? [{ payee: resolved.payee, line: typed.line }] : [],
   )
@@ -157,7 +157,7 @@ async function assessNew(
     beneficiaries.answersAbout(partnerId, withIban),
   ])
   const answerOf = new Map(answers.map((answer) => [JSON.stringify([answer.name, answer.iban]), answer]))
-  const made = payees.map((payee, index): Made => {
+  const made = payees.map((payee, index): AssessedPayee => {
     const outcome = assessed[index]
     const verification = answerOf.get(JSON.stringify([payee.name, payee.fields.iban]))
     const lines = groups[index]?.map(({ line }) => line) ?? []
@@ -180,7 +180,7 @@ const checks: Readonly<Record<VerificationRow['result'], PayeeCheck | null>> = {
   NotPossible: null,
 }
 
-type Judged = {
+type JudgedLines = {
   readonly refusal: Refusal | undefined
   readonly isHeld: boolean
   readonly unreachable: string | undefined
@@ -190,9 +190,9 @@ async function judge(
   { payouts }: BulkCheckDeps,
   caller: Caller,
   lines: readonly ReadyLine[],
-  made: ReadonlyMap<string, Made>,
-): Promise<{ readonly judged: JudgedBatch; readonly byLine: ReadonlyMap<TypedLine, Judged> }> {
-  const byLine = new Map<TypedLine, Judged>()
+  made: ReadonlyMap<string, AssessedPayee>,
+): Promise<{ readonly judged: JudgedBatch; readonly byLine: ReadonlyMap<TypedLine, JudgedLines> }> {
+  const byLine = new Map<TypedLine, JudgedLines>()
   const bulk = { id: newId(), sums: sumsOf(lines) }
   const called = lines.flatMap((line) => {
     const { resolved, typed } = line
@@ -200,7 +200,7 @@ async function judge(
     if (payee?.refusal !== undefined)
       byLine.set(typed, { refusal: payee.refusal, isHeld: false, unreachable: undefined })
     const beneficiaryId = resolved.kind === 'saved' ? resolved.payee.id : payee?.row?.id
-    return beneficiaryId === undefined ? [] : [{ typed, call: callOf(caller, line, beneficiaryId, bulk) }]
+    return beneficiaryId === undefined ? [] : [{ typed, call: toCall(caller, line, beneficiaryId, bulk) }]
   })
   const unsaved = [...made.values()].flatMap(({ row, verification }) => {
     if (row === undefined) return []
@@ -224,7 +224,7 @@ const sumsOf = (lines: readonly ReadyLine[]) =>
     amount: own.reduce((sum, { amount }) => sum + amount, 0n),
   }))
 
-function callOf(
+function toCall(
   caller: Caller,
   { amount, currency, reference }: ReadLine,
   beneficiaryId: string,
@@ -295,12 +295,12 @@ async function earlierBulks(
 }
 
 /** Computes the digest of what a person sees. A request with another digest shows the check again. */
-function seenOf(
+function digestOfCheck(
   lines: readonly CheckedLine[],
   newPayees: readonly CheckedPayee[],
   earlier: readonly EarlierBulk[],
 ): string {
-  const payeeOf = (resolved: Resolved | undefined) => {
+  const payeeOf = (resolved: ResolvedPayee | undefined) => {
     if (resolved?.kind === 'saved') return [resolved.payee.id, resolved.payee.name]
     return resolved?.kind === 'new' ? [resolved.payee.key] : [resolved?.kind]
   }

@@ -23,7 +23,7 @@ export type NewPayee = {
   readonly more: Pick<BodyOf<'createBeneficiary'>, 'bic' | 'accountType' | 'address'>
 }
 
-export type Resolved =
+export type ResolvedPayee =
   | { readonly kind: 'saved'; readonly payee: Beneficiary }
   | { readonly kind: 'new'; readonly payee: NewPayee }
   /** `name`: payees with this account have other names. `several`: more than one payee has the name. */
@@ -57,19 +57,21 @@ export function resolvePayee(
   { payee, currency }: Pick<ReadLine, 'payee' | 'currency'>,
   known: KnownPayees,
   choice: string | undefined,
-): Resolved {
-  return 'text' in payee ? named(payee, currency, known, choice) : atAccount(payee, currency, known, choice)
+): ResolvedPayee {
+  return 'text' in payee
+    ? resolveByName(payee, currency, known, choice)
+    : resolveByAccount(payee, currency, known, choice)
 }
 
-type Named = Extract<LinePayee, { readonly text: string }>
-type AtAccount = Exclude<LinePayee, Named>
+type NamedPayee = Extract<LinePayee, { readonly text: string }>
+type PayeeByAccount = Exclude<LinePayee, NamedPayee>
 
-function atAccount(
-  line: AtAccount,
+function resolveByAccount(
+  line: PayeeByAccount,
   currency: Currency,
   { byAccount }: KnownPayees,
   choice: string | undefined,
-): Resolved {
+): ResolvedPayee {
   const options = (byAccount.get(line.account) ?? []).filter((payee) => payee.currency === currency)
   const payee = options.find(({ id }) => id === choice)
   if (payee !== undefined) return { kind: 'saved', payee }
@@ -80,12 +82,12 @@ function atAccount(
   return { kind: 'new', payee: { ...line, key, currency, more: {} } }
 }
 
-function named(
-  { text, account }: Named,
+function resolveByName(
+  { text, account }: NamedPayee,
   currency: Currency,
   { byText }: KnownPayees,
   choice: string | undefined,
-): Resolved {
+): ResolvedPayee {
   const found = byText(text).filter((payee) => payee.walletAddress === null)
   if (found.length === 0) return { kind: 'problem', code: 'payeeUnknown' }
   const atIt = account === undefined ? found : found.filter((payee) => accountOf(payee) === account)

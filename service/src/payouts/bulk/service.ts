@@ -20,8 +20,8 @@ import type { Beneficiaries } from '../../parties/beneficiaries/index.ts'
 import type { Customers } from '../../parties/customers/index.ts'
 import {
   type BulkAwaitingApproval,
-  type DecidedOfBulk,
-  fingerprintOf,
+  type BulkDecision,
+  payoutFingerprint,
   type LookedUp,
   type PayoutCall,
   type PayoutRow,
@@ -29,7 +29,7 @@ import {
   problemOf,
   requirePaidBy,
 } from '../index.ts'
-import { endToEndIdForm, payoutsOfFile, pointerInFile } from './from-file.ts'
+import { endToEndIdForm, readPayouts, pointerInFile } from './from-file.ts'
 import { type BulkCheck, createBulkCheck } from './check.ts'
 import { lineDigest } from './digest.ts'
 import * as store from './store.ts'
@@ -74,9 +74,9 @@ export type BulkPayouts = {
    * Approves all waiting payouts, if their number is as given. Refuses: not_found, approver_is_creator,
    * approver_limit_exceeded, payout_not_awaiting_approval (also while workers create payouts), permission_denied.
    */
-  readonly approve: (caller: Caller, id: string, payouts: number) => Promise<DecidedOfBulk>
+  readonly approve: (caller: Caller, id: string, payouts: number) => Promise<BulkDecision>
   /** Cancels all waiting payouts. Refusals as for `approve`. */
-  readonly reject: (caller: Caller, id: string, payouts: number, reason: string) => Promise<DecidedOfBulk>
+  readonly reject: (caller: Caller, id: string, payouts: number, reason: string) => Promise<BulkDecision>
   /** Ends the leases of dead workers. Only for a database without another live worker. */
   readonly releaseLeases: (partnerId: string) => Promise<void>
   /** Finds the id of the bulk with a key. Undefined: none. */
@@ -92,7 +92,7 @@ export type BulkPayouts = {
 /** Most payouts in a partner's unfinished bulks. Concurrent requests may exceed it by their own payouts. */
 const openPayoutsMax = 10_000
 
-const tooManyOpen = (open: number) =>
+const refuseTooManyOpen = (open: number) =>
   new Refusal('rate_limited', `Your bulks have ${open} outstanding payouts; at most ${openPayoutsMax} are accepted.`, {
     headers: { 'retry-after': '5' },
   })
@@ -129,7 +129,7 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
   const { submit } = payouts
   const withCounts = async (partnerId: string, rows: readonly store.BulkRow[]): Promise<readonly Bulk[]> => {
     const ids = rows.map(({ id }) => id)
-    const counts = new Map((await store.countsOf(db, partnerId, ids)).map((row) => [row.bulkId, row]))
+    const counts = new Map((await store.countItems(db, partnerId, ids)).map((row) => [row.bulkId, row]))
     return rows.map((row) => {
       const { accepted = 0n, refused = 0n } = counts.get(row.id) ?? {}
       return { ...row, accepted: Number(accepted), refused: Number(refused) }
@@ -156,8 +156,8 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
       find: async () => named(await store.bulkByKey(db, partnerId, idempotencyKey)),
       make: () =>
         db.transaction(async (tx) => {
-          const open = await store.openPayouts(tx, partnerId)
-          if (open > 0 && open + items.length > openPayoutsMax) throw tooManyOpen(open)
+          const open = await store.countOpenPayouts(tx, partnerId)
+          if (open > 0 && open + items.length > openPayoutsMax) throw refuseTooManyOpen(open)
           const id = newId()
           const asked = { accountId: serviceAccountId, accountName: name, ipAddress: ip, createdAt: now }
           const key = { idempotencyKey, requestFingerprint, name: bulkName ?? null }
@@ -182,7 +182,7 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
         caller,
         'createBulkPayoutFromFile',
         body,
-        readItems(await payoutsOfFile(deps, caller, body), pointerInFile),
+        readItems(await readPayouts(deps, caller, body), pointerInFile),
         ip,
       ),
     get,
@@ -195,7 +195,7 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
     },
     items: async (partnerId, id, status) => {
       await get(partnerId, id)
-      return withPayees(deps, partnerId, await store.itemsOf(db, partnerId, id, status ?? null, store.itemsMax))
+      return withPayees(deps, partnerId, await store.listItems(db, partnerId, id, status ?? null, store.bulkItemsMax))
     },
     ...createApprovals(payouts, get),
     step: createBulkStep({ db, clock, log, facts, submit, submitAll: createSubmitAll({ db, payouts }) }),
@@ -257,17 +257,17 @@ const createApprovals = (
     return payouts.snapshotOfBulk(caller, id, asked)
   },
   approve: async (caller, id, count) => {
-    requireMade(await get(caller.partnerId, id))
+    requireEnded(await get(caller.partnerId, id))
     return payouts.approveBulk(caller, id, count)
   },
   reject: async (caller, id, count, reason) => {
-    requireMade(await get(caller.partnerId, id))
+    requireEnded(await get(caller.partnerId, id))
     return payouts.rejectBulk(caller, id, count, reason)
   },
 })
 
 /** Refuses while workers create payouts: an approval is for all of them, and no payout may be added later. */
-function requireMade({ status }: Bulk): void {
+function requireEnded({ status }: Bulk): void {
   if (status === 'Processing')
     throw new Refusal(
       'payout_not_awaiting_approval',
@@ -292,12 +292,12 @@ function readItems(
       requirePaidBy('createFiatPayout', currency, pointerOf(position, 'currency'))
       const minor = readAmount(amount, currency, pointerOf(position, 'amount'))
       const earlier = seen.get(idempotencyKey)
-      if (earlier !== undefined) throw repeated(pointerOf(position, 'idempotencyKey'), earlier)
+      if (earlier !== undefined) throw refuseRepeatedKey(pointerOf(position, 'idempotencyKey'), earlier)
       seen.set(idempotencyKey, position)
       const beneficiaryId = payout.beneficiaryId.toLowerCase()
       const { endToEndId = null } = payout
       if (endToEndId !== null && !isSepaReference(endToEndId))
-        throw refusedField(pointerOf(position, 'endToEndId'), `must have ${endToEndIdForm}`)
+        throw refuseInvalid(pointerOf(position, 'endToEndId'), `must have ${endToEndIdForm}`)
       const refusesDuplicates = 'onDuplicate' in payout && payout.onDuplicate === 'Refuse'
       const paid = { amount: minor, currency, beneficiaryId, reference, endToEndId }
       return [{ position, idempotencyKey, ...paid, refusesDuplicates }]
@@ -318,23 +318,23 @@ function readItems(
 /** Number of errors that the gateway reports for a body. */
 const errorsMax = 50
 
-const refusedField = (pointer: string, message: string) =>
+const refuseInvalid = (pointer: string, message: string) =>
   new Refusal('validation_failed', undefined, { errors: [{ pointer, code: 'invalid_value', message }] })
 
-const repeated = (pointer: string, earlier: number) =>
+const refuseRepeatedKey = (pointer: string, earlier: number) =>
   new Refusal('validation_failed', undefined, {
     errors: [{ pointer, code: 'exists', message: `is the key of /payouts/${earlier}; each payout needs its own` }],
   })
 
 const fingerprint = (mode: store.BulkMode, items: readonly Item[]): string =>
   createHash('sha256')
-    .update(JSON.stringify([mode, ...items.map((item) => [item.idempotencyKey, fingerprintOf(item)])]))
+    .update(JSON.stringify([mode, ...items.map((item) => [item.idempotencyKey, payoutFingerprint(item)])]))
     .digest('hex')
 
 // Accepts many payouts in one transaction, or none of them.
 
 /** Rolls the transaction back. */
-class NotAll extends Error {
+class BulkRefused extends Error {
   override readonly name = 'NotAll'
   readonly refusals: ReadonlyMap<PayoutCall, Refusal>
   constructor(refusals: ReadonlyMap<PayoutCall, Refusal>) {
@@ -344,13 +344,13 @@ class NotAll extends Error {
 }
 
 /** Rolls the transaction back, so that it reads again. */
-class Overtaken extends Error {
+class BulkOvertaken extends Error {
   override readonly name = 'Overtaken'
 }
 
 /** Reports whether another transaction took a key or an amount that this one had read. */
 const isOvertaken = (error: unknown): boolean =>
-  error instanceof Overtaken ||
+  error instanceof BulkOvertaken ||
   [sqlState.uniqueViolation, sqlState.checkViolation].some((state) => state === stateOf(error))
 const attemptsMax = 5
 
@@ -369,16 +369,16 @@ function createSubmitAll({ db, payouts: accepting }: Deps): SubmitAll {
             if (outcome instanceof Refusal && call !== undefined) refusals.set(call, outcome)
             return outcome instanceof Refusal || outcome === 'resubmit' ? [] : [outcome.payout]
           })
-          if (refusals.size > 0) throw new NotAll(refusals)
+          if (refusals.size > 0) throw new BulkRefused(refusals)
           // Another process accepted the key of a call while this one waited for the counter of a limit.
-          if (outcomes.includes('resubmit')) throw new Overtaken('a key was accepted meanwhile')
+          if (outcomes.includes('resubmit')) throw new BulkOvertaken('a key was accepted meanwhile')
           await made(tx, payouts)
         },
         { before: (tx) => read(tx, calls) },
       )
       return undefined
     } catch (error) {
-      if (error instanceof NotAll) return error.refusals
+      if (error instanceof BulkRefused) return error.refusals
       throw error
     }
   }
@@ -431,11 +431,11 @@ function createBulkStep(deps: BulkWorkDeps): () => Promise<number> {
     lastPartner = claimed.partnerId
     const { partnerId, id } = claimed
     try {
-      await (claimed.mode === 'AllOrNothing' ? makeAll(deps, claimed) : makeSome(deps, claimed))
+      await (claimed.mode === 'AllOrNothing' ? createAllPayouts(deps, claimed) : createSomePayouts(deps, claimed))
     } catch (error) {
       if (error instanceof LeaseLost) return 1
       log.error({ err: error, partnerId, bulkId: id }, 'could not create payouts of a bulk; will retry')
-      await store.putBack(db, claimed, after(clock.now(), retryMs))
+      await store.putBackBulk(db, claimed, after(clock.now(), retryMs))
     }
     return 1
   }
@@ -452,56 +452,59 @@ async function claim({ db, clock }: BulkWorkDeps, afterPartner: string): Promise
 }
 
 /** Whether payouts wait for an approval is read when people are notified. */
-const tellOfBulk = (
+const notifyOfBulk = (
   { facts }: BulkWorkDeps,
   tx: Parameters<typeof store.recordResults>[0],
   { partnerId, id: subject }: store.BulkRow,
 ): void => facts.append(tx, [{ partnerId, type: 'bulk.waits', subject }])
 
-async function makeSome(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
+async function createSomePayouts(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
   const { db, clock, submit } = deps
-  const items = await store.itemsOf(db, bulk.partnerId, bulk.id, 'Processing', itemsPerClaim)
-  const sums = await store.sumsOf(db, bulk.partnerId, bulk.id)
+  const items = await store.listItems(db, bulk.partnerId, bulk.id, 'Processing', itemsPerClaim)
+  const sums = await store.sumItems(db, bulk.partnerId, bulk.id)
   const settled = await Promise.allSettled(items.map((item) => submit(toCall(bulk, item, sums))))
   const failures: unknown[] = []
-  const results = items.flatMap((item, index): readonly store.Result[] => {
+  const results = items.flatMap((item, index): readonly store.ItemResult[] => {
     const outcome = present(settled[index], `no outcome for item ${item.position} of bulk ${bulk.id}`)
     if (outcome.status === 'fulfilled') return [accepted(item, outcome.value.payout)]
     const reason: unknown = outcome.reason
-    if (reason instanceof Refusal && !isForLater(reason)) return [refused(item, reason)]
+    if (reason instanceof Refusal && !isRetryable(reason)) return [refused(item, reason)]
     failures.push(reason)
     return []
   })
   await db.transaction(async (tx) => {
-    if ((await store.lockHeld(tx, bulk)) === undefined) throw new LeaseLost()
+    if ((await store.lockClaimedBulk(tx, bulk)) === undefined) throw new LeaseLost()
     if (results.length > 0) store.recordResults(tx, bulk, results)
     const now = clock.now()
-    if (failures.length > 0) await store.putBack(tx, bulk, after(now, retryMs))
-    else if (items.length === itemsPerClaim) await store.putBack(tx, bulk, now)
+    if (failures.length > 0) await store.putBackBulk(tx, bulk, after(now, retryMs))
+    else if (items.length === itemsPerClaim) await store.putBackBulk(tx, bulk, now)
     else {
       await store.endBulk(tx, bulk, 'Completed', now)
-      tellOfBulk(deps, tx, bulk)
+      notifyOfBulk(deps, tx, bulk)
     }
   })
   const [failure] = failures
   if (failure !== undefined)
-    deps.log.warn({ err: failure, partnerId: bulk.partnerId, bulkId: bulk.id }, 'some payouts of a bulk will be retried')
+    deps.log.warn(
+      { err: failure, partnerId: bulk.partnerId, bulkId: bulk.id },
+      'some payouts of a bulk will be retried',
+    )
 }
 
-async function makeAll(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
+async function createAllPayouts(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
   const { db, clock, submitAll } = deps
-  const items = await store.itemsOf(db, bulk.partnerId, bulk.id, 'Processing', store.itemsMax)
-  const sums = await store.sumsOf(db, bulk.partnerId, bulk.id)
+  const items = await store.listItems(db, bulk.partnerId, bulk.id, 'Processing', store.bulkItemsMax)
+  const sums = await store.sumItems(db, bulk.partnerId, bulk.id)
   const calls = items.map((item) => toCall(bulk, item, sums))
   const end = async (
     tx: Parameters<typeof store.recordResults>[0],
-    results: readonly store.Result[],
+    results: readonly store.ItemResult[],
     status: store.BulkStatus,
   ) => {
-    if ((await store.lockHeld(tx, bulk)) === undefined) throw new LeaseLost()
+    if ((await store.lockClaimedBulk(tx, bulk)) === undefined) throw new LeaseLost()
     store.recordResults(tx, bulk, results)
     await store.endBulk(tx, bulk, status, clock.now())
-    if (status === 'Completed') tellOfBulk(deps, tx, bulk)
+    if (status === 'Completed') notifyOfBulk(deps, tx, bulk)
   }
   const refusals = await submitAll(calls, (tx, payouts) =>
     end(
@@ -513,9 +516,9 @@ async function makeAll(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
     ),
   )
   if (refusals === undefined) return
-  const later = [...refusals.values()].find(isForLater)
+  const later = [...refusals.values()].find(isRetryable)
   if (later !== undefined) throw later
-  const results = items.map((item, index): store.Result => {
+  const results = items.map((item, index): store.ItemResult => {
     const refusal = refusals.get(present(calls[index], `no call for item ${item.position} of bulk ${bulk.id}`))
     return refusal === undefined ? { ...nothing, position: item.position, status: 'NotMade' } : refused(item, refusal)
   })
@@ -523,17 +526,17 @@ async function makeAll(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
 }
 
 /** Reports whether a refusal says nothing about the payout. */
-const isForLater = ({ code }: Refusal): boolean => code === 'request_in_progress' || code === 'overloaded'
+const isRetryable = ({ code }: Refusal): boolean => code === 'request_in_progress' || code === 'overloaded'
 
 const nothing = { payoutId: null, transactionReference: null, problemCode: null, problemDetail: null } as const
-const accepted = ({ position }: store.ItemRow, { id, reference }: PayoutRow): store.Result => ({
+const accepted = ({ position }: store.ItemRow, { id, reference }: PayoutRow): store.ItemResult => ({
   ...nothing,
   position,
   status: 'Accepted',
   payoutId: id,
   transactionReference: reference,
 })
-const refused = ({ position }: store.ItemRow, refusal: Refusal): store.Result => ({
+const refused = ({ position }: store.ItemRow, refusal: Refusal): store.ItemResult => ({
   ...nothing,
   position,
   status: 'Refused',
@@ -543,7 +546,7 @@ const refused = ({ position }: store.ItemRow, refusal: Refusal): store.Result =>
 function toCall(
   { partnerId, id, accountId, accountName, ipAddress }: store.BulkRow,
   { idempotencyKey, amount, currency, beneficiaryId, reference, endToEndId, refusesDuplicates }: store.ItemRow,
-  sums: Awaited<ReturnType<typeof store.sumsOf>>,
+  sums: Awaited<ReturnType<typeof store.sumItems>>,
 ): PayoutCall {
   const sum = present(
     sums.find((each) => each.currency === currency),
@@ -554,7 +557,7 @@ function toCall(
     nonce: undefined,
     operation: 'createFiatPayout',
     idempotencyKey,
-    requestFingerprint: fingerprintOf({ amount, currency, beneficiaryId, reference, endToEndId }),
+    requestFingerprint: payoutFingerprint({ amount, currency, beneficiaryId, reference, endToEndId }),
     amount,
     currency,
     reference,

@@ -19,7 +19,7 @@ export type BulkStatus = (typeof bulkPayouts.bulkStatuses)[number]
 export type ItemStatus = (typeof bulkPayouts.bulkItemStatuses)[number]
 
 /** Payouts of one bulk. */
-export const itemsMax = 1000
+export const bulkItemsMax = 1000
 
 export type BulkRow = {
   readonly partnerId: string
@@ -154,22 +154,22 @@ export function listBulks(
 }
 
 /** Counts the payouts of unfinished bulks. */
-export async function openPayouts(tx: Tx, partnerId: string): Promise<number> {
+export async function countOpenPayouts(tx: Tx, partnerId: string): Promise<number> {
   const row = await tx.row<{ readonly payouts: bigint }>(sql`/* bulk-payouts.openPayouts */
     select coalesce(sum(payouts), 0)::bigint as payouts from payouts.bulks
     where partner_id = ${partnerId} and due_at is not null`)
   return Number(row?.payouts ?? 0n)
 }
 
-export type Counts = { readonly bulkId: string; readonly accepted: bigint; readonly refused: bigint }
+export type BulkCounts = { readonly bulkId: string; readonly accepted: bigint; readonly refused: bigint }
 
-export function countsOf(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly Counts[]> {
-  return tx.rows<Counts>(sql`/* bulk-payouts.countsOf */
+export function countItems(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly BulkCounts[]> {
+  return tx.rows<BulkCounts>(sql`/* bulk-payouts.countsOf */
     select bulk_id, count(*) filter (where status = 'Accepted') as accepted, count(*) filter (where status = 'Refused') as refused
     from payouts.bulk_items where partner_id = ${partnerId} and bulk_id = any(${[...ids]}::uuid[]) group by bulk_id`)
 }
 
-export function itemsOf(
+export function listItems(
   tx: Tx,
   partnerId: string,
   bulkId: string,
@@ -212,7 +212,7 @@ export function bulksWithLines(
 }
 
 /** Sums a bulk in each currency, including refused payouts. */
-export function sumsOf(
+export function sumItems(
   tx: Tx,
   partnerId: string,
   bulkId: string,
@@ -262,13 +262,13 @@ export function claimBulk(
 }
 
 /** Locks the bulk for the worker that still has its lease. */
-export function lockHeld(tx: Tx, { partnerId, id, leaseId }: BulkRow): Promise<BulkRow | undefined> {
+export function lockClaimedBulk(tx: Tx, { partnerId, id, leaseId }: BulkRow): Promise<BulkRow | undefined> {
   return tx.row<BulkRow>(sql`/* bulk-payouts.lockHeld */
     select ${columns} from payouts.bulks where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId} for update`)
 }
 
 /** Puts the bulk back, behind the others with the same due time. */
-export function putBack(tx: Tx, { partnerId, id, leaseId }: BulkRow, dueAt: Date): Promise<number> {
+export function putBackBulk(tx: Tx, { partnerId, id, leaseId }: BulkRow, dueAt: Date): Promise<number> {
   return tx.run(sql`/* bulk-payouts.putBack */
     update payouts.bulks set lease_id = null, due_at = ${dueAt}
     where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId}`)
@@ -286,12 +286,12 @@ export async function releaseBulks(tx: Tx, partnerId: string, now: Date): Promis
     update payouts.bulks set lease_id = null, due_at = ${now} where partner_id = ${partnerId} and lease_id is not null`)
 }
 
-export type Result = Pick<
+export type ItemResult = Pick<
   ItemRow,
   'position' | 'status' | 'payoutId' | 'transactionReference' | 'problemCode' | 'problemDetail'
 >
 
-export function recordResults(tx: Tx, { partnerId, id }: BulkRow, results: readonly Result[]): void {
+export function recordResults(tx: Tx, { partnerId, id }: BulkRow, results: readonly ItemResult[]): void {
   const column = columnOf(results)
   tx.later(
     unprepared(sql`/* bulk-payouts.recordResults */

@@ -5,23 +5,23 @@
  */
 import type { Rail, VerificationState } from '@partner-payments/wire'
 import { type Currency, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
-import { type AccountSnapshots, areRead, controlsVersion, type Ledger } from '../../ledger/index.ts'
+import { type AccountSnapshots, isMovementRead, controlsVersion, type Ledger } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Converter, Rates, ReferenceAmount } from '../../rates/index.ts'
 import type { PayeeCheck } from '../../parties/beneficiaries/index.ts'
 import {
-  approvalOf,
+  neededApproval,
   type ApprovalRule,
-  areCounted,
+  hasCountedLimits,
   type CoolingOff,
-  coolingOffOf,
-  dayApprovalOf,
-  dayOfApproval,
-  feeOf,
+  coolingOffEnd,
+  dayApprovalRule,
+  dayApprovalLimit,
+  payoutFee,
   type FeeRule,
-  type HoldingLimit,
+  type ApplicableLimit,
   type Limit,
-  limitsOf,
+  applicableLimits,
   type LimitTable,
   limitTable,
   type NeededApproval,
@@ -30,19 +30,19 @@ import {
 } from './rules.ts'
 import { type CustomerIdOf, readLimits, readUsed, type Used } from './counting.ts'
 import {
-  type Balance,
+  type BalanceKey,
   balancesOf,
   type ControlledCall,
   debitedCurrency,
-  type Side,
-  sideOfAll,
+  type AmountSide,
+  sideOverAllCurrencies,
   sidesOfCall,
   unknownAmount,
 } from './sides.ts'
-import { feesFor, holdingRulesFor, limitsFor, ownLimits } from './store.ts'
+import { readFeeRules, readControlRules, limitsFor, readOwnLimits } from './store.ts'
 
 /** Rules of a partner in a currency. */
-export type Rules = {
+export type BalanceRules = {
   /** Limits. Those of single customers and beneficiaries are absent if they are too many to keep. */
   readonly limits: LimitTable
   readonly hasManyLimits: boolean
@@ -57,27 +57,27 @@ export type Rules = {
 
 export type RuleReader = {
   /** Returns the rules that were read last. They may be outdated: they only decide what a batch reads early. */
-  readonly lastRead: (balance: Balance) => Rules | undefined
+  readonly lastRead: (balance: BalanceKey) => BalanceRules | undefined
   /** Reads the rules of the balances that have any, by `rulesKey`. `accounts` has these balances. */
   readonly read: (
     tx: Tx,
-    balances: readonly Balance[],
+    balances: readonly BalanceKey[],
     accounts: AccountSnapshots,
-  ) => Promise<ReadonlyMap<string, Rules>>
+  ) => Promise<ReadonlyMap<string, BalanceRules>>
 }
 
 /** About 10 MB with a few rules each. */
-const keptMax = 10_000
+const rulesCachedMax = 10_000
 /** Limits of single customers and beneficiaries that are kept for a balance. */
 const ownLimitsMax = 100
 
-const rulesKey = ({ partnerId, currency }: Balance): string => partnerKey(partnerId, currency)
+const rulesKey = ({ partnerId, currency }: BalanceKey): string => partnerKey(partnerId, currency)
 
 export function createRuleReader(): RuleReader {
-  const kept = new Map<string, { readonly changes: number; readonly rules: Rules }>()
+  const kept = new Map<string, { readonly changes: number; readonly rules: BalanceRules }>()
 
-  const keep = (key: string, changes: number, rules: Rules) => {
-    if (kept.size >= keptMax) kept.clear()
+  const keep = (key: string, changes: number, rules: BalanceRules) => {
+    if (kept.size >= rulesCachedMax) kept.clear()
     kept.set(key, { changes, rules })
     return rules
   }
@@ -86,9 +86,9 @@ export function createRuleReader(): RuleReader {
   const rulesOf = async (
     tx: Tx,
     key: string,
-    { partnerId, currency }: Balance,
+    { partnerId, currency }: BalanceKey,
     accounts: AccountSnapshots,
-  ): Promise<Rules | undefined> => {
+  ): Promise<BalanceRules | undefined> => {
     const changes = controlsVersion(accounts, partnerId, currency)
     if (changes === undefined) return undefined
     const last = kept.get(key)
@@ -108,13 +108,13 @@ export function createRuleReader(): RuleReader {
   }
 }
 
-async function readRules(tx: Tx, partnerId: string, currency: Currency): Promise<Rules> {
+async function readRules(tx: Tx, partnerId: string, currency: Currency): Promise<BalanceRules> {
   const [partnerIds, currencies] = [[partnerId], [currency]]
   const [ofEach, own, fees, holding] = await Promise.all([
     limitsFor(tx, { partnerIds, currencies, scopeIds: [nilId] }),
-    ownLimits(tx, partnerId, currency, ownLimitsMax + 1),
-    feesFor(tx, partnerIds, currencies),
-    holdingRulesFor(tx, partnerIds, currencies),
+    readOwnLimits(tx, partnerId, currency, ownLimitsMax + 1),
+    readFeeRules(tx, partnerIds, currencies),
+    readControlRules(tx, partnerIds, currencies),
   ])
   const hasManyLimits = own.length > ownLimitsMax
   const kept = hasManyLimits ? ofEach : [...ofEach, ...own]
@@ -123,15 +123,15 @@ async function readRules(tx: Tx, partnerId: string, currency: Currency): Promise
   const all = overAll && { currency: overAll.currency, limits: limitTable(kept.filter((each) => each.allCurrencies)) }
   const isCounted =
     hasManyLimits ||
-    areCounted(limits) ||
-    (all !== undefined && areCounted(all.limits)) ||
+    hasCountedLimits(limits) ||
+    (all !== undefined && hasCountedLimits(all.limits)) ||
     holding.approvals.some((rule) => rule.aboveDayAmount !== null)
   return { limits, hasManyLimits, all, isCounted, fees, ...holding }
 }
 
 /** Rules for the calls of a batch, and the counted sums. `accounts`: fee accounts that were not read early. */
 export type Controls = {
-  readonly rules: ReadonlyMap<string, Rules>
+  readonly rules: ReadonlyMap<string, BalanceRules>
   readonly used: Used
   readonly accounts: AccountSnapshots
   /** Limits of these calls, by `limitsKey`, of the balances that have too many to keep. */
@@ -152,8 +152,8 @@ type ValidPayout = {
   readonly payeeCheck: PayeeCheck | null
 }
 /** Requirements of the operator's rules for a payout. */
-export type Controlled = {
-  readonly limits: readonly HoldingLimit[]
+export type ControlRequirements = {
+  readonly limits: readonly ApplicableLimit[]
   /** Amount for rules over all currencies. Null: no such rule, or no recent rate. */
   readonly reference: ReferenceAmount | null
   readonly fee: Minor
@@ -212,8 +212,8 @@ export async function readControls<Call extends ControlledCall>(
   now: Date,
 ): Promise<Controls> {
   const rules = await reader.read(tx, calls.flatMap(balancesOf), accounts)
-  const rulesOf = (balance: Balance) => rules.get(rulesKey(balance))
-  const has = (call: Call, what: (found: Rules) => boolean) =>
+  const rulesOf = (balance: BalanceKey) => rules.get(rulesKey(balance))
+  const has = (call: Call, what: (found: BalanceRules) => boolean) =>
     balancesOf(call).some((balance) => {
       const found = rulesOf(balance)
       return found !== undefined && what(found)
@@ -221,7 +221,7 @@ export async function readControls<Call extends ControlledCall>(
   const read = new Set<ControlledCall>(early.counted)
   const counted = calls.filter((call) => !read.has(call) && has(call, ({ isCounted }) => isCounted))
   const charged = calls.filter((call) => isCharged(call, rulesOf)).map(feeMovement)
-  const withoutAccount = charged.filter((movement) => !areRead(accounts, movement))
+  const withoutAccount = charged.filter((movement) => !isMovementRead(accounts, movement))
   const ofMany = calls.filter((call) => has(call, ({ hasManyLimits }) => hasManyLimits))
   const [used, feeAccounts, limits, convert] = await Promise.all([
     readUsed(tx, counted, customerIdOf, referencesOf(counted, rulesOf), now),
@@ -238,7 +238,7 @@ export async function readControls<Call extends ControlledCall>(
   }
 }
 
-const limitsKey = ({ partnerId, currency }: Balance, allCurrencies: boolean): string =>
+const limitsKey = ({ partnerId, currency }: BalanceKey, allCurrencies: boolean): string =>
   partnerKey(partnerId, currency, allCurrencies ? 'all' : 'one')
 
 const tablesOf = (limits: readonly Limit[]): ReadonlyMap<string, LimitTable> =>
@@ -258,7 +258,7 @@ export function withControls<Payout extends ValidPayout>(
   payouts: readonly Payout[],
   controls: Controls,
   now: Date,
-): readonly (Payout & Controlled)[] {
+): readonly (Payout & ControlRequirements)[] {
   const starts = periodStarts(now)
   return payouts.map((payout) => {
     const sides = sidesOfCall(payout.call)
@@ -266,7 +266,7 @@ export function withControls<Payout extends ValidPayout>(
     const judged = [...sides, ...(ofAll === undefined ? [] : [ofAll])].map((side) =>
       judgeSide(payout, side, controls, starts, now),
     )
-    const approval = soonest(judged.flatMap(({ approval: needed }) => needed ?? []))
+    const approval = soonestApproval(judged.flatMap(({ approval: needed }) => needed ?? []))
     const limits = judged.flatMap(({ limits: holding }) => holding)
     return {
       ...payout,
@@ -274,7 +274,7 @@ export function withControls<Payout extends ValidPayout>(
       limits: approval === null ? limits : limits.filter(({ otherwise }) => otherwise === undefined),
       approval,
       reference: ofAll?.reference ?? null,
-      coolingOff: worst(judged.map(({ coolingOff }) => coolingOff)),
+      coolingOff: longestCoolingOff(judged.map(({ coolingOff }) => coolingOff)),
       // The side that leaves the balance comes first.
       fee: judged[0]?.fee ?? 0n,
     }
@@ -282,22 +282,28 @@ export function withControls<Payout extends ValidPayout>(
 }
 
 /** Undefined: the call has no rule over all currencies. */
-function sideOverAll(call: ControlledCall, leaving: Side, { rules, convert }: Controls): Side | undefined {
+function sideOverAll(call: ControlledCall, leaving: AmountSide, { rules, convert }: Controls): AmountSide | undefined {
   const currency = rules.get(rulesKey(debitedBalance(call)))?.all?.currency
-  return currency && sideOfAll(leaving, currency, convert?.(leaving, currency))
+  return currency && sideOverAllCurrencies(leaving, currency, convert?.(leaving, currency))
 }
 
 /** Computes the sum of a payout's bulk in the currency of the amount. */
-function bulkSumOf({ bulk }: ControlledCall, { name, currency }: Side, { convert }: Controls): Minor | null {
+function bulkSumOf({ bulk }: ControlledCall, { name, currency }: AmountSide, { convert }: Controls): Minor | null {
   if (bulk === undefined) return null
   if (name !== 'all') return bulk.sum
   return bulk.sums.reduce((sum, each) => sum + (convert?.(each, currency)?.amount ?? unknownAmount), 0n)
 }
 
-type JudgedSide = Omit<Controlled, 'reference'>
+type JudgedSide = Omit<ControlRequirements, 'reference'>
 const withoutRules: JudgedSide = { limits: [], approval: null, coolingOff: null, fee: 0n }
 
-function judgeSide(payout: ValidPayout, side: Side, controls: Controls, starts: PeriodStarts, now: Date): JudgedSide {
+function judgeSide(
+  payout: ValidPayout,
+  side: AmountSide,
+  controls: Controls,
+  starts: PeriodStarts,
+  now: Date,
+): JudgedSide {
   const { partnerId } = payout.call.caller
   const isOfAll = side.name === 'all'
   const rules = controls.rules.get(
@@ -314,30 +320,32 @@ function judgeSide(payout: ValidPayout, side: Side, controls: Controls, starts: 
   } = payout
   const payee = { partnerId, customerId, verificationState, beneficiaryId: beneficiary?.id ?? null }
   const charged = { partnerId, rail: payout.rail, ...side }
-  const day = dayApprovalOf(rules.approvals, charged, now)
+  const day = dayApprovalRule(rules.approvals, charged, now)
   const kept = isOfAll ? (rules.all?.limits ?? new Map()) : rules.limits
   const limits = controls.manyLimits.get(limitsKey({ partnerId, currency: side.currency }, isOfAll)) ?? kept
   return {
     limits: [
-      ...limitsOf(limits, payee, side, starts),
-      ...(day === undefined ? [] : [dayOfApproval(day, payee, side, starts)]),
+      ...applicableLimits(limits, payee, side, starts),
+      ...(day === undefined ? [] : [dayApprovalLimit(day, payee, side, starts)]),
     ],
-    approval: approvalOf(
+    approval: neededApproval(
       rules.approvals,
       { ...charged, beneficiarySince, payeeCheck, bulkSum: bulkSumOf(payout.call, side, controls) },
       now,
     ),
-    coolingOff: isOfAll ? null : coolingOffOf(rules.coolingOffs, { ...charged, unchangedSince }, now),
-    fee: isOfAll ? 0n : feeOf(rules.fees, charged, now),
+    coolingOff: isOfAll ? null : coolingOffEnd(rules.coolingOffs, { ...charged, unchangedSince }, now),
+    fee: isOfAll ? 0n : payoutFee(rules.fees, charged, now),
   }
 }
 
 /** Selects the rule that ends sooner. */
-const soonest = (needed: readonly NeededApproval[]): NeededApproval | null =>
+const soonestApproval = (needed: readonly NeededApproval[]): NeededApproval | null =>
   needed.toSorted((a, b) => a.expiresAt.getTime() - b.expiresAt.getTime())[0] ?? null
 
 /** Orders the results: the latest time, then a cooling-off that has passed, then no rule. */
-const worst = (coolingOffs: readonly Controlled['coolingOff'][]): Controlled['coolingOff'] => {
+const longestCoolingOff = (
+  coolingOffs: readonly ControlRequirements['coolingOff'][],
+): ControlRequirements['coolingOff'] => {
   const times = coolingOffs.filter((each) => each instanceof Date).map((each) => each.getTime())
   if (times.length > 0) return new Date(Math.max(...times))
   return coolingOffs.includes(undefined) ? undefined : null

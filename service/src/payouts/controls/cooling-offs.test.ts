@@ -20,7 +20,7 @@ import { addTrader, quote } from '../../../../test/support/fx.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
 import { outcomeOf, refusalOf } from '../../../../test/support/refusals.ts'
 import { processBankNotifications, submitDuePayouts } from '../../banks/settlement/index.ts'
-import { feeOf, type FeeRule } from './rules.ts'
+import { payoutFee, type FeeRule } from './rules.ts'
 import { instructionIdOf } from '../index.ts'
 import { payoutsRoutes } from '../routes.ts'
 import type { NewFeeRule, NewLimit } from './service.ts'
@@ -225,7 +225,7 @@ suite('fees', async () => {
   })
   const noon = new Date('2026-01-01T12:00:00Z')
   const charge = (rules: readonly FeeRule[], amount = 100_00n, now = noon) =>
-    feeOf(rules, { partnerId: 'partner', currency: 'EUR', rail: 'Sepa', amount }, now)
+    payoutFee(rules, { partnerId: 'partner', currency: 'EUR', rail: 'Sepa', amount }, now)
 
   test('a fee is a fixed part and a share that is rounded up, within its bounds', () => {
     assert.equal(charge([ruleOf({ fixedAmount: 20n, basisPoints: 25 })]), 45n)

@@ -12,7 +12,7 @@ import {
   counterScopes,
   counterScopesOfAll,
   exceeds,
-  type HoldingLimit,
+  type ApplicableLimit,
   type Limit,
   type NeededApproval,
   type PeriodStarts,
@@ -23,13 +23,13 @@ import { type ControlledCall, sidesOf, sidesOfCall } from './sides.ts'
 import * as store from './store.ts'
 
 /** Payout with the limits that apply to it. */
-type LimitedPayout = { readonly limits: readonly HoldingLimit[] }
+type LimitedPayout = { readonly limits: readonly ApplicableLimit[] }
 /** Payout that may wait for an approval. Null: it needs none. */
-type ApprovedPayout = LimitedPayout & { readonly approval: NeededApproval | null }
+type PayoutWithApproval = LimitedPayout & { readonly approval: NeededApproval | null }
 /** Sums of counters, by their map keys. A counter without a row is absent. */
 export type Used = ReadonlyMap<string, Minor>
 /** Payout beyond a limit. `counters`: those that a payout of the same batch may have filled. */
-export type Exceeding<Payout> = {
+export type ExceedingPayout<Payout> = {
   readonly payout: Payout
   readonly refusal: Refusal
   readonly counters: readonly string[]
@@ -46,10 +46,10 @@ export const readLimits = async <Call extends ControlledCall>(
   tx: Tx,
   calls: readonly Call[],
   customerIdOf: CustomerIdOf<Call>,
-): Promise<readonly Limit[]> => (calls.length === 0 ? [] : store.limitsFor(tx, scopesOf(calls, customerIdOf)))
+): Promise<readonly Limit[]> => (calls.length === 0 ? [] : store.limitsFor(tx, limitScopesOf(calls, customerIdOf)))
 
 /** `references`: the currencies of rules over all currencies. */
-function scopesOf<Call extends ControlledCall>(
+function limitScopesOf<Call extends ControlledCall>(
   calls: readonly Call[],
   customerIdOf: CustomerIdOf<Call>,
   references: readonly Currency[] = [],
@@ -68,7 +68,7 @@ export const countersOf = ({ limits }: LimitedPayout): readonly Counter[] =>
   limits.flatMap(({ counter }) => counter ?? [])
 
 /** Lists the amounts that a payout adds to its counters, and the maximum of each counter. */
-const countedOf = ({ limits }: LimitedPayout) =>
+const countedAmounts = ({ limits }: LimitedPayout) =>
   limits.flatMap(({ counter, limit, side }) =>
     counter === undefined ? [] : [{ ...counter, by: side.amount, most: limit.amount }],
   )
@@ -78,24 +78,24 @@ const countedOf = ({ limits }: LimitedPayout) =>
  * that exceeds a limit takes nothing from later ones. A payout that needs an approval takes nothing from the daily sum
  * that needs none.
  */
-export async function withinLimits<Payout extends ApprovedPayout>(
+export async function withinLimits<Payout extends PayoutWithApproval>(
   tx: Tx,
   payouts: readonly Payout[],
-): Promise<{ readonly within: readonly Payout[]; readonly exceeding: readonly Exceeding<Payout>[] }> {
-  return withinUsed(payouts, await lockUsed(tx, payouts.flatMap(countersOf)))
+): Promise<{ readonly within: readonly Payout[]; readonly exceeding: readonly ExceedingPayout<Payout>[] }> {
+  return judgeLimits(payouts, await lockUsed(tx, payouts.flatMap(countersOf)))
 }
 
 /** Judges payouts in order by the sums of their counters, and adds those within their limits. */
-export function withinUsed<Payout extends ApprovedPayout>(
+export function judgeLimits<Payout extends PayoutWithApproval>(
   payouts: readonly Payout[],
   counted: Used,
-): { readonly within: readonly Payout[]; readonly exceeding: readonly Exceeding<Payout>[] } {
+): { readonly within: readonly Payout[]; readonly exceeding: readonly ExceedingPayout<Payout>[] } {
   const used = new Map(counted)
-  const exceeding: Exceeding<Payout>[] = []
+  const exceeding: ExceedingPayout<Payout>[] = []
   const within = payouts.flatMap((asked) => {
     const payout = withDayApproval(asked, used)
     const refusal = firstExceeded(payout, used)
-    const counters = countedOf(payout)
+    const counters = countedAmounts(payout)
     if (refusal !== undefined) exceeding.push({ payout, refusal, counters: counters.map(({ mapKey }) => mapKey) })
     else for (const { mapKey, by } of counters) used.set(mapKey, (used.get(mapKey) ?? 0n) + by)
     return refusal === undefined ? [payout] : []
@@ -104,7 +104,7 @@ export function withinUsed<Payout extends ApprovedPayout>(
 }
 
 /** Adds the approval that a payout needs because of the daily sum without approval. */
-export function withDayApproval<Payout extends ApprovedPayout>(payout: Payout, used: Used): Payout {
+export function withDayApproval<Payout extends PayoutWithApproval>(payout: Payout, used: Used): Payout {
   const beyond = payout.limits.find((limit) => limit.otherwise !== undefined && exceeds(limit, used) !== undefined)
   if (beyond?.otherwise === undefined) return payout
   return {
@@ -126,10 +126,10 @@ async function lockUsed(tx: Tx, counters: readonly Counter[]): Promise<Map<strin
   if (counters.length === 0) return new Map()
   const distinct = [...new Map(counters.map((counter) => [counter.mapKey, counter])).values()]
   store.ensureCounters(tx, distinct)
-  return new Map(mapEntries(await store.lockCounters(tx, distinct)))
+  return new Map(usedEntries(await store.lockCounters(tx, distinct)))
 }
 
-export const mapEntries = (rows: readonly store.CounterRow[]) =>
+export const usedEntries = (rows: readonly store.CounterRow[]) =>
   rows.map((row) => [counterMapKey(row), row.used] as const)
 
 /** Reads the counters that may count some calls. Takes no lock. */
@@ -142,12 +142,12 @@ export async function readUsed<Call extends ControlledCall>(
 ): Promise<Used> {
   if (calls.length === 0) return new Map()
   const scopes = references.length === 0 ? counterScopes : [...counterScopes, ...counterScopesOfAll]
-  const counters = { ...scopesOf(calls, customerIdOf, references), scopes, starts: periodStarts(now) }
-  return new Map(mapEntries(await store.readCounters(tx, counters)))
+  const counters = { ...limitScopesOf(calls, customerIdOf, references), scopes, starts: periodStarts(now) }
+  return new Map(usedEntries(await store.readCounters(tx, counters)))
 }
 
 /** Reads the sums of counters of these periods. Takes no lock. */
-export async function usedOf(tx: Tx, counters: readonly Counter[], starts: PeriodStarts): Promise<Used> {
+export async function readUsedOf(tx: Tx, counters: readonly Counter[], starts: PeriodStarts): Promise<Used> {
   if (counters.length === 0) return new Map()
   const wanted = {
     partnerIds: counters.map(({ partnerId }) => partnerId),
@@ -155,14 +155,14 @@ export async function usedOf(tx: Tx, counters: readonly Counter[], starts: Perio
     scopeIds: [...new Set(counters.map(({ scopeId }) => scopeId))],
     scopes: [...new Set(counters.map(({ scope }) => scope))],
   }
-  return new Map(mapEntries(await store.readCounters(tx, { ...wanted, starts })))
+  return new Map(usedEntries(await store.readCounters(tx, { ...wanted, starts })))
 }
 
 /**
  * Reports whether all payouts together are within their limits, by sums that were read without a lock. If a counter has
  * grown since, `count` violates a constraint, and the batch runs again under the locks.
  */
-export function haveRoom(payouts: readonly LimitedPayout[], used: Used): boolean {
+export function fitLimits(payouts: readonly LimitedPayout[], used: Used): boolean {
   const asked = new Map<string, Minor>()
   return payouts.every(({ limits }) =>
     limits.every(({ limit, counter, side }) => {
@@ -177,8 +177,8 @@ export function haveRoom(payouts: readonly LimitedPayout[], used: Used): boolean
 
 /** Adds payouts to their counters. A sum beyond its limit is a check violation. */
 export function count(tx: Tx, payouts: readonly LimitedPayout[]): void {
-  const counted = payouts.flatMap(countedOf)
-  if (counted.length > 0) store.addToCounters(tx, summed(counted))
+  const counted = payouts.flatMap(countedAmounts)
+  if (counted.length > 0) store.addToCounters(tx, sumChanges(counted))
 }
 
 /** Payout that may be counted: its row names the counters. */
@@ -195,21 +195,21 @@ type CountedPayout = Parameters<typeof readCounted>[0] & {
  */
 export async function giveBack(tx: Tx, payouts: readonly CountedPayout[]): Promise<void> {
   const returned = payouts.flatMap((payout) =>
-    readCounted(payout, sidesOf(payout, soldOf(payout))).map(({ amount, ...key }) => ({ ...key, by: -amount })),
+    readCounted(payout, sidesOf(payout, soldAmountOf(payout))).map(({ amount, ...key }) => ({ ...key, by: -amount })),
   )
   if (returned.length === 0) return
   await store.lockCounters(tx, returned)
-  store.changeCounters(tx, summed(returned))
+  store.changeCounters(tx, sumChanges(returned))
 }
 
-export const soldOf = ({
+export const soldAmountOf = ({
   soldAmount: amount,
   soldCurrency: currency,
 }: Pick<CountedPayout, 'soldAmount' | 'soldCurrency'>) =>
   amount === null || currency === null ? undefined : { amount, currency }
 
 /** Sums the changes of each counter. */
-export const summed = <Change extends store.CounterChange & Pick<Counter, 'mapKey'>>(
+export const sumChanges = <Change extends store.CounterChange & Pick<Counter, 'mapKey'>>(
   changes: readonly Change[],
 ): readonly Change[] =>
   [...Map.groupBy(changes, ({ mapKey }) => mapKey).values()].map((group) => ({

@@ -14,7 +14,7 @@ export {
   type Limit,
   limitPeriods,
   limitScopes,
-  leftOf,
+  remainingAmount,
   resetsAt,
   writeCounted,
   type FeeRule,
@@ -23,7 +23,7 @@ export {
 } from './rules.ts'
 
 export {
-  type Controlled,
+  type ControlRequirements,
   type Controls,
   createRuleReader,
   feeMovement,
@@ -35,16 +35,16 @@ export {
 export {
   count,
   countersOf,
-  type Exceeding,
+  type ExceedingPayout,
   giveBack,
-  haveRoom,
+  fitLimits,
   type Used,
   withDayApproval,
   withinLimits,
-  withinUsed,
+  judgeLimits,
 } from './counting.ts'
 
-export { type BeyondMaximum, countApprovals, lookBeyondMaximum } from './maxima.ts'
+export { type BeyondMaximum, countApprovals, findExceededMaximum } from './maxima.ts'
 export { payoutControlsRoutes } from './routes.ts'
 export { createPayoutControls, type PayoutControls } from './service.ts'
 export { listApprovalRules } from './store.ts'

@@ -2,19 +2,19 @@
 import { Refusal } from '../../kernel/api/index.ts'
 import { ownJson, type Rail, type VerificationState } from '@partner-payments/wire'
 import { after, amountText, type Currency, hourMs, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
-import { countsAs, type Side } from './sides.ts'
+import { conversionText, type AmountSide } from './sides.ts'
 import type { PayeeCheck } from '../../parties/beneficiaries/index.ts'
 
 export const limitScopes = ['partner', 'customer', 'beneficiary'] as const
 export type LimitScope = (typeof limitScopes)[number]
 /** Counters of limits, and the counter of the daily sum without approval. */
 export const counterScopes = [...limitScopes, 'unapproved'] as const
-type HeldScope = (typeof counterScopes)[number]
-type OfAll<Scope extends string> = `all.${Scope}`
+type BaseScope = (typeof counterScopes)[number]
+type AllCurrencies<Scope extends string> = `all.${Scope}`
 /** Counters over all currencies. */
-export const counterScopesOfAll = counterScopes.map((scope): OfAll<HeldScope> => `all.${scope}`)
+export const counterScopesOfAll = counterScopes.map((scope): AllCurrencies<BaseScope> => `all.${scope}`)
 /** `approver`: the sum that a person has approved. Only approvals read and write these counters. */
-export type CounterScope = HeldScope | 'approver' | OfAll<HeldScope | 'approver'>
+export type CounterScope = BaseScope | 'approver' | AllCurrencies<BaseScope | 'approver'>
 export const limitPeriods = ['payment', 'day', 'month'] as const
 export type LimitPeriod = (typeof limitPeriods)[number]
 export const counterPeriods = limitPeriods.filter((period) => period !== 'payment')
@@ -60,34 +60,34 @@ export const counterMapKey = ({ partnerId, currency, scope, scopeId, period, sta
  * Limit that applies to an amount of a payout. `counter`: undefined for the limit of a single payment. `otherwise`: a
  * payout beyond the limit is not refused, but needs this approval.
  */
-export type HoldingLimit = {
+export type ApplicableLimit = {
   readonly limit: Pick<Limit, 'amount' | 'currency'>
   readonly otherwise?: NeededApproval
   readonly name: string
-  readonly side: Side
+  readonly side: AmountSide
   readonly counter: Counter | undefined
 }
 /** `mapKey` is computed once, because every step of a batch uses it. */
 export type Counter = CounterKey & { readonly mapKey: string }
 
 /** `customer.day`. */
-type Named = { readonly scope: CounterScope; readonly period: LimitPeriod }
-export const nameOf = ({ scope, period }: Named): string => `${scope}.${period}`
+type LimitNameParts = { readonly scope: CounterScope; readonly period: LimitPeriod }
+export const limitName = ({ scope, period }: LimitNameParts): string => `${scope}.${period}`
 
 /**
  * Names a limit of an amount: `sold.customer.day` for a sold amount, which may be counted in addition to the paid one;
  * `all.customer.day` over all currencies.
  */
-export const nameFor = ({ name }: Pick<Side, 'name'>, limit: Named): string =>
-  name === 'paid' ? nameOf(limit) : `${name}.${nameOf(limit)}`
+export const sideLimitName = ({ name }: Pick<AmountSide, 'name'>, limit: LimitNameParts): string =>
+  name === 'paid' ? limitName(limit) : `${name}.${limitName(limit)}`
 
 /** Returns the scope of an amount's counter. */
-export const scopeFor = <Scope extends HeldScope | 'approver'>(
-  { name }: Pick<Side, 'name'>,
+export const scopeFor = <Scope extends BaseScope | 'approver'>(
+  { name }: Pick<AmountSide, 'name'>,
   scope: Scope,
-): Scope | OfAll<Scope> => (name === 'all' ? `all.${scope}` : scope)
+): Scope | AllCurrencies<Scope> => (name === 'all' ? `all.${scope}` : scope)
 
-const scopeIdOf = ({ customerId, beneficiaryId }: LimitedPayee, scope: HeldScope): string | null => {
+const scopeIdOf = ({ customerId, beneficiaryId }: LimitedPayee, scope: BaseScope): string | null => {
   if (scope === 'partner' || scope === 'unapproved') return nilId
   return scope === 'customer' ? customerId : beneficiaryId
 }
@@ -97,57 +97,57 @@ export type LimitTable = ReadonlyMap<string, ReadonlyMap<string, Limit>>
 
 export const limitTable = (limits: readonly Limit[]): LimitTable =>
   new Map(
-    [...Map.groupBy(limits, nameOf)].map(([name, named]) => [
+    [...Map.groupBy(limits, limitName)].map(([name, named]) => [
       name,
       new Map(named.map((limit) => [limit.verificationState ?? limit.scopeId, limit])),
     ]),
   )
 
 /** Reports whether one of the limits counts a payout. */
-export const areCounted = (limits: LimitTable): boolean =>
+export const hasCountedLimits = (limits: LimitTable): boolean =>
   [...limits.keys()].some((name) => counterPeriods.some((period) => name.endsWith(`.${period}`)))
 
 /**
  * Lists the limits of a payout, by scope and then by period. A customer's own limit precedes that of its state, which
  * precedes the general limit.
  */
-export const limitsOf = (
+export const applicableLimits = (
   limits: LimitTable,
   payee: LimitedPayee & { readonly verificationState: VerificationState | null },
-  side: Side,
+  side: AmountSide,
   starts: PeriodStarts,
-): readonly HoldingLimit[] =>
+): readonly ApplicableLimit[] =>
   limitScopes.flatMap((scope) =>
     limitPeriods.flatMap((period) => {
       const scopeId = scopeIdOf(payee, scope)
       if (scopeId === null) return []
-      const named = limits.get(nameOf({ scope, period }))
+      const named = limits.get(limitName({ scope, period }))
       const ofState = scope === 'customer' ? named?.get(payee.verificationState ?? '') : undefined
       const limit = named?.get(scopeId) ?? ofState ?? named?.get(nilId)
       if (limit === undefined) return []
       const counted = scopeFor(side, scope)
       const counter = period === 'payment' ? undefined : counterOf(limit, { scope: counted, scopeId, period }, starts)
-      return [{ limit, name: nameFor(side, { scope, period }), side, counter }]
+      return [{ limit, name: sideLimitName(side, { scope, period }), side, counter }]
     }),
   )
 
 /** Returns the limit on the daily sum without approval: a payout beyond it needs one. */
-export function dayOfApproval(
+export function dayApprovalLimit(
   { amount, needed }: { readonly amount: Minor; readonly needed: NeededApproval },
   { partnerId }: Pick<LimitedPayee, 'partnerId'>,
-  side: Side,
+  side: AmountSide,
   starts: PeriodStarts,
-): HoldingLimit {
+): ApplicableLimit {
   const { currency } = side
   const named = { scope: 'unapproved', scopeId: nilId, period: 'day' } as const
   const counter = counterOf({ partnerId, currency }, { ...named, scope: scopeFor(side, named.scope) }, starts)
-  return { limit: { amount, currency }, otherwise: needed, name: nameFor(side, named), side, counter }
+  return { limit: { amount, currency }, otherwise: needed, name: sideLimitName(side, named), side, counter }
 }
 
 /** Lists all counters of an amount, including those without a limit. */
 const countersFor = (
   payee: LimitedPayee,
-  { currency, ...side }: Pick<Side, 'currency' | 'name'>,
+  { currency, ...side }: Pick<AmountSide, 'currency' | 'name'>,
   starts: PeriodStarts,
 ): readonly (Counter & { readonly name: string })[] =>
   counterScopes.flatMap((scope) => {
@@ -156,7 +156,7 @@ const countersFor = (
     const { partnerId } = payee
     return counterPeriods.map((period) => ({
       ...counterOf({ partnerId, currency }, { scope: scopeFor(side, scope), scopeId, period }, starts),
-      name: nameFor(side, { scope, period }),
+      name: sideLimitName(side, { scope, period }),
     }))
   })
 
@@ -186,17 +186,18 @@ export function resetsAt({ period, startsOn }: Pick<CounterKey, 'period' | 'star
 }
 
 /** Returns the amount that a payout may still take; never below zero. */
-export const leftOf = ({ amount }: Pick<Limit, 'amount'>, used: Minor): Minor => (used < amount ? amount - used : 0n)
+export const remainingAmount = ({ amount }: Pick<Limit, 'amount'>, used: Minor): Minor =>
+  used < amount ? amount - used : 0n
 
 /**
  * Checks an amount against a limit: limit_exceeded. Undefined: it is within the limit. `used`: the present sums of the
  * counters.
  */
 export function exceeds(
-  { limit, name, side, counter }: HoldingLimit,
+  { limit, name, side, counter }: ApplicableLimit,
   used: ReadonlyMap<string, Minor>,
 ): Refusal | undefined {
-  const left = leftOf(limit, counter === undefined ? 0n : (used.get(counter.mapKey) ?? 0n))
+  const left = remainingAmount(limit, counter === undefined ? 0n : (used.get(counter.mapKey) ?? 0n))
   if (side.amount <= left) return undefined
   const money = (minor: Minor) => `${amountText(minor, limit.currency)} ${limit.currency}`
   const detail =
@@ -205,8 +206,8 @@ export function exceeds(
       : `The limit ${name} is ${money(limit.amount)}. ${money(left)} is left until ${resetsAt(counter).toISOString()}.`
   const most =
     side.name === 'all' ? `count as at most ${money(left)}` : `be at most ${amountText(left, limit.currency)}`
-  const message = `must ${most} by the limit ${name}.${countsAs(side)}`.replace(/\.$/, '')
-  return new Refusal('limit_exceeded', `${detail}${countsAs(side)}`, {
+  const message = `must ${most} by the limit ${name}.${conversionText(side)}`.replace(/\.$/, '')
+  return new Refusal('limit_exceeded', `${detail}${conversionText(side)}`, {
     errors: [{ pointer: side.pointer, code: 'out_of_range', message }],
   })
 }
@@ -217,14 +218,14 @@ export function exceeds(
  */
 export type CountedIn = string | { readonly name: string; readonly currency: Currency; readonly amount: string }
 
-export const countedIn = (name: string, { name: side, currency, amount }: Side): CountedIn =>
+export const countedIn = (name: string, { name: side, currency, amount }: AmountSide): CountedIn =>
   side === 'all' ? { name, currency, amount: String(amount) } : name
 
 /** Lists the amounts behind these names: those of the payout's columns, and those stored with the names. */
 export function sidesCounted(
   kept: string,
-  sides: readonly Side[],
-): readonly { readonly side: Omit<Side, 'pointer'>; readonly names: ReadonlySet<string> }[] {
+  sides: readonly AmountSide[],
+): readonly { readonly side: Omit<AmountSide, 'pointer'>; readonly names: ReadonlySet<string> }[] {
   const counted = ownJson<readonly CountedIn[]>(kept)
   const names = new Set(counted.filter((each) => typeof each === 'string'))
   const ofAll = counted.filter((each) => typeof each !== 'string')
@@ -238,7 +239,7 @@ export function sidesCounted(
 }
 
 /** Formats the counters that include a payout, for its row. */
-export function writeCounted(limits: readonly HoldingLimit[]): string | null {
+export function writeCounted(limits: readonly ApplicableLimit[]): string | null {
   const counted = limits.filter(({ counter }) => counter !== undefined)
   return counted.length === 0 ? null : JSON.stringify(counted.map(({ name, side }) => countedIn(name, side)))
 }
@@ -246,8 +247,8 @@ export function writeCounted(limits: readonly HoldingLimit[]): string | null {
 /** Reads the counters that include an amount of a payout: those of the period of its acceptance. */
 export function readCounted(
   payout: LimitedPayee & { readonly countedIn: string | null; readonly createdAt: Date },
-  sides: readonly Side[],
-): readonly (Counter & Pick<Side, 'amount'>)[] {
+  sides: readonly AmountSide[],
+): readonly (Counter & Pick<AmountSide, 'amount'>)[] {
   if (payout.countedIn === null) return []
   const starts = periodStarts(payout.createdAt)
   return sidesCounted(payout.countedIn, sides).flatMap(({ side, names }) =>
@@ -290,7 +291,7 @@ export type NeededApproval = {
   readonly needsPasskey: boolean
 }
 
-type Held = Omit<Side, 'pointer'> & {
+type JudgedAmount = Omit<AmountSide, 'pointer'> & {
   readonly partnerId: string
   /** When the beneficiary was created. Null: the payout has none. */
   readonly beneficiarySince: Date | null
@@ -308,17 +309,17 @@ export const payeeMismatches: Readonly<Record<PayeeCheck, string | null>> = {
 }
 
 /** Finds the rule of a currency, or the rule over all currencies. */
-const ruleFor = (
+const findApprovalRule = (
   rules: readonly ApprovalRule[],
-  { partnerId, currency, name }: Pick<Held, 'partnerId' | 'currency' | 'name'>,
+  { partnerId, currency, name }: Pick<JudgedAmount, 'partnerId' | 'currency' | 'name'>,
 ) =>
   rules.find(
     (each) => each.partnerId === partnerId && each.currency === currency && each.allCurrencies === (name === 'all'),
   )
 
-export function approvalOf(rules: readonly ApprovalRule[], payout: Held, now: Date): NeededApproval | null {
+export function neededApproval(rules: readonly ApprovalRule[], payout: JudgedAmount, now: Date): NeededApproval | null {
   const { currency, amount, beneficiarySince, payeeCheck, bulkSum } = payout
-  const rule = ruleFor(rules, payout)
+  const rule = findApprovalRule(rules, payout)
   if (rule === undefined) return null
   const { aboveAmount, aboveBulkAmount, beneficiaryHours, payeeMismatch, expiresHours, needsPasskey } = rule
   const expiresAt = after(now, expiresHours * hourMs)
@@ -326,7 +327,7 @@ export function approvalOf(rules: readonly ApprovalRule[], payout: Held, now: Da
   const mismatch = payeeMismatch && payeeCheck !== null ? payeeMismatches[payeeCheck] : null
   if (mismatch !== null) return { cause: 'payee', because: mismatch, expiresAt, needsPasskey }
   if (aboveAmount !== null && amount > aboveAmount) {
-    const because = `The amount is above ${amountText(aboveAmount, currency)} ${currency}.${countsAs(payout)}`
+    const because = `The amount is above ${amountText(aboveAmount, currency)} ${currency}.${conversionText(payout)}`
     return { cause: 'amount', because, above: { amount: aboveAmount, currency }, expiresAt, needsPasskey }
   }
   if (aboveBulkAmount !== null && bulkSum !== null && bulkSum > aboveBulkAmount) {
@@ -340,16 +341,16 @@ export function approvalOf(rules: readonly ApprovalRule[], payout: Held, now: Da
 }
 
 /** Returns the daily sum without approval, and the approval for payouts beyond it. Undefined: no maximum. */
-export function dayApprovalOf(
+export function dayApprovalRule(
   rules: readonly ApprovalRule[],
-  payout: Omit<Side, 'pointer'> & { readonly partnerId: string },
+  payout: Omit<AmountSide, 'pointer'> & { readonly partnerId: string },
   now: Date,
 ): { readonly amount: Minor; readonly needed: NeededApproval } | undefined {
   const { currency } = payout
-  const rule = ruleFor(rules, payout)
+  const rule = findApprovalRule(rules, payout)
   if (rule === undefined || rule.aboveDayAmount === null) return undefined
   const { aboveDayAmount: amount, expiresHours, needsPasskey } = rule
-  const because = `The payouts of this day (UTC) without an approval are above ${amountText(amount, currency)} ${currency}.${countsAs(payout)}`
+  const because = `The payouts of this day (UTC) without an approval are above ${amountText(amount, currency)} ${currency}.${conversionText(payout)}`
   const above = { amount, currency }
   const expiresAt = after(now, expiresHours * hourMs)
   return { amount, needed: { cause: 'day', because, above, expiresAt, needsPasskey } }
@@ -373,10 +374,19 @@ export type FeeRule = {
   readonly validFrom: Date
 }
 
-type Charged = { readonly partnerId: string; readonly currency: Currency; readonly rail: Rail; readonly amount: Minor }
+type ChargedPayout = {
+  readonly partnerId: string
+  readonly currency: Currency
+  readonly rail: Rail
+  readonly amount: Minor
+}
 
 /** Finds the newest rule of the rail that applies at a time; otherwise the newest rule of `any`. */
-function ruleOf(rules: readonly FeeRule[], { partnerId, currency, rail }: Charged, now: Date): FeeRule | undefined {
+function findFeeRule(
+  rules: readonly FeeRule[],
+  { partnerId, currency, rail }: ChargedPayout,
+  now: Date,
+): FeeRule | undefined {
   const valid = rules.filter(
     (rule) => rule.partnerId === partnerId && rule.currency === currency && rule.validFrom <= now,
   )
@@ -404,17 +414,17 @@ export function feesInForce(rules: readonly FeeRule[], now: Date): readonly FeeI
   })
 }
 
-const whole = 10_000n
+const wholeFee = 10_000n
 
 /**
  * Computes the fee: fixed part and share, the share rounded up to the minor unit, within the bounds of the rule. Zero:
  * no rule applies.
  */
-export function feeOf(rules: readonly FeeRule[], charged: Charged, now: Date): Minor {
-  const rule = ruleOf(rules, charged, now)
+export function payoutFee(rules: readonly FeeRule[], charged: ChargedPayout, now: Date): Minor {
+  const rule = findFeeRule(rules, charged, now)
   if (rule === undefined) return 0n
   const { fixedAmount, basisPoints, minAmount, maxAmount } = rule
-  const fee = fixedAmount + (charged.amount * BigInt(basisPoints) + whole - 1n) / whole
+  const fee = fixedAmount + (charged.amount * BigInt(basisPoints) + wholeFee - 1n) / wholeFee
   const atLeast = fee < minAmount ? minAmount : fee
   return maxAmount !== null && atLeast > maxAmount ? maxAmount : atLeast
 }
@@ -427,7 +437,7 @@ export type CoolingOff = {
   readonly hours: number
 }
 
-type Paid = {
+type PayoutToBeneficiary = {
   readonly partnerId: string
   readonly currency: Currency
   /** Time since which the beneficiary has its account and its name. Null: the payout has none. */
@@ -435,7 +445,11 @@ type Paid = {
 }
 
 /** Finds the end of a cooling-off. Null: no rule applies to the payout. Undefined: the time has passed. */
-export function coolingOffOf(rules: readonly CoolingOff[], payout: Paid, now: Date): Date | undefined | null {
+export function coolingOffEnd(
+  rules: readonly CoolingOff[],
+  payout: PayoutToBeneficiary,
+  now: Date,
+): Date | undefined | null {
   const { partnerId, currency, unchangedSince } = payout
   const rule = rules.find((each) => each.partnerId === partnerId && each.currency === currency)
   if (rule === undefined || unchangedSince === null) return null

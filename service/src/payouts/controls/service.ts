@@ -16,14 +16,14 @@ import {
   type FeeInForce,
   type FeeRule,
   feesInForce,
-  leftOf,
+  remainingAmount,
   type Limit,
   periodStarts,
   resetsAt,
   scopeFor,
 } from './rules.ts'
-import { usedOf } from './counting.ts'
-import type { Balance } from './sides.ts'
+import { readUsedOf } from './counting.ts'
+import type { BalanceKey } from './sides.ts'
 import * as store from './store.ts'
 
 export type PayoutControls = {
@@ -49,7 +49,7 @@ export type PayoutControls = {
    * Lists limits with their use, newest first, without a lock. Refuses: not_found (customerId, beneficiaryId),
    * validation_failed (cursor).
    */
-  readonly limitsNow: (partnerId: string, query: QueryOf<'listPayoutLimits'>) => Promise<Page<LimitNow>>
+  readonly limitsNow: (partnerId: string, query: QueryOf<'listPayoutLimits'>) => Promise<Page<LimitWithUse>>
   /** Lists present and future fee rules, by currency and rail, oldest first. */
   readonly feesNow: (partnerId: string, query: QueryOf<'listPayoutFees'>) => Promise<readonly FeeInForce[]>
 }
@@ -58,7 +58,7 @@ export type PayoutControls = {
  * Limit with its counter. `holder`: the customer or beneficiary of `used`. Null: the limit applies to each one, or to
  * the partner.
  */
-export type LimitNow = Limit & {
+export type LimitWithUse = Limit & {
   readonly holder: string | null
   /** Undefined: the limit is for a single payment, or for each customer or beneficiary. */
   readonly now:
@@ -76,7 +76,7 @@ type RuleSet<Rule, NewRule> = {
 }
 
 /** `allCurrencies`: absent for a rule of one currency. */
-type NewRule<Rule extends Ruled> = Omit<Rule, 'id' | 'allCurrencies'> & { readonly allCurrencies?: boolean }
+type NewRule<Rule extends RuleSubject> = Omit<Rule, 'id' | 'allCurrencies'> & { readonly allCurrencies?: boolean }
 
 /**
  * `scopeRef`: the guid or service id of a customer, or the id of a beneficiary. Absent: each one, or the partner. A
@@ -118,13 +118,16 @@ export function createPayoutControls(deps: PayoutControlsDeps): PayoutControls {
     },
     fees: {
       set: (tx, rule) => {
-        assert(rule.maxAmount === null || rule.maxAmount >= rule.minAmount, 'maxAmount of a fee rule is below minAmount')
+        assert(
+          rule.maxAmount === null || rule.maxAmount >= rule.minAmount,
+          'maxAmount of a fee rule is below minAmount',
+        )
         const now = clock.now()
         const { validFrom = now } = rule
         return change(tx, rule, 'fee', () => store.setFee(tx, { ...rule, id: newId(), validFrom }, now))
       },
       list: store.listFees,
-      remove: createRemove(change, ['fee', 'fee rule'], inList(store.listFees), store.removeFee),
+      remove: createRemove(change, ['fee', 'fee rule'], findInList(store.listFees), store.removeFee),
     },
     approvalRules: {
       set: (tx, { allCurrencies = false, ...rule }) => {
@@ -138,7 +141,7 @@ export function createPayoutControls(deps: PayoutControlsDeps): PayoutControls {
       remove: createRemove(
         change,
         ['approval', 'approval rule'],
-        inList(store.listApprovalRules),
+        findInList(store.listApprovalRules),
         store.removeApprovalRule,
       ),
     },
@@ -149,7 +152,7 @@ export function createPayoutControls(deps: PayoutControlsDeps): PayoutControls {
       remove: createRemove(
         change,
         ['coolingOff', 'cooling-off'],
-        inList(store.listCoolingOffs),
+        findInList(store.listCoolingOffs),
         store.removeCoolingOff,
       ),
     },
@@ -173,7 +176,7 @@ async function scopeIdOf(
 type RuleKind = 'limit' | 'fee' | 'approval' | 'coolingOff'
 
 /** Balances of a rule: those of its currency, or of all currencies. */
-type Ruled = Balance & { readonly allCurrencies?: boolean }
+type RuleSubject = BalanceKey & { readonly allCurrencies?: boolean }
 
 const everyCurrency = (Object.keys(currencies) as Currency[]).toSorted()
 
@@ -186,7 +189,7 @@ const createChange =
   ({ ledger, facts }: PayoutControlsDeps) =>
   async <T>(
     tx: Tx,
-    { partnerId, currency, allCurrencies = false }: Ruled,
+    { partnerId, currency, allCurrencies = false }: RuleSubject,
     rule: RuleKind,
     change: () => Promise<T>,
     type: 'rule.set' | 'rule.removed' = 'rule.set',
@@ -205,7 +208,7 @@ const createChange =
 async function requireReference(
   { rates }: PayoutControlsDeps,
   tx: Tx,
-  { partnerId, currency, allCurrencies = false }: Ruled,
+  { partnerId, currency, allCurrencies = false }: RuleSubject,
 ): Promise<void> {
   if (!allCurrencies) return
   const { referenceCurrency } = rates
@@ -217,13 +220,13 @@ async function requireReference(
     throw refuse(`The partner has rules over all currencies in ${set}. Remove them first.`)
 }
 
-type Find<Rule> = (tx: Tx, partnerId: string, id: string) => Promise<Rule | undefined>
+type FindRule<Rule> = (tx: Tx, partnerId: string, id: string) => Promise<Rule | undefined>
 
 const createRemove =
-  <Rule extends Ruled>(
+  <Rule extends RuleSubject>(
     change: ReturnType<typeof createChange>,
     [kind, name]: readonly [RuleKind, string],
-    find: Find<Rule>,
+    find: FindRule<Rule>,
     remove: (tx: Tx, partnerId: string, id: string) => Promise<number>,
   ): RuleSet<Rule, never>['remove'] =>
   async (tx, partnerId, id) => {
@@ -236,8 +239,8 @@ const createRemove =
     return change(tx, rule, kind, removing, 'rule.removed')
   }
 
-const inList =
-  <Rule extends { readonly id: string }>(list: RuleSet<Rule, never>['list']): Find<Rule> =>
+const findInList =
+  <Rule extends { readonly id: string }>(list: RuleSet<Rule, never>['list']): FindRule<Rule> =>
   async (tx, partnerId, id) =>
     (await list(tx, partnerId)).find((each) => each.id === id)
 
@@ -269,7 +272,7 @@ function createReads({
         beneficiaryId: id === undefined ? null : await beneficiaryOf(partnerId, id),
       }
       const page = cursors.page(list, request, await store.readableLimits(db, partnerId, filter, request))
-      return { ...page, data: await withUse(db, page.data, filter, clock.now()) }
+      return { ...page, data: await addUse(db, page.data, filter, clock.now()) }
     },
     feesNow: async (partnerId, { currency }) =>
       feesInForce(await store.listFees(db, partnerId), clock.now()).filter(
@@ -279,12 +282,12 @@ function createReads({
 }
 
 /** Adds the counter of its holder in the current period to each limit. */
-async function withUse(
+async function addUse(
   db: Database,
   limits: readonly Limit[],
   filter: store.LimitFilter,
   now: Date,
-): Promise<readonly LimitNow[]> {
+): Promise<readonly LimitWithUse[]> {
   const holderOf = ({ scope, scopeId }: Limit): string | null => {
     if (scopeId !== nilId) return scopeId
     return scope === 'partner' ? null : scope === 'customer' ? filter.customerId : filter.beneficiaryId
@@ -298,7 +301,7 @@ async function withUse(
     return counterOf(limit, { scope: counted, scopeId, period }, starts)
   }
   const counted = limits.map((limit) => ({ limit, counter: counterFor(limit) }))
-  const used = await usedOf(
+  const used = await readUsedOf(
     db,
     counted.flatMap(({ counter }) => counter ?? []),
     starts,
@@ -307,7 +310,7 @@ async function withUse(
     if (counter === undefined) return { ...limit, holder: holderOf(limit), now: undefined }
     const sum = used.get(counter.mapKey) ?? 0n
     const { startsOn } = counter
-    const state = { used: sum, left: leftOf(limit, sum), startsOn, resetsAt: resetsAt(counter) }
+    const state = { used: sum, left: remainingAmount(limit, sum), startsOn, resetsAt: resetsAt(counter) }
     return { ...limit, holder: holderOf(limit), now: state }
   })
 }

@@ -51,21 +51,21 @@ export async function currencyOverAll(tx: Tx, partnerId: string): Promise<Curren
   return row?.currency
 }
 
-type HoldingRule = Pick<CoolingOff, 'partnerId' | 'id' | 'currency'> &
+type ControlRule = Pick<CoolingOff, 'partnerId' | 'id' | 'currency'> &
   ((Omit<ApprovalRule, keyof CoolingOff> & { readonly hours: null }) | { readonly hours: number })
 
 /**
  * Reads rules of these partners and currencies. May return others of the same partners. One statement, because payouts
  * wait for it.
  */
-export async function holdingRulesFor(
+export async function readControlRules(
   tx: Tx,
   partnerIds: readonly string[],
   currencies: readonly Currency[],
 ): Promise<{ readonly approvals: readonly ApprovalRule[]; readonly coolingOffs: readonly CoolingOff[] }> {
   const approvals: ApprovalRule[] = []
   const coolingOffs: CoolingOff[] = []
-  const rows = await tx.rows<HoldingRule>(sql`/* payout-controls.holdingRulesFor */
+  const rows = await tx.rows<ControlRule>(sql`/* payout-controls.holdingRulesFor */
     select partner_id, id, currency, all_currencies, above_amount, above_day_amount, above_bulk_amount, beneficiary_hours, per_person_amount, expires_hours, needs_passkey,
       payee_mismatch, null::integer as hours
     from payouts.approval_rules where ${ofPartners(partnerIds)} and (currency = any(${currencies}::text[]) or all_currencies)
@@ -81,7 +81,7 @@ export async function holdingRulesFor(
 const feeColumns = sql`partner_id, id, currency, rail, fixed_amount, basis_points, min_amount, max_amount, valid_from`
 
 /** Reads fee rules of these partners and currencies. May return others of the same partners. */
-export function feesFor(
+export function readFeeRules(
   tx: Tx,
   partnerIds: readonly string[],
   currencies: readonly Currency[],
@@ -142,7 +142,7 @@ export async function setApprovalRule(tx: Tx, rule: ApprovalRule, now: Date): Pr
 }
 
 /** Daily maximum per person of a partner in a currency. */
-export type Maximum = Pick<ApprovalRule, 'partnerId' | 'currency' | 'allCurrencies'> & {
+export type ApproverMaximum = Pick<ApprovalRule, 'partnerId' | 'currency' | 'allCurrencies'> & {
   readonly perPersonAmount: Minor
 }
 
@@ -151,8 +151,8 @@ export function maximaFor(
   tx: Tx,
   partnerIds: readonly string[],
   currencies: readonly Currency[],
-): Promise<readonly Maximum[]> {
-  return tx.rows<Maximum>(sql`/* payout-controls.maximaFor */
+): Promise<readonly ApproverMaximum[]> {
+  return tx.rows<ApproverMaximum>(sql`/* payout-controls.maximaFor */
     select partner_id, currency, all_currencies, per_person_amount from payouts.approval_rules
     where ${ofPartners(partnerIds)} and (currency = any(${currencies}::text[]) or all_currencies) and per_person_amount is not null`)
 }
@@ -207,7 +207,12 @@ export function limitsFor(
 }
 
 /** Reads the limits of single customers and beneficiaries, up to `limitsMax`. */
-export function ownLimits(tx: Tx, partnerId: string, currency: Currency, limitsMax: number): Promise<readonly Limit[]> {
+export function readOwnLimits(
+  tx: Tx,
+  partnerId: string,
+  currency: Currency,
+  limitsMax: number,
+): Promise<readonly Limit[]> {
   return tx.rows<Limit>(sql`/* payout-controls.ownLimits */
     select ${columns} from payouts.limits
     where partner_id = ${partnerId} and (currency = ${currency} or all_currencies) and scope in ('customer', 'beneficiary') and scope_id <> ${nilId}
@@ -347,8 +352,8 @@ export function readCounters(
 export type CounterChange = CounterKey & { readonly by: Minor }
 
 /** Inserts counters with their maxima in the order of their keys, so that two batches cannot deadlock. */
-const counted = insertBy<Counted>({ ...counterColumns, most: 'bigint' }, [], counterKey)
-type Counted = CounterRow & { readonly most: Minor }
+const counted = insertBy<CountedRow>({ ...counterColumns, most: 'bigint' }, [], counterKey)
+type CountedRow = CounterRow & { readonly most: Minor }
 
 /**
  * Adds to each counter once, and creates missing counters. A sum beyond `most` becomes -1, which violates

@@ -25,12 +25,12 @@ const timeZone = 'Europe/Berlin'
 function requestDueOn(reason: RecallReason, executedAt: Date): Temporal.PlainDate {
   const period = requestPeriods[reason]
   const executedOn = dayOf(executedAt)
-  return 'days' in period ? businessDaysBehind(executedOn, period.days) : executedOn.add({ months: period.months })
+  return 'days' in period ? businessDaysAfter(executedOn, period.days) : executedOn.add({ months: period.months })
 }
 
 /** Returns the last day for the answer to a request that the bank received at a time, and the end of that day. */
-export function answerDue(sentAt: Date): { readonly on: string; readonly at: Date } {
-  const day = businessDaysBehind(dayOf(sentAt), answerDays)
+export function answerDeadline(sentAt: Date): { readonly on: string; readonly at: Date } {
+  const day = businessDaysAfter(dayOf(sentAt), answerDays)
   const end = day.add({ days: 1 }).toZonedDateTime({ timeZone })
   return { on: day.toString(), at: new Date(end.epochMilliseconds) }
 }
@@ -40,7 +40,7 @@ const isPast = (day: Temporal.PlainDate, now: Date): boolean => Temporal.PlainDa
 const dayOf = (at: Date): Temporal.PlainDate =>
   Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(timeZone).toPlainDate()
 
-function businessDaysBehind(from: Temporal.PlainDate, days: number): Temporal.PlainDate {
+function businessDaysAfter(from: Temporal.PlainDate, days: number): Temporal.PlainDate {
   let day = from
   for (let left = days; left > 0;) {
     day = day.add({ days: 1 })

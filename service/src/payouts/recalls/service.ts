@@ -19,7 +19,7 @@ import { answersDue } from './store.ts'
 export type RecallClaim = store.RecallRow & { readonly leaseId: string }
 
 /** `recallId`: of the recall, or of a request from another party. `instructionId`: of the recalled payment. */
-type RecallAnswered = {
+type RecallAnswer = {
   readonly partnerId: string
   readonly recallId: string
   readonly instructionId: string
@@ -57,7 +57,7 @@ export type Recalls = {
   /** Postpones a recall: the outcome is unknown, or the connector keeps the request until a time. */
   readonly postponed: (claim: RecallClaim, until?: Date) => Promise<void>
   /** Records an answer. Returns false if it is already recorded, or is not about a recall of a partner. */
-  readonly answered: (answer: RecallAnswered) => Promise<boolean>
+  readonly answered: (answer: RecallAnswer) => Promise<boolean>
   /** Expires recalls whose answer is overdue. Returns their number. */
   readonly expireStep: () => Promise<number>
   /** Reads recalls by id, in no order. */
@@ -100,9 +100,9 @@ export function createRecalls(deps: RecallsDeps): Recalls {
     ...createSending(deps, advance),
     answered: async ({ partnerId, recallId, instructionId, accepted, reasonCode, bankText = null }) => {
       const payoutId = (await payoutOfInstruction(db, { partnerId, instructionId })) ?? null
-      const key = await store.recallOfAnswer(db, { partnerId, id: recallId, payoutId })
+      const key = await store.findRecallOfAnswer(db, { partnerId, id: recallId, payoutId })
       if (key === undefined) return false
-      return move(db, advance, key, { kind: accepted ? 'accepted' : 'refused', reasonCode, bankText })
+      return advanceOne(db, advance, key, { kind: accepted ? 'accepted' : 'refused', reasonCode, bankText })
     },
     expireStep: createExpire(deps, advance),
     byIds: store.recallsByIds,
@@ -136,7 +136,7 @@ function createWaiting({ db, clock }: Pick<RecallsDeps, 'db' | 'clock'>): Pick<R
 }
 
 /** Moves one recall per transaction: recalls are few, and each locks the transaction of its payout. */
-async function move(
+async function advanceOne(
   db: Database,
   advance: AdvanceRecalls,
   { partnerId, id }: store.RecallKey,
@@ -163,7 +163,7 @@ function createRequest({ db, clock, eventOutbox, payouts, transactions, canRecal
       const now = clock.now()
       const judged = { canRecall: canRecall(payout.connector), now }
       const row: store.RecallRow = {
-        ...opening,
+        ...toRecall,
         partnerId,
         id: newId(),
         payoutId: payout.id,
@@ -191,7 +191,7 @@ function createRequest({ db, clock, eventOutbox, payouts, transactions, canRecal
     })
 }
 
-const opening = {
+const toRecall = {
   status: 'Requested',
   sentAt: null,
   answerDueOn: null,
@@ -224,9 +224,9 @@ function createSending(
       }
       return claims
     },
-    taken: async (claim) => void (await move(db, advance, claim, { kind: 'taken', leaseId: claim.leaseId })),
+    taken: async (claim) => void (await advanceOne(db, advance, claim, { kind: 'taken', leaseId: claim.leaseId })),
     declined: async (claim, reasonCode) =>
-      void (await move(db, advance, claim, { kind: 'declined', leaseId: claim.leaseId, reasonCode })),
+      void (await advanceOne(db, advance, claim, { kind: 'declined', leaseId: claim.leaseId, reasonCode })),
     postponed: async (claim, until) =>
       void (await store.postponeRecall(db, claim, until ?? after(clock.now(), retryDelayAfter(claim.attempts)))),
   }
@@ -242,7 +242,7 @@ function createExpire({ db, clock, log }: RecallsDeps, advance: AdvanceRecalls):
   return async () => {
     const ahead = await store.overdueRecalls(db, clock.now(), last, overduePerStepMax)
     const isEnd = ahead.length < overduePerStepMax
-    const results = await Promise.allSettled(ahead.map((key) => move(db, advance, key, { kind: 'overdue' })))
+    const results = await Promise.allSettled(ahead.map((key) => advanceOne(db, advance, key, { kind: 'overdue' })))
     let expired = 0
     for (const [index, result] of results.entries())
       if (result.status === 'fulfilled') expired += result.value ? 1 : 0

@@ -100,11 +100,11 @@ export function lockRecalls(tx: Tx, keys: readonly RecallKey[]): Promise<readonl
 }
 
 /** Finds a recall by its id, otherwise the unanswered recall of a payout. `payoutId`: null for none. */
-export function recallOfAnswer(
+export function findRecallOfAnswer(
   tx: Tx,
   { partnerId, id, payoutId }: RecallKey & { readonly payoutId: string | null },
 ): Promise<RecallKey | undefined> {
-  return tx.row<RecallKey>(sql`/* recalls.recallOfAnswer */
+  return tx.row<RecallKey>(sql`/* recalls.findRecallOfAnswer */
     select partner_id, id from payouts.recalls where partner_id = ${partnerId} and id = ${id}
     union all
     select partner_id, id from payouts.recalls where partner_id = ${partnerId} and status in ('Requested', 'Sent')
@@ -205,7 +205,7 @@ export type WaitingRecall = {
   readonly since: Date
 }
 
-type WaitTimes = {
+type RecallWaitTimes = {
   /** A younger recall may be on its way. */
   readonly askedBefore: Date
   readonly now: Date
@@ -214,7 +214,11 @@ type WaitTimes = {
 }
 
 /** Lists recalls of all partners that their banks do not have, the longest wait first. */
-export function unsentRecalls(tx: Tx, { askedBefore }: WaitTimes, rowsMax: number): Promise<readonly WaitingRecall[]> {
+export function unsentRecalls(
+  tx: Tx,
+  { askedBefore }: RecallWaitTimes,
+  rowsMax: number,
+): Promise<readonly WaitingRecall[]> {
   return tx.rows<WaitingRecall>(
     acrossPartners(
       'lists recalls that a bank does not have, by an index of the few that are due',
@@ -226,7 +230,11 @@ export function unsentRecalls(tx: Tx, { askedBefore }: WaitTimes, rowsMax: numbe
 }
 
 /** Lists recalls of all partners whose answer is overdue and that no worker has expired yet. */
-export function unansweredRecalls(tx: Tx, { now }: WaitTimes, rowsMax: number): Promise<readonly WaitingRecall[]> {
+export function unansweredRecalls(
+  tx: Tx,
+  { now }: RecallWaitTimes,
+  rowsMax: number,
+): Promise<readonly WaitingRecall[]> {
   return tx.rows<WaitingRecall>(
     acrossPartners(
       'lists recalls that a bank has not answered in time, by an index',
@@ -240,7 +248,7 @@ export function unansweredRecalls(tx: Tx, { now }: WaitTimes, rowsMax: number): 
 /** Lists recalls of all partners that have expired without an answer, the longest wait first. */
 export function expiredRecalls(
   tx: Tx,
-  { expiredAfter }: WaitTimes,
+  { expiredAfter }: RecallWaitTimes,
   rowsMax: number,
 ): Promise<readonly WaitingRecall[]> {
   return tx.rows<WaitingRecall>(
@@ -258,7 +266,7 @@ export function waitingRecallsOf(
   tx: Tx,
   partnerId: string,
   payoutIds: readonly string[],
-  { askedBefore, now, expiredAfter }: WaitTimes,
+  { askedBefore, now, expiredAfter }: RecallWaitTimes,
 ): Promise<readonly WaitingRecall[]> {
   return tx.rows<WaitingRecall>(sql`/* recalls.waitingRecallsOf */
     select partner_id, payout_id, case when due_at is not null then 'unsent' else 'overdue' end as why, connector,

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../../kernel/api/index.ts'
-import { first, occurrencesFrom, occurrenceSince, readSchedule, type Schedule, timeText } from './schedule.ts'
+import { first, occurrencesFrom, occurrenceSince, readSchedule, type OrderSchedule, timeText } from './schedule.ts'
 
 const now = new Date('2026-01-01T00:00:00Z')
-const scheduleOf = (fields: Partial<Schedule>): Schedule => ({
+const scheduleOf = (fields: Partial<OrderSchedule>): OrderSchedule => ({
   currency: 'EUR',
   frequency: 'Daily',
   startsOn: '2026-01-05',
@@ -16,9 +16,9 @@ const scheduleOf = (fields: Partial<Schedule>): Schedule => ({
   businessDays: 'None',
   ...fields,
 })
-const datesOf = (fields: Partial<Schedule>, datesMax = 5) =>
+const datesOf = (fields: Partial<OrderSchedule>, datesMax = 5) =>
   occurrencesFrom(scheduleOf(fields), first, datesMax).map(({ date }) => date)
-const daysOf = (fields: Partial<Schedule>, datesMax = 5) =>
+const daysOf = (fields: Partial<OrderSchedule>, datesMax = 5) =>
   occurrencesFrom(scheduleOf(fields), first, datesMax).map(({ executesAt }) => executesAt.toISOString().slice(0, 10))
 
 test('once has one date, and weekly keeps its weekday', () => {

@@ -18,7 +18,7 @@ import {
   type Tx,
   unprepared,
 } from '../../postgres/index.ts'
-import type { BusinessDays, Frequency } from './schedule.ts'
+import type { BusinessDayRule, OrderFrequency } from './schedule.ts'
 
 export type OrderStatus = (typeof standingOrders.orderStatuses)[number]
 export type EndReason = (typeof standingOrders.orderEndReasons)[number]
@@ -58,7 +58,13 @@ const orderColumns = {
 } as const
 export type OrderRow = RowOf<
   typeof orderColumns,
-  { currency: Currency; frequency: Frequency; businessDays: BusinessDays; status: OrderStatus; endReason: EndReason }
+  {
+    currency: Currency
+    frequency: OrderFrequency
+    businessDays: BusinessDayRule
+    status: OrderStatus
+    endReason: EndReason
+  }
 >
 
 const executionColumns = {
@@ -87,7 +93,7 @@ export function insertOrder(tx: Tx, row: OrderRow): Promise<number> {
 }
 
 /** Keeps other requests from activating an order of the partner until the transaction ends. */
-export async function lockTurn(tx: Tx, partnerId: string): Promise<void> {
+export async function lockActivation(tx: Tx, partnerId: string): Promise<void> {
   await tx.run(sql`/* standing-orders.lockTurn */
     insert into payouts.standing_order_turns (partner_id) values (${partnerId}) on conflict (partner_id) do nothing`)
   await tx.run(sql`/* standing-orders.lockTurn */
@@ -118,7 +124,7 @@ export function lockOrder(tx: Tx, partnerId: string, id: string): Promise<OrderR
 }
 
 /** Finds active orders that pay one of these amounts to one of these payees. */
-export function ordersThatPay(
+export function findOrdersByPayment(
   tx: Tx,
   partnerId: string,
   beneficiaryIds: readonly string[],
@@ -131,7 +137,7 @@ export function ordersThatPay(
 }
 
 /** Locks the orders of some payees, in every status. */
-export function lockOrdersOf(
+export function lockOrdersOfPayees(
   tx: Tx,
   partnerId: string,
   beneficiaryIds: readonly string[],
@@ -267,7 +273,7 @@ export function skipRetrying(tx: Tx, partnerId: string, orderId: string, now: Da
 }
 
 /** Reads the executions that are being retried, at most one per order. */
-export function retryingOf(tx: Tx, orders: readonly OrderRow[]): Promise<readonly ExecutionRow[]> {
+export function retryingExecutions(tx: Tx, orders: readonly OrderRow[]): Promise<readonly ExecutionRow[]> {
   return tx.rows<ExecutionRow>(
     unprepared(sql`/* standing-orders.retryingOf */
     select ${namesOf(executionColumns)} from payouts.standing_executions
@@ -277,7 +283,7 @@ export function retryingOf(tx: Tx, orders: readonly OrderRow[]): Promise<readonl
 }
 
 /** Postpones an order that failed, unless it has changed since it was read. */
-export function putBackOrder(tx: Tx, { partnerId, id, dueAt }: OrderRow, laterAt: Date): Promise<number> {
+export function postponeOrder(tx: Tx, { partnerId, id, dueAt }: OrderRow, laterAt: Date): Promise<number> {
   return tx.run(sql`/* standing-orders.putBackOrder */
     update payouts.standing_orders set due_at = ${laterAt}
     where partner_id = ${partnerId} and id = ${id} and due_at = ${dueAt}`)
@@ -289,7 +295,6 @@ export const ordersDue = (after: Date): Sql =>
     (whose) => sql`/* standing-orders.ordersDue */
       select due_at from payouts.standing_orders where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
-
 
 export const personalOrders: PersonalColumns = {
   table: 'payouts.standing_orders',
