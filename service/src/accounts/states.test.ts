@@ -364,7 +364,7 @@ suite('blocks whose command ends before it has cancelled the payouts', async () 
     assert.equal(await service.cancellations.finish(partner.partnerId, balance), 0)
   })
 
-  test('a block of a customer's account cancels its payouts, not those of the partner', async () => {
+  test("a block of a customer's account cancels its payouts, not those of the partner", async () => {
     const partner = await addPartner(service, 10_000n)
     const own = await pay(service, partner, '10.00', { beneficiaryId: partner.ownBeneficiary.id })
     const ofCustomer = await pay(service, partner, '10.00')

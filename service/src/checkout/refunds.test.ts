@@ -532,7 +532,7 @@ suite('races', () => {
     }
   })
 
-  test('a payer's action after the end of the session has no effect', async () => {
+  test("a payer's action after the end of the session has no effect", async () => {
     const opened = await open()
     await service.checkout.expire(opened.partner.partnerId, opened.session.id)
     assert.equal(await service.checkout.begin(opened.token, ip, 'DE'), false)

@@ -237,7 +237,7 @@ suite('payers', async () => {
     )
   })
 
-  test('the rule with the largest exceeded amount decides, by currency and by the bank's region', async () => {
+  test("the rule with the largest exceeded amount decides, by currency and by the bank's region", async () => {
     await rule('reject')
     await rule('ask', { above: 2_000_00n })
     await rule('accept', { above: 10_000_00n })

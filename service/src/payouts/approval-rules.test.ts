@@ -287,7 +287,7 @@ suite('by payee', async () => {
     assert.equal((await service.payouts.get(partnerId, forgotten.id)).status, 'Cancelled')
   })
 
-  test('a bank's result does not apply to a name that changed before its answer', async () => {
+  test("a bank's result does not apply to a name that changed before its answer", async () => {
     const partner = await addHolding()
     const { partnerId, beneficiary } = partner
     const rename = (name: string) => service.beneficiaries.update(partnerId, { id: beneficiary.id, name })

@@ -316,7 +316,7 @@ test('a rule can be set, replaced and removed, and waiting payouts still wait', 
   assert.equal((await service.payouts.approve(second, payout.id)).status, 'Pending')
 })
 
-test('the text to sign has the amount, the payee's digest and the person, for a second person while the payout waits', async () => {
+test("the text to sign has the amount, the payee's digest and the person, for a second person while the payout waits", async () => {
   const partner = await addHolding()
   const { partnerId, caller, second } = partner
   const { payout } = await pay(service, partner, '100.01')
@@ -341,7 +341,7 @@ test('the text to sign has the amount, the payee's digest and the person, for a 
   assert.equal(await outcomeOf(service.payouts.snapshot(second, free.id, asked)), 'payout_not_awaiting_approval')
 })
 
-test('a rule that requires a passkey refuses a credential and a code, and the step's record has the signature', async () => {
+test("a rule that requires a passkey refuses a credential and a code, and the step's record has the signature", async () => {
   const partner = await addHolding({ needsPasskey: true })
   const { partnerId, second, third } = partner
   const { payout } = await pay(service, partner, '100.01')

@@ -188,7 +188,7 @@ suite('preview', async () => {
     assert.match(ofKey?.detail ?? '', new RegExp(payout.reference))
   })
 
-  test('the preview shows this partner's last result for the payee's name and account, which refuses nothing', async () => {
+  test("the preview shows this partner's last result for the payee's name and account, which refuses nothing", async () => {
     const [partner, stranger] = [await addPartner(service, 1_000_00n), await addPartner(service, 1_000_00n)]
     const { partnerId, beneficiary } = partner
     const checked = async (payee: 'match' | 'close_match' | 'no_match' | 'unchecked') => {
@@ -214,7 +214,7 @@ suite('preview', async () => {
     assert.equal(await told(partner), 'notApplicable', 'another name was not checked')
   })
 
-  test('the funds rule says whose money pays: everyone's in a pooled balance, the customer's in a segregated one', async () => {
+  test("the funds rule says whose money pays: everyone's in a pooled balance, the customer's in a segregated one", async () => {
     const partner = await addPartner(service, 10_00n)
     const detail = async () => (await previewOf(partner)).verdicts.find(({ rule }) => rule === 'funds')?.detail ?? ''
     assert.match(await detail(), /money of all customers and yours/)
