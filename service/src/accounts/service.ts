@@ -109,10 +109,7 @@ async function takeAccountNumber(tx: Tx, partnerId: string, issuer: Issuer, now:
 
 type IssuingDeps = Pick<AccountsDeps, 'clock' | 'issuers' | 'poolCountries'>
 
-/**
- * Lists the countries in which a customer gets an IBAN: those of the issuers as configured, then those that only have
- * pools.
- */
+/** Lists the countries in which a customer gets an IBAN: those of the issuers as configured, then those that only have pools. */
 const issuingCountriesOf = ({
   issuers,
   poolCountries,

@@ -40,10 +40,7 @@ export type DailyBalances = {
 export type Statements = {
   /** Reads the partner's balances before a moment, one per currency that it had then; by default now. */
   readonly balances: (partnerId: string, query: QueryOf<'listAccounts'>) => Promise<BalancesAt<ModalBalance>>
-  /**
-   * Reads the available sums at the end of each of the last days (UTC), and those of today so far. One item per
-   * currency.
-   */
+  /** Reads the available sums at the end of each of the last days (UTC), and those of today so far. One item per currency. */
   readonly dailyBalances: (partnerId: string, days: number) => Promise<readonly DailyBalances[]>
   /** Lists the entries of a balance, newest first. Refuses: not_found (no such balance), validation_failed (cursor). */
   readonly entries: (
@@ -163,10 +160,7 @@ function lastDays(days: number): readonly Date[] {
 
 type StatementSubject = Pick<StatementRequest, 'partnerId' | 'name' | 'currency' | 'partyId'>
 
-/**
- * Creates the reader of statement pages, newest first. A cursor belongs to one subject and one period, because its sums
- * do.
- */
+/** Creates the reader of statement pages, newest first. A cursor belongs to one subject and one period, because its sums do. */
 function createPages({ db, cursors, ledger }: StatementsDeps) {
   return async (subject: StatementSubject, query: PeriodQuery): Promise<Page<StatementEntry>> => {
     const { partnerId, currency, partyId = '' } = subject

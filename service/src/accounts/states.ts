@@ -112,10 +112,7 @@ export function createStates({ db, clock, cursors, customers, ledger, closeIbans
   }
 }
 
-/**
- * The caller holds the lock of the account. A repeated block creates the row if it is missing: earlier versions had
- * none.
- */
+/** The caller holds the lock of the account. A repeated block creates the row if it is missing: earlier versions had none. */
 async function cancelOrRefuse(
   tx: Tx,
   partnerId: string,
@@ -182,9 +179,7 @@ type CancellationsDeps = {
 }
 
 const payoutsPerPage = 128
-/**
- * Longer than a page takes. The blocking command has the first lease, so that it counts the payouts that it cancels.
- */
+/** Longer than a page takes. The blocking command has the first lease, so that it counts the payouts that it cancels. */
 const cancellationLeaseMs = 10 * secondMs
 
 /** `failed`: errors of payouts that are retried after the lease. */

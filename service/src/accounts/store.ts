@@ -419,9 +419,7 @@ export async function quarantineRows(
     where partner_id = ${ownerId} and iban = any(${ibans}::text[]) and given_to = ${partnerId} and quarantined_at is null`)
 }
 
-/**
- * Withdraws a page of free IBANs in their order, or a single one. `after` is the cursor. Returns the withdrawn IBANs.
- */
+/** Withdraws a page of free IBANs in their order, or a single one. `after` is the cursor. Returns the withdrawn IBANs. */
 export async function withdrawPage(
   tx: Tx,
   { partnerId, name }: Pick<PoolRow, 'partnerId' | 'name'>,

@@ -117,9 +117,7 @@ function latePaymentStatus({ choice, chooseBy }: store.LateRow, found: CaseRow, 
   return choice === null && now < chooseBy ? 'Waiting' : 'WithOperator'
 }
 
-/**
- * Reads the late payments of sessions, oldest first. A session without any is absent. `refunded`: sums by late payment.
- */
+/** Reads the late payments of sessions, oldest first. A session without any is absent. `refunded`: sums by late payment. */
 export async function readLatePayments(
   { cases, clock, deposits }: Pick<CheckoutDeps, 'cases' | 'clock' | 'deposits'>,
   tx: Tx,

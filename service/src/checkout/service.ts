@@ -213,10 +213,7 @@ type SessionOpening = {
 }
 const noLink = { linkId: null, payerName: null, payerEmail: null, linkOpen: null, openedBy: null } as const
 
-/**
- * Opens a session in one transaction: the IBAN of the customer, the deposit with its transaction and event, and the
- * session.
- */
+/** Opens a session in one transaction: the IBAN of the customer, the deposit with its transaction and event, and the session. */
 async function open(deps: CheckoutDeps, tx: Tx, opening: SessionOpening): Promise<DepositRow> {
   return (await openWithToken(deps, tx, opening)).deposit
 }

@@ -45,9 +45,7 @@ export type Session = {
   readonly description: string | null
   readonly lineItems: readonly LineItem[] | null
   readonly websiteReference: string | null
-  /**
-   * Name from the bank; before that, as the payer of a link typed it, or the customer's name. Null: unknown or erased.
-   */
+  /** Name from the bank; before that, as the payer of a link typed it, or the customer's name. Null: unknown or erased. */
   readonly payerName: string | null
   readonly payerEmail: string | null
   readonly linkId: string | null

@@ -91,9 +91,7 @@ export type LinkSession = {
   readonly openedBy: Uint8Array | null
 }
 
-/**
- * Lists the sessions that these links count as open, by a partial index. Each link has at most `linkSessionsOpenMax`.
- */
+/** Lists the sessions that these links count as open, by a partial index. Each link has at most `linkSessionsOpenMax`. */
 export function openSessions(tx: Tx, partnerId: string, linkIds: readonly string[]): Promise<readonly LinkSession[]> {
   return tx.rows<LinkSession>(sql`/* checkout.openSessions */
     select id, link_id, deposit_id, opened_by from checkout.sessions

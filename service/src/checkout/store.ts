@@ -146,10 +146,7 @@ function pageOf(partnerId: string, filter: SessionFilter, afterId: string | null
     order by ${order} limit ${rowsMax}`
 }
 
-/**
- * Inserts the row of an email address if it is missing, and locks it: this serialises sessions that may create its
- * customer.
- */
+/** Inserts the row of an email address if it is missing, and locks it: this serialises sessions that may create its customer. */
 export async function lockEmail(tx: Tx, partnerId: string, email: string, now: Date): Promise<void> {
   for (;;) {
     await tx.run(sql`/* checkout.lockEmail */

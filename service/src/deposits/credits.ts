@@ -441,10 +441,7 @@ async function findAppliedDeposits(
 
 const awaiting: ReadonlySet<DepositStatus> = new Set(awaitingParts)
 
-/**
- * Chooses the only deposit that waits for money. If none waits, chooses the only deposit: its status decides what
- * happens.
- */
+/** Chooses the only deposit that waits for money. If none waits, chooses the only deposit: its status decides what happens. */
 function chooseDeposit(named: readonly store.ReferencedDeposit[]): store.DepositKey | undefined {
   const open = named.filter(({ status }) => awaiting.has(status))
   const [meant, ...others] = open.length > 0 ? open : named

@@ -81,10 +81,7 @@ export type AccountOwner = { readonly partnerId: string; readonly customerId: st
 export const credit = (connector: string, partnerId: string) =>
   ({ partnerId, debit: `settlement.${connector}`, credit: 'balance' }) as const
 
-/**
- * Maps a payer to a party of the transaction: with a bank account, or with a wallet if it paid in tokens. Omits empty
- * fields.
- */
+/** Maps a payer to a party of the transaction: with a bank account, or with a wallet if it paid in tokens. Omits empty fields. */
 export const payerParty = (
   { name, account, bic, countryCode, address }: IncomingDebtor,
   currency: Currency,

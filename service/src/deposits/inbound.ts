@@ -24,9 +24,7 @@ export type BlockReason = 'account_blocked' | 'customer_not_verified'
 
 export const withoutBlocks: InboundAccounts = { accounts: new Map(), owners: new Map(), blockOf: () => undefined }
 
-/**
- * Reads the accounts of accepted deposits and of those whose money has waited in suspense: only these can be credited.
- */
+/** Reads the accounts of accepted deposits and of those whose money has waited in suspense: only these can be credited. */
 export async function readInbound(
   { ledger, customers, rates }: DepositsDeps,
   tx: Tx,

@@ -50,10 +50,7 @@ export async function withParts<Row extends Deposit>(
 
 type PartTrigger = Extract<DepositTrigger, { readonly kind: 'credit' | 'deposit.settled' }>
 
-/**
- * Returns the trigger if it brings the money of a part. A bank report brings money only after the bank has named the
- * payer.
- */
+/** Returns the trigger if it brings the money of a part. A bank report brings money only after the bank has named the payer. */
 export const partTrigger = ({ inParts, debtor }: Deposit, trigger: DepositTrigger): PartTrigger | undefined =>
   inParts && (trigger.kind === 'credit' || (trigger.kind === 'deposit.settled' && debtor !== null))
     ? trigger
@@ -151,10 +148,7 @@ function planMove(
   return paying === undefined ? {} : planArrival(name, row, paying, block, now, kindOfHold)
 }
 
-/**
- * Plans the arrival of a part: it waits for the rest, completes the sum, waits for a decision about a name, or is
- * refused.
- */
+/** Plans the arrival of a part: it waits for the rest, completes the sum, waits for a decision about a name, or is refused. */
 function planArrival(
   name: string,
   row: DepositWithParts,

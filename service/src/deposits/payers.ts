@@ -29,10 +29,7 @@ export type ArrivingPayment = DepositKey & {
   readonly money: Money
 }
 
-/**
- * Finds the rule with the largest amount that the payment exceeds. Undefined: no rule applies, and the payment is
- * accepted.
- */
+/** Finds the rule with the largest amount that the payment exceeds. Undefined: no rule applies, and the payment is accepted. */
 const findRule = (rules: readonly PayerRule[], check: Pick<PayerCheck, 'region' | 'currency' | 'amount'>) =>
   rules
     .filter(
@@ -215,10 +212,7 @@ export const payerNames = (payers: readonly Pick<IncomingDebtor, 'name' | 'onBeh
     name.trim() === '' ? [] : [{ role: 'payer', name }],
   )
 
-/**
- * Adds an answer to the payer of a deposit, or to the payers of its waiting parts that lack data. Refuses:
- * validation_failed.
- */
+/** Adds an answer to the payer of a deposit, or to the payers of its waiting parts that lack data. Refuses: validation_failed. */
 async function addAnswer(
   tx: Tx,
   key: DepositKey,

@@ -140,10 +140,7 @@ async function markReversed(
 
 type ReversalState = { readonly notificationId: string; readonly isWithdrawn: boolean; readonly isCredited: boolean }
 
-/**
- * Takes a part out of a deposit, which then waits for its money again. Returns the ledger entries of a part that
- * waited.
- */
+/** Takes a part out of a deposit, which then waits for its money again. Returns the ledger entries of a part that waited. */
 export async function takeOutPart(
   { cases, clock, customers, eventOutbox }: DepositsDeps,
   tx: Tx,
@@ -237,9 +234,7 @@ const debitOf = ({ connector, partnerId, customerId, currency, amount }: Debited
   return { partnerId, debit: balance, credit: settlement, partyId: customerId ?? partnerId, currency, amount } as const
 }
 
-/**
- * Reports whether the balance still has the money, under its lock. A segregated balance is counted for the customer.
- */
+/** Reports whether the balance still has the money, under its lock. A segregated balance is counted for the customer. */
 async function hasMoney({ ledger }: { readonly ledger: Ledger }, tx: Tx, taken: DebitedMoney): Promise<boolean> {
   const request: EntryRequest = { transfers: [{ ...debitOf(taken), kind: 'direct' }] }
   const accounts = await ledger.accountsOf(tx, request.transfers)
@@ -263,9 +258,7 @@ export type Debits = {
 
 const byOperator = { actor: 'operator' } as const
 
-/**
- * Creates the transaction that takes money from a balance. Refuses: validation_failed (the balance does not cover it).
- */
+/** Creates the transaction that takes money from a balance. Refuses: validation_failed (the balance does not cover it). */
 export async function debitBalance(
   deps: Pick<DepositsDeps, 'ledger' | 'transactions'>,
   tx: Tx,

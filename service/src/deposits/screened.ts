@@ -45,9 +45,7 @@ export type DepositScreening = {
   readonly screenDue: (depositsMax: number) => Promise<number>
   /** Finds the time since which the oldest deposit waits for a decision about a name. Null: no deposit waits. */
   readonly oldestInScreening: () => Promise<Date | null>
-  /**
-   * Reads name and account of a deposit's payer, and the texts of the payment that may name a vessel, for screening.
-   */
+  /** Reads name and account of a deposit's payer, and the texts of the payment that may name a vessel, for screening. */
   readonly payerOf: (tx: Tx, partnerId: string, id: string) => Promise<Subject>
   /** Reports whether a deposit waits for a decision about a name. */
   readonly isInScreening: (tx: Tx, partnerId: string, id: string) => Promise<boolean>

@@ -121,9 +121,7 @@ export type Deposits = Credits &
       key: store.DepositKey,
       offered: { readonly caseId: string; readonly money: Money },
     ) => Promise<void>
-    /**
-     * Expires a deposit before its time, in the caller's transaction. Returns false if its status does not permit it.
-     */
+    /** Expires a deposit before its time, in the caller's transaction. Returns false if its status does not permit it. */
     readonly end: (tx: Tx, partnerId: string, id: string) => Promise<boolean>
     /** Applies a bank notification. Concurrent calls share a transaction. See `AppliedOutcome`. */
     readonly processNotification: (connector: string, notification: DepositNotification) => Promise<Applied>

@@ -369,10 +369,7 @@ export function unpaidOfAmount(
     order by id desc limit ${wanted.rowsMax}`)
 }
 
-/**
- * Erased with the partner's own fields, because the fingerprint of the request contains them. So is the payer's
- * location.
- */
+/** Erased with the partner's own fields, because the fingerprint of the request contains them. So is the payer's location. */
 const partnerFields: PersonalColumns = {
   table: 'deposits.deposits',
   by: 'id',

@@ -182,10 +182,7 @@ function blockedBetween(accounts: AccountSnapshots, buyers: Buyers, quote: OpenQ
   return isBlocked ? refuseBlocked() : undefined
 }
 
-/**
- * Locks quotes. A quote goes to its first call. Refuses each call separately: not_found, fx_quote_expired,
- * fx_quote_accepted.
- */
+/** Locks quotes. A quote goes to its first call. Refuses each call separately: not_found, fx_quote_expired, fx_quote_accepted. */
 async function lockQuotes(
   { lockOpen }: QuoteAcceptances,
   tx: Tx,
@@ -223,10 +220,7 @@ const quoteKeyOf = ({ partnerId, quoteId: id }: ConversionCall): store.QuoteKey 
 const keyOf = ({ partnerId, idempotencyKey }: Pick<store.Conversion, 'partnerId' | 'idempotencyKey'>) =>
   partnerKey(partnerId, idempotencyKey)
 
-/**
- * Sends the writes with the commit. A key or reference that another transaction took since the read is a unique
- * violation.
- */
+/** Sends the writes with the commit. A key or reference that another transaction took since the read is a unique violation. */
 async function write(
   { clock, transactions, ledger }: FxDeps,
   { markAccepted }: QuoteAcceptances,

@@ -86,9 +86,7 @@ export function readBuyers(tx: Tx, keys: readonly QuoteKey[]): Promise<readonly 
       and customer_id is not null`)
 }
 
-/**
- * Locks quotes by id. May lock others of the same partners. All writers lock quotes in the same order, before accounts.
- */
+/** Locks quotes by id. May lock others of the same partners. All writers lock quotes in the same order, before accounts. */
 export function lockQuotes(tx: Tx, keys: readonly QuoteKey[]): Promise<readonly QuoteRow[]> {
   return tx.rows<QuoteRow>(sql`/* fx.lockQuotes */
     select ${quoteColumns} from fx.quotes

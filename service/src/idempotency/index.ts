@@ -254,10 +254,7 @@ function createEraseAnswers(sealer: Sealer): Idempotency['forget'] {
   }
 }
 
-/**
- * Returns the same hash for requests that differ only in the order and spacing of their fields, or in the place of the
- * key.
- */
+/** Returns the same hash for requests that differ only in the order and spacing of their fields, or in the place of the key. */
 function fingerprintOf({ params, body = {} }: { readonly params: unknown; readonly body?: unknown }): string {
   return createHash('sha256')
     .update(JSON.stringify(sortFields([params, { ...(body as object), idempotencyKey: undefined }])))

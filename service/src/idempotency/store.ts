@@ -56,9 +56,7 @@ export async function freeKey(
       and answer_sealed is null and created_at = ${takenAt}`)
 }
 
-/**
- * Frees the keys of running requests: their answers may contain what an erasure removes. A repeated request runs again.
- */
+/** Frees the keys of running requests: their answers may contain what an erasure removes. A repeated request runs again. */
 export async function freeRunningKeys(tx: Tx, partnerId: string, except: string): Promise<void> {
   await tx.run(sql`/* idempotency.freeRunning */
     delete from idempotency.keys
@@ -118,9 +116,7 @@ export async function replaceAnswer(
     where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${idempotencyKey}`)
 }
 
-/**
- * Lists answers of an operation whose requests began in a period and name no customer. `idempotencyKey` is the cursor.
- */
+/** Lists answers of an operation whose requests began in a period and name no customer. `idempotencyKey` is the cursor. */
 export function answersBetween(
   tx: Tx,
   { partnerId, operation, idempotencyKey }: IdempotencyKey,

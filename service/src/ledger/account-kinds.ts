@@ -5,10 +5,7 @@ import type { accounts } from '@partner-payments/wire'
 export type AccountKind = {
   /** True: the posted sum may fall below zero. False: it never falls below the reserved part. */
   readonly mayFallBelowZero: boolean
-  /**
-   * Owner of the money in the account: the partner and its customers, us at a bank, or the operator (income and
-   * positions).
-   */
+  /** Owner of the money in the account: the partner and its customers, us at a bank, or the operator (income and positions). */
   readonly holds: 'customers' | 'bank' | 'own'
 }
 

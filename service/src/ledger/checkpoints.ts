@@ -20,10 +20,7 @@ export type CheckpointLimits = { readonly transfersPerStretch: number; readonly 
 const limitsDefault: CheckpointLimits = {
   /** Transfers that a past balance reads at most, in about a millisecond. */
   transfersPerStretch: 1000,
-  /**
-   * Largest clock difference between the processes, which create the ids, and the database. NTP keeps it within a
-   * second.
-   */
+  /** Largest clock difference between the processes, which create the ids, and the database. NTP keeps it within a second. */
   clockDifferenceMsMax: 30 * secondMs,
 }
 /** Locks the rows of a partner's checkpoints for about 0.3 s. */
@@ -65,10 +62,7 @@ export function createCheckpoints(deps: CheckpointsDeps) {
   }
 }
 
-/**
- * Continues the checkpoints of a partner. Returns the number of covered stretches: 0 also if another process is at
- * work.
- */
+/** Continues the checkpoints of a partner. Returns the number of covered stretches: 0 also if another process is at work. */
 async function continueCheckpoints(
   { db }: CheckpointsDeps,
   { transfersPerStretch }: CheckpointLimits,

@@ -139,10 +139,7 @@ export function createEntries(opening: LedgerDeps): Entries {
 type WrittenTransfers = { readonly transfers: readonly store.NewTransfer[]; readonly segregated: ReadonlySet<string> }
 const nothing: WrittenTransfers = { transfers: [], segregated: new Set() }
 
-/**
- * Reads the reserves of ends without a lock, because a reserve never changes. The first transfer has the id of the
- * entry.
- */
+/** Reads the reserves of ends without a lock, because a reserve never changes. The first transfer has the id of the entry. */
 async function toEnds(tx: Tx, ends: readonly EntryEnd[]): Promise<WrittenTransfers> {
   const keys = ends.map(({ partnerId, entryId: id }) => ({ partnerId, id }))
   const firsts = new Map((await store.transfersById(tx, keys)).map((row) => [keyOf(row), row]))
@@ -437,10 +434,7 @@ async function readParties(
   return new Map([...sums].map(([key, { posted, reserved }]) => [key, { id: key, available: posted - reserved }]))
 }
 
-/**
- * Reads the sums of parties of segregated balances, by `partyMapKey`. They cannot change under the lock of the
- * balances.
- */
+/** Reads the sums of parties of segregated balances, by `partyMapKey`. They cannot change under the lock of the balances. */
 async function partySums(
   tx: Tx,
   parties: readonly PartyKey[],

@@ -101,9 +101,7 @@ function sumRequests(requests: readonly EntryRequest[], accounts: AccountSnapsho
 
 type LimitedSum = { readonly key: string; readonly account: AccountKey; readonly partyId?: string }
 
-/**
- * Lists the sums that a transfer takes from and that never fall below zero: first the party's part, which is smaller.
- */
+/** Lists the sums that a transfer takes from and that never fall below zero: first the party's part, which is smaller. */
 function limitedSums(transfer: EntryRequest['transfers'][number], accounts: AccountSnapshots): readonly LimitedSum[] {
   if (kindOf(transfer.debit).mayFallBelowZero) return []
   const account = debitAccount(transfer)
@@ -132,19 +130,14 @@ export function isSegregated(accounts: AccountSnapshots, { transfers: [transfer]
   return account && account.segregated === true
 }
 
-/**
- * Lists the batches whose reserves may be missing from the balances: those under way at the mark, and those checked
- * since.
- */
+/** Lists the batches whose reserves may be missing from the balances: those under way at the mark, and those checked since. */
 function possiblyMissing({ underWay, lastChecked }: ReadMark): readonly CheckedBatch[] {
   const missing = [...underWay]
   for (let batch = lastChecked.next; batch !== undefined; batch = batch.next) missing.push(batch)
   return missing
 }
 
-/**
- * Reports whether each balance covers `totals` and every batch that may be missing. An unknown account covers nothing.
- */
+/** Reports whether each balance covers `totals` and every batch that may be missing. An unknown account covers nothing. */
 function covers(accounts: AccountSnapshots, totals: RequestedTotals, missing: readonly CheckedBatch[]): boolean {
   return [...totals].every(([key, total]) => {
     const uncounted = missing.reduce((sum, batch) => sum + (batch.totals.get(key) ?? 0n), 0n)

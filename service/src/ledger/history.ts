@@ -172,9 +172,7 @@ async function readLines(
   return lines
 }
 
-/**
- * Selects the first stretches with at least `linesMax` lines, not counting the first stretch, which the range may cut.
- */
+/** Selects the first stretches with at least `linesMax` lines, not counting the first stretch, which the range may cut. */
 function enoughStretches(stretches: readonly store.Stretch[], linesMax: number): readonly store.Stretch[] {
   let lines = 0
   const at = stretches.findIndex(({ lines: count }, index) => (lines += index === 0 ? 0 : count) >= linesMax)

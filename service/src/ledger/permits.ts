@@ -12,10 +12,7 @@ export type PartyOfMoney = { readonly partnerId: string; readonly partyId: strin
 export type MoneyHolds = (tx: Tx, parties: readonly PartyOfMoney[]) => Promise<readonly boolean[]>
 
 export type MoneyGate = {
-  /**
-   * Checks whether the parties of these requests are held. Each request gets the permit of its entry, or
-   * account_blocked.
-   */
+  /** Checks whether the parties of these requests are held. Each request gets the permit of its entry, or account_blocked. */
   readonly clear: (
     tx: Tx,
     requests: readonly Pick<EntryRequest, 'transfers'>[],

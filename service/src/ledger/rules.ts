@@ -98,10 +98,7 @@ export const addChanges = (a: BalanceChange, b: BalanceChange): BalanceChange =>
   reserved: a.reserved + b.reserved,
 })
 
-/**
- * Reports whether an account permits a change: no reserved part falls below zero, and no limited account below that
- * part.
- */
+/** Reports whether an account permits a change: no reserved part falls below zero, and no limited account below that part. */
 export function fitsLimits(name: AccountName, balance: BalanceChange, change: BalanceChange): boolean {
   const { posted, reserved } = addChanges(balance, change)
   return reserved >= 0n && (kindOf(name).mayFallBelowZero || posted >= reserved)
@@ -172,10 +169,7 @@ export const partyMapKey = ({ partnerId, currency, partyId }: PartyKey): string 
 export const accountMapKey = ({ partnerId, currency, name }: AccountKey): string =>
   partnerKey(partnerId, currency, name)
 
-/**
- * Returns the version of the rules for outgoing money of the partner's balance, at the time of the read. Undefined: no
- * rules.
- */
+/** Returns the version of the rules for outgoing money of the partner's balance, at the time of the read. Undefined: no rules. */
 export const controlsVersion = (
   accounts: AccountSnapshots,
   partnerId: string,

@@ -35,10 +35,7 @@ export type Ledger = MoneyGate &
   Segregation &
   BalanceStates & {
     readonly balances: (tx: Tx, partnerId: string) => Promise<readonly Balance[]>
-    /**
-     * Marks a balance as controlled or not, and creates it if it is missing. Locks the mark until the transaction
-     * ends.
-     */
+    /** Marks a balance as controlled or not, and creates it if it is missing. Locks the mark until the transaction ends. */
     readonly setControlled: (tx: Tx, partnerId: string, currency: Currency, controlled: boolean) => Promise<void>
     /** Sums the `fx` accounts of all partners: positive for bought money, negative for owed money. */
     readonly positions: (tx: Tx) => Promise<readonly store.PositionRow[]>

@@ -30,10 +30,7 @@ export const sidesOfTransfers = sql`ledger.transfers as transfer cross join late
       (credit_account_id, case when kind in ('direct', 'post') then amount else 0 end, 0)
     ) as side (account_id, posted, reserved)`
 
-/**
- * Finds the last transfer of the next stretch after the checkpoints of a partner. Undefined: there are too few
- * transfers.
- */
+/** Finds the last transfer of the next stretch after the checkpoints of a partner. Undefined: there are too few transfers. */
 export async function nextStretchEnd(
   tx: Tx,
   partnerId: string,
@@ -412,10 +409,7 @@ export type StandingRow = Pick<AccountRow, 'posted' | 'reserved'> & {
   readonly isQuiet: boolean
 }
 
-/**
- * Reads all standings in one snapshot. Each position is one look-up in the primary key, for any number of transfers
- * after it.
- */
+/** Reads all standings in one snapshot. Each position is one look-up in the primary key, for any number of transfers after it. */
 export function readStandings(
   tx: Tx,
   positions: readonly AccountPosition[],

@@ -193,10 +193,7 @@ export async function readParties(tx: Tx, keys: readonly PartyAccountKey[]): Pro
     where ${ofOnePartner(column('partnerId'), sql`party.partner_id`)}`)
 }
 
-/**
- * Balance with its mode, and the partner's own part. Null: the balance is pooled, or the partner has no money of its
- * own.
- */
+/** Balance with its mode, and the partner's own part. Null: the balance is pooled, or the partner has no money of its own. */
 export type BalanceMode = {
   readonly id: string
   readonly currency: Currency

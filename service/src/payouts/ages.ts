@@ -111,10 +111,7 @@ const holdIn: Readonly<Record<PayoutStatus, (held: HeldPayout) => Hold | undefin
 
 const futureTime = (time: Date | null, now: Date): Date | null => (time !== null && time > now ? time : null)
 
-/**
- * A bank that found another payee name keeps the payment. Otherwise the forecast at the time of submission gives the
- * day.
- */
+/** A bank that found another payee name keeps the payment. Otherwise the forecast at the time of submission gives the day. */
 function holdAtBank({ payout, steps, forecastOf, now }: HeldPayout): Hold {
   const checked = steps.findLast((step) => step.startsWith('Payee'))
   if (checked === 'PayeeNotMatched' || checked === 'PayeeMatchedClosely') return { kind: 'payeeCheck', by: null }

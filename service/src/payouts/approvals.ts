@@ -151,10 +151,7 @@ const createSnapshot =
     return { text, payout, needsPasskey, requestedName, hasMakerLeft, cause, beyond }
   }
 
-/**
- * Another credential of the creator has another id and the same name. A second account of the same person has a similar
- * name.
- */
+/** Another credential of the creator has another id and the same name. A second account of the same person has a similar name. */
 function requireSecondPerson(caller: Caller, { requestedBy, requestedName }: ApprovalRequester): void {
   if (caller.serviceAccountId !== requestedBy && !isSamePerson(caller.name, requestedName)) return
   throw new Refusal(
@@ -225,10 +222,7 @@ export type BulkApprovals = {
   readonly waitingOfBulk: (partnerId: string, bulkId: string) => Promise<BulkAwaitingApproval | undefined>
   /** Lists the newest bulks with waiting payouts. */
   readonly bulksThatWait: (partnerId: string) => Promise<readonly string[]>
-  /**
-   * Returns the text that a person signs for all waiting payouts. Refuses: approver_is_creator,
-   * payout_not_awaiting_approval.
-   */
+  /** Returns the text that a person signs for all waiting payouts. Refuses: approver_is_creator, payout_not_awaiting_approval. */
   readonly snapshotOfBulk: (caller: Caller, bulkId: string, asked: ApprovalPage) => Promise<BulkSnapshot>
   /**
    * Approves all waiting payouts, if their number is as given. Refuses: approver_is_creator, approver_limit_exceeded,

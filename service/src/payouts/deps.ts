@@ -76,9 +76,7 @@ export type PayoutsDeps = {
   readonly forecastOf: (connector: string, payment: ForecastPayment, at: Date) => Forecast | undefined
   /** Absent: customer data are not sent to any bank. */
   readonly payers?: {
-    /**
-     * Reports whether a connector sends customer data to its bank, and requires what the law asks for (`Connector`).
-     */
+    /** Reports whether a connector sends customer data to its bank, and requires what the law asks for (`Connector`). */
     readonly modeOf: (connector: string) => Connector['payerData']
     /** Reads the customer data for a bank. Undefined: unknown. */
     readonly read: (

@@ -48,9 +48,7 @@ export type PayoutLife = {
     reason: string,
     bulkId?: string,
   ) => Promise<boolean>
-  /**
-   * Cancels like `cancel`, in the caller's transaction: the bank has taken back the payment that the payouts refund.
-   */
+  /** Cancels like `cancel`, in the caller's transaction: the bank has taken back the payment that the payouts refund. */
   readonly stopRefunds: (tx: Tx, partnerId: string, payoutIds: readonly string[]) => Promise<void>
   /** PendingApproval -> Cancelled, after the deadline. Returns the number of payouts. */
   readonly lapseStep: () => Promise<number>
@@ -82,9 +80,7 @@ export type PayoutLife = {
   readonly claimAgain: (connector: string, payouts: readonly store.DuePayout[]) => Promise<readonly PayoutClaim[]>
   /** Selects those of these payouts that no worker has begun and that are not held. */
   readonly free: (due: readonly store.DuePayout[]) => Promise<readonly store.DuePayout[]>
-  /**
-   * Claims and begins a payout with one write. Undefined: another worker has it, or it is no longer due as it was read.
-   */
+  /** Claims and begins a payout with one write. Undefined: another worker has it, or it is no longer due as it was read. */
   readonly beginDue: (payout: store.DuePayout, leaseId: string) => Promise<PayoutClaim | undefined>
   /**
    * Screens claims. Returns those that may be sent, and those whose bank is only asked. The others wait for a decision
@@ -106,10 +102,7 @@ export type PayoutLife = {
    * was required leaves once the partner has added it.
    */
   readonly withAddresses: (attempts: readonly PayoutClaim[]) => Promise<readonly PayoutClaim[]>
-  /**
-   * Processing -> Sent or Failed, by the bank's answer; due again later if the connector keeps the instruction until
-   * then.
-   */
+  /** Processing -> Sent or Failed, by the bank's answer; due again later if the connector keeps the instruction until then. */
   readonly answered: (claim: PayoutClaim, acknowledgement: Acknowledgement) => Promise<void>
   /** The bank was unreachable: the outcome of the attempt is unknown. Schedules an enquiry. */
   readonly unreachable: (claim: PayoutClaim) => Promise<void>

@@ -199,10 +199,7 @@ const payingParty = (call: PayoutCall, customerId: string | null) => {
 const payeeKey = ({ caller, payee }: PayoutCall) =>
   'beneficiaryId' in payee ? [{ partnerId: caller.partnerId, id: payee.beneficiaryId }] : []
 
-/**
- * Finds the IBANs of payees that this service has issued. Most payees have none of its bank codes, and need no
- * statement.
- */
+/** Finds the IBANs of payees that this service has issued. Most payees have none of its bank codes, and need no statement. */
 export async function findOwnIbans(
   { mayHave, among }: PayoutsDeps['ownIbans'],
   tx: Tx,
@@ -233,9 +230,7 @@ const movementsOfAll = (
     return isCharged(call, lastRead) ? [...moved, feeMovement(call)] : moved
   })
 
-/**
- * Lists the reserves, and the balance in the payout's currency: its row says whether limits apply to payments in it.
- */
+/** Lists the reserves, and the balance in the payout's currency: its row says whether limits apply to payments in it. */
 const movementsOf = (call: PayoutCall, choose: PayoutsDeps['chooseConnector']): readonly Movement[] => {
   const { caller, currency, quote } = call
   const { connector = internalConnectorId } = chooseRoute(call, undefined, choose, new Set())

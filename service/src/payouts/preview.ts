@@ -46,10 +46,7 @@ export type Verdict = {
   readonly detail?: string
   /** The amounts in `detail`, for translations. */
   readonly amounts?: readonly RuleAmount[]
-  /**
-   * The hold by which the payout would be refused or would wait. Undefined: the request itself is wrong, or nothing
-   * holds it.
-   */
+  /** The hold by which the payout would be refused or would wait. Undefined: the request itself is wrong, or nothing holds it. */
   readonly hold?: Hold
   /** Payouts and standing orders that this one may repeat. Absent: none. */
   readonly repeated?: Repeated

@@ -138,10 +138,7 @@ export const endToEndIdSent = (payout: {
 export const instructionIdOf = ({ endToEndId }: { readonly endToEndId: string }): string =>
   endToEndId.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 
-/**
- * Delays between attempts while the bank is unreachable. After the last attempt an instruction that never arrived
- * fails.
- */
+/** Delays between attempts while the bank is unreachable. After the last attempt an instruction that never arrived fails. */
 const retryDelaysMs = [1, 2, 5, 15, 60].map((seconds) => seconds * secondMs)
 export const retryDelayMsMax = 5 * minuteMs
 

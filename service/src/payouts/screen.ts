@@ -29,9 +29,7 @@ type AdvancePayout = (trigger: PayoutTrigger) => Promise<Applied>
 const countriesOf = ({ creditorAccount: account, creditorBic: bic, creditorCountry: country }: store.PayoutRow) =>
   countriesOfAccount({ account, bic, country })
 
-/**
- * Lists the parties of a payout: payee, customer and partner with their present names, and the account that is paid.
- */
+/** Lists the parties of a payout: payee, customer and partner with their present names, and the account that is paid. */
 function namedParties(payout: store.PayoutRow): HeldParty[] {
   const { partnerId, beneficiaryId, customerId } = payout
   const countries = countriesOf(payout).map((one) => one.country)

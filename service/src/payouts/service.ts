@@ -76,10 +76,7 @@ export type Payouts = {
   readonly simulate: (caller: Caller, request: SimulatedWithdrawal, ip: string) => Promise<AcceptedPayout>
   /** Accepts a call of another module. Refuses as `createToken` does. */
   readonly submit: (call: PayoutCall) => Promise<AcceptedPayout>
-  /**
-   * Creates an acceptance for transactions of another module. Each caller needs its own, because it remembers its
-   * batches.
-   */
+  /** Creates an acceptance for transactions of another module. Each caller needs its own, because it remembers its batches. */
   readonly acceptance: () => Acceptance
   /**
    * Judges a request as `create` would now, rule by rule. Writes nothing. Refuses: validation_failed (amount,
@@ -90,10 +87,7 @@ export type Payouts = {
   readonly judgeAll: JudgeAll
   /** Judges a request as `createFx` would now. Refuses: not_found (quoteId). */
   readonly previewFx: (caller: Caller, body: BodyOf<'previewFxPayout'>, ip: string) => Promise<FxPreview>
-  /**
-   * Finds earlier payouts and standing orders that payments may repeat, and payments of one list that may repeat each
-   * other.
-   */
+  /** Finds earlier payouts and standing orders that payments may repeat, and payments of one list that may repeat each other. */
   readonly duplicatesOf: FindDuplicates
   /**
    * Refuses a duplicate payment. Other requests that refuse duplicates wait until the transaction ends. `at`: when it
@@ -112,9 +106,7 @@ export type Payouts = {
   readonly byIds: typeof store.payoutsByIds
   /** Finds the payout of a request with this key. */
   readonly byKey: (tx: Tx, key: store.PayoutKey) => Promise<store.PayoutRow | undefined>
-  /**
-   * Reads a payout by its id or its reference. A text in the form of an id is first tried as an id. Refuses: not_found.
-   */
+  /** Reads a payout by its id or its reference. A text in the form of an id is first tried as an id. Refuses: not_found. */
   readonly get: (partnerId: string, idOrReference: string) => Promise<store.PayoutRow>
   /** Does the same in the caller's transaction. Refuses: not_found. */
   readonly named: (tx: Tx, partnerId: string, idOrReference: string) => Promise<store.PayoutRow>
@@ -134,10 +126,7 @@ export type Payouts = {
   /** Finds payouts for the operator. */
   readonly find: FindPayouts
   readonly retry: RetryPayout
-  /**
-   * Reads the verification of payee that preceded a payout. Refuses: not_found (the payout, or no earlier
-   * verification).
-   */
+  /** Reads the verification of payee that preceded a payout. Refuses: not_found (the payout, or no earlier verification). */
   readonly verificationOf: (partnerId: string, idOrReference: string) => Promise<VerificationRow>
   /**
    * Cancels a payout that is Pending or PendingApproval. Cancelling again returns the payout. Refuses: not_found,
@@ -451,10 +440,7 @@ function createFind({ db, transactions }: PayoutsDeps): FindPayouts {
   }
 }
 
-/**
- * Lists the ids that a text may mean: an id with or without hyphens in either case, or an end-to-end id as the bank has
- * it.
- */
+/** Lists the ids that a text may mean: an id with or without hyphens in either case, or an end-to-end id as the bank has it. */
 function possibleIds(text: string) {
   const hex = text.replaceAll('-', '').toLowerCase()
   return { ids: hexOfUuid.test(hex) ? [hex] : [], endToEndIds: [text, hex], references: [] }

@@ -173,10 +173,7 @@ export type DecidedApproval = {
   readonly reason: string | null
 }
 
-/**
- * Decides each approval once, under the locks of the payouts. A different number of open approvals fails the
- * transaction.
- */
+/** Decides each approval once, under the locks of the payouts. A different number of open approvals fails the transaction. */
 export function decideApprovals(tx: Tx, decided: readonly DecidedApproval[], now: Date): void {
   const column = columnOf(decided)
   tx.later(

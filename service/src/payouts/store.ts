@@ -206,9 +206,7 @@ type DueRequest = { readonly connector: string; readonly now: Date; readonly pay
 
 const dueColumns = sql`${payoutColumns}, screening_since is not null as is_held`
 
-/**
- * Selects at most `payoutsMax` due payouts of each partner, oldest first. On a sharded database there is one partner.
- */
+/** Selects at most `payoutsMax` due payouts of each partner, oldest first. On a sharded database there is one partner. */
 const dueIds = (
   partnerIds: readonly string[],
   { connector, now, payoutsMax }: DueRequest,
@@ -233,10 +231,7 @@ export function duePayouts(tx: Tx, partnerIds: readonly string[], due: DueReques
   )
 }
 
-/**
- * Claims due payouts of a connector, of some partners, under a lease. Until the lease ends, no other scan finds them
- * due.
- */
+/** Claims due payouts of a connector, of some partners, under a lease. Until the lease ends, no other scan finds them due. */
 export function claimDue(
   tx: Tx,
   partnerIds: readonly string[],

@@ -10,10 +10,7 @@ const decimalForm = /^(\d{1,7})(?:\.(\d{1,10}))?$/
 const rateMax = 1_000_000n
 const leadingZerosMax = 6
 
-/**
- * Reads a plain decimal. Undefined: the text has an exponent, a sign or another form, or the rate is zero or out of
- * bounds.
- */
+/** Reads a plain decimal. Undefined: the text has an exponent, a sign or another form, or the rate is zero or out of bounds. */
 export function readRate(text: string): Rate | undefined {
   const match = decimalForm.exec(text)
   if (match === null) return undefined

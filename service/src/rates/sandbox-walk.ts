@@ -37,9 +37,7 @@ function noise(seed: string, name: string, octave: number, index: bigint): bigin
   return (BigInt(first) % (2n * noiseMax + 1n)) - noiseMax
 }
 
-/**
- * Returns the deviation of a rate from its centre at a step, from -1000 to 1000: a weighted sum of interpolated noise.
- */
+/** Returns the deviation of a rate from its centre at a step, from -1000 to 1000: a weighted sum of interpolated noise. */
 function distance(seed: string, name: string, step: bigint): bigint {
   const sum = octaves.reduce((total, { octave, steps, weight }) => {
     const [index, offset] = [step / steps, step % steps]

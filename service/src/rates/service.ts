@@ -59,9 +59,7 @@ function isNewer({ asOf, quotes }: RateSheet, newest: Sheet): boolean {
 
 type SheetContext = { readonly source: string; readonly now: Date }
 
-/**
- * Stores a sheet of the source, and keeps the rates set by a simulation. Throws an Error if the sheet is implausible.
- */
+/** Stores a sheet of the source, and keeps the rates set by a simulation. Throws an Error if the sheet is implausible. */
 async function keepSheet(
   tx: Tx,
   { source, now }: SheetContext,
@@ -130,9 +128,7 @@ export type Converter = (
 export type Rates = {
   /** The currency in which limits over all currencies are counted. */
   readonly referenceCurrency: Currency
-  /**
-   * Reads the newest sheet with one statement. Rules accept older sheets than quotes do (REFERENCE_RATES_MAX_AGE_DAYS).
-   */
+  /** Reads the newest sheet with one statement. Rules accept older sheets than quotes do (REFERENCE_RATES_MAX_AGE_DAYS). */
   readonly converter: (tx: Tx) => Promise<Converter>
   /** Reads the newest sheet, however old. Undefined: none exists. */
   readonly newest: (tx: Tx) => Promise<Sheet | undefined>
@@ -283,10 +279,7 @@ export function createSourceReader(
 
 /** Significant digits of a mid rate between two currencies. */
 const midDigits = 8
-/**
- * Significant digits of a rate that is derived from a rate set by a simulation: enough to compute the same mid rate
- * again.
- */
+/** Significant digits of a rate that is derived from a rate set by a simulation: enough to compute the same mid rate again. */
 const derivedDigits = 20
 const one: Rate = { digits: 1n, scale: 0 }
 

@@ -138,10 +138,7 @@ export type Transactions = TransactionReads &
      * reference that another transaction took after `taken` is a unique violation.
      */
     readonly openMany: (tx: Tx, transactions: readonly NewTransaction[], taken: TakenReferences) => readonly Opened[]
-    /**
-     * Writes transactions that are Completed at once, like `openMany` and `conclude` with `steps` together, with one
-     * write.
-     */
+    /** Writes transactions that are Completed at once, like `openMany` and `conclude` with `steps` together, with one write. */
     readonly completeMany: (
       tx: Tx,
       transactions: readonly NewTransaction[],

@@ -192,10 +192,7 @@ export function waitingSums(tx: Tx, partnerId: string, hits: Sql): Promise<reado
 /** How a rule counts: the money of one currency, or of all currencies converted to this one. */
 export type Measure = {
   readonly currency: Currency
-  /**
-   * Exchange rates from each currency to `currency`, in minor units: `over / under`. Absent: only the currency itself
-   * counts.
-   */
+  /** Exchange rates from each currency to `currency`, in minor units: `over / under`. Absent: only the currency itself counts. */
   readonly rates?: readonly { readonly currency: Currency; readonly over: bigint; readonly under: bigint }[]
 }
 
@@ -231,9 +228,7 @@ export type Around = {
   readonly id: string
   /** The party, or the first of `payees`. */
   readonly customerId: string | null
-  /**
-   * Beneficiaries with the same account, as a PostgreSQL array: the window is over the payouts of all parties to it.
-   */
+  /** Beneficiaries with the same account, as a PostgreSQL array: the window is over the payouts of all parties to it. */
   readonly payees?: string
   readonly from: string
   readonly to: string
@@ -401,9 +396,7 @@ const pageOf = (page: readonly Pick<Movement, 'id' | 'transactionId' | 'customer
     as page (id, transaction_id, customer_id)`
 }
 
-/**
- * Finds the previous payment of the same party for each payment of the page, in any currency, and when it was created.
- */
+/** Finds the previous payment of the same party for each payment of the page, in any currency, and when it was created. */
 export function previousOf(
   tx: Tx,
   partnerId: string,

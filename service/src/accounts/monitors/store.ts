@@ -190,9 +190,7 @@ export async function listMonitored(
 }
 const keyOf = ({ partnerId, accountId }: BalanceKey) => `${partnerId} ${accountId}`
 
-/**
- * Locks the balances that no other transaction holds, and reads them. On a sharded database they belong to one partner.
- */
+/** Locks the balances that no other transaction holds, and reads them. On a sharded database they belong to one partner. */
 export function claimBalances(tx: Tx, keys: readonly BalanceKey[]): Promise<readonly BalanceRow[]> {
   const column = columnOf(keys)
   return tx.rows<BalanceRow>(

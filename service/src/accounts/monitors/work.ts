@@ -52,9 +52,7 @@ export function createMonitorStep(deps: MonitorsDeps): MonitorStep {
 /** `partial`: more can be read at once. `failed`: the next round reads them again. */
 type StepOutcome = { readonly partial: readonly store.BalanceKey[]; readonly failed: number }
 
-/**
- * Tracks the rounds of one process over all balances. A restart begins a new round: the positions are in the database.
- */
+/** Tracks the rounds of one process over all balances. A restart begins a new round: the positions are in the database. */
 function createRound(clock: Clock) {
   const behind = new Map<string, store.BalanceKey>()
   let judgedAt = clock.now()
@@ -269,9 +267,7 @@ export type MonitorsDeps = {
   readonly mail: Pick<MailQueue, 'enqueue'>
   /** Finds the members of a partner's team among some addresses, by the address as given. */
   readonly membersByAddress: MembersByAddress
-  /**
-   * REPORT_CLOCK_DIFFERENCE_MS: between the clocks of the processes, which create the ids, and that of the database.
-   */
+  /** REPORT_CLOCK_DIFFERENCE_MS: between the clocks of the processes, which create the ids, and that of the database. */
   readonly clockDifferenceMsMax: number
   /** Tests set smaller limits. */
   readonly limits?: MonitorLimits

@@ -328,9 +328,7 @@ export function internalTransfers(tx: Tx, partnerId: string, rowsMax: number): P
     order by key limit ${rowsMax}`)
 }
 
-/**
- * Checks that a deposit and its transaction agree. An incoming transaction that is not completed belongs to a deposit.
- */
+/** Checks that a deposit and its transaction agree. An incoming transaction that is not completed belongs to a deposit. */
 export function deposits(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.deposits */
     select 'deposits.deposits' as table, coalesce(deposit.id::text, told.reference) as key,

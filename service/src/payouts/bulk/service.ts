@@ -209,9 +209,7 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
   }
 }
 
-/**
- * Adds payees: an accepted item has the payee of its payout, another item the beneficiary as it is now. Two statements.
- */
+/** Adds payees: an accepted item has the payee of its payout, another item the beneficiary as it is now. Two statements. */
 async function withPayees(
   { db, beneficiaries, payouts }: Pick<BulkPayoutsDeps, 'db' | 'beneficiaries' | 'payouts'>,
   partnerId: string,

@@ -212,10 +212,7 @@ export function exceeds(
   })
 }
 
-/**
- * Name of a counter that includes an amount of a payout. Over all currencies also the amount, which no other column
- * has.
- */
+/** Name of a counter that includes an amount of a payout. Over all currencies also the amount, which no other column has. */
 export type CountedIn = string | { readonly name: string; readonly currency: Currency; readonly amount: string }
 
 export const countedIn = (name: string, { name: side, currency, amount }: AmountSide): CountedIn =>

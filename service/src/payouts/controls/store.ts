@@ -370,10 +370,7 @@ export function addToCounters(tx: Tx, changes: readonly (CounterChange & { reado
       used = case when counter.used + excluded.used <= excluded.most then counter.used + excluded.used else -1 end`)
 }
 
-/**
- * Changes each counter once, under the caller's locks. A counter that was deleted after its period is not created
- * again.
- */
+/** Changes each counter once, under the caller's locks. A counter that was deleted after its period is not created again. */
 export function changeCounters(tx: Tx, changes: readonly CounterChange[]): void {
   const column = columnOf(changes)
   tx.later(sql`/* payout-controls.changeCounters */

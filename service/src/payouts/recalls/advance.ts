@@ -93,9 +93,7 @@ function answerNotification({ move, row }: { readonly move: RecallMove; readonly
   return [{ partnerId, type, subject, occasion: `${subject} ${status}`, facts: { payoutId } }]
 }
 
-/**
- * Returns the recall after a transition. An implied transition is that of the request, whatever the trigger reports.
- */
+/** Returns the recall after a transition. An implied transition is that of the request, whatever the trigger reports. */
 function changedRecall({ row, trigger, transition, implied }: RecallMove, now: Date): store.RecallRow {
   const moved = { ...row, status: transition.to, dueAt: null, leaseId: null, updatedAt: now }
   const kind = implied ? 'taken' : trigger.kind

@@ -196,10 +196,7 @@ export async function oldestUnsentRecall(tx: Tx, connector: string): Promise<Dat
 export type WaitingRecall = {
   readonly partnerId: string
   readonly payoutId: string
-  /**
-   * `unsent`: it waits for a letter or for its connector. `overdue`: the bank has not answered within the time of the
-   * scheme.
-   */
+  /** `unsent`: it waits for a letter or for its connector. `overdue`: the bank has not answered within the time of the scheme. */
   readonly why: 'unsent' | 'overdue'
   readonly connector: string
   readonly since: Date

@@ -515,10 +515,7 @@ const toEndedEvent = (order: OrderRow): EventPayload<'standing.order.ended'> => 
   endReason: order.endReason ?? 'Completed',
 })
 
-/**
- * Appends an event for each failed date: at its first refused attempt and at its end. A created payout has its own
- * events.
- */
+/** Appends an event for each failed date: at its first refused attempt and at its end. A created payout has its own events. */
 function appendExecuted(eventOutbox: EventOutbox, tx: Tx, executed: readonly DateResult[], now: Date): void {
   const told = executed.filter(
     ({ execution: { status, attempts } }) => status !== 'Made' && !(status === 'Retrying' && attempts > 1),
