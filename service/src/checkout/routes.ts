@@ -154,7 +154,7 @@ const toPart = ({ id, amount, status, debtorName, receivedAt }: SessionPart, cur
 })
 
 const writeRefund = writerOf(wire.CheckoutRefund)
-export const toRefund = ({ row, payout }: Refund) =>
+const toRefund = ({ row, payout }: Refund) =>
   writeRefund({
     ...payout,
     ...row,

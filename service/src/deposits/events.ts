@@ -84,7 +84,7 @@ export const completedEvent = (deposit: Deposit, customer: EventCustomer, debtor
 })
 
 /** `debtor` is undefined if the customer was erased. */
-export const partEvent = (
+const partEvent = (
   deposit: Deposit,
   customer: EventCustomer,
   { id, amount, status }: Pick<Part, 'id' | 'amount' | 'status'>,
@@ -114,7 +114,7 @@ export const expiredEvent = (deposit: Deposit, customer: EventCustomer) => ({
 })
 
 /** Creates the events of parts that have arrived or were reversed. A part under review has no event. */
-export const partEvents = (
+const partEvents = (
   deposit: Deposit,
   customer: Payer,
   plan: Pick<PartsPlan, 'told' | 'paid'> | undefined,

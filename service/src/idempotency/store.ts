@@ -58,7 +58,7 @@ export async function freeKey(
 
 /** Frees the keys of running requests: their answers may contain what an erasure removes. A repeated request runs again. */
 export async function freeRunningKeys(tx: Tx, partnerId: string, except: string): Promise<void> {
-  await tx.run(sql`/* idempotency.freeRunning */
+  await tx.run(sql`/* idempotency.freeRunningKeys */
     delete from idempotency.keys
     where partner_id = ${partnerId} and answer_sealed is null and operation <> ${except}`)
 }
@@ -82,7 +82,7 @@ export function readAnswer(
   tx: Tx,
   { partnerId, operation, idempotencyKey }: IdempotencyKey,
 ): Promise<{ readonly answerSealed: Uint8Array | null } | undefined> {
-  return tx.row(sql`/* idempotency.answerOf */
+  return tx.row(sql`/* idempotency.readAnswer */
     select answer_sealed from idempotency.keys
     where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${idempotencyKey}`)
 }

@@ -273,7 +273,7 @@ type PartnerUser = CustomerUser & { readonly ipAddress?: string }
 /** `user`: null for a transaction of the partner itself. */
 export type TransactionWithUser = TransactionView & { readonly user: PartnerUser | null }
 
-export const toView = (row: store.TransactionRow): TransactionView => ({
+const toView = (row: store.TransactionRow): TransactionView => ({
   row,
   id: row.id,
   timeline: ownJson<readonly store.TimelineEntry[]>(row.timeline),

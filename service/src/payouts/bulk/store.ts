@@ -155,7 +155,7 @@ export function listBulks(
 
 /** Counts the payouts of unfinished bulks. */
 export async function countOpenPayouts(tx: Tx, partnerId: string): Promise<number> {
-  const row = await tx.row<{ readonly payouts: bigint }>(sql`/* bulk-payouts.openPayouts */
+  const row = await tx.row<{ readonly payouts: bigint }>(sql`/* bulk-payouts.countOpenPayouts */
     select coalesce(sum(payouts), 0)::bigint as payouts from payouts.bulks
     where partner_id = ${partnerId} and due_at is not null`)
   return Number(row?.payouts ?? 0n)
@@ -164,7 +164,7 @@ export async function countOpenPayouts(tx: Tx, partnerId: string): Promise<numbe
 export type BulkCounts = { readonly bulkId: string; readonly accepted: bigint; readonly refused: bigint }
 
 export function countItems(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly BulkCounts[]> {
-  return tx.rows<BulkCounts>(sql`/* bulk-payouts.countsOf */
+  return tx.rows<BulkCounts>(sql`/* bulk-payouts.countItems */
     select bulk_id, count(*) filter (where status = 'Accepted') as accepted, count(*) filter (where status = 'Refused') as refused
     from payouts.bulk_items where partner_id = ${partnerId} and bulk_id = any(${[...ids]}::uuid[]) group by bulk_id`)
 }
@@ -176,7 +176,7 @@ export function listItems(
   status: ItemStatus | null,
   rowsMax: number,
 ): Promise<readonly ItemRow[]> {
-  return tx.rows<ItemRow>(sql`/* bulk-payouts.itemsOf */
+  return tx.rows<ItemRow>(sql`/* bulk-payouts.listItems */
     select ${itemColumns} from payouts.bulk_items where partner_id = ${partnerId} and bulk_id = ${bulkId}
       ${status === null ? noSql : sql`and status = ${status}`}
     order by position limit ${rowsMax}`)
@@ -217,7 +217,7 @@ export function sumItems(
   partnerId: string,
   bulkId: string,
 ): Promise<readonly { readonly currency: Currency; readonly amount: Minor }[]> {
-  return tx.rows(sql`/* bulk-payouts.sumsOf */
+  return tx.rows(sql`/* bulk-payouts.sumItems */
     select currency, sum(amount)::bigint as amount from payouts.bulk_items
     where partner_id = ${partnerId} and bulk_id = ${bulkId} group by currency`)
 }
@@ -263,13 +263,13 @@ export function claimBulk(
 
 /** Locks the bulk for the worker that still has its lease. */
 export function lockClaimedBulk(tx: Tx, { partnerId, id, leaseId }: BulkRow): Promise<BulkRow | undefined> {
-  return tx.row<BulkRow>(sql`/* bulk-payouts.lockHeld */
+  return tx.row<BulkRow>(sql`/* bulk-payouts.lockClaimedBulk */
     select ${columns} from payouts.bulks where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId} for update`)
 }
 
 /** Puts the bulk back, behind the others with the same due time. */
 export function putBackBulk(tx: Tx, { partnerId, id, leaseId }: BulkRow, dueAt: Date): Promise<number> {
-  return tx.run(sql`/* bulk-payouts.putBack */
+  return tx.run(sql`/* bulk-payouts.putBackBulk */
     update payouts.bulks set lease_id = null, due_at = ${dueAt}
     where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId}`)
 }

@@ -304,9 +304,9 @@ test('a partner without rules needs no statement for them, and one with limits n
   await pay(watched, partner, '1.00')
   assert.deepEqual(ofControls(), [
     'payout-controls.limitsFor',
-    'payout-controls.ownLimits',
-    'payout-controls.feesFor',
-    'payout-controls.holdingRulesFor',
+    'payout-controls.readOwnLimits',
+    'payout-controls.readFeeRules',
+    'payout-controls.readControlRules',
     'payout-controls.readCounters',
     'payout-controls.addToCounters',
   ])

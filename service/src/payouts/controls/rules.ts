@@ -72,7 +72,7 @@ export type Counter = CounterKey & { readonly mapKey: string }
 
 /** `customer.day`. */
 type LimitNameParts = { readonly scope: CounterScope; readonly period: LimitPeriod }
-export const limitName = ({ scope, period }: LimitNameParts): string => `${scope}.${period}`
+const limitName = ({ scope, period }: LimitNameParts): string => `${scope}.${period}`
 
 /**
  * Names a limit of an amount: `sold.customer.day` for a sold amount, which may be counted in addition to the paid one;

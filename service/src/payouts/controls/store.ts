@@ -65,7 +65,7 @@ export async function readControlRules(
 ): Promise<{ readonly approvals: readonly ApprovalRule[]; readonly coolingOffs: readonly CoolingOff[] }> {
   const approvals: ApprovalRule[] = []
   const coolingOffs: CoolingOff[] = []
-  const rows = await tx.rows<ControlRule>(sql`/* payout-controls.holdingRulesFor */
+  const rows = await tx.rows<ControlRule>(sql`/* payout-controls.readControlRules */
     select partner_id, id, currency, all_currencies, above_amount, above_day_amount, above_bulk_amount, beneficiary_hours, per_person_amount, expires_hours, needs_passkey,
       payee_mismatch, null::integer as hours
     from payouts.approval_rules where ${ofPartners(partnerIds)} and (currency = any(${currencies}::text[]) or all_currencies)
@@ -86,7 +86,7 @@ export function readFeeRules(
   partnerIds: readonly string[],
   currencies: readonly Currency[],
 ): Promise<readonly FeeRule[]> {
-  return tx.rows<FeeRule>(sql`/* payout-controls.feesFor */
+  return tx.rows<FeeRule>(sql`/* payout-controls.readFeeRules */
     select ${feeColumns} from payouts.fee_rules
     where ${ofPartners(partnerIds)} and currency = any(${currencies}::text[])`)
 }
@@ -213,7 +213,7 @@ export function readOwnLimits(
   currency: Currency,
   limitsMax: number,
 ): Promise<readonly Limit[]> {
-  return tx.rows<Limit>(sql`/* payout-controls.ownLimits */
+  return tx.rows<Limit>(sql`/* payout-controls.readOwnLimits */
     select ${columns} from payouts.limits
     where partner_id = ${partnerId} and (currency = ${currency} or all_currencies) and scope in ('customer', 'beneficiary') and scope_id <> ${nilId}
     limit ${limitsMax}`)

@@ -94,9 +94,9 @@ export function insertOrder(tx: Tx, row: OrderRow): Promise<number> {
 
 /** Keeps other requests from activating an order of the partner until the transaction ends. */
 export async function lockActivation(tx: Tx, partnerId: string): Promise<void> {
-  await tx.run(sql`/* standing-orders.lockTurn */
+  await tx.run(sql`/* standing-orders.lockActivation */
     insert into payouts.standing_order_turns (partner_id) values (${partnerId}) on conflict (partner_id) do nothing`)
-  await tx.run(sql`/* standing-orders.lockTurn */
+  await tx.run(sql`/* standing-orders.lockActivation */
     select 1 from payouts.standing_order_turns where partner_id = ${partnerId} for update`)
 }
 
@@ -130,7 +130,7 @@ export function findOrdersByPayment(
   beneficiaryIds: readonly string[],
   amounts: readonly Minor[],
 ): Promise<readonly OrderRow[]> {
-  return tx.rows<OrderRow>(sql`/* standing-orders.ordersThatPay */
+  return tx.rows<OrderRow>(sql`/* standing-orders.findOrdersByPayment */
     select ${columns} from payouts.standing_orders
     where partner_id = ${partnerId} and beneficiary_id = any(${[...beneficiaryIds]}::uuid[])
       and amount = any(${[...amounts]}::bigint[]) and status = 'Active'`)
@@ -142,7 +142,7 @@ export function lockOrdersOfPayees(
   partnerId: string,
   beneficiaryIds: readonly string[],
 ): Promise<readonly OrderRow[]> {
-  return tx.rows<OrderRow>(sql`/* standing-orders.lockOrdersOf */
+  return tx.rows<OrderRow>(sql`/* standing-orders.lockOrdersOfPayees */
     select ${columns} from payouts.standing_orders
     where partner_id = ${partnerId} and beneficiary_id = any(${beneficiaryIds}::uuid[]) order by id for update`)
 }
@@ -275,7 +275,7 @@ export function skipRetrying(tx: Tx, partnerId: string, orderId: string, now: Da
 /** Reads the executions that are being retried, at most one per order. */
 export function retryingExecutions(tx: Tx, orders: readonly OrderRow[]): Promise<readonly ExecutionRow[]> {
   return tx.rows<ExecutionRow>(
-    unprepared(sql`/* standing-orders.retryingOf */
+    unprepared(sql`/* standing-orders.retryingExecutions */
     select ${namesOf(executionColumns)} from payouts.standing_executions
     where ${ofPartners(orders.map(({ partnerId }) => partnerId))} and order_id = any(${orders.map(({ id }) => id)}::uuid[])
       and status = 'Retrying'`),
@@ -284,7 +284,7 @@ export function retryingExecutions(tx: Tx, orders: readonly OrderRow[]): Promise
 
 /** Postpones an order that failed, unless it has changed since it was read. */
 export function postponeOrder(tx: Tx, { partnerId, id, dueAt }: OrderRow, laterAt: Date): Promise<number> {
-  return tx.run(sql`/* standing-orders.putBackOrder */
+  return tx.run(sql`/* standing-orders.postponeOrder */
     update payouts.standing_orders set due_at = ${laterAt}
     where partner_id = ${partnerId} and id = ${id} and due_at = ${dueAt}`)
 }
