@@ -114,7 +114,7 @@ export const expiredEvent = (deposit: Deposit, customer: EventCustomer) => ({
 })
 
 /** Creates the events of parts that have arrived or were reversed. A part under review has no event. */
-const partEvents = (
+export const partEvents = (
   deposit: Deposit,
   customer: Payer,
   plan: Pick<PartsPlan, 'told' | 'paid'> | undefined,
