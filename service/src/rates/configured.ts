@@ -96,7 +96,8 @@ export function readEcbSheet(text: string, now: Date): RateSheet {
   const found = { times: [] as string[], rates: new Map<string, Rate>() }
   parse(text, (attributes) => take(found, attributes))
   const [time, ...others] = found.times
-  if (time === undefined || others.length > 0 || !dateForm.test(time)) return refuseSheet('it does not have exactly one date')
+  if (time === undefined || others.length > 0 || !dateForm.test(time))
+    return refuseSheet('it does not have exactly one date')
   const day = Date.parse(`${time}T00:00:00Z`)
   if (Number.isNaN(day) || !new Date(day).toISOString().startsWith(time)) return refuseSheet(`${time} is not a date`)
   if (day > now.getTime() + aheadMaxMs) return refuseSheet(`${time} is in the future`)

@@ -102,8 +102,7 @@ export const ratesSettings = {
   },
   REFERENCE_CURRENCY: {
     default: 'EUR',
-    description:
-      'The currency of rules over all currencies. Rules that were set before a change keep their currency',
+    description: 'The currency of rules over all currencies. Rules that were set before a change keep their currency',
     read: (value: string | undefined): Currency => {
       const currency = value ?? 'EUR'
       return isFiat(currency) ? currency : refuseSetting('must be a fiat currency of the service, such as EUR')
