@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { AssertionFailure, minuteMs, newId, present } from '../../service/src/kernel/index.ts'
-import { unmovedBy } from '../../service/src/lifecycle/engine.ts'
+import { reportMeaning } from '../../service/src/lifecycle/engine.ts'
 import { awaitingParts, depositLifecycle } from '../../service/src/deposits/lifecycle.ts'
 import { creditorReferenceOf } from '../../service/src/iso20022/index.ts'
 import { updateDeposits } from '../../service/src/deposits/store.ts'
@@ -247,7 +247,7 @@ for (const status of statuses.filter((each) => each !== 'PartiallyPaid'))
         ...expected,
         transfers: [...expected.transfers, ...suspended],
       })
-      const meaning = rows.length > 0 ? true : unmovedBy(depositLifecycle, status, trigger)
+      const meaning = rows.length > 0 ? true : reportMeaning(depositLifecycle, status, trigger)
       if (trigger.startsWith('deposit.') || trigger.startsWith('credit') || trigger === 'misfit')
         assert.equal(answer, meaning === 'repeat' ? false : meaning)
     })

@@ -9,7 +9,7 @@ import { AssertionFailure, hourMs, newId, present } from '../../service/src/kern
 import { instructionIdOf, type PayoutClaim } from '../../service/src/payouts/index.ts'
 import { payoutLifecycle } from '../../service/src/payouts/lifecycle.ts'
 import { updatePayouts } from '../../service/src/payouts/store.ts'
-import { unmovedBy } from '../../service/src/lifecycle/engine.ts'
+import { reportMeaning } from '../../service/src/lifecycle/engine.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import type { Money } from '../../service/src/rails/index.ts'
 import { addPartner, createTestService, pay, type TestPartner } from '../support/composition.ts'
@@ -225,7 +225,7 @@ for (const status of statuses)
         else if (['cancelled', 'approved', 'declined', 'lapsed'].includes(trigger))
           assert.equal(await provoke(subject, trigger), false)
         else {
-          const meaning = unmovedBy(payoutLifecycle, status, trigger)
+          const meaning = reportMeaning(payoutLifecycle, status, trigger)
           assert.equal(await provoke(subject, trigger), meaning === 'repeat' ? false : meaning)
         }
         assert.deepEqual(await observe(service, subject.payment), earlier)

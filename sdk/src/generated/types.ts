@@ -6465,7 +6465,7 @@ export type Namespaces = {
      *
      * Lists how the operator has blocked, unblocked or closed your balances and the accounts of your customers,
      * newest first. The first change of an account has its state now. An account without changes is `Active`. A
-     * balance that is blocked for what goes out refuses payouts and conversions with 422 `account_blocked`. What
+     * balance that is blocked for outgoing payments refuses payouts and conversions with 422 `account_blocked`. What
      * comes in for a blocked account is not credited: the deposit fails, and the operator returns or credits the
      * money.
      *

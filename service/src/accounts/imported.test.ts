@@ -129,7 +129,7 @@ test('the same file again imports nothing and says so; another file with its IBA
   assert.equal((await countsOf()).ing?.total, 10)
 })
 
-test('doubles of other pages of the file are found, by their line', async () => {
+test('duplicates on other pages of the file are found, with their line', async () => {
   const ibans = ibansFrom(1, 5_002)
   const { badLines, imported } = await importIbans(service, 'ing', [...ibans, ibans[0] ?? '', ibans[5_001] ?? ''], {
     skipsBad: true,
@@ -144,7 +144,7 @@ test('doubles of other pages of the file are found, by their line', async () => 
   )
 })
 
-test('two imports of one file at once: one fills the pool, the other finds it done', async () => {
+test('of two concurrent imports of a file one fills the pool, and the other changes nothing', async () => {
   const lines = ibansFrom(1, 200)
   const made = await Promise.all([importIbans(service, 'ing', lines), importIbans(service, 'ing', lines)])
   assert.deepEqual(
@@ -158,7 +158,7 @@ test('two imports of one file at once: one fills the pool, the other finds it do
   assert.deepEqual(rivals.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
 })
 
-test('a pool of 50 and 51 openings at once, from two processes: 50 get one each, the last is refused and leaves nothing', async () => {
+test('of 51 concurrent openings with a pool of 50 in two processes 50 get an IBAN, and the last leaves nothing', async () => {
   const ibans = ibansFrom(1, 50)
   await importIbans(service, 'ing', ibans)
   const other = await createTestService({ url: service.url, settings, connectionsMax: 20 })
@@ -185,7 +185,7 @@ test('a pool of 50 and 51 openings at once, from two processes: 50 get one each,
   assert.deepEqual([await open(refused?.owner ?? '')], ibansFrom(100, 1))
 })
 
-test('equal calls at once give one customer one IBAN', async () => {
+test('equal concurrent calls give a customer one IBAN', async () => {
   await importIbans(service, 'ing', ibansFrom(1, 10))
   const [customerId = ''] = await customersOf(1)
   const given = await Promise.all(Array.from({ length: 10 }, () => open(customerId)))
@@ -233,7 +233,7 @@ test('the IBAN of a closed or erased account is quarantined, and never given or 
   assert.equal(await accounts.issues(db, ibansFrom(9_000, 1)[0] ?? ''), false)
 })
 
-test('what is withdrawn is not given; openings and a withdrawal at once never share an IBAN', async () => {
+test('withdrawn IBANs are not assigned, also during concurrent openings', async () => {
   await importIbans(service, 'ing', ibansFrom(1, 30))
   const [first = ''] = ibansFrom(1, 1)
   const { db, accounts } = service
@@ -255,7 +255,7 @@ test('what is withdrawn is not given; openings and a withdrawal at once never sh
   assert.deepEqual([await openOne()], ibansFrom(100, 1))
 })
 
-test('a pool is low below its count or its days; one that is withdrawn is not watched', async () => {
+test('a pool is low below its count or its days; a withdrawn pool is not watched', async () => {
   const { accounts, clock, db } = service
   let seen: readonly PoolLevel[] = []
   const look = async () => {
@@ -292,7 +292,7 @@ test('the log says once an hour that a pool is low', async () => {
   await pools.lookStep()
   clock.advance(hourMs)
   await pools.lookStep()
-  const said = ['a pool of IBANs is low', 'ing', 2]
+  const said = ['IBAN pool is low', 'ing', 2]
   assert.deepEqual(
     lines.map(({ msg, pool, free }) => [msg, pool, free]),
     [said, said],

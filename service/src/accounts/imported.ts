@@ -1,14 +1,17 @@
-/** Pools of IBANs from a bank's file: the operator fills them, openings of accounts take from them, a worker warns when one is low. */
+/**
+ * Pools of IBANs from a bank's file: the operator fills them, new accounts take from them, and a worker warns when a
+ * pool is low.
+ */
 import { Refusal } from '../kernel/api/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { after, assert, type Clock, dayMs, hourMs, type Log, newId } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import { type Issuer, issuerOf } from './rules.ts'
+import { type Issuer, findIssuer } from './rules.ts'
 import * as store from './store.ts'
 import { ibanProblem, isBic } from '../rails/index.ts'
 
 export type IbanFile = {
-  /** Undefined: the pool is shared by all partners. */
+  /** Undefined: all partners share the pool. */
   readonly partnerId: string | undefined
   readonly pool: string
   readonly currency: string
@@ -17,7 +20,7 @@ export type IbanFile = {
   /** SHA-256. */
   readonly hash: string
   readonly lines: () => AsyncIterable<string>
-  /** Imports the good lines. Otherwise a bad one refuses the file. */
+  /** Imports the valid lines. Otherwise a bad line refuses the file. */
   readonly skipsBad: boolean
   /** Receives every bad line, in pages. */
   readonly report: (lines: readonly BadLine[]) => Promise<void>
@@ -26,16 +29,16 @@ export type IbanFile = {
 export type ImportedFile = {
   readonly pool: string
   readonly country: string | null
-  /** Lines that are not empty, without the header. */
+  /** Number of lines that are not empty, without the header. */
   readonly lines: number
   readonly imported: number
-  /** Bad lines. */
+  /** Number of bad lines. */
   readonly bad: number
-  /** The same file was imported into this pool before: nothing has changed. */
+  /** The file was imported into this pool before: nothing has changed. */
   readonly isRepetition: boolean
 }
 
-/** Thrown if the file has bad lines, all of which were reported. */
+/** Thrown if the file has bad lines, after all of them were reported. */
 export class IbanFileProblem extends Error {
   readonly bad: number
   constructor(bad: number) {
@@ -62,23 +65,23 @@ export type PoolLevel = {
 
 export type ImportedPools = {
   /**
-   * Reads the file in pages, in one transaction. Throws IbanFileProblem, so that nothing is imported. Refuses: validation_failed (the
-   * pool belongs to another partner, or has another currency or connector).
+   * Reads the file in pages, in one transaction. Throws IbanFileProblem, so that nothing is imported. Refuses:
+   * validation_failed (the pool belongs to another partner, or has another currency or connector).
    */
   readonly importFile: (tx: Tx, file: IbanFile) => Promise<ImportedFile>
   /** Lists the pools by name. Reads all IBANs. */
   readonly list: (tx: Tx) => Promise<readonly PoolView[]>
   /**
-   * Withdraws one free IBAN of a pool, or all. Returns how many. Refuses: not_found (the pool, the IBAN among its free ones),
-   * validation_failed (the pool belongs to another partner).
+   * Withdraws one free IBAN of a pool, or all. Returns their number. Refuses: not_found (the pool, or the IBAN among
+   * its free ones), validation_failed (the pool belongs to another partner).
    */
   readonly withdraw: (
     tx: Tx,
     wanted: Pick<IbanFile, 'pool' | 'partnerId'> & { readonly iban: string | undefined },
   ) => Promise<number>
-  /** The pools with how many IBANs are free. Reads no IBANs. */
+  /** Lists the pools with their number of free IBANs. Reads no IBANs. */
   readonly levels: () => Promise<readonly PoolLevel[]>
-  /** A check by the worker: logs pools that are low, once an hour each. Returns 0, so that the loop pauses. */
+  /** Logs pools that are low, once an hour each. Returns 0, so that the worker's loop pauses. */
   readonly lookStep: (observe?: (levels: readonly PoolLevel[]) => void) => Promise<number>
 }
 
@@ -91,7 +94,7 @@ export type ImportedPoolsDeps = {
   readonly poolLevels: PoolLevels
 }
 
-/** A page is four statements. */
+/** A page needs four statements. */
 const linesPerPage = 5_000
 const ibansPerWithdrawal = 10_000
 const repeatedLogMs = hourMs
@@ -115,7 +118,7 @@ export function createImportedPools(deps: ImportedPoolsDeps): ImportedPools {
     if (!level.isLow) return void loggedAt.delete(level.pool)
     if (now - (loggedAt.get(level.pool) ?? -Infinity) < repeatedLogMs) return
     loggedAt.set(level.pool, now)
-    log.warn(level, 'a pool of IBANs is low')
+    log.warn(level, 'IBAN pool is low')
   }
   return {
     importFile: (tx, file) => importFile(deps, tx, file),
@@ -141,9 +144,9 @@ async function importFile(deps: ImportedPoolsDeps, tx: Tx, file: IbanFile): Prom
   const now = deps.clock.now()
   await store.lockImports(tx)
   const partnerId = file.partnerId ?? operatorPartnerId
-  const known = await store.poolNamed(tx, file.pool)
+  const known = await store.findPool(tx, file.pool)
   if (known !== undefined) {
-    refuseOther(known, file)
+    refuseDifferent(known, file)
     if ((await store.importedAt(tx, known, file.hash)) !== undefined)
       return { pool: file.pool, country: known.country, lines: 0, imported: 0, bad: 0, isRepetition: true }
   }
@@ -160,7 +163,7 @@ async function importFile(deps: ImportedPoolsDeps, tx: Tx, file: IbanFile): Prom
     const first = page.find(isGood)
     if (first !== undefined && !isOpen) await open(first)
     isOpen ||= first !== undefined
-    const judged = country === null ? page : await judge(deps, tx, page, { country, importId })
+    const judged = country === null ? page : await judgeLines(deps, tx, page, { country, importId })
     const good = judged.filter(isGood)
     const wrong = judged.filter((each): each is BadLine => !isGood(each))
     const of = { partnerId, pool: file.pool, country: country ?? '', importId }
@@ -192,36 +195,36 @@ async function importFile(deps: ImportedPoolsDeps, tx: Tx, file: IbanFile): Prom
   return { pool: file.pool, country, lines, imported, bad, isRepetition: false }
 }
 
-function refuse(pool: string, detail: string): never {
+function refusePool(pool: string, detail: string): never {
   throw new Refusal('validation_failed', `The pool ${pool} ${detail}`)
 }
 
 function refuseOwner(known: store.PoolRow, { partnerId, pool }: Pick<IbanFile, 'pool' | 'partnerId'>): void {
   if (known.partnerId === (partnerId ?? operatorPartnerId)) return
-  if (known.partnerId === operatorPartnerId) refuse(pool, 'is shared by all partners.')
-  refuse(pool, `belongs to the partner ${known.partnerId}.`)
+  if (known.partnerId === operatorPartnerId) refusePool(pool, 'is shared by all partners.')
+  refusePool(pool, `belongs to the partner ${known.partnerId}.`)
 }
 
-function refuseOther(known: store.PoolRow, file: IbanFile): void {
+function refuseDifferent(known: store.PoolRow, file: IbanFile): void {
   const { pool, currency, connector } = file
   refuseOwner(known, file)
-  if (known.currency !== currency) refuse(pool, `has the currency ${known.currency}.`)
+  if (known.currency !== currency) refusePool(pool, `has the currency ${known.currency}.`)
   if (connector !== null && known.connector !== connector)
-    refuse(pool, `is of ${known.connector === null ? 'no connector' : `the connector ${known.connector}`}.`)
+    refusePool(pool, `has ${known.connector === null ? 'no connector' : `the connector ${known.connector}`}.`)
 }
 
 const isGood = (line: GoodLine | BadLine): line is GoodLine => !('reason' in line)
 
-/** Judges the good lines of a page by the database and the other lines of the file. */
-async function judge(
+/** Checks the valid lines of a page against the database and the other lines of the file. */
+async function judgeLines(
   { issuers, poolCountries }: ImportedPoolsDeps,
   tx: Tx,
   page: readonly (GoodLine | BadLine)[],
   of: { readonly country: string; readonly importId: string },
 ): Promise<readonly (GoodLine | BadLine)[]> {
   const ibans = page.filter(isGood).map(({ iban }) => iban)
-  const known = new Map((await store.knownAmong(tx, ibans)).map((row) => [row.iban, row]))
-  const issued = new Set(await store.issuedAmong(tx, ibans))
+  const known = new Map((await store.findKnownIbans(tx, ibans)).map((row) => [row.iban, row]))
+  const issued = new Set(await store.findIssuedIbans(tx, ibans))
   const ranges = issuers.filter(({ country }) => !poolCountries.includes(country))
   const seen = new Map<string, number>()
   const whyBad = ({ iban }: GoodLine): Pick<BadLine, 'reason' | 'detail'> | undefined => {
@@ -231,9 +234,9 @@ async function judge(
       return { reason: 'wrong_country', detail: `The pool contains only IBANs of ${of.country}.` }
     if (earlier !== undefined) return { reason: 'double_in_file', detail: `Line ${earlier} has the same IBAN.` }
     if (inPool !== undefined)
-      return { reason: 'double_in_database', detail: `The pool ${inPool.pool} has it from an earlier import.` }
-    if (issued.has(iban)) return { reason: 'double_in_database', detail: 'An account has it, or had it.' }
-    if (issuerOf(ranges, iban) !== undefined)
+      return { reason: 'double_in_database', detail: `The pool ${inPool.pool} has this IBAN from an earlier import.` }
+    if (issued.has(iban)) return { reason: 'double_in_database', detail: 'An account has or had this IBAN.' }
+    if (findIssuer(ranges, iban) !== undefined)
       return {
         reason: 'issued_by_range',
         detail: `IBAN_ISSUERS issues this bank code itself, because IBAN_POOLS does not name ${of.country}.`,
@@ -251,7 +254,7 @@ async function judge(
 
 async function withdraw(tx: Tx, wanted: Parameters<ImportedPools['withdraw']>[1], now: Date): Promise<number> {
   const { pool: name, iban } = wanted
-  const pool = await store.poolNamed(tx, name)
+  const pool = await store.findPool(tx, name)
   if (pool === undefined) throw new Refusal('not_found', `No such pool: ${name}.`)
   refuseOwner(pool, wanted)
   let withdrawn = 0
@@ -267,14 +270,14 @@ async function withdraw(tx: Tx, wanted: Parameters<ImportedPools['withdraw']>[1]
   return withdrawn
 }
 
-/** The partner's own pools come before the shared ones. Refuses: iban_pool_exhausted. */
+/** Takes an IBAN, first from the partner's own pools, then from shared pools. Refuses: iban_pool_exhausted. */
 export async function takeFromPools(
   tx: Tx,
   partnerId: string,
   country: string,
   now: Date,
 ): Promise<{ readonly iban: string; readonly bic: string | null }> {
-  assert(partnerId !== operatorPartnerId, 'the operator has no customers')
+  assert(partnerId !== operatorPartnerId, 'an IBAN was requested for the operator')
   const taken =
     (await store.takeImported(tx, partnerId, country, partnerId, now)) ??
     (await store.takeImported(tx, operatorPartnerId, country, partnerId, now))
@@ -282,19 +285,18 @@ export async function takeFromPools(
   return taken
 }
 
-/** Quarantines the IBANs of a closed account. Those of no pool stay as they are. */
+/** Quarantines the IBANs of a closed account. IBANs that are in no pool stay as they are. */
 export async function quarantineIbans(tx: Tx, partnerId: string, ibans: readonly string[], now: Date): Promise<void> {
   if (ibans.length === 0) return
-  for (const ownerId of [partnerId, operatorPartnerId]) await store.quarantine(tx, ownerId, partnerId, ibans, now)
+  for (const ownerId of [partnerId, operatorPartnerId]) await store.quarantineRows(tx, ownerId, partnerId, ibans, now)
 }
 
-/** Reports whether an IBAN is in a pool, given or not. */
+/** Reports whether an IBAN is in a pool, assigned or not. */
 export const isImported = async (tx: Tx, iban: string): Promise<boolean> =>
-  (await store.knownAmong(tx, [iban])).length > 0
+  (await store.findKnownIbans(tx, [iban])).length > 0
 
-// Pure: judges a line of a bank's file of IBANs, and says when a pool runs low.
+// Pure: checks a line of a bank's file of IBANs, and decides when a pool is low.
 
-/** Reasons why a line of the file is not imported. */
 type BadReason =
   | 'not_an_iban'
   | 'unknown_country'
@@ -318,10 +320,10 @@ type GoodLine = { readonly line: number; readonly iban: string; readonly bic: st
 
 export const poolNameForm = /^[a-z0-9][a-z0-9-]{0,31}$/
 
-/** No IBAN with its BIC is longer. A longer text is not an IBAN, and only its beginning is kept. */
+/** No IBAN with its BIC is longer. Only the beginning of a longer text is kept. */
 const shownCharsMax = 64
 
-const cellsOf = (text: string): readonly string[] =>
+const splitCells = (text: string): readonly string[] =>
   text.split(/[,;]/).map((cell) =>
     cell
       .trim()
@@ -329,13 +331,16 @@ const cellsOf = (text: string): readonly string[] =>
       .trim(),
   )
 
-/** Reports whether the first line of a file names its columns. */
-const isHeader = (text: string): boolean => /^iban(,bic)?$/i.test(cellsOf(text).join())
+/** Reports whether the first line of a file is a header. */
+const isHeader = (text: string): boolean => /^iban(,bic)?$/i.test(splitCells(text).join())
 
-/** Undefined: the line is empty. Banks also print IBANs in groups of four; small letters and other separators are refused. */
+/**
+ * Reads a line. Undefined: it is empty. Accepts IBANs in groups of four, as banks print them, but not lower case or
+ * other separators.
+ */
 function readLine(text: string, line: number): GoodLine | BadLine | undefined {
   if (text.trim() === '') return undefined
-  const [first = '', second = '', ...others] = cellsOf(text)
+  const [first = '', second = '', ...others] = splitCells(text)
   const iban = first.replaceAll(' ', '')
   const bad = (reason: BadReason, detail: string): BadLine => ({
     line,
@@ -347,12 +352,12 @@ function readLine(text: string, line: number): GoodLine | BadLine | undefined {
   if (!/^[A-Z]{2}\d{2}[A-Z0-9]{1,30}$/.test(iban))
     return bad('not_an_iban', 'An IBAN has two capital letters, two check digits, then capital letters and digits.')
   const problem = ibanProblem(iban)
-  if (problem !== undefined) return bad(...reasonOf(iban.slice(0, 2), problem))
+  if (problem !== undefined) return bad(...findBadReason(iban.slice(0, 2), problem))
   if (second !== '' && !isBic(second)) return bad('bic', 'The second cell is not a BIC (ISO 9362).')
   return { line, iban, bic: second === '' ? null : second }
 }
 
-function reasonOf(
+function findBadReason(
   country: string,
   problem: NonNullable<ReturnType<typeof ibanProblem>>,
 ): readonly [reason: BadReason, detail: string] {
@@ -373,13 +378,13 @@ const useDays = 30
 
 type PoolUse = {
   readonly free: number
-  /** Given in the last `useDays` days. */
+  /** Number of IBANs assigned in the last `useDays` days. */
   readonly givenLately: number
   readonly createdAt: Date
 }
 
 /**
- * Estimates in how many days the pool will be empty, by its use of the last 30 days or since its creation. Null: it is
+ * Estimates in how many days the pool will be empty, by its use in the last 30 days or since its creation. Null: it is
  * not in use.
  */
 function daysLeft({ free, givenLately, createdAt }: PoolUse, now: Date): number | null {

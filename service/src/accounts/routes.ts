@@ -7,10 +7,10 @@ import type { AccountName, PartySum } from '../ledger/index.ts'
 import type { Accounts, CustomerAccount } from './service.ts'
 import type { ModalBalance, StatementEntry } from './statements.ts'
 import type { StateChange } from './store.ts'
-import type { Transferred } from './transfers.ts'
+import type { BookedTransfer } from './transfers.ts'
 
 const writeAccount = writerOf(wire.CustomerAccount)
-/** The documented account: `iban` and `country` are the first of `ibans`. */
+/** Maps to the documented account: `iban` and `country` are those of the first of `ibans`. */
 const toWire = (account: CustomerAccount) => writeAccount({ ...account.ibans[0], ...account })
 
 export function accountsRoutes(accounts: Accounts, idempotency: Idempotency): Handlers<'accounts'> {
@@ -25,47 +25,47 @@ export function accountsRoutes(accounts: Accounts, idempotency: Idempotency): Ha
     }),
     listAccounts: async ({ caller, query }) => {
       const { asOf, balances } = await accounts.balances(caller.partnerId, query)
-      return { body: whole(balances.map((balance) => modalToWire(balance, asOf))) }
+      return { body: singlePage(balances.map((balance) => toModalBalance(balance, asOf))) }
     },
     createAccountTransfer: idempotency.handler('createAccountTransfer', async ({ caller, body, ip, requestId }, tx) => {
       const moved = await accounts.transfer(caller.partnerId, body, { caller, ip, requestId }, tx)
       const { outwardReference, fromCustomerId, toCustomerId } = moved
       const created = `the transfer ${outwardReference}`
-      return { body: transferToWire(moved), created, customerId: fromCustomerId ?? toCustomerId }
+      return { body: toTransfer(moved), created, customerId: fromCustomerId ?? toCustomerId }
     }),
     listAccountEntries: async ({ caller, params, query }) => {
       const { data, ...page } = await accounts.entries(caller.partnerId, params.id, query)
       const isOwn = ({ partyId }: StatementEntry) => partyId === caller.partnerId
       const toItem = (entry: StatementEntry) => ({
-        ...entryToWire(entry),
+        ...toEntry(entry),
         ...(isOwn(entry) ? {} : { customerId: entry.partyId }),
       })
       return { body: { ...page, data: data.map(toItem) } }
     },
     listAccountStateChanges: async ({ caller, query }) =>
-      pageOf(await accounts.stateChanges(caller.partnerId, query), changeToWire),
+      pageOf(await accounts.stateChanges(caller.partnerId, query), toStateChange),
     listCustomerBalances: async ({ caller, params, query }) => {
       const { asOf, balances } = await accounts.customerBalances(caller.partnerId, params.id, query)
-      return { body: whole(balances.map((balance) => balanceToWire(balance, asOf))) }
+      return { body: singlePage(balances.map((balance) => toBalance(balance, asOf))) }
     },
     listCustomerAccountEntries: async ({ caller, params, query }) =>
-      pageOf(await accounts.customerEntries(caller.partnerId, params.id, params.currency, query), entryToWire),
+      pageOf(await accounts.customerEntries(caller.partnerId, params.id, params.currency, query), toEntry),
   }
 }
 
 const writeTransfer = writerOf(wire.AccountTransfer)
-const transferToWire = (moved: Transferred) =>
+const toTransfer = (moved: BookedTransfer) =>
   writeTransfer({ ...moved, amount: writeAmount(moved.amount, moved.currency) })
 
 const writeChange = writerOf(wire.AccountStateChange)
-/** The note and the name of the person stay inside: they are internal to the operator. */
-const changeToWire = ({ changedAt: at, fromState: from, toState: state, ...change }: StateChange) =>
+/** Omits the note and the name of the person, which are internal to the operator. */
+const toStateChange = ({ changedAt: at, fromState: from, toState: state, ...change }: StateChange) =>
   writeChange({ ...change, at, from, state })
 
-/** A list that has one page. */
-const whole = <T>(data: T[]) => ({ data, nextCursor: null, hasMore: false })
+/** Wraps a list of one page. */
+const singlePage = <T>(data: T[]) => ({ data, nextCursor: null, hasMore: false })
 
-function modalToWire({ id, segregated, own, ...balance }: ModalBalance, asOf: Date) {
+function toModalBalance({ id, segregated, own, ...balance }: ModalBalance, asOf: Date) {
   const { currency } = balance
   const part = own && {
     posted: writeAmount(own.posted, currency),
@@ -73,10 +73,10 @@ function modalToWire({ id, segregated, own, ...balance }: ModalBalance, asOf: Da
     available: writeAmount(own.posted - own.reserved, currency),
   }
   const payoutsUse = segregated ? ('OwnPart' as const) : ('WholeBalance' as const)
-  return { id, ...balanceToWire(balance, asOf), segregated, payoutsUse, ...(part === undefined ? {} : { own: part }) }
+  return { id, ...toBalance(balance, asOf), segregated, payoutsUse, ...(part === undefined ? {} : { own: part }) }
 }
 
-function balanceToWire({ currency, posted, reserved }: Omit<PartySum, 'id'>, asOf: Date) {
+function toBalance({ currency, posted, reserved }: Omit<PartySum, 'id'>, asOf: Date) {
   return {
     currency,
     posted: writeAmount(posted, currency),
@@ -86,7 +86,7 @@ function balanceToWire({ currency, posted, reserved }: Omit<PartySum, 'id'>, asO
   }
 }
 
-function entryToWire({ id, at, amount, posted, currency, counterAccount, reference }: StatementEntry) {
+function toEntry({ id, at, amount, posted, currency, counterAccount, reference }: StatementEntry) {
   return {
     id,
     at: at.toISOString(),
@@ -99,7 +99,7 @@ function entryToWire({ id, at, amount, posted, currency, counterAccount, referen
   }
 }
 
-/** Shows only the kind: which connector carried a payment is not part of the contract. */
+/** Only the kind: which connector carried a payment is not part of the contract. */
 const counterKinds: Readonly<Partial<Record<AccountName, 'Suspense' | 'Transfers' | 'Fees' | 'Fx'>>> = {
   transfers: 'Transfers',
   suspense: 'Suspense',

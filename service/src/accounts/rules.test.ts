@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { isValidIBAN } from 'ibantools'
 import {
-  boundsOf,
+  numberBounds,
   composeIban,
   defaultIssuers,
   inConfiguredOrder,
@@ -43,7 +43,7 @@ const anyNumber = fc
   .chain((issuer) =>
     fc.tuple(
       fc.constant(issuer),
-      fc.maxSafeNat().map((nat) => nat % boundsOf(issuer).endIndex),
+      fc.maxSafeNat().map((nat) => nat % numberBounds(issuer).endIndex),
     ),
   )
 
@@ -66,7 +66,7 @@ test('two indexes have different numbers', () => {
   for (const country of issuingCountries) {
     const [issuer] = fc.sample(issuerOf(country), { numRuns: 1, seed: 7 })
     assert(issuer)
-    const last = boundsOf(issuer).endIndex
+    const last = numberBounds(issuer).endIndex
     const indexes = [...Array.from({ length: 2500 }, (_, at) => at), last - 2, last - 1]
     assert.equal(new Set(indexes.map((index) => composeIban(issuer, index))).size, indexes.length, country)
     assert.throws(() => composeIban(issuer, 10 ** 14), { name: 'AssertionFailure' })

@@ -12,20 +12,28 @@ import {
   quarantineIbans,
   takeFromPools,
 } from './imported.ts'
-import { blockSize, boundsOf, composeIban, inConfiguredOrder, type Issuer, issuerOf, issuersProblem } from './rules.ts'
+import {
+  blockSize,
+  numberBounds,
+  composeIban,
+  inConfiguredOrder,
+  type Issuer,
+  findIssuer,
+  issuersProblem,
+} from './rules.ts'
 import { type Cancellations, createStates, type States, type StatesDeps } from './states.ts'
 import { createStatements, type Statements, type StatementsDeps } from './statements.ts'
 import * as store from './store.ts'
 import { createTransfers, type Transfers, type TransfersDeps } from './transfers.ts'
-import { cancellationsDue, issuedAmong } from './store.ts'
+import { cancellationsDue, findIssuedIbans } from './store.ts'
 import { defineJob, type Job } from '../postgres/jobs/index.ts'
 import type { Monitors } from './monitors/index.ts'
 
 export type CustomerAccount = {
   readonly customerId: string
-  /** The partner's identifier of the customer, or its serviceId if there is none. */
+  /** The partner's identifier of the customer, or its serviceId if it has none. */
   readonly partnerCustomerId: string
-  /** IBANs in configured order, at least one. The BIC is that of the file or of the issuer; null: neither is known. */
+  /** IBANs in configured order, at least one. The BIC is that of the file or the issuer. Null: unknown. */
   readonly ibans: readonly [store.IbanRow, ...store.IbanRow[]]
 }
 
@@ -33,40 +41,40 @@ export type Accounts = Statements &
   States &
   Transfers & {
     /**
-     * The customer's IBANs, one per configured country. Issues all that are missing, or none.
+     * Issues the missing IBANs of a customer, one per configured country: all of them or none. Returns all its IBANs.
      * Refuses: not_found, customer_not_verified, iban_issuer_not_configured, iban_pool_exhausted.
      */
     readonly create: (partnerId: string, customerRef: string, tx?: Tx) => Promise<CustomerAccount>
-    /** Refuses: not_found (no such customer, or no IBAN is issued yet). */
+    /** Reads a customer's IBANs. Refuses: not_found (no such customer, or no IBAN is issued yet). */
     readonly get: (partnerId: string, customerRef: string) => Promise<CustomerAccount>
-    /** Closes the IBANs of an erased customer: they take no credits and are not issued again. */
+    /** Closes the IBANs of an erased customer: they accept no credits and are not issued again. */
     readonly close: typeof store.closeIbans
-    /** Erases the owner of an erased customer's IBANs. Money that arrives for one becomes a case. */
+    /** Erases the owner of an erased customer's IBANs. Money that arrives for these IBANs opens a case. */
     readonly erase: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
     /** Reads a customer's IBANs for its export, oldest first. */
     readonly ibansOf: (tx: Tx, partnerId: string, customerId: string) => Promise<readonly store.IbanRow[]>
-    /** Reads the oldest open IBAN of each of these customers, which are on one shard. */
-    readonly firstIbansOf: typeof store.firstIbansOf
+    /** Reads the oldest open IBAN of each of these customers, who are on one shard. */
+    readonly firstIbansOf: typeof store.readFirstIbans
     /** Reports whether an IBAN has a bank code of ours or is in a pool, issued or not. */
     readonly issues: (tx: Tx, iban: string) => Promise<boolean>
     /**
-     * Finds the IBANs that this database has issued, closed ones too. `mayHave` needs no statement: another IBAN has none
-     * of our bank codes, nor the country of a pool.
+     * Finds the IBANs that this database has issued, including closed ones. `mayHave` needs no statement: it compares
+     * bank codes and the countries of pools.
      */
     readonly ownIbans: {
       readonly mayHave: (iban: string) => boolean
-      readonly among: typeof issuedAmong
+      readonly among: typeof findIssuedIbans
     }
-    /** Pools of IBANs from a bank's file, for the operator's commands and the worker. */
+    /** Pools of IBANs from a bank's file, for operator commands and the worker. */
     readonly pools: ImportedPools
-    /** Finds the owners of IBANs. An IBAN that this service did not issue is absent. */
+    /** Finds the owners of IBANs. IBANs that this service did not issue are absent. */
     readonly ownersOf: (
       tx: Tx,
       ibans: readonly string[],
     ) => Promise<ReadonlyMap<string, { readonly partnerId: string; readonly customerId: string }>>
-    /** Finds who has or had an IBAN, the latest first, for the search of the operator. */
-    readonly holdersOf: typeof store.holdersOfIban
-    /** The customer of the partner that has the IBAN, or had it until it was closed. Undefined: none. */
+    /** Finds the current and earlier holders of an IBAN, newest first, for the operator. */
+    readonly holdersOf: typeof store.findHolders
+    /** Finds the customer of the partner that has the IBAN, or had it until it was closed. Undefined: none. */
     readonly holderIn: (partnerId: string, iban: string) => Promise<string | undefined>
   }
 
@@ -78,8 +86,8 @@ type AccountsDeps = StatementsDeps &
   }
 
 /** Takes the next number of an issuer from a block of the partner, or from a new block of the pool. */
-async function takeIndex(tx: Tx, partnerId: string, issuer: Issuer, now: Date): Promise<number> {
-  const bounds = boundsOf(issuer)
+async function takeAccountNumber(tx: Tx, partnerId: string, issuer: Issuer, now: Date): Promise<number> {
+  const bounds = numberBounds(issuer)
   const take = async () => {
     const taken = await store.takeNumber(tx, partnerId, issuer, bounds)
     return taken && taken.block * blockSize + taken.number
@@ -99,49 +107,52 @@ async function takeIndex(tx: Tx, partnerId: string, issuer: Issuer, now: Date): 
   return present(await take(), `no number in new block ${nextBlock} of ${issuer.country}`)
 }
 
-type Issuing = Pick<AccountsDeps, 'clock' | 'issuers' | 'poolCountries'>
+type IssuingDeps = Pick<AccountsDeps, 'clock' | 'issuers' | 'poolCountries'>
 
-/** Countries in which a customer has an IBAN: those of the issuers as configured, then those that only have pools. */
-const countriesOf = ({ issuers, poolCountries }: Pick<Issuing, 'issuers' | 'poolCountries'>): readonly string[] => [
+/** Lists the countries in which a customer gets an IBAN: those of the issuers as configured, then those that only have pools. */
+const issuingCountriesOf = ({
+  issuers,
+  poolCountries,
+}: Pick<IssuingDeps, 'issuers' | 'poolCountries'>): readonly string[] => [
   ...new Set([...issuers.map(({ country }) => country), ...poolCountries]),
 ]
 
 /** Issues the IBANs that a customer lacks. Returns all IBANs of the customer. */
-function createIssuing({ clock, issuers, poolCountries }: Issuing) {
-  // Pools are locked in one order, whatever the configured order, so that two calls cannot deadlock.
-  const countriesInLockOrder = countriesOf({ issuers, poolCountries }).toSorted()
+function createIssueIbans({ clock, issuers, poolCountries }: IssuingDeps) {
+  // Pools are locked in the same order for any configuration, so that two calls cannot deadlock.
+  const countriesInLockOrder = issuingCountriesOf({ issuers, poolCountries }).toSorted()
   const issue = async (tx: Tx, partnerId: string, country: string, now: Date) => {
     if (poolCountries.includes(country)) return takeFromPools(tx, partnerId, country, now)
     const issuer = present(
       issuers.find((each) => each.country === country),
       `no issuer of IBANs for ${country}`,
     )
-    return { iban: composeIban(issuer, await takeIndex(tx, partnerId, issuer, now)), bic: null }
+    return { iban: composeIban(issuer, await takeAccountNumber(tx, partnerId, issuer, now)), bic: null }
   }
   return async (tx: Tx, partnerId: string, customerId: string) => {
     const now = clock.now()
     await store.lockCustomerAccount(tx, partnerId, customerId, now)
-    const issued = await store.ibansOf(tx, partnerId, customerId)
+    const issued = await store.readIbans(tx, partnerId, customerId)
     for (const country of countriesInLockOrder) {
       if (issued.some((row) => row.country === country)) continue
       const taken = await issue(tx, partnerId, country, now)
       await store.insertIban(tx, partnerId, customerId, { ...taken, country }, now)
     }
-    return store.ibansOf(tx, partnerId, customerId)
+    return store.readIbans(tx, partnerId, customerId)
   }
 }
 
 export function createAccounts(deps: AccountsDeps): Accounts {
   const { clock, db, customers, issuers, poolCountries } = deps
-  const countries = countriesOf(deps)
+  const countries = issuingCountriesOf(deps)
   const problem = issuersProblem(issuers)
   assert(problem === undefined, `issuers: ${problem}`)
-  const issueMissing = createIssuing(deps)
+  const issueMissing = createIssueIbans(deps)
 
   const toAccount = (customer: Customer, rows: readonly store.IbanRow[]): CustomerAccount | undefined => {
     const [first, ...rest] = inConfiguredOrder(countries, rows).map((row) => ({
       ...row,
-      bic: row.bic ?? issuerOf(issuers, row.iban)?.bic ?? null,
+      bic: row.bic ?? findIssuer(issuers, row.iban)?.bic ?? null,
     }))
     if (first === undefined) return undefined
     return {
@@ -158,7 +169,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     create: (partnerId, customerRef, outerTx) =>
       inTransaction(db, outerTx, async (tx) => {
         const customer = await customers.hold(tx, partnerId, customerRef)
-        const issued = await store.ibansOf(tx, partnerId, customer.id)
+        const issued = await store.readIbans(tx, partnerId, customer.id)
         if (countries.length === 0 && issued.length === 0) throw new Refusal('iban_issuer_not_configured')
         if (!hasAll(issued)) await customers.requireCapability(tx, partnerId, customer.id, 'OpenAccount')
         const rows = hasAll(issued) ? issued : await issueMissing(tx, partnerId, customer.id)
@@ -166,30 +177,30 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       }),
     get: async (partnerId, customerRef) => {
       const customer = await customers.find(db, partnerId, customerRef)
-      const account = toAccount(customer, await store.ibansOf(db, partnerId, customer.id))
+      const account = toAccount(customer, await store.readIbans(db, partnerId, customer.id))
       if (account === undefined) throw notFound('account')
       return account
     },
-    ibansOf: store.ibansOf,
-    firstIbansOf: store.firstIbansOf,
+    ibansOf: store.readIbans,
+    firstIbansOf: store.readFirstIbans,
     close: async (tx, partnerId, customerId, now) => {
-      const ibans = (await store.ibansOf(tx, partnerId, customerId)).map(({ iban }) => iban)
+      const ibans = (await store.readIbans(tx, partnerId, customerId)).map(({ iban }) => iban)
       await store.closeIbans(tx, partnerId, customerId, now)
       await quarantineIbans(tx, partnerId, ibans, now)
     },
     erase: store.eraseIbans,
     issues: async (tx, iban) =>
-      issuerOf(issuers, iban) !== undefined ||
+      findIssuer(issuers, iban) !== undefined ||
       (poolCountries.some((country) => iban.startsWith(country)) && (await isImported(tx, iban))),
     ownIbans: {
       mayHave: (iban) =>
-        issuerOf(issuers, iban) !== undefined || poolCountries.some((country) => iban.startsWith(country)),
-      among: issuedAmong,
+        findIssuer(issuers, iban) !== undefined || poolCountries.some((country) => iban.startsWith(country)),
+      among: findIssuedIbans,
     },
     ownersOf: async (tx, ibans) =>
-      new Map((await store.ownersOfIbans(tx, ibans)).map(({ iban, ...owner }) => [iban, owner])),
-    holdersOf: store.holdersOfIban,
-    holderIn: (partnerId, iban) => store.holderIn(db, partnerId, iban),
+      new Map((await store.findOwners(tx, ibans)).map(({ iban, ...owner }) => [iban, owner])),
+    holdersOf: store.findHolders,
+    holderIn: (partnerId, iban) => store.findHolder(db, partnerId, iban),
     ...createStatements(deps),
     ...createTransfers(deps),
     ...createStates({
@@ -200,7 +211,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   }
 }
 
-/** A round over balances that did not move is one statement for 500 of them. */
+/** Checks 500 unchanged balances with one statement. */
 const monitorEveryMs = 2 * secondMs
 
 export const accountJobs = ({
@@ -213,7 +224,7 @@ export const accountJobs = ({
   readonly accounts: Pick<Accounts, 'pools'>
   readonly cancellations: Cancellations
   readonly monitors: Monitors
-  /** Transfers that are younger may not be judged yet. */
+  /** Younger transfers may not be judged yet. */
   readonly clockDifferenceMsMax: number
   readonly observePools: ((levels: readonly PoolLevel[]) => void) | undefined
 }): readonly Job[] => [

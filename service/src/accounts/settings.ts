@@ -1,4 +1,4 @@
-/** The settings of imported pools of IBANs. */
+/** Settings of imported IBAN pools. */
 import { integer, refuseSetting, type Settings } from '../kernel/index.ts'
 import { ibanCountries } from '../rails/index.ts'
 

@@ -313,7 +313,7 @@ test('money moves between the partner and its customers, as two linked transacti
   await checkAll(partner)
 })
 
-test('nobody gives more than its part, in a pooled balance neither', async () => {
+test('a party cannot transfer more than its money, even in a pooled balance', async () => {
   const partner = await addPartner(service, 10_00n)
   const { customer } = partner
   for (const segregated of [false, true]) {
@@ -328,7 +328,7 @@ test('nobody gives more than its part, in a pooled balance neither', async () =>
   await checkAll(partner)
 })
 
-test('a key moves the money once', async () => {
+test('an idempotency key moves the money once', async () => {
   const partner = await addPartner(service, 10_00n)
   const key = newId()
   const once = await transfer(partner, '4.00', { toCustomerId: partner.customer.id }, key)
@@ -355,7 +355,7 @@ test('wrong parties are refused with their field, and nothing moves', async () =
   assert.deepEqual(await entriesOf(partner, customer.id), [])
 })
 
-test('gates and blocks of customers hold', async () => {
+test('gates and blocks of customers apply to transfers', async () => {
   const partner = await addPartner(service, 10_00n)
   const { partnerId, customer } = partner
   const gate = (allowed: readonly ('Pay' | 'Receive')[]) =>

@@ -1,4 +1,4 @@
-/** Past balances and statements of a partner's balances, and those of one customer. The ledger reads them by checkpoints. */
+/** Past balances and statements of a partner and of one customer. The ledger reads them by checkpoints. */
 import type { QueryOf } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, readTime } from '../kernel/api/index.ts'
 import {
@@ -25,40 +25,39 @@ import type {
 import { type Database, readAtOneMoment } from '../postgres/index.ts'
 import type { Customers } from '../parties/customers/index.ts'
 
-/** `partyId`: the party whose money moved, a customer's guid or the partner's own id. */
+/** `partyId`: the party whose money moved, a customer's guid or the partner's id. */
 export type StatementEntry = StatementLine & { readonly currency: Currency }
-/** `own`: the partner's own part of a segregated balance; undefined for a past time. */
+/** `own`: the partner's part of a segregated balance; undefined for a past time. */
 export type ModalBalance = Balance & Pick<BalanceMode, 'segregated' | 'own'>
 export type BalancesAt<T> = { readonly asOf: Date; readonly balances: readonly T[] }
 
 export type DailyBalances = {
   readonly currency: Currency
-  /** Oldest first. Zero on a day on which the balance did not exist. */
+  /** Oldest first. Zero on days before the balance existed. */
   readonly days: readonly { readonly day: string; readonly available: Minor }[]
 }
 
 export type Statements = {
-  /**
-   * The partner's balances before a moment, one per currency that it had then, by default now.
-   */
+  /** Reads the partner's balances before a moment, one per currency that it had then; by default now. */
   readonly balances: (partnerId: string, query: QueryOf<'listAccounts'>) => Promise<BalancesAt<ModalBalance>>
-  /**
-   * The sums that were available at the end of each of the last days, today's so far, by UTC and by the times of entries. One item per currency.
-   */
+  /** Reads the available sums at the end of each of the last days (UTC), and those of today so far. One item per currency. */
   readonly dailyBalances: (partnerId: string, days: number) => Promise<readonly DailyBalances[]>
-  /** Newest first. Refuses: not_found (no such balance), validation_failed (cursor). */
+  /** Lists the entries of a balance, newest first. Refuses: not_found (no such balance), validation_failed (cursor). */
   readonly entries: (
     partnerId: string,
     accountId: string,
     query: QueryOf<'listAccountEntries'>,
   ) => Promise<Page<StatementEntry>>
-  /** One item per currency in which money moved. Refuses: not_found. */
+  /** Reads the balances of a customer, one item per currency in which money moved. Refuses: not_found. */
   readonly customerBalances: (
     partnerId: string,
     customerRef: string,
     query: QueryOf<'listCustomerBalances'>,
   ) => Promise<BalancesAt<PartySum>>
-  /** Newest first. Refuses: not_found (the customer, the currency), validation_failed (cursor). */
+  /**
+   * Lists the entries of a customer, newest first. Refuses: not_found (the customer, the currency), validation_failed
+   * (cursor).
+   */
   readonly customerEntries: (
     partnerId: string,
     customerRef: string,
@@ -78,8 +77,8 @@ export type StatementsDeps = {
 type PeriodQuery = QueryOf<'listAccountEntries'>
 
 /**
- * Undefined: now, also for a future time, because nothing is known of it. The time of transfers is that of their ids,
- * which the system clock makes, not the clock of the service.
+ * Reads the moment. Undefined: now, also for a future time. The time of a transfer is that of its id, which follows the
+ * system clock, not the clock of the service.
  */
 function readMoment({ at }: QueryOf<'listAccounts'>): Date | undefined {
   const moment = at === undefined ? undefined : readTime(at)
@@ -109,7 +108,7 @@ export function createStatements(deps: StatementsDeps): Statements {
         }
       }
       const rows = await ledger.balancesAt(db, partnerId, moment)
-      // An account that was created later had no balance then, not a balance of zero.
+      // An account that was created later had no balance at that time.
       const existing = rows.filter(({ id, name }) => name === 'balance' && id < firstIdOf(moment))
       return {
         asOf: moment,
@@ -153,23 +152,23 @@ export function createStatements(deps: StatementsDeps): Statements {
   }
 }
 
-/** The starts of the last days by UTC, today's last. */
+/** Lists the starts of the last days in UTC, today last. */
 function lastDays(days: number): readonly Date[] {
   const today = Math.floor(momentOfId(newId()).getTime() / dayMs) * dayMs
   return Array.from({ length: days }, (_day, index) => new Date(today - (days - 1 - index) * dayMs))
 }
 
-type Subject = Pick<StatementRequest, 'partnerId' | 'name' | 'currency' | 'partyId'>
+type StatementSubject = Pick<StatementRequest, 'partnerId' | 'name' | 'currency' | 'partyId'>
 
-/** A page of a statement, newest first. A cursor belongs to one subject and one period, because its sums do. */
+/** Creates the reader of statement pages, newest first. A cursor belongs to one subject and one period, because its sums do. */
 function createPages({ db, cursors, ledger }: StatementsDeps) {
-  return async (subject: Subject, query: PeriodQuery): Promise<Page<StatementEntry>> => {
+  return async (subject: StatementSubject, query: PeriodQuery): Promise<Page<StatementEntry>> => {
     const { partnerId, currency, partyId = '' } = subject
     const [from, until] = [query.from, query.to].map((time) => (time === undefined ? undefined : readTime(time)))
     const bounds = [from, until].map((time) => time?.toISOString() ?? '').join(' ')
     const list = `entries:${partnerId}:${currency}:${partyId}:${bounds}`
     const { limit, afterId } = cursors.read(list, query)
-    const cursor = afterId === null ? undefined : cursorFrom(afterId)
+    const cursor = afterId === null ? undefined : readCursor(afterId)
     const page = await db.transaction(async (tx) => {
       await readAtOneMoment(tx)
       return ledger.statement(tx, { ...subject, from, until, direction: 'descending', linesMax: limit, cursor })
@@ -177,16 +176,16 @@ function createPages({ db, cursors, ledger }: StatementsDeps) {
     if (page === undefined) return { data: [], nextCursor: null, hasMore: false }
     return {
       data: page.lines.map((line) => ({ ...line, currency })),
-      nextCursor: page.next ? cursors.write(list, cursorText(page.next)) : null,
+      nextCursor: page.next ? cursors.write(list, writeCursor(page.next)) : null,
       hasMore: page.next !== undefined,
     }
   }
 }
 
-const cursorText = ({ id, amount, posted }: StatementCursor) => `${id} ${amount} ${posted}`
+const writeCursor = ({ id, amount, posted }: StatementCursor) => `${id} ${amount} ${posted}`
 
-function cursorFrom(text: string): StatementCursor {
+function readCursor(text: string): StatementCursor {
   const [id, amount, posted] = text.split(' ')
-  assert(id !== undefined && amount !== undefined && posted !== undefined, 'a signed cursor has three parts')
+  assert(id !== undefined && amount !== undefined && posted !== undefined, 'a signed cursor does not have three parts')
   return { id, amount: BigInt(amount), posted: BigInt(posted) }
 }

@@ -98,7 +98,7 @@ suite('states', async () => {
     await change(partner, 'BlockedOutbound')
     await assert.rejects(pay(service, partner, '10.00'), {
       ...blocked,
-      detail: 'The EUR balance is blocked for what goes out.',
+      detail: 'The EUR balance is blocked for outgoing payments.',
     })
     await assert.rejects(convert(service, partner, id), blocked)
     const body = { amount: rawNumber('10.00'), currency: 'EUR', beneficiaryId: partner.beneficiary.id }
@@ -121,7 +121,7 @@ suite('states', async () => {
   test('the account of a customer refuses its payouts and no others', async () => {
     const partner = await addPartner(service, 10_000n)
     await change(partner, 'Blocked', accountOf(partner))
-    const detail = 'The account of the customer is blocked for what goes out.'
+    const detail = 'The account of the customer is blocked for outgoing payments.'
     await assert.rejects(pay(service, partner, '10.00'), { ...blocked, detail })
     await pay(service, partner, '10.00', { beneficiaryId: partner.ownBeneficiary.id })
     await change(partner, 'BlockedInbound', accountOf(partner))
@@ -176,7 +176,7 @@ suite('states', async () => {
     assert.equal((await balanceOf(service, partner.partnerId)).posted, 100n)
   })
 
-  test('payouts that are not begun are cancelled, and what a worker has begun goes on', async () => {
+  test('payouts that have not begun are cancelled, and begun payouts continue', async () => {
     const partner = await addPartner(service, 10_000n)
     const begun = await pay(service, partner, '10.00')
     await submitDuePayouts(service.settlement)
@@ -273,7 +273,7 @@ suite('states', async () => {
     await checkLedger(service.db, partner.partnerId)
   })
 
-  test('payouts against a block from two processes: each is refused, cancelled or was begun before', async () => {
+  test('payouts that race a block in two processes are refused or cancelled, or began before it', async () => {
     const partner = await addPartner(service, 1_000_000n)
     const { partnerId } = partner
     const block = async () => {
@@ -364,7 +364,7 @@ suite('blocks whose command ends before it has cancelled the payouts', async () 
     assert.equal(await service.cancellations.finish(partner.partnerId, balance), 0)
   })
 
-  test('the account of a customer loses its own payouts, and those of the partner itself stay', async () => {
+  test("a block of a customer's account cancels its payouts, not those of the partner", async () => {
     const partner = await addPartner(service, 10_000n)
     const own = await pay(service, partner, '10.00', { beneficiaryId: partner.ownBeneficiary.id })
     const ofCustomer = await pay(service, partner, '10.00')
@@ -379,7 +379,7 @@ suite('blocks whose command ends before it has cancelled the payouts', async () 
     )
   })
 
-  test('a block for what comes in, and an account without payouts, leave nothing to do', async () => {
+  test('a block for incoming money, or of an account without payouts, cancels nothing', async () => {
     const partner = await addPartner(service, 10_000n)
     const paid = await pay(service, partner, '10.00')
     await change(partner, 'BlockedInbound')
@@ -408,7 +408,7 @@ suite('blocks whose command ends before it has cancelled the payouts', async () 
     assert.equal(await statusOf(partner, later), 'Pending')
   })
 
-  test('a repeated block cancels what a command of the version before has left', async () => {
+  test('a repeated block cancels payouts that a command of an earlier version left', async () => {
     const partner = await addPartner(service, 10_000n)
     const paid = await pays(partner, 2)
     await change(partner, 'Blocked')
@@ -418,7 +418,7 @@ suite('blocks whose command ends before it has cancelled the payouts', async () 
     await assertCancelled(partner, paid, 10_000n)
   })
 
-  test('the command, two workers and an unblock at one time: each payout of before is cancelled once, and none of after', async () => {
+  test('a concurrent command, two workers and an unblock cancel each earlier payout once, and no later one', async () => {
     const partner = await addPartner(service, 100_000n)
     const paid = await pays(partner, 200)
     await change(partner, 'Blocked')

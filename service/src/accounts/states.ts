@@ -1,4 +1,6 @@
-/** The operator blocks, unblocks and closes accounts: balances, and the accounts of customers. Partners read what was changed. */
+/**
+ * The operator blocks, unblocks and closes accounts: balances, and accounts of customers. Partners read the changes.
+ */
 import type { QueryOf } from '@partner-payments/wire'
 import { type Cursors, type Page, Refusal } from '../kernel/api/index.ts'
 import { after, type Clock, type Currency, type Log, newId, secondMs } from '../kernel/index.ts'
@@ -6,7 +8,7 @@ import { type AccountState, blocksOutbound, type Ledger } from '../ledger/index.
 import type { Database, Tx } from '../postgres/index.ts'
 import type { Frozen } from '../screening/index.ts'
 import type { Customers } from '../parties/customers/index.ts'
-import { ibansOf } from './store.ts'
+import { readIbans } from './store.ts'
 import * as cancellations from './store.ts'
 import * as store from './store.ts'
 
@@ -15,10 +17,11 @@ export type AccountRef = { readonly currency: Currency } | { readonly customerRe
 
 export type States = {
   /**
-   * Changes the state of an account and records who did it, when and why. Undefined: it has the state already. Payments
-   * that were judged by the previous state do not commit afterwards. A block leaves a row of what is to be cancelled
-   * (`Cancellations`). Refuses: not_found (the customer), account_blocked (the account is closed; it has money or
-   * payouts under way and would be closed; or payouts of before a block are being cancelled and it would pay again).
+   * Changes the state of an account and records who did it, when and why. Undefined: the account already has the state.
+   * Payments that were judged by the previous state cannot commit afterwards. A block leaves a row for the payouts to
+   * cancel (`Cancellations`). Refuses: not_found (the customer), account_blocked (the account is closed; it has money
+   * or payouts under way and would be closed; or payouts from before a block are being cancelled and it would pay
+   * again).
    */
   readonly changeState: (
     tx: Tx,
@@ -31,12 +34,12 @@ export type States = {
       readonly staff: string
     },
   ) => Promise<cancellations.StateChange | undefined>
-  /** Newest first. An unknown customer has no changes. Refuses: validation_failed (cursor). */
+  /** Lists changes of states, newest first. An unknown customer has no changes. Refuses: validation_failed (cursor). */
   readonly stateChanges: (
     partnerId: string,
     query: QueryOf<'listAccountStateChanges'>,
   ) => Promise<Page<cancellations.StateChange>>
-  /** The last change of each account that is not active, oldest first. */
+  /** Lists the last change of each account that is not active, oldest first. */
   readonly notActive: (tx: Tx, partnerId: string) => Promise<readonly cancellations.StateChange[]>
 }
 
@@ -59,7 +62,7 @@ export function createStates({ db, clock, cursors, customers, ledger, closeIbans
     const before = await customers.setAccountState(tx, partnerId, id, state)
     if (before === state) return before
     await ledger.countBlock(tx, partnerId)
-    // Read after the locks of the balances: a payout of the customer is either in these sums, or does not commit.
+    // Read after the locks of the balances: a payout of the customer is either in these sums, or cannot commit.
     const sums = state === 'Closed' ? await ledger.partySumsAt(tx, partnerId, id, undefined) : []
     if (sums.some(({ reserved }) => reserved !== 0n))
       throw new Refusal(
@@ -91,7 +94,7 @@ export function createStates({ db, clock, cursors, customers, ledger, closeIbans
         await closeIbans(
           tx,
           partnerId,
-          (await ibansOf(tx, partnerId, row.customerId)).map(({ iban }) => iban),
+          (await readIbans(tx, partnerId, row.customerId)).map(({ iban }) => iban),
         )
       return row
     },
@@ -109,9 +112,7 @@ export function createStates({ db, clock, cursors, customers, ledger, closeIbans
   }
 }
 
-/**
- * The caller holds the lock of the account. A repeated block looks again: a command of an earlier version left no row.
- */
+/** The caller holds the lock of the account. A repeated block creates the row if it is missing: earlier versions had none. */
 async function cancelOrRefuse(
   tx: Tx,
   partnerId: string,
@@ -131,8 +132,8 @@ async function cancelOrRefuse(
 }
 
 /**
- * Shows that a confirmed hit blocks the account of a customer, or every balance of a partner, and when that ends. The state itself
- * follows from the hit, and no waiting payout is cancelled: it keeps its reserve until persons decide.
+ * Records that a confirmed sanctions match freezes the account of a customer or all balances of a partner, and its end.
+ * The state follows from the match. Waiting payouts are not cancelled: they keep their reserve until operators decide.
  */
 export async function recordFreeze(
   { clock, ledger }: { readonly clock: Clock; readonly ledger: Pick<Ledger, 'balances'> },
@@ -152,19 +153,18 @@ export async function recordFreeze(
   }
 }
 
-// Cancels the payouts of a blocked account that have not begun. The block writes a row of what is left; the operator's command works on it
-// at once, and a worker ends what a command has left. The account stays blocked until the row is gone, so that each payout which
-// is found was accepted before the block (docs/decisions/0056-states-of-accounts.md).
+// Cancels the payouts of a blocked account that have not begun. The block writes a row for them; the operator's command
+// works on it at once, and a worker finishes what is left. The account stays blocked until the row is deleted, so that
+// only payouts from before the block are cancelled (docs/decisions/0056-states-of-accounts.md).
 
-/** A balance, or the account of a customer. */
 type CancelledOf = store.BlockedAccount
 
 export type Cancellations = {
-  /** Works on one page of one account that is due. Returns how many accounts it has worked on: 0 or 1. */
+  /** Works on one page of one due account. Returns the number of accounts: 0 or 1. */
   readonly step: () => Promise<number>
-  /** Cancels what a block has left; waits for a worker that has it. Returns how many payouts this call has cancelled. */
+  /** Cancels the remaining payouts of a blocked account, and waits for a worker that has it. Returns their number. */
   readonly finish: (partnerId: string, of: CancelledOf) => Promise<number>
-  /** The time of the oldest block that has payouts to cancel; null: none has. */
+  /** Finds the time of the oldest block with payouts to cancel. Null: no account has any. */
   readonly oldestBlock: () => Promise<Date | null>
 }
 
@@ -172,17 +172,17 @@ type CancellationsDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly log: Log
-  /** The ids of payouts of an account that are not begun, oldest first. */
+  /** Lists the ids of an account's payouts that have not begun, oldest first. */
   readonly waitingPayouts: (tx: Tx, partnerId: string, of: CancelledOf, rowsMax: number) => Promise<readonly string[]>
-  /** False: a worker has begun it, or it has ended. */
+  /** Cancels a payout. Returns false if a worker has begun it or it has ended. */
   readonly cancelPayout: (partnerId: string, payoutId: string) => Promise<boolean>
 }
 
 const payoutsPerPage = 128
-/** Longer than a page takes. The command that blocks has the first lease, so that it counts what it cancels. */
+/** Longer than a page takes. The blocking command has the first lease, so that it counts the payouts that it cancels. */
 const cancellationLeaseMs = 10 * secondMs
 
-/** `failed`: errors of payouts that are tried again after the lease. */
+/** `failed`: errors of payouts that are retried after the lease. */
 type CancellationPage = { readonly cancelled: number; readonly failed: readonly unknown[] }
 
 export function createCancellations(deps: CancellationsDeps): Cancellations {
@@ -196,7 +196,8 @@ export function createCancellations(deps: CancellationsDeps): Cancellations {
       const { partnerId } = due
       const page = await work(partnerId, (tx) => store.lockDueCancellation(tx, partnerId, now))
       if (page === undefined) return 0
-      for (const err of page.failed) log.error({ err, partnerId }, 'payout of a blocked account not cancelled')
+      for (const err of page.failed)
+        log.error({ err, partnerId }, 'could not cancel payout of a blocked account; will retry')
       if (page.cancelled > 0)
         log.info({ partnerId, payouts: page.cancelled }, 'worker cancelled payouts of a blocked account')
       return 1

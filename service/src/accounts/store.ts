@@ -23,21 +23,21 @@ export type IbanRow = {
   /** BIC of the file from which the IBAN was imported. */
   readonly bic: string | null
 }
-/** The numbers of one bank code in one country. */
-export type Pool = { readonly country: string; readonly bankCode: string }
+/** Account numbers of one bank code in one country. */
+export type NumberPool = { readonly country: string; readonly bankCode: string }
 
-export function ibansOf(tx: Tx, partnerId: string, customerId: string): Promise<readonly IbanRow[]> {
-  return tx.rows<IbanRow>(sql`/* accounts.ibansOf */
+export function readIbans(tx: Tx, partnerId: string, customerId: string): Promise<readonly IbanRow[]> {
+  return tx.rows<IbanRow>(sql`/* accounts.readIbans */
     select iban, country, bic from accounts.ibans
     where partner_id = ${partnerId} and customer_id = ${customerId} order by created_at, country`)
 }
 
-/** The oldest open IBAN of each of these customers of one shard. A customer without one is absent. */
-export function firstIbansOf(
+/** Reads the oldest open IBAN of each of these customers, who are on one shard. A customer without one is absent. */
+export function readFirstIbans(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly id: string }[],
 ): Promise<readonly { readonly partnerId: string; readonly customerId: string; readonly iban: string }[]> {
-  return tx.rows(sql`/* accounts.firstIbansOf */
+  return tx.rows(sql`/* accounts.readFirstIbans */
     select distinct on (partner_id, customer_id) partner_id, customer_id, iban from accounts.ibans
     where ${ofPartners(keys.map(({ partnerId }) => partnerId))} and customer_id = any(${keys.map(({ id }) => id)}::uuid[])
       and closed_at is null
@@ -45,23 +45,23 @@ export function firstIbansOf(
 }
 
 /** Finds the owners of IBANs. An IBAN is issued once, to one partner. */
-export function ownersOfIbans(
+export function findOwners(
   tx: Tx,
   ibans: readonly string[],
 ): Promise<readonly { readonly iban: string; readonly partnerId: string; readonly customerId: string }[]> {
   return tx.rows(
     acrossPartners(
       'finds the owner of an account that a bank has credited, by an index',
-      sql`/* accounts.ownersOfIbans */
+      sql`/* accounts.findOwners */
         select iban, partner_id, customer_id from accounts.ibans
         where iban = any(${ibans}::text[]) and closed_at is null`,
     ),
   )
 }
 
-/** The customer of a partner that has or had an IBAN. Undefined: none. */
-export async function holderIn(tx: Tx, partnerId: string, iban: string): Promise<string | undefined> {
-  const row = await tx.row<{ readonly customerId: string }>(sql`/* accounts.holderIn */
+/** Finds the customer of a partner that has or had an IBAN. Undefined: none. */
+export async function findHolder(tx: Tx, partnerId: string, iban: string): Promise<string | undefined> {
+  const row = await tx.row<{ readonly customerId: string }>(sql`/* accounts.findHolder */
     select customer_id from accounts.ibans where partner_id = ${partnerId} and iban = ${iban}`)
   return row?.customerId
 }
@@ -70,12 +70,12 @@ const holdersMax = 10
 
 export type IbanHolder = { readonly partnerId: string; readonly customerId: string; readonly closedAt: Date | null }
 
-/** Finds who has or had an IBAN, the latest first: a bank may give a closed one out again. */
-export function holdersOfIban(tx: Tx, iban: string): Promise<readonly IbanHolder[]> {
+/** Finds the current and earlier holders of an IBAN, newest first: a bank may reassign a closed IBAN. */
+export function findHolders(tx: Tx, iban: string): Promise<readonly IbanHolder[]> {
   return tx.rows(
     acrossPartners(
       'finds who has or had an account, for the search of the operator, by an index',
-      sql`/* accounts.holdersOfIban */
+      sql`/* accounts.findHolders */
         select partner_id, customer_id, closed_at from accounts.ibans where iban = ${iban}
         order by closed_at desc nulls first limit ${holdersMax}`,
     ),
@@ -93,13 +93,13 @@ export async function lockCustomerAccount(tx: Tx, partnerId: string, customerId:
 }
 
 /**
- * Takes the next number from the partner's oldest block of the range that has one.
- * Undefined: no block has a number left, or a concurrent call took the last number while this call waited.
+ * Takes the next number from the partner's oldest block in the range with numbers left. Undefined: no block has a
+ * number left, or a concurrent call took the last number while this call waited.
  */
 export function takeNumber(
   tx: Tx,
   partnerId: string,
-  { country, bankCode }: Pool,
+  { country, bankCode }: NumberPool,
   { blockSize, firstBlock, endIndex }: NumberBounds,
 ): Promise<{ readonly block: number; readonly number: number } | undefined> {
   return tx.row<{ block: number; number: number }>(sql`/* accounts.takeNumber */
@@ -114,9 +114,14 @@ export function takeNumber(
 }
 
 /**
- * Pools belong to no partner. Inserts the pool if it is missing and locks it. Returns its next block, `firstBlock` or later.
+ * Inserts the pool if it is missing, and locks it. Pools are shared by all partners. Returns the next block,
+ * `firstBlock` or later.
  */
-export async function lockPool(tx: Tx, { country, bankCode }: Pool, firstBlock: number): Promise<number | undefined> {
+export async function lockPool(
+  tx: Tx,
+  { country, bankCode }: NumberPool,
+  firstBlock: number,
+): Promise<number | undefined> {
   await tx.run(sql`/* accounts.lockPool */
     insert into accounts.iban_pools (country, bank_code, next_block)
     values (${country}, ${bankCode}, ${firstBlock}) on conflict (country, bank_code) do nothing`)
@@ -126,11 +131,11 @@ export async function lockPool(tx: Tx, { country, bankCode }: Pool, firstBlock: 
   return row?.nextBlock
 }
 
-/** Gives the pool's next block to the partner. The caller holds the lock of the pool. */
+/** Assigns the pool's next block to the partner. The caller holds the lock of the pool. */
 export async function takeBlock(
   tx: Tx,
   partnerId: string,
-  { country, bankCode }: Pool,
+  { country, bankCode }: NumberPool,
   block: number,
   now: Date,
 ): Promise<void> {
@@ -153,7 +158,7 @@ export async function insertIban(
     values (${partnerId}, ${iban}, ${customerId}, ${country}, ${bic}, ${now})`)
 }
 
-/** Returns since when the customer has an account; undefined: it has none. */
+/** Closes the IBANs of a customer. Returns since when it has an account. Undefined: it has none. */
 export async function closeIbans(tx: Tx, partnerId: string, customerId: string, now: Date): Promise<Date | undefined> {
   await tx.run(sql`/* accounts.closeIbans */
     update accounts.ibans set closed_at = ${now} where partner_id = ${partnerId} and customer_id = ${customerId}`)
@@ -162,7 +167,7 @@ export async function closeIbans(tx: Tx, partnerId: string, customerId: string, 
   return row?.createdAt
 }
 
-/** The numbers stay taken: neither a block nor an imported pool gives one twice. */
+/** Erases the owner of IBANs. The numbers stay taken: neither a block nor an imported pool issues them again. */
 export async function eraseIbans(tx: Tx, partnerId: string, customerId: string): Promise<void> {
   await tx.run(sql`/* accounts.eraseIbans */
     delete from accounts.ibans where partner_id = ${partnerId} and customer_id = ${customerId}`)
@@ -170,7 +175,7 @@ export async function eraseIbans(tx: Tx, partnerId: string, customerId: string):
     delete from accounts.customer_accounts where partner_id = ${partnerId} and customer_id = ${customerId}`)
 }
 
-// The SQL of cancellations: blocked accounts whose payouts that are not begun are being cancelled.
+// SQL of cancellations: blocked accounts whose waiting payouts are being cancelled.
 
 /** Blocked balance or customer account: the other field is null. */
 export type BlockedAccount =
@@ -179,7 +184,7 @@ export type BlockedAccount =
 
 export type Cancellation = BlockedAccount & { readonly id: string }
 
-/** An account has at most one. */
+/** An account has at most one cancellation. */
 export async function insertCancellation(
   tx: Tx,
   partnerId: string,
@@ -191,16 +196,16 @@ export async function insertCancellation(
     on conflict do nothing`)
 }
 
-const ofAccount = ({ customerId, currency }: BlockedAccount) =>
+const accountCondition = ({ customerId, currency }: BlockedAccount) =>
   customerId === null ? sql`currency = ${currency}` : sql`customer_id = ${customerId}`
 
 export async function hasCancellation(tx: Tx, partnerId: string, account: BlockedAccount): Promise<boolean> {
   const row = await tx.row(sql`/* accounts.hasCancellation */
-    select 1 from accounts.cancellations where partner_id = ${partnerId} and ${ofAccount(account)}`)
+    select 1 from accounts.cancellations where partner_id = ${partnerId} and ${accountCondition(account)}`)
   return row !== undefined
 }
 
-/** The partner of the cancellation that has been due for the longest time. */
+/** Finds the partner whose cancellation has been due for the longest time. */
 export function partnerWithCancellation(tx: Tx, now: Date): Promise<{ readonly partnerId: string } | undefined> {
   return tx.row(
     dueWork(
@@ -211,10 +216,7 @@ export function partnerWithCancellation(tx: Tx, now: Date): Promise<{ readonly p
   )
 }
 
-/**
- * Time of the oldest cancellation, leased ones included: a payout that cannot be cancelled renews the lease for ever.
- */
-/** When the next cancellation is due. */
+/** Finds when the next cancellation is due. */
 export const cancellationsDue = (after: Date): Sql =>
   dueWork(
     'reads when the payouts of a blocked account are due to be cancelled',
@@ -222,6 +224,7 @@ export const cancellationsDue = (after: Date): Sql =>
       select due_at from accounts.cancellations where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
+/** Finds the time of the oldest cancellation, leased or not: a payout that cannot be cancelled renews the lease forever. */
 export async function oldestCancellation(tx: Tx): Promise<Date | null> {
   const row = await tx.row<{ readonly blockedAt: Date | null }>(
     dueWork(
@@ -233,14 +236,14 @@ export async function oldestCancellation(tx: Tx): Promise<Date | null> {
   return row?.blockedAt ?? null
 }
 
-/** Locks one that is due. Undefined: another process has it. */
+/** Locks a due cancellation. Undefined: another process has it. */
 export function lockDueCancellation(tx: Tx, partnerId: string, now: Date): Promise<Cancellation | undefined> {
   return tx.row<Cancellation>(sql`/* accounts.lockDueCancellation */
     select id, customer_id, currency from accounts.cancellations
     where partner_id = ${partnerId} and due_at <= ${now} order by due_at limit 1 for update skip locked`)
 }
 
-/** Waits for a worker that has it. Undefined: nothing is left. */
+/** Locks the cancellation of an account, and waits for a worker that has it. Undefined: nothing is left. */
 export function lockCancellation(
   tx: Tx,
   partnerId: string,
@@ -248,7 +251,7 @@ export function lockCancellation(
 ): Promise<Cancellation | undefined> {
   return tx.row<Cancellation>(sql`/* accounts.lockCancellation */
     select id, customer_id, currency from accounts.cancellations
-    where partner_id = ${partnerId} and ${ofAccount(account)} for update`)
+    where partner_id = ${partnerId} and ${accountCondition(account)} for update`)
 }
 
 export async function leaseCancellation(tx: Tx, partnerId: string, id: string, dueAt: Date): Promise<void> {
@@ -261,7 +264,7 @@ export async function deleteCancellation(tx: Tx, partnerId: string, id: string):
     delete from accounts.cancellations where partner_id = ${partnerId} and id = ${id}`)
 }
 
-// All SQL of imported pools of IBANs. `ownerId` is the partner whose pool it is, or the operator for a shared one.
+// SQL of imported IBAN pools. `ownerId` is the partner that owns the pool, or the operator for a shared pool.
 
 export type PoolRow = {
   readonly partnerId: string
@@ -285,12 +288,12 @@ export async function lockImports(tx: Tx): Promise<void> {
   )
 }
 
-/** A name belongs to one pool of all partners. The caller has `lockImports`, or only reads. */
-export function poolNamed(tx: Tx, name: string): Promise<PoolRow | undefined> {
+/** Finds a pool by its name, which is unique over all partners. The caller has called `lockImports`, or only reads. */
+export function findPool(tx: Tx, name: string): Promise<PoolRow | undefined> {
   return tx.row<PoolRow>(
     acrossPartners(
       'finds the pool of a name, whose owner an operator need not say',
-      sql`/* accounts.poolNamed */
+      sql`/* accounts.findPool */
         select ${poolColumns} from accounts.imported_pools where name = ${name}`,
     ),
   )
@@ -304,7 +307,7 @@ export async function openPool(tx: Tx, pool: Omit<PoolRow, 'withdrawnAt'>): Prom
     on conflict (partner_id, name) do update set withdrawn_at = null`)
 }
 
-/** When the file was imported into the pool. Undefined: it was not. */
+/** Finds when the file was imported into the pool. Undefined: it was not. */
 export async function importedAt(
   tx: Tx,
   { partnerId, name }: Pick<PoolRow, 'partnerId' | 'name'>,
@@ -341,23 +344,23 @@ export type KnownIban = {
   readonly line: number
 }
 
-/** Returns which of these IBANs are in a pool, in any state. */
-export function knownAmong(tx: Tx, ibans: readonly string[]): Promise<readonly KnownIban[]> {
+/** Finds which of these IBANs are in a pool, in any state. */
+export function findKnownIbans(tx: Tx, ibans: readonly string[]): Promise<readonly KnownIban[]> {
   return tx.rows<KnownIban>(
     acrossPartners(
       'refuses an IBAN that a pool of another partner has, by an index',
-      sql`/* accounts.knownAmong */
+      sql`/* accounts.findKnownIbans */
         select iban, pool, import_id, line from accounts.imported_ibans where iban = any(${ibans}::text[])`,
     ),
   )
 }
 
-/** Returns which of these IBANs belong to an account, open or closed. */
-export async function issuedAmong(tx: Tx, ibans: readonly string[]): Promise<readonly string[]> {
+/** Finds which of these IBANs belong to an account, open or closed. */
+export async function findIssuedIbans(tx: Tx, ibans: readonly string[]): Promise<readonly string[]> {
   const rows = await tx.rows<{ readonly iban: string }>(
     acrossPartners(
       'finds which IBANs are accounts of any partner, by an index',
-      sql`/* accounts.issuedAmong */
+      sql`/* accounts.findIssuedIbans */
         select iban from accounts.ibans where iban = any(${ibans}::text[])`,
     ),
   )
@@ -382,8 +385,8 @@ export async function insertImported(tx: Tx, rows: readonly ImportedIban[]): Pro
 }
 
 /**
- * Gives the next free IBAN of a country to a partner: from the pool whose name comes first, and there the one imported
- * first. Skips those that another transaction is about to give. Undefined: none is left.
+ * Assigns the next free IBAN of a country to a partner: from the first pool by name, the oldest import first. Skips
+ * IBANs that other transactions are assigning. Undefined: none is left.
  */
 export function takeImported(
   tx: Tx,
@@ -403,22 +406,20 @@ export function takeImported(
   )
 }
 
-/** Quarantines IBANs of a closed account of this partner: they are never free again, and are counted apart. */
-export async function quarantine(
+/** Quarantines IBANs of a closed account: they are never free again, and are counted separately. */
+export async function quarantineRows(
   tx: Tx,
   ownerId: string,
   partnerId: string,
   ibans: readonly string[],
   now: Date,
 ): Promise<void> {
-  await tx.run(sql`/* accounts.quarantine */
+  await tx.run(sql`/* accounts.quarantineRows */
     update accounts.imported_ibans set quarantined_at = ${now}
     where partner_id = ${ownerId} and iban = any(${ibans}::text[]) and given_to = ${partnerId} and quarantined_at is null`)
 }
 
-/**
- * Withdraws free IBANs after one of them, in their order: a page of them, or a single one. Returns the withdrawn ones.
- */
+/** Withdraws a page of free IBANs in their order, or a single one. `after` is the cursor. Returns the withdrawn IBANs. */
 export async function withdrawPage(
   tx: Tx,
   { partnerId, name }: Pick<PoolRow, 'partnerId' | 'name'>,
@@ -449,7 +450,7 @@ export async function markWithdrawn(
 
 export type PoolLevelRow = PoolRow & { readonly free: number; readonly givenLately: number }
 
-/** The level of each pool that is not withdrawn, by the indexes of what is free and of what was given. */
+/** Reads the level of each pool that is not withdrawn, by the indexes of free and assigned IBANs. */
 export function poolLevels(tx: Tx, since: Date): Promise<readonly PoolLevelRow[]> {
   return tx.rows<PoolLevelRow>(
     acrossPartners(
@@ -469,14 +470,14 @@ export function poolLevels(tx: Tx, since: Date): Promise<readonly PoolLevelRow[]
 
 export type PoolCounts = PoolLevelRow & {
   readonly total: number
-  /** Number of IBANs of accounts that are not closed. */
+  /** Number of IBANs of open accounts. */
   readonly given: number
   readonly quarantined: number
   readonly withdrawn: number
   readonly oldestImportAt: Date | null
 }
 
-/** Reads every row of every pool: for an operator's command. */
+/** Counts the IBANs of all pools. Reads every row: for operator commands. */
 export function countPools(tx: Tx, since: Date): Promise<readonly PoolCounts[]> {
   return tx.rows<PoolCounts>(
     acrossPartners(
@@ -499,11 +500,11 @@ export function countPools(tx: Tx, since: Date): Promise<readonly PoolCounts[]> 
   )
 }
 
-// The SQL of changes of states. Rows are added only.
+// SQL of changes of states. Rows are only added.
 
 export type StateReason = (typeof accounts.stateReasons)[number]
 
-/** Change of the state of a balance (`currency`) or of a customer's account (`customerId`): the other one is null. */
+/** Change of the state of a balance (`currency`) or of a customer's account (`customerId`): the other field is null. */
 export type StateChange = {
   readonly id: string
   readonly customerId: string | null
@@ -516,7 +517,7 @@ export type StateChange = {
   readonly changedAt: Date
 }
 
-/** The last change by screening of the account of a customer, or of the balance of a currency. */
+/** Finds the last change by screening of a customer's account or of a balance. */
 export function lastFreeze(
   tx: Tx,
   partnerId: string,
@@ -530,7 +531,10 @@ export function lastFreeze(
 
 const columns = sql`id, customer_id, currency, from_state, to_state, reason, note, staff, changed_at`
 
-/** `cause`: null, a command; otherwise the state follows from a confirmed hit, and the row of the account has another one. */
+/**
+ * Inserts a change. `cause`: null for a command; otherwise the state follows from a confirmed sanctions match, and the
+ * row of the account has its own state.
+ */
 export async function insertStateChange(
   tx: Tx,
   partnerId: string,
@@ -544,7 +548,7 @@ export async function insertStateChange(
       ${row.note}, ${row.staff}, ${row.changedAt}, ${cause})`)
 }
 
-/** Newest first, before an id. Null: of every account. */
+/** Lists changes, newest first. `beforeId` is the cursor. Null: of all accounts. */
 export function stateChanges(
   tx: Tx,
   partnerId: string,
@@ -560,7 +564,7 @@ export function stateChanges(
     order by id desc limit ${rowsMax}`)
 }
 
-/** The last change of each account that is not active: by commands, and by screening. */
+/** Lists the last change of each account that is not active: by commands, and by screening. */
 export function accountsNotActive(tx: Tx, partnerId: string): Promise<readonly StateChange[]> {
   return tx.rows<StateChange>(sql`/* accounts.accountsNotActive */
     select ${columns} from (

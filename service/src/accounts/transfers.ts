@@ -1,6 +1,6 @@
 /**
- * Moves money between the parties of a balance: two customers, or a customer and the partner. It is booked at once, as two
- * completed transactions and one entry, and needs no bank.
+ * Moves money between the parties of a balance: two customers, or a customer and the partner. A transfer is booked at
+ * once without a bank: two completed transactions and one ledger entry.
  */
 import type { BodyOf } from '@partner-payments/wire'
 import { type Caller, readAmount, readCurrency, refuseField, Refusal } from '../kernel/api/index.ts'
@@ -15,10 +15,10 @@ import {
 } from '../ledger/index.ts'
 import { type Database, inTransaction, type Tx } from '../postgres/index.ts'
 import { type Customers, hasLargestBalance } from '../parties/customers/index.ts'
-import { type NewTransaction, requesterOf, type Transactions } from '../transactions/index.ts'
+import { type NewTransaction, toRequester, type Transactions } from '../transactions/index.ts'
 
-/** A transfer that is booked. Null: the partner itself. */
-export type Transferred = {
+/** A booked transfer. Null: the partner itself. */
+export type BookedTransfer = {
   readonly amount: Minor
   readonly currency: Currency
   readonly fromCustomerId: string | null
@@ -28,20 +28,20 @@ export type Transferred = {
   readonly createdAt: Date
 }
 
-/** Caller of the partner, or undefined for the operator. */
-type Maker = { readonly caller: Caller; readonly ip: string; readonly requestId: string } | undefined
+/** Caller of the partner. Undefined: the operator. */
+type TransferCaller = { readonly caller: Caller; readonly ip: string; readonly requestId: string } | undefined
 
 export type Transfers = {
   /**
-   * Refuses: validation_failed (no customer, or the same one twice), not_found, customer_not_verified, account_blocked,
-   * balance_limit_exceeded, insufficient_funds.
+   * Books a transfer. Refuses: validation_failed (no customer, or the same one twice), not_found,
+   * customer_not_verified, account_blocked, balance_limit_exceeded, insufficient_funds.
    */
   readonly transfer: (
     partnerId: string,
     body: BodyOf<'createAccountTransfer'>,
-    maker: Maker,
+    maker: TransferCaller,
     tx?: Tx,
-  ) => Promise<Transferred>
+  ) => Promise<BookedTransfer>
 }
 
 export type TransfersDeps = {
@@ -60,10 +60,10 @@ export function createTransfers(deps: TransfersDeps): Transfers {
   const holdAll = async (tx: Tx, partnerId: string, body: BodyOf<'createAccountTransfer'>) => {
     const { fromCustomerId: from, toCustomerId: to } = body
     if (from === undefined && to === undefined)
-      throw refused('/fromCustomerId', 'give a customer that gives or gets the money')
+      throw refuseCustomer('/fromCustomerId', 'is required unless `toCustomerId` is given')
     const source = from === undefined ? undefined : await customers.hold(tx, partnerId, from, '/fromCustomerId')
     const target = to === undefined ? undefined : await customers.hold(tx, partnerId, to, '/toCustomerId')
-    if (source?.id === target?.id) throw refused('/toCustomerId', 'must be another customer than `fromCustomerId`')
+    if (source?.id === target?.id) throw refuseCustomer('/toCustomerId', 'must differ from `fromCustomerId`')
     return { from: source?.id ?? null, to: target?.id ?? null }
   }
 
@@ -78,15 +78,22 @@ export function createTransfers(deps: TransfersDeps): Transfers {
         const accounts = await ledger.accountsOf(tx, [movement])
         const state = balanceStateIn(accounts, partnerId, currency)
         if (blocksOutbound(state) || blocksInbound(state)) throw refuseBlocked()
-        // What an operator moves to mend a balance is not stopped by a gate.
+        // Gates do not stop an operator who corrects a balance.
         if (maker !== undefined) await requireOpen(deps, tx, partnerId, { from, to, amount, currency })
         const moved = { partnerId, currency, amount, kind: 'direct' } as const
         const given = { ...moved, debit: 'balance', credit: transfersAccount, partyId: from ?? partnerId } as const
         const got = { ...moved, debit: transfersAccount, credit: 'balance', partyId: to ?? partnerId } as const
         const [permit] = await ledger.clear(tx, [{ transfers: [given, got] }])
         if (permit instanceof Refusal) throw permit
-        await requirePart(deps, tx, partnerId, currency, amount, from, maker?.caller)
-        const [outward, inward] = await complete(deps, tx, partnerId, { amount, currency, from, to, maker, body })
+        await requirePartyFunds(deps, tx, partnerId, currency, amount, from, maker?.caller)
+        const [outward, inward] = await completeTransfer(deps, tx, partnerId, {
+          amount,
+          currency,
+          from,
+          to,
+          maker,
+          body,
+        })
         await ledger.enter(tx, {
           id: newId(),
           permit: present(permit, `no permit for a transfer of partner ${partnerId}`),
@@ -101,14 +108,14 @@ export function createTransfers(deps: TransfersDeps): Transfers {
   }
 }
 
-const refused = (pointer: string, message: string) => refuseField({ pointer, code: 'invalid_value', message })
+const refuseCustomer = (pointer: string, message: string) => refuseField({ pointer, code: 'invalid_value', message })
 
 /** Refuses: customer_not_verified, account_blocked, balance_limit_exceeded. */
 async function requireOpen(
   { customers }: TransfersDeps,
   tx: Tx,
   partnerId: string,
-  { from, to, amount, currency }: Pick<Completing, 'from' | 'to' | 'amount' | 'currency'>,
+  { from, to, amount, currency }: Pick<TransferToComplete, 'from' | 'to' | 'amount' | 'currency'>,
 ): Promise<void> {
   if (from !== null)
     await customers.requireCapability(tx, partnerId, from, 'Pay', { pointer: '/fromCustomerId', currency })
@@ -127,10 +134,10 @@ async function requireOpen(
 }
 
 /**
- * A pooled balance has no parts: what moved for the party so far must cover the amount. The entry is judged under the lock in a
- * segregated one. Refuses: insufficient_funds.
+ * Checks the money of the party in a pooled balance by its movements so far. A segregated balance is checked by the
+ * entry, under its lock. Refuses: insufficient_funds.
  */
-async function requirePart(
+async function requirePartyFunds(
   { ledger }: TransfersDeps,
   tx: Tx,
   partnerId: string,
@@ -146,22 +153,22 @@ async function requirePart(
     throw insufficientFunds({ currency, available, of: from === null ? 'partner' : 'customer' }, caller)
 }
 
-type Completing = Pick<Transferred, 'amount' | 'currency'> & {
+type TransferToComplete = Pick<BookedTransfer, 'amount' | 'currency'> & {
   readonly from: string | null
   readonly to: string | null
-  readonly maker: Maker
+  readonly maker: TransferCaller
   readonly body: BodyOf<'createAccountTransfer'>
 }
 
 /** Writes the two transactions. Returns their references, outward first. */
-async function complete(
+async function completeTransfer(
   { transactions }: TransfersDeps,
   tx: Tx,
   partnerId: string,
-  { amount, currency, from, to, maker, body }: Completing,
+  { amount, currency, from, to, maker, body }: TransferToComplete,
 ): Promise<readonly [string, string]> {
   const requested = maker && {
-    requestedBy: requesterOf(maker.caller, maker.ip),
+    requestedBy: toRequester(maker.caller, maker.ip),
     requestId: maker.requestId,
   }
   const shared = { partnerId, amount, currency, rail: null, ...requested } as const
@@ -176,7 +183,7 @@ async function complete(
     customerId: from,
   }
   const taken = await transactions.taken(tx, [outward])
-  const [{ reference }] = one(transactions.completeMany(tx, [outward], taken, ['Settled']))
+  const [{ reference }] = single(transactions.completeMany(tx, [outward], taken, ['Settled']))
   const inward: NewTransaction = {
     ...shared,
     ...made,
@@ -188,10 +195,10 @@ async function complete(
     originatingReference: reference,
     description: `Transfer ${reference}`,
   }
-  const [{ reference: inwardReference }] = one(
+  const [{ reference: inwardReference }] = single(
     transactions.completeMany(tx, [inward], new Set(), ['Settled', 'Credited']),
   )
   return [reference, inwardReference]
 }
 
-const one = <T>(rows: readonly T[]): readonly [T] => [present(rows[0], 'one transaction is opened')]
+const single = <T>(rows: readonly T[]): readonly [T] => [present(rows[0], 'no transaction was opened')]

@@ -42,7 +42,7 @@ test('a given field is set, null clears it, an absent one stays, and no other pa
   assert.equal((await service.checkout.payment(other.token)).branding, undefined)
 })
 
-test('two changes at once of different fields both hold', async () => {
+test('two concurrent changes of different fields both remain', async () => {
   const { partnerId } = await addPartner(service)
   await Promise.all([
     service.checkout.setBranding(partnerId, { name: 'Both' }),
@@ -53,7 +53,7 @@ test('two changes at once of different fields both hold', async () => {
   assert.deepEqual([name, colour, logoType], ['Both', '#123456', 'image/svg+xml'])
 })
 
-test('a colour without contrast and a logo that could run are refused at their fields, and change nothing', async () => {
+test('a colour without contrast and a logo with code are refused with their fields, and change nothing', async () => {
   const { partnerId } = await addPartner(service)
   const set = (given: Parameters<typeof service.checkout.setBranding>[1]) => async () =>
     service.checkout.setBranding(partnerId, { name: 'Never', ...given })
@@ -95,7 +95,7 @@ test('a repetition with other items or another description is another request', 
   await assert.rejects(async () => repeat(null), code('idempotency_key_reused'))
 })
 
-test('a payment has a receipt from its arrival on', async () => {
+test('a payment has a receipt once it has arrived', async () => {
   const opened = await open()
   await assert.rejects(service.checkout.receipt(opened.token), code('not_found'))
   await pay(opened)
@@ -128,7 +128,7 @@ test('a payment that the bank takes back has no receipt any longer', async () =>
   await assert.rejects(service.checkout.receipt(opened.token), code('not_found'))
 })
 
-test('an erasure takes what was bought', async () => {
+test('an erasure removes what was bought', async () => {
   const { partner, session, token } = await open({ description: 'Pills of Ada' })
   await service.db.transaction((tx) => service.checkout.eraseSessions(tx, partner.partnerId, [session.id]))
   const { description, lineItems } = await service.checkout.payment(token)
@@ -165,7 +165,7 @@ test('a logo is drawn once, when it is set, and documents embed these bytes', as
   )
 })
 
-test('a logo that a version before stored is drawn at its first document, also by many at once, and kept', async () => {
+test('a logo of an earlier version is drawn once for its first documents, and stored', async () => {
   const { partner } = await open()
   const { partnerId } = partner
   const [first, second] = [png(2000, 2000, { alpha: true }), png(30, 10)]

@@ -1,4 +1,4 @@
-/** The verbs of the payment page and of the sandbox bank's page. The token of the link is the only credential. */
+/** The verbs of the payment page and of the sandbox bank's page. The token in the link is the only credential. */
 import type { CheckoutStatus } from '@partner-payments/wire'
 import { linkTokenPartner } from '../access/index.ts'
 import { notFound, type Refusal } from '../kernel/api/index.ts'
@@ -6,34 +6,34 @@ import type { Logo } from '../branding/index.ts'
 import { type Currency, type Minor, newId, partnerKey, present } from '../kernel/index.ts'
 import { createBatcher, type Tx, withoutTransaction } from '../postgres/index.ts'
 import type { BankStep } from '../rails/index.ts'
-import type { DepositStatus, InParts } from '../deposits/index.ts'
-import { type CheckoutDeps, moneyOf, type SessionPart } from './session.ts'
-import { type PayerState, payerStateOf, refundsOfSession } from './refunds.ts'
-import { type LineItem, lineItemsOf, statusOf, tokenHash } from './rules.ts'
-import { brandingOf, brandingsOf, type PageBranding } from './store.ts'
+import type { DepositStatus, DepositWithParts } from '../deposits/index.ts'
+import { type CheckoutDeps, depositMoney, type SessionPart } from './session.ts'
+import { type PayerRefundState, payerRefundState, refundsOfSession } from './refunds.ts'
+import { type LineItem, parseLineItems, checkoutStatus, tokenHash } from './rules.ts'
+import { readBranding, readPageBrandings, type PageBranding } from './store.ts'
 import * as store from './store.ts'
 import { lateOfSessions } from './store-late.ts'
 
-/** Payment as the pages show it. */
+/** Payment for the pages. */
 export type Payment = {
   readonly key: store.SessionKey
   readonly depositId: string
   readonly status: CheckoutStatus
-  /** Status of the deposit, for the progress that the page shows. */
+  /** Status of the deposit, for the progress on the page. */
   readonly depositStatus: Exclude<DepositStatus, 'Screening'>
   readonly amount: Minor
   /** The amount that is still to be paid. */
   readonly due: Minor
   readonly inParts: boolean
-  /** The parts that count, oldest first. */
+  /** Parts that count, oldest first. */
   readonly parts: readonly SessionPart[]
   readonly currency: Currency
-  /** Name of the partner that payers see. */
+  /** Name of the partner for payers. */
   readonly payee: string
   readonly description: string | null
   readonly lineItems: readonly LineItem[] | null
   readonly branding: PageBranding | undefined
-  /** Account holder of the IBAN, which the payer's bank verifies. The partner if its customer has no name. */
+  /** Account holder of the IBAN, which the payer's bank verifies: the partner, if its customer has no name. */
   readonly accountHolder: string
   readonly iban: string
   readonly bic: string | null
@@ -42,30 +42,30 @@ export type Payment = {
   readonly returnUrl: string | null
   readonly expiresAt: Date
   readonly paymentCountry: string | null
-  /** The country whose banks the page proposes. */
+  /** Preselected country of the payer's bank. */
   readonly proposedCountry: string
-  /** The countries of banks with a page. Empty: the payer uses the bank's own app. */
+  /** Countries of banks with a page. Empty: the payer uses the bank's own app. */
   readonly bankCountries: readonly string[]
-  /** The payer may still decide: neither the bank nor the clock has ended it, and the account accepts the money. */
+  /** The payer may still decide: the payment has not ended or expired, and the account accepts money. */
   readonly mayPay: boolean
-  /** Money that did not fit, oldest first. */
-  readonly late: readonly PayerLate[]
-  /** Visit of the sandbox's bank page, once the payer has chosen a bank. */
+  /** Unmatched money, oldest first. */
+  readonly late: readonly PayerLatePayment[]
+  /** Visit to the sandbox bank's page, after the payer has chosen a bank. */
   readonly visit: Pick<store.VisitRow, 'payerName' | 'decision' | 'bankCountry'> | undefined
 }
 
-/** Money that did not fit, as the payer sees it. What the operator decides is not told here. */
-export type PayerLate = {
+/** Unmatched money for the payer's page. The operator's decisions are not shown. */
+export type PayerLatePayment = {
   readonly amount: Minor
   readonly currency: Currency
   readonly state: 'waiting' | 'accepted' | 'returned'
 }
 
-/** A refund as the payer sees it. */
+/** Refund for the payer's page. */
 export type PayerRefund = {
   readonly amount: Minor
-  readonly state: PayerState
-  /** When it was made, or has ended. */
+  readonly state: PayerRefundState
+  /** When the refund was created, or when it ended. */
   readonly at: Date
 }
 
@@ -76,40 +76,40 @@ export type Receipt = {
   readonly refunds: readonly PayerRefund[]
 }
 
-export type Hosted = {
-  /** Refuses: not_found. Concurrent reads share statements. */
+export type PaymentPages = {
+  /** Reads the payment of a page. Concurrent reads share statements. Refuses: not_found. */
   readonly payment: (token: string) => Promise<Payment>
   /**
-   * A payment that has arrived, when, and what of it went back to the payer. Refuses: not_found, also before it has arrived and after the bank
-   * took it back.
+   * Reads a payment that has arrived, with its time and its refunds. Refuses: not_found, also before the payment
+   * arrives and after the bank reverses it.
    */
   readonly receipt: (token: string) => Promise<Receipt>
-  /** The logo of the partner. Refuses: not_found. */
+  /** Reads the logo of the partner. Refuses: not_found. */
   readonly logo: (token: string) => Promise<Logo>
-  /** Records that the payer goes to the bank. The first time counts. False: the session is over. Refuses: not_found. */
+  /** Records that the payer goes to the bank; only the first time counts. False: the session has ended. Refuses: not_found. */
   readonly begin: (token: string, ip: string, bankCountry: string | undefined) => Promise<boolean>
-  /** The payer signs in at the bank under any name. Refuses: not_found. */
+  /** Signs the payer in at the sandbox bank under any name. Refuses: not_found. */
   readonly signIn: (token: string, name: string) => Promise<void>
   /**
-   * Records the decision. The first one counts; a later one, and one of a session that is over, change nothing.
-   * Refuses: not_found.
+   * Records the payer's decision; only the first counts. A decision about an ended session changes nothing. Refuses:
+   * not_found.
    */
-  readonly decide: (token: string, decision: store.Decision) => Promise<void>
+  readonly decide: (token: string, decision: store.VisitDecision) => Promise<void>
 }
 
 const pageReadsPerBatchMax = 64
 const batchesUnderWayMax = 4
 
-export function createHosted(deps: CheckoutDeps): Hosted {
+export function createPaymentPages(deps: CheckoutDeps): PaymentPages {
   const { db, clock, bank } = deps
   const readBatch = createBatcher({
     db: withoutTransaction(db),
-    work: (tx: Tx, keys: readonly store.LinkKey[]) => readMany(deps, tx, keys),
+    work: (tx: Tx, keys: readonly store.PageToken[]) => readPayments(deps, tx, keys),
     callsMax: pageReadsPerBatchMax,
     batchesMax: batchesUnderWayMax,
     partnerOf: ({ partnerId }) => partnerId,
   })
-  const payment: Hosted['payment'] = async (token) => {
+  const payment: PaymentPages['payment'] = async (token) => {
     const partnerId = linkTokenPartner(token)
     if (partnerId === undefined) throw notFound('payment page')
     return readBatch({ partnerId, hash: tokenHash(token) })
@@ -125,7 +125,7 @@ export function createHosted(deps: CheckoutDeps): Hosted {
     },
     logo: async (token) => {
       const { key } = await payment(token)
-      return logoOf(db, key.partnerId)
+      return readLogo(db, key.partnerId)
     },
     begin: async (token, ip, chosen) => {
       const found = await payment(token)
@@ -140,7 +140,7 @@ export function createHosted(deps: CheckoutDeps): Hosted {
     },
     signIn: async (token, name) => {
       const { key } = await payment(token)
-      if (bank !== undefined) await store.nameVisitor(db, key, name)
+      if (bank !== undefined) await store.storeVisitorName(db, key, name)
     },
     decide: async (token, decision) => {
       const found = await payment(token)
@@ -153,14 +153,14 @@ export function createHosted(deps: CheckoutDeps): Hosted {
   }
 }
 
-/** The logo of a partner. Refuses: not_found. */
-export async function logoOf(tx: Tx, partnerId: string): Promise<Logo> {
-  const { logo: bytes = null, logoType: type = null } = (await brandingOf(tx, partnerId)) ?? {}
+/** Reads the logo of a partner. Refuses: not_found. */
+export async function readLogo(tx: Tx, partnerId: string): Promise<Logo> {
+  const { logo: bytes = null, logoType: type = null } = (await readBranding(tx, partnerId)) ?? {}
   if (bytes === null || type === null) throw notFound('logo')
   return { bytes: Buffer.from(bytes), type }
 }
 
-/** More would be a test of the partner, or a mistake. */
+/** More would be a mistake or an attack. */
 const payerRefundsMax = 100
 
 async function payerRefunds(deps: CheckoutDeps, partnerId: string, sessionId: string): Promise<readonly PayerRefund[]> {
@@ -168,25 +168,25 @@ async function payerRefunds(deps: CheckoutDeps, partnerId: string, sessionId: st
   // The receipt is about the payment of the session.
   const shown = refunds.flatMap(({ row, payout }): readonly PayerRefund[] => {
     const { status, amount, createdAt, updatedAt } = payout
-    const state = row.latePaymentId === null ? payerStateOf(status) : undefined
+    const state = row.latePaymentId === null ? payerRefundState(status) : undefined
     return state === undefined ? [] : [{ amount, state, at: state === 'underWay' ? createdAt : updatedAt }]
   })
   return shown.slice(0, payerRefundsMax)
 }
 
-/** The sandbox bank settles what is approved. */
-const stepsAfter: Readonly<Record<store.Decision, readonly BankStep[]>> = {
+/** The sandbox bank settles approved payments. */
+const stepsAfter: Readonly<Record<store.VisitDecision, readonly BankStep[]>> = {
   approved: ['submit', 'accept', 'settle'],
   rejected: ['submit', 'fail'],
 }
 
-/** The payer of a part sends a transfer. A payer who rejects can still pay in another way. */
+/** The payer of a part makes a transfer. A payer who rejects can still pay in another way. */
 function conclude(
   deps: CheckoutDeps,
   tx: Tx,
   payment: Payment,
   visit: Pick<store.VisitRow, 'payerName' | 'ipAddress' | 'bankCountry'>,
-  decision: store.Decision,
+  decision: store.VisitDecision,
 ): void {
   const { key, inParts, iban: account, creditorReference: remittance, currency, due: amount } = payment
   if (!inParts) return schedule(deps, tx, payment, visit, stepsAfter[decision])
@@ -221,10 +221,10 @@ function schedule(
 const endedStatuses: ReadonlySet<DepositStatus> = new Set(['Completed', 'Failed', 'Expired'])
 
 /** Reads the late payments of sessions. */
-async function lateOf(
+async function readLatePaymentsOf(
   tx: Tx,
   sessions: readonly store.SessionRow[],
-): Promise<(session: store.SessionRow) => readonly PayerLate[]> {
+): Promise<(session: store.SessionRow) => readonly PayerLatePayment[]> {
   const rows = sessions.length === 0 ? [] : await lateOfSessions(tx, sessions)
   const bySession = Map.groupBy(rows, ({ partnerId, sessionId }) => partnerKey(partnerId, sessionId))
   const states = { Accept: 'accepted', Return: 'returned', none: 'waiting' } as const
@@ -234,26 +234,26 @@ async function lateOf(
     })
 }
 
-/** Refuses: not_found, for each read separately. */
-async function readMany(
+/** Refuses each read separately: not_found. */
+async function readPayments(
   { bank, clock, customers, deposits }: CheckoutDeps,
   tx: Tx,
-  keys: readonly store.LinkKey[],
+  keys: readonly store.PageToken[],
 ): Promise<readonly (Payment | Refusal)[]> {
   const sessions = await store.sessionsByTokens(tx, keys)
   const keysOfDeposits = sessions.map(({ partnerId, depositId }) => ({ partnerId, id: depositId }))
   const rows = await deposits.withParts(tx, await deposits.byIds(tx, keysOfDeposits))
   const visits = bank === undefined || sessions.length === 0 ? [] : await store.visitsBySessions(tx, sessions)
   const partnerIds = [...new Set(sessions.map(({ partnerId }) => partnerId))]
-  const brandings = partnerIds.length === 0 ? [] : await brandingsOf(tx, partnerIds)
+  const brandings = partnerIds.length === 0 ? [] : await readPageBrandings(tx, partnerIds)
   const names = await customers.accountNamesOf(
     tx,
     sessions.map(({ partnerId, customerId }) => ({ partnerId, id: customerId })),
   )
   const stopped = await deposits.cannotReceive(tx, rows)
-  // Money does not fit where it has ended, or been paid.
+  // Unmatched money needs a session that has ended or is paid.
   const ended = new Set(rows.filter(({ status }) => endedStatuses.has(status)).map(({ id }) => id))
-  const late = await lateOf(
+  const late = await readLatePaymentsOf(
     tx,
     sessions.filter(({ depositId }) => ended.has(depositId)),
   )
@@ -277,13 +277,13 @@ async function readMany(
     const branding = brandings.find((each) => each.partnerId === partnerId)
     const isOver = isStopped.get(deposit) === true
     const given = { now, bankCountries, accountHolder, branding, isStopped: isOver, late: late(session) }
-    return toPayment(session, deposit, visit, given)
+    return toPaymentPage(session, deposit, visit, given)
   })
 }
 
-function toPayment(
+function toPaymentPage(
   session: store.SessionRow,
-  deposit: InParts,
+  deposit: DepositWithParts,
   visit: store.VisitRow | undefined,
   {
     now,
@@ -298,18 +298,18 @@ function toPayment(
     readonly accountHolder: string
     readonly branding: PageBranding | undefined
     readonly isStopped: boolean
-    readonly late: readonly PayerLate[]
+    readonly late: readonly PayerLatePayment[]
   },
 ): Payment {
   const { partnerId, id, depositId, payee, iban, bic, paymentCountry, residenceCountry } = session
   const proposed = [visit?.bankCountry, paymentCountry, residenceCountry, iban.slice(0, 2)]
   const [fallback = ''] = bankCountries
-  const money = moneyOf(deposit)
+  const money = depositMoney(deposit)
   return {
     key: { partnerId, id },
     depositId,
-    status: statusOf(deposit.status),
-    // The payer is not told that a name is under review.
+    status: checkoutStatus(deposit.status),
+    // The payer does not learn that a name is under review.
     depositStatus: deposit.status === 'Screening' ? 'Accepted' : deposit.status,
     amount: deposit.amount,
     due: money.remainingAmount,
@@ -318,7 +318,7 @@ function toPayment(
     currency: deposit.currency,
     payee: branding?.name ?? payee,
     description: session.description,
-    lineItems: lineItemsOf(session.lineItems),
+    lineItems: parseLineItems(session.lineItems),
     branding,
     accountHolder,
     iban,
@@ -331,7 +331,7 @@ function toPayment(
     proposedCountry: proposed.find((country) => country && bankCountries.includes(country)) ?? fallback,
     bankCountries,
     late,
-    // `expiresAt` of a deposit is null once it can no longer expire.
+    // `expiresAt` is null for a deposit that can no longer expire.
     mayPay:
       deposit.expiresAt !== null && deposit.expiresAt > now && (deposit.inParts || !visit?.decision) && !isStopped,
     visit,

@@ -73,7 +73,7 @@ suite('late payments', async () => {
     assert.equal((await stateOf(opened)).balance, 4990n)
   })
 
-  test('money that is returned leaves suspense once the bank has booked it, and is told twice', async () => {
+  test('returned money leaves suspense once the bank has booked it, with two events', async () => {
     const opened = await lateMoney()
     const late = await lateOf(opened)
     assert.equal((await giveBack(opened, late)).status, 'Returning')
@@ -87,7 +87,7 @@ suite('late payments', async () => {
     assert.deepEqual(await eventsOf(opened), ['Waiting', 'Returning', 'Returned'])
   })
 
-  test('of two choices at once one counts, and the other is refused', async () => {
+  test('of two concurrent choices one counts, and the other is refused', async () => {
     for (let round = 0; round < 4; round += 1) {
       const opened = await lateMoney()
       const late = await lateOf(opened)
@@ -101,7 +101,7 @@ suite('late payments', async () => {
     }
   })
 
-  test('after the time to choose, and after a decision of the operator, the partner cannot choose', async () => {
+  test('the partner cannot choose after the deadline or after a decision of the operator', async () => {
     const opened = await lateMoney()
     const late = await lateOf(opened)
     service.clock.advance(7 * dayMs)
@@ -169,7 +169,7 @@ suite('late payments', async () => {
     await assert.rejects(checkout.acceptLate(opened.partner.partnerId, other.session.id, late.id), code('not_found'))
   })
 
-  test('a blocked customer gets no choice: the operator decides', async () => {
+  test('the partner of a blocked customer cannot choose: the operator decides', async () => {
     const opened = await lateMoney()
     const late = await lateOf(opened)
     const { partnerId, customer } = opened.partner
@@ -240,7 +240,7 @@ suite('refunds of accepted late payments', async () => {
     assert.equal(await checkRefunds(service.db, partnerId), 2)
   })
 
-  test('ten at once refund no more than was accepted, and one key makes one refund', async () => {
+  test('ten concurrent refunds do not exceed the accepted amount, and one key creates one refund', async () => {
     const opened = await lateMoney()
     const { partnerId } = opened.partner
     const latePaymentId = await accepted(opened)
@@ -282,7 +282,7 @@ suite('refunds of accepted late payments', async () => {
     await assert.rejects(refund(returned, '1.00', { latePaymentId: late.id }), code('checkout_session_not_paid'))
   })
 
-  test('a refund and a bank that takes the accepted money back race: the money leaves the balance once', async () => {
+  test('if a refund races a reversal of accepted money, the money leaves the balance once', async () => {
     for (const isRefundFirst of [true, false]) {
       const opened = await lateMoney()
       const { partnerId } = opened.partner
@@ -307,7 +307,7 @@ suite('refunds of accepted late payments', async () => {
   })
 
   for (const isLateFirst of [true, false])
-    test(`a bank that takes ${isLateFirst ? 'late money' : 'the payment'} back cancels the refunds of it alone`, async () => {
+    test(`a bank that takes ${isLateFirst ? 'late money' : 'the payment'} back cancels only the refunds of it`, async () => {
       const opened = await (isLateFirst ? inParts() : open())
       const { partnerId } = opened.partner
       await sendAll(opened, '49.90')

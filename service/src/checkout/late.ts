@@ -1,42 +1,44 @@
 /**
- * Late payments: money that named a session and did not fit it. It stands in suspense with a case, which the operator may decide as any other. Until
- * a time the partner may choose instead: accept it, as a payment of its own, or return it to the account that paid. The lock of the case makes one
- * choice, or one decision of the operator, the first.
+ * Late payments: money that names a session and does not fit it. It is in suspense with a case, which the operator may
+ * decide like any other. For some days the partner may choose instead: accept the money as a separate payment, or
+ * return it to the account that paid. The lock of the case serialises choices and decisions.
  */
-import type { EventData, LatePaymentReason, LatePaymentStatus } from '@partner-payments/wire'
+import type { LatePaymentReason, LatePaymentStatus } from '@partner-payments/wire'
 import { type CaseRow, reportOf } from '../cases/index.ts'
-import type { Deposit, DepositStatus, LateMoney } from '../deposits/index.ts'
-import type { EventOutbox } from '../events/index.ts'
+import type { Deposit, DepositStatus, LatePaymentOffers } from '../deposits/index.ts'
+import type { EventOutbox, EventPayload } from '../events/index.ts'
 import type { FactQueue } from '../inbox/index.ts'
 import { notFound, Refusal } from '../kernel/api/index.ts'
 import { after, type Clock, dayMs, type Minor, partnerKey, present, writeAmount } from '../kernel/index.ts'
 import { inTransaction, type Tx } from '../postgres/index.ts'
 import { countriesOfAccount } from '../screening/index.ts'
-import { refundedOfSessions } from './refunds.ts'
+import { sumRefundsOfSessions } from './refunds.ts'
 import type { CheckoutDeps, LatePayment } from './session.ts'
 import { sessionById, type SessionRow } from './store.ts'
 import * as store from './store-late.ts'
 
-export type Late = {
+export type LatePayments = {
   /**
-   * Moves the money to the balance as a payment of the customer. The same choice again changes nothing. Refuses: not_found,
-   * late_payment_decided, account_blocked, balance_limit_exceeded, currency_not_supported, payer_account_unknown, request_in_progress.
+   * Moves the money to the balance as a payment of the customer. Repeating a choice changes nothing. Refuses:
+   * not_found, late_payment_decided, account_blocked, balance_limit_exceeded, currency_not_supported,
+   * payer_account_unknown, request_in_progress.
    */
-  readonly acceptLate: Choose
-  /** Sends the money back. Refuses: not_found, late_payment_decided, account_blocked, payer_account_unknown, request_in_progress. */
-  readonly returnLate: Choose
-  /** Tells the partner how the return of its late payment has ended. A case of other money is left alone. */
+  readonly acceptLate: ChooseLatePayment
+  /**
+   * Sends the money back. Refuses: not_found, late_payment_decided, account_blocked, payer_account_unknown,
+   * request_in_progress.
+   */
+  readonly returnLate: ChooseLatePayment
+  /** Tells the partner how the return of its late payment has ended. Ignores cases of other money. */
   readonly returnEnded: (
     tx: Tx,
     key: { readonly partnerId: string; readonly id: string },
     status: 'Returned' | 'WithOperator',
   ) => Promise<void>
 }
-/** `customerId`: whose account the money came to. */
-type Chosen = LatePayment & { readonly customerId: string }
-type Choose = (partnerId: string, sessionId: string, id: string, tx?: Tx) => Promise<Chosen>
-
-// What arrives.
+/** `customerId`: the customer of the account that received the money. */
+type ChosenLatePayment = LatePayment & { readonly customerId: string }
+type ChooseLatePayment = (partnerId: string, sessionId: string, id: string, tx?: Tx) => Promise<ChosenLatePayment>
 
 type OfferDeps = {
   readonly clock: Clock
@@ -54,7 +56,7 @@ const reasonsByStatus: Readonly<Partial<Record<DepositStatus, LatePaymentReason>
 }
 
 /** Offers money that has a case to the partner, in the transaction that opens the case. */
-export const createLateOffers = ({ clock, eventOutbox, facts, choiceDays }: OfferDeps): LateMoney => ({
+export const createLateOffers = ({ clock, eventOutbox, facts, choiceDays }: OfferDeps): LatePaymentOffers => ({
   offer: async (tx, offered) => {
     for (const [partnerId, ofPartner] of Map.groupBy(offered, ({ deposit }) => deposit.partnerId)) {
       const depositIds = [...new Set(ofPartner.map(({ deposit }) => deposit.id))]
@@ -73,7 +75,7 @@ export const createLateOffers = ({ clock, eventOutbox, facts, choiceDays }: Offe
         tx,
         made.map(({ row }) => row),
       )
-      for (const { row, deposit } of made) append(eventOutbox, tx, row, deposit, 'Waiting', null, now)
+      for (const { row, deposit } of made) appendLatePayment(eventOutbox, tx, row, deposit, 'Waiting', null, now)
       facts.append(
         tx,
         made.map(({ row: { id: subject, sessionId, chooseBy } }) => {
@@ -85,9 +87,7 @@ export const createLateOffers = ({ clock, eventOutbox, facts, choiceDays }: Offe
   },
 })
 
-type Data = Omit<EventData<'checkout.late.payment.updated'>, 'eventType' | 'timestamp'>
-
-function append(
+function appendLatePayment(
   eventOutbox: EventOutbox,
   tx: Tx,
   row: Pick<store.LateRow, 'partnerId' | 'id' | 'sessionId' | 'reason' | 'currency' | 'amount' | 'chooseBy'>,
@@ -98,7 +98,7 @@ function append(
 ): void {
   const { partnerId, id, sessionId, reason, currency, amount, chooseBy } = row
   const { reference, websiteReference, amount: asked, currency: currencyAsked } = deposit
-  const data: Data = {
+  const data: EventPayload<'checkout.late.payment.updated'> = {
     ...{ amount: writeAmount(asked, currencyAsked), currency: currencyAsked, customFields: null, idempotencyKey: null },
     ...{ lateAmount: writeAmount(amount, currency), lateCurrency: currency },
     ...{ reference, websiteReference, acceptedReference, chooseBy: chooseBy.toISOString() },
@@ -107,11 +107,9 @@ function append(
   eventOutbox.append(tx, partnerId, 'checkout.late.payment.updated', now, data)
 }
 
-// What is shown.
-
 const wentBack: ReadonlySet<CaseRow['resolution']> = new Set(['returned', 'reversed'])
 
-function statusOf({ choice, chooseBy }: store.LateRow, found: CaseRow, now: Date): LatePaymentStatus {
+function latePaymentStatus({ choice, chooseBy }: store.LateRow, found: CaseRow, now: Date): LatePaymentStatus {
   if (choice === 'Accept') return 'Accepted'
   if (wentBack.has(found.resolution)) return 'Returned'
   if (found.resolution !== null) return 'Decided'
@@ -119,8 +117,8 @@ function statusOf({ choice, chooseBy }: store.LateRow, found: CaseRow, now: Date
   return choice === null && now < chooseBy ? 'Waiting' : 'WithOperator'
 }
 
-/** The late payments of sessions by session, oldest first. A session without any is absent. `refunded`: sums by late payment. */
-export async function latePaymentsOf(
+/** Reads the late payments of sessions, oldest first. A session without any is absent. `refunded`: sums by late payment. */
+export async function readLatePayments(
   { cases, clock, deposits }: Pick<CheckoutDeps, 'cases' | 'clock' | 'deposits'>,
   tx: Tx,
   partnerId: string,
@@ -159,109 +157,123 @@ function toLate(row: store.LateRow, found: CaseRow, acceptedReference: string | 
   const name = reportOf(found).debtor?.name.trim() ?? ''
   return {
     ...{ id, sessionId, amount, currency, reason, receivedAt, chooseBy, chosenAt, acceptedReference },
-    status: statusOf(row, found, now),
+    status: latePaymentStatus(row, found, now),
     debtorName: name === '' ? null : name,
     refundedAmount: null,
   }
 }
 
-// What the partner chooses.
-
-type Choosing = {
+type LateChoiceContext = {
   readonly row: store.LateRow
   readonly found: CaseRow
   readonly session: SessionRow
   readonly deposit: Deposit
 }
 
-/** Moves the money. Returns the deposit that accepted money became. */
-type Move = (deps: CheckoutDeps, tx: Tx, choosing: Choosing) => Promise<{ id: string; reference: string } | undefined>
+/** Moves the money. Returns the deposit of accepted money. */
+type MoveLateMoney = (
+  deps: CheckoutDeps,
+  tx: Tx,
+  choosing: LateChoiceContext,
+) => Promise<{ id: string; reference: string } | undefined>
 
-export function createLate(deps: CheckoutDeps): Late {
+export function createLate(deps: CheckoutDeps): LatePayments {
   const { db, cases, clock, deposits, eventOutbox } = deps
-  const read = async (tx: Tx, partnerId: string, sessionId: string): Promise<Pick<Choosing, 'session' | 'deposit'>> => {
+  const read = async (
+    tx: Tx,
+    partnerId: string,
+    sessionId: string,
+  ): Promise<Pick<LateChoiceContext, 'session' | 'deposit'>> => {
     const session = present(await sessionById(tx, partnerId, sessionId), `no session ${sessionId} of a late payment`)
     const [deposit] = await deposits.byIds(tx, [{ partnerId, id: session.depositId }])
     return { session, deposit: present(deposit, `no deposit ${session.depositId} for session ${session.id}`) }
   }
   const choose =
-    (choice: store.Choice, move: Move): Choose =>
+    (choice: store.LateChoice, move: MoveLateMoney): ChooseLatePayment =>
     (partnerId, sessionId, id, outerTx) =>
       inTransaction(db, outerTx, async (tx) => {
         const named = await store.lateById(tx, partnerId, id)
         if (named === undefined || named.sessionId !== sessionId.toLowerCase()) throw notFound('late payment')
         const found = await cases.hold(tx, partnerId, id)
         if (found === undefined) throw notFound('late payment')
-        // Read again behind the lock: another choice may have come first.
+        // Read again under the lock: another choice may have been first.
         const row = present(await store.lateById(tx, partnerId, id), `no late payment ${id}`)
         const now = clock.now()
         const context = await read(tx, partnerId, row.sessionId)
         const { customerId } = context.session
-        if (row.choice === choice) return { ...(await shownAgain(deps, tx, row)), customerId }
-        if (row.choice !== null || statusOf(row, found, now) !== 'Waiting')
-          throw new Refusal('late_payment_decided', `The late payment is ${statusOf(row, found, now)}.`)
+        if (row.choice === choice) return { ...(await readLatePayment(deps, tx, row)), customerId }
+        if (row.choice !== null || latePaymentStatus(row, found, now) !== 'Waiting')
+          throw new Refusal('late_payment_decided', `The late payment is ${latePaymentStatus(row, found, now)}.`)
         const choosing = { row, found, ...context }
         const accepted = await move(deps, tx, choosing)
         const chosen = { choice, chosenAt: now, depositId: accepted?.id ?? null }
         await store.chooseLate(tx, row, chosen)
         const status = choice === 'Accept' ? 'Accepted' : 'Returning'
         const acceptedReference = accepted?.reference ?? null
-        append(eventOutbox, tx, row, choosing.deposit, status, acceptedReference, now)
+        appendLatePayment(eventOutbox, tx, row, choosing.deposit, status, acceptedReference, now)
         const refundedAmount = choice === 'Accept' ? 0n : null
         return { ...toLate(row, found, acceptedReference, now), chosenAt: now, status, refundedAmount, customerId }
       })
   return {
-    acceptLate: choose('Accept', accept),
-    returnLate: choose('Return', sendBack),
+    acceptLate: choose('Accept', acceptMoney),
+    returnLate: choose('Return', returnMoney),
     returnEnded: async (tx, { partnerId, id }, status) => {
       const row = await store.lateById(tx, partnerId, id)
       if (row === undefined) return
       const { deposit } = await read(tx, partnerId, row.sessionId)
-      append(eventOutbox, tx, row, deposit, status, null, clock.now())
+      appendLatePayment(eventOutbox, tx, row, deposit, status, null, clock.now())
     },
   }
 }
 
-async function shownAgain(deps: CheckoutDeps, tx: Tx, { partnerId, sessionId, id }: store.LateRow) {
-  const refunded = await refundedOfSessions(deps, tx, partnerId, [sessionId])
-  const found = (await latePaymentsOf(deps, tx, partnerId, [sessionId], refunded)).get(sessionId)
+async function readLatePayment(deps: CheckoutDeps, tx: Tx, { partnerId, sessionId, id }: store.LateRow) {
+  const refunded = await sumRefundsOfSessions(deps, tx, partnerId, [sessionId])
+  const found = (await readLatePayments(deps, tx, partnerId, [sessionId], refunded)).get(sessionId)
   return present(
     found?.find((each) => each.id === id),
     `no late payment ${id}`,
   )
 }
 
-/** The payer, as the bank named it. Refuses: payer_account_unknown. */
-function debtorOf(found: CaseRow) {
+/** Returns the payer, as the bank reported it. Refuses: payer_account_unknown. */
+function requireDebtor(found: CaseRow) {
   const report = reportOf(found)
   if (report.debtor !== undefined) return { report, debtor: report.debtor }
   throw new Refusal('payer_account_unknown', 'The bank named no account with the money. The operator decides about it.')
 }
 
-const stopped = () =>
+const refuseStopped = () =>
   new Refusal(
     'account_blocked',
-    'The money cannot be moved now. Until the account takes money again, the operator decides.',
+    'The account cannot receive money now. Until it can, only the operator can decide about the money.',
   )
 
-/** The account of the owner takes no money, for a reason that is not told. Refuses: account_blocked. */
-async function requireReceiving({ deposits }: CheckoutDeps, tx: Tx, { session, row }: Choosing): Promise<void> {
+/** Checks that the owner's account may receive money, without giving the reason. Refuses: account_blocked. */
+async function requireReceiving(
+  { deposits }: CheckoutDeps,
+  tx: Tx,
+  { session, row }: LateChoiceContext,
+): Promise<void> {
   const { partnerId, customerId } = session
   const [isStopped] = await deposits.cannotReceive(tx, [{ partnerId, customerId, currency: row.currency }])
-  if (isStopped) throw stopped()
+  if (isStopped) throw refuseStopped()
 }
 
 /**
- * Takes the money out of suspense as it came, and books it as a credit of the customer. Names are screened, and data of the payer asked for, as of
- * any credit: the new deposit then waits, and its money is in suspense again.
+ * Takes the money out of suspense and books it as a credit of the customer. Screening and the check of the payer apply
+ * as to any credit: the new deposit may wait with its money in suspense.
  */
-async function accept(deps: CheckoutDeps, tx: Tx, choosing: Choosing): Promise<{ id: string; reference: string }> {
+async function acceptMoney(
+  deps: CheckoutDeps,
+  tx: Tx,
+  choosing: LateChoiceContext,
+): Promise<{ id: string; reference: string }> {
   const { cases, customers, deposits, ledger } = deps
   const { row, found, session, deposit } = choosing
   const { partnerId, currency, amount } = row
   if (currency !== deposit.currency)
     throw new Refusal('currency_not_supported', `The session is in ${deposit.currency}. Return the money.`)
-  const { report, debtor } = debtorOf(found)
+  const { report, debtor } = requireDebtor(found)
   await requireReceiving(deps, tx, choosing)
   const payer = (await customers.payersByIds(tx, [{ partnerId, id: session.customerId }])).get(
     partnerKey(partnerId, session.customerId),
@@ -282,11 +294,11 @@ async function accept(deps: CheckoutDeps, tx: Tx, choosing: Choosing): Promise<{
   return deposits.acceptCredit(tx, found.connector, owner, notification, { ...deposit, sessionId: session.id })
 }
 
-/** Refuses money of a party that is listed or not screened yet: it must not leave. */
-async function sendBack(deps: CheckoutDeps, tx: Tx, choosing: Choosing): Promise<undefined> {
+/** Returns the money. Refuses if a party is listed or not screened yet. */
+async function returnMoney(deps: CheckoutDeps, tx: Tx, choosing: LateChoiceContext): Promise<undefined> {
   const { cases, screening } = deps
   const { row, found, session } = choosing
-  const { report, debtor } = debtorOf(found)
+  const { report, debtor } = requireDebtor(found)
   await requireReceiving(deps, tx, choosing)
   const { partnerId, customerId: id } = session
   const { account, bic, countryCode: country } = debtor
@@ -302,6 +314,6 @@ async function sendBack(deps: CheckoutDeps, tx: Tx, choosing: Choosing): Promise
   )
   if (holds.includes('unscreened'))
     throw new Refusal('request_in_progress', 'The names are not screened yet. Repeat the request in a minute.')
-  if (holds.some((hold) => hold !== undefined)) throw stopped()
+  if (holds.some((hold) => hold !== undefined)) throw refuseStopped()
   await cases.sendBack(tx, [row], `The partner returned the money of the checkout session ${session.id}.`)
 }

@@ -90,7 +90,7 @@ suite('payment links', async () => {
     assert.equal((await sessionsOf(made)).length, 1)
   })
 
-  test('of 50 payers at once, as many get a session as the link allows', async () => {
+  test('of 50 concurrent payers as many get a session as the link permits', async () => {
     const made = await make({ paymentsMax: 20 })
     const outcomes = await Promise.all(Array.from({ length: 50 }, () => openBy(made)))
     const closed = outcomes.filter((outcome) => 'closed' in outcome)
@@ -113,7 +113,7 @@ suite('payment links', async () => {
     assert.deepEqual([await openBy(made), await countsOf(made)], [{ closed: 'full' }, [1, 0]])
   })
 
-  test('one address opens few sessions at once; another one still can', async () => {
+  test('one IP address may have few open sessions; another address is not affected', async () => {
     const made = await make()
     for (let count = 0; count < wire.linkSessionsOfAddressMax; count += 1) await opened(made, { ip: '203.0.113.9' })
     assert.deepEqual(await openBy(made, { ip: '203.0.113.9' }), { closed: 'busy' })
@@ -137,7 +137,7 @@ suite('payment links', async () => {
     await opened(made)
   })
 
-  test('an open amount has bounds, and a link without one refuses items', async () => {
+  test('an open amount has bounds, and refuses line items', async () => {
     const bounds = { amount: null, amountMin: rawNumber('5.00'), amountMax: rawNumber('50.00') }
     const made = await make(bounds)
     const shown = await checkout.link(made.token)
@@ -153,7 +153,7 @@ suite('payment links', async () => {
     await assert.rejects(make({ customerId: newId() }), code('not_found'))
   })
 
-  test('another partner does not find a link; a wrong token finds none; the list filters', async () => {
+  test('another partner or a wrong token does not find a link, and the list can be filtered', async () => {
     const made = await make()
     const stranger = await addPartner(service)
     await assert.rejects(checkout.getLink(stranger.partnerId, made.link.id), code('not_found'))
@@ -173,7 +173,7 @@ suite('payment links', async () => {
     assert.ok(!JSON.stringify(rows).includes(made.token))
   })
 
-  test('an account that takes no money stops its links without saying why', async () => {
+  test('an account that cannot receive money closes its links without the reason', async () => {
     const made = await make()
     const { partnerId, customer } = made.partner
     await service.db.transaction((tx) => service.customers.setAccountState(tx, partnerId, customer.id, 'Blocked'))

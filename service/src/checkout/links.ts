@@ -1,6 +1,7 @@
 /**
- * Payment links: made once and paid many times. Each payer who opens one gets a session of its own. Openings of a link take turns under its lock:
- * each counts the sessions that have ended since, and those that are open, so that a link never takes more payments than it may.
+ * Payment links: created once and paid many times. Each payer who opens a link gets a session. The lock of the link
+ * serialises openings: each counts the sessions that have ended and those that are open, so that a link never takes
+ * more payments than it may.
  */
 import { createHash } from 'node:crypto'
 import { type BodyOf, checkout as wire, ownJson, type QueryOf } from '@partner-payments/wire'
@@ -10,7 +11,7 @@ import { notFound, type Page, readAmount, readTime, Refusal, refuseFields } from
 import { type Currency, type Minor, newId, partnerKey, present, secondMs } from '../kernel/index.ts'
 import { inTransaction, type SealedColumn, type Tx } from '../postgres/index.ts'
 import {
-  lineItemsOf,
+  parseLineItems,
   lineItemsText,
   type LineItem,
   readFiat,
@@ -19,9 +20,9 @@ import {
   tokenHash,
   type SessionRequest,
 } from './rules.ts'
-import { logoOf } from './hosted.ts'
+import { readLogo } from './hosted.ts'
 import { type CheckoutDeps, createPageAddress } from './session.ts'
-import { brandingsOf, type LinkPlace, type PageBranding, type SessionRow } from './store.ts'
+import { readPageBrandings, type OpenLinkSession, type PageBranding, type SessionRow } from './store.ts'
 import * as store from './store-links.ts'
 
 export type PaymentLink = Omit<store.LinkRow, 'lineItems' | 'tokenHash' | 'tokenSealed' | 'paidCount'> & {
@@ -31,7 +32,7 @@ export type PaymentLink = Omit<store.LinkRow, 'lineItems' | 'tokenHash' | 'token
   readonly paymentsOpen: number
 }
 
-/** A link as its page shows it. */
+/** Payment link for its page. */
 export type ShownLink = {
   readonly partnerId: string
   readonly amount: Minor | null
@@ -43,39 +44,42 @@ export type ShownLink = {
   readonly description: string | null
   readonly lineItems: readonly LineItem[] | null
   readonly branding: PageBranding | undefined
-  /** Undefined: it takes a payment now. */
+  /** Undefined: the link takes payments. */
   readonly closed: Closed | undefined
 }
 
-/** Reason why a link opens no session. `busy`: too many sessions are open, of all payers or of this address. `stopped`: the account takes no money. */
+/**
+ * Reason why a link opens no session. `busy`: too many sessions are open, in total or from this address. `stopped`: the
+ * account cannot receive money.
+ */
 export type Closed = 'inactive' | 'ended' | 'full' | 'busy' | 'stopped'
 
-/** The payer of a link, as typed on its page. */
+/** Input of the payer on the page of a link. */
 export type LinkPayer = {
   readonly name: string
   readonly email: string | null
   /** Null: the link has an amount. */
   readonly amount: Minor | null
-  /** A UUID of the form. A form that is sent twice opens one session. */
+  /** UUID of the form. A form that is sent twice opens one session. */
   readonly formId: string
   readonly ip: string
 }
 
 export type Links = {
   /**
-   * Refuses: validation_failed, not_found (customerId), account_blocked, customer_not_verified, currency_not_supported,
-   * iban_issuer_not_configured, iban_pool_exhausted, line_items_mismatch.
+   * Creates a link. Refuses: validation_failed, not_found (customerId), account_blocked, customer_not_verified,
+   * currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted, line_items_mismatch.
    */
   readonly createLink: (partnerId: string, body: BodyOf<'createPaymentLink'>, tx?: Tx) => Promise<PaymentLink>
-  /** Newest first. Refuses: validation_failed (cursor). */
+  /** Lists links, newest first. Refuses: validation_failed (cursor). */
   readonly listLinks: (partnerId: string, query: QueryOf<'listPaymentLinks'>) => Promise<Page<PaymentLink>>
   /** Refuses: not_found. */
   readonly getLink: (partnerId: string, id: string) => Promise<PaymentLink>
   /** Refuses: not_found. */
   readonly updateLink: (partnerId: string, id: string, body: BodyOf<'updatePaymentLink'>) => Promise<PaymentLink>
-  /** The link as its page shows it. Refuses: not_found. */
+  /** Reads a link for its page. Refuses: not_found. */
   readonly link: (token: string) => Promise<ShownLink>
-  /** The logo of the partner. Refuses: not_found. */
+  /** Reads the logo of the partner. Refuses: not_found. */
   readonly linkLogo: (token: string) => Promise<Logo>
   /** Opens a session for a payer, and returns the token of its page. Refuses: not_found. */
   readonly openByLink: (
@@ -97,19 +101,19 @@ export type OpenSession = (
       readonly customFields: Record<string, unknown> | null
       readonly description: string | null
     }
-    readonly link: Pick<SessionRow, 'linkId' | 'payerName' | 'payerEmail'> & LinkPlace
+    readonly link: Pick<SessionRow, 'linkId' | 'payerName' | 'payerEmail'> & OpenLinkSession
   },
 ) => Promise<{ readonly token: string }>
 
-export type LinkParts = {
+export type LinkSessions = {
   readonly open: OpenSession
-  /** The session that a form has opened. Undefined: none. */
+  /** Finds the session that a form has opened. Undefined: none. */
   readonly openedBefore: (
     tx: Tx,
     partnerId: string,
     idempotencyKey: string,
   ) => Promise<{ readonly token: string } | undefined>
-  /** The account that payers of a customer would pay to. Refuses as `createLink`. */
+  /** Finds the account to which payers of a customer pay. Refuses as `createLink` does. */
   readonly requirePayee: (
     tx: Tx,
     partnerId: string,
@@ -118,10 +122,10 @@ export type LinkParts = {
   ) => Promise<{ readonly id: string }>
 }
 
-/** The largest and the smallest payment (`PaymentAmount`). */
+/** Largest and smallest payment (`PaymentAmount`). */
 export const [amountLeast, amountMost] = [1n, 1_000_000_000n]
 
-export function createLinks(deps: CheckoutDeps, parts: LinkParts): Links {
+export function createLinks(deps: CheckoutDeps, parts: LinkSessions): Links {
   const { db, clock, cursors, sealer } = deps
   const toLink = createToLink(deps)
   const byToken = async (token: string): Promise<store.LinkRow> => {
@@ -151,13 +155,13 @@ export function createLinks(deps: CheckoutDeps, parts: LinkParts): Links {
       const request = cursors.read(list, query)
       const isActive = query.active === undefined ? null : query.active === 'true'
       const page = cursors.page(list, request, await store.listLinks(db, partnerId, isActive, request))
-      const counts = await countsOf(deps, db, partnerId, page.data)
+      const counts = await countSessions(deps, db, partnerId, page.data)
       return { ...page, data: page.data.map((row) => toLink(row, counts.get(row.id) ?? noSessions)) }
     },
     getLink: async (partnerId, id) => {
       const row = await store.linkById(db, partnerId, id)
       if (row === undefined) throw notFound('payment link')
-      return toLink(row, (await countsOf(deps, db, partnerId, [row])).get(row.id) ?? noSessions)
+      return toLink(row, (await countSessions(deps, db, partnerId, [row])).get(row.id) ?? noSessions)
     },
     updateLink: (partnerId, id, body) =>
       db.transaction(async (tx) => {
@@ -173,32 +177,35 @@ export function createLinks(deps: CheckoutDeps, parts: LinkParts): Links {
           updatedAt: clock.now(),
         }
         await store.updateLink(tx, changed)
-        return toLink(changed, (await countsOf(deps, tx, partnerId, [row])).get(row.id) ?? noSessions)
+        return toLink(changed, (await countSessions(deps, tx, partnerId, [row])).get(row.id) ?? noSessions)
       }),
-    link: async (token) => shownLink(deps, await byToken(token)),
-    linkLogo: async (token) => logoOf(db, (await byToken(token)).partnerId),
+    link: async (token) => toLinkView(deps, await byToken(token)),
+    linkLogo: async (token) => readLogo(db, (await byToken(token)).partnerId),
     openByLink: async (token, payer) => openByLink(deps, parts, await byToken(token), token, payer),
   }
 }
 
-type Counts = { readonly paid: number; readonly open: number }
-const noSessions: Counts = { paid: 0, open: 0 }
+type LinkCounts = { readonly paid: number; readonly open: number }
+const noSessions: LinkCounts = { paid: 0, open: 0 }
 
 const createToLink = (deps: CheckoutDeps) => {
   const addressOf = createPageAddress(deps)
   return (
     { tokenHash: _hash, tokenSealed, paidCount, lineItems, ...row }: store.LinkRow,
-    counts: Counts,
+    counts: LinkCounts,
   ): PaymentLink => ({
     ...row,
     url: addressOf(row.partnerId, `links/${deps.sealer.open(tokenSealed, linkTokenContext(row.partnerId, row.id))}`),
-    lineItems: lineItemsOf(lineItems),
+    lineItems: parseLineItems(lineItems),
     paymentsMade: paidCount + counts.paid,
     paymentsOpen: counts.open,
   })
 }
 
-/** Refuses (400) all wrong fields together; an unsupported currency and items that do not add up are 422. */
+/**
+ * Reads a request. Refuses (400) with all wrong fields in one response; an unsupported currency and items with a wrong
+ * sum are 422.
+ */
 function readLink(body: BodyOf<'createPaymentLink'>, sandbox: boolean) {
   const currency = readFiat(body.currency)
   const amountAt = (field: 'amount' | 'amountMin' | 'amountMax') => {
@@ -234,18 +241,18 @@ function readLink(body: BodyOf<'createPaymentLink'>, sandbox: boolean) {
   }
 }
 
-type Ended = { readonly sessionId: string; readonly isPaid: boolean }
+type EndedSession = { readonly sessionId: string; readonly isPaid: boolean }
 
-/** Sorts the sessions that links count as open: those that are, and those that have ended since. */
-async function sessionsOf({ deposits }: CheckoutDeps, tx: Tx, partnerId: string, linkIds: readonly string[]) {
+/** Separates the sessions that links count as open: those still open, and those that have ended since. */
+async function sortOpenSessions({ deposits }: CheckoutDeps, tx: Tx, partnerId: string, linkIds: readonly string[]) {
   const counted = linkIds.length === 0 ? [] : await store.openSessions(tx, partnerId, linkIds)
   const found = await deposits.byIds(
     tx,
     counted.map(({ depositId: id }) => ({ partnerId, id })),
   )
   const statusOf = new Map(found.map(({ id, status }) => [id, status]))
-  const ended: (Ended & { readonly linkId: string })[] = []
-  const open: store.OpenSession[] = []
+  const ended: (EndedSession & { readonly linkId: string })[] = []
+  const open: store.LinkSession[] = []
   for (const session of counted) {
     const status = statusOf.get(session.depositId)
     if (status === 'Completed' || status === 'Failed' || status === 'Expired')
@@ -255,13 +262,13 @@ async function sessionsOf({ deposits }: CheckoutDeps, tx: Tx, partnerId: string,
   return { ended, open }
 }
 
-async function countsOf(
+async function countSessions(
   deps: CheckoutDeps,
   tx: Tx,
   partnerId: string,
   rows: readonly store.LinkRow[],
-): Promise<ReadonlyMap<string, Counts>> {
-  const { ended, open } = await sessionsOf(
+): Promise<ReadonlyMap<string, LinkCounts>> {
+  const { ended, open } = await sortOpenSessions(
     deps,
     tx,
     partnerId,
@@ -278,7 +285,7 @@ async function countsOf(
   )
 }
 
-function closedNow(
+function closedReason(
   { isActive, endsAt, paymentsMax }: store.LinkRow,
   paid: number,
   open: number,
@@ -290,15 +297,15 @@ function closedNow(
   return open >= wire.linkSessionsOpenMax ? 'busy' : undefined
 }
 
-async function shownLink(deps: CheckoutDeps, row: store.LinkRow): Promise<ShownLink> {
+async function toLinkView(deps: CheckoutDeps, row: store.LinkRow): Promise<ShownLink> {
   const { access, clock, customers, db, deposits } = deps
   const { partnerId, customerId, currency } = row
-  const counts = (await countsOf(deps, db, partnerId, [row])).get(row.id) ?? noSessions
-  const [branding] = await brandingsOf(db, [partnerId])
+  const counts = (await countSessions(deps, db, partnerId, [row])).get(row.id) ?? noSessions
+  const [branding] = await readPageBrandings(db, [partnerId])
   const payee = branding?.name ?? (await access.partnerName(db, partnerId))
   const names = await customers.accountNamesOf(db, [{ partnerId, id: customerId }])
   const [isStopped] = await deposits.cannotReceive(db, [{ partnerId, customerId, currency }])
-  const closed = closedNow(row, row.paidCount + counts.paid, counts.open, clock.now())
+  const closed = closedReason(row, row.paidCount + counts.paid, counts.open, clock.now())
   return {
     ...{ partnerId, currency, payee, branding },
     amount: row.amount,
@@ -306,14 +313,14 @@ async function shownLink(deps: CheckoutDeps, row: store.LinkRow): Promise<ShownL
     amountMax: row.amountMax ?? amountMost,
     accountHolder: names.get(partnerKey(partnerId, customerId))?.[0] ?? payee,
     description: row.description,
-    lineItems: lineItemsOf(row.lineItems),
+    lineItems: parseLineItems(row.lineItems),
     closed: closed ?? (isStopped ? 'stopped' : undefined),
   }
 }
 
 async function openByLink(
   deps: CheckoutDeps,
-  parts: LinkParts,
+  parts: LinkSessions,
   { partnerId, id }: store.LinkRow,
   token: string,
   payer: LinkPayer,
@@ -326,24 +333,24 @@ async function openByLink(
       const row = present(await store.lockLink(tx, partnerId, id), `no payment link ${id}`)
       const before = await parts.openedBefore(tx, partnerId, idempotencyKey)
       if (before !== undefined) return before
-      const { ended, open } = await sessionsOf(deps, tx, partnerId, [id])
+      const { ended, open } = await sortOpenSessions(deps, tx, partnerId, [id])
       const paid = ended.filter(({ isPaid }) => isPaid).length
       if (ended.length > 0)
-        await store.countEnded(
+        await store.countEndedSessions(
           tx,
           row,
           ended.map(({ sessionId }) => sessionId),
           paid,
         )
-      const closed = closedNow(row, row.paidCount + paid, open.length, clock.now())
+      const closed = closedReason(row, row.paidCount + paid, open.length, clock.now())
       if (closed !== undefined) return { closed }
       const ofAddress = open.filter((session) => session.openedBy !== null && openedBy.equals(session.openedBy))
       if (ofAddress.length >= wire.linkSessionsOfAddressMax) return { closed: 'busy' as const }
-      const opened = await parts.open(tx, openingOf(row, payer, idempotencyKey, openedBy))
+      const opened = await parts.open(tx, toSessionRequest(row, payer, idempotencyKey, openedBy))
       return { token: opened.token }
     })
   } catch (error) {
-    // The account of the customer takes no money now: the payer learns no more than that.
+    // The customer's account takes no money now. The payer does not learn why.
     if (error instanceof Refusal && stopping.has(error.code)) return { closed: 'stopped' }
     throw error
   }
@@ -353,7 +360,7 @@ const stopping: ReadonlySet<string> = new Set([
   ...['iban_issuer_not_configured', 'iban_pool_exhausted'],
 ])
 
-function openingOf(
+function toSessionRequest(
   row: store.LinkRow,
   payer: LinkPayer,
   idempotencyKey: string,
@@ -368,14 +375,13 @@ function openingOf(
       ...{ currency, returnUrl },
       paymentMethod: currency === 'EUR' ? 'SepaCreditTransfer' : 'Swift',
       expires: { afterMs: row.sessionSeconds * secondMs },
-      lineItems: lineItemsOf(row.lineItems),
+      lineItems: parseLineItems(row.lineItems),
     },
     fields: { websiteReference, description, customFields: { ...customFields, linkId: id } },
     link: { linkId: id, payerName: payer.name, payerEmail: payer.email, linkOpen: true, openedBy },
   }
 }
 
-/** Binds a sealed token to its partner and link. */
 const linkTokenContext = (partnerId: string, id: string) => ['checkout.links', partnerId, id, 'token']
 
 export const sealedPaymentLinkTokens: SealedColumn = {

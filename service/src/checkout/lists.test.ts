@@ -9,7 +9,7 @@ import { discardedRows } from '../../../test/support/plans.ts'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { createLog, newId } from '../kernel/index.ts'
 import { createDatabase, sql } from '../postgres/index.ts'
-import { depositStatuses } from './rules.ts'
+import { depositStatusesOf } from './rules.ts'
 import { listSessions, type SessionFilter, sumSessions } from './store.ts'
 
 suite('lists of sessions', async () => {
@@ -135,17 +135,17 @@ suite('plans of lists of sessions', async () => {
   const time = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second))
   const filters: readonly Partial<SessionFilter>[] = [
     {},
-    { statuses: depositStatuses('Failed') },
-    { statuses: depositStatuses('Open') },
-    { statuses: depositStatuses('Processing') },
-    { statuses: depositStatuses('Completed') },
+    { statuses: depositStatusesOf('Failed') },
+    { statuses: depositStatusesOf('Open') },
+    { statuses: depositStatusesOf('Processing') },
+    { statuses: depositStatusesOf('Completed') },
     { hasLate: true },
     { hasLate: false },
     { customerId: customerOf(7) },
     { creditorReference: 'RF180000000007' },
     { createdFrom: time(10), createdTo: time(20) },
     { createdTo: time(rows / 2) },
-    { hasLate: true, statuses: depositStatuses('Open') },
+    { hasLate: true, statuses: depositStatusesOf('Open') },
   ]
   for (const filter of filters)
     for (const afterId of [null, idOf(1_500)])
@@ -156,8 +156,8 @@ suite('plans of lists of sessions', async () => {
         assert.ok(read < (Object.keys(filter).length > 1 && !('createdTo' in filter) ? 5_000 : 200), `${read} rows`)
       })
 
-  test('sums read as many rows as they are allowed to', async () => {
-    for (const filter of [{}, { statuses: depositStatuses('Open') }, { hasLate: true }, { createdFrom: time(10) }]) {
+  test('sums read as many rows as they may', async () => {
+    for (const filter of [{}, { statuses: depositStatusesOf('Open') }, { hasLate: true }, { createdFrom: time(10) }]) {
       const read = await discardedRows(db, (tx) => sumSessions(tx, partnerId, { ...none, ...filter }, 51))
       assert.ok(read < 400, `${JSON.stringify(filter)}: ${read} rows`)
     }

@@ -52,7 +52,7 @@ suite('parts', () => {
     assert.deepEqual(await casesOf(opened.partner.partnerId), [])
   })
 
-  test('one payment of the whole, by transfer or at the bank, is one part; without the setting another amount fails', async () => {
+  test('one payment of the full amount is one part; without the setting another amount fails', async () => {
     const transferred = await inParts()
     await sendAll(transferred, '49.90')
     const atBank = await inParts()
@@ -102,7 +102,7 @@ suite('parts', () => {
       'the session exists',
     ).depositId
 
-  test('parts at the same time, and repeated reports, count once each, and the session completes once', async () => {
+  test('concurrent parts and repeated reports count once each, and the session completes once', async () => {
     const opened = await inParts()
     const { partner, session } = opened
     const credit = (amount: bigint) =>
@@ -147,7 +147,7 @@ suite('parts', () => {
   })
 
   for (const how of ['time', 'the partner'] as const)
-    test(`a session that ${how} ends with parts in hand leaves each with a case, and money that comes later`, async () => {
+    test(`a session that ${how} ends with parts gives each part a case, and also money that comes later`, async () => {
       const opened = await inParts()
       const { partner, session } = opened
       await sendAll(opened, '20.00', '10.00')
@@ -185,7 +185,7 @@ suite('parts', () => {
       assert.deepEqual(await stateOf(opened), { ...ended, parts, balance: 3000n, suspense: 1990n })
     })
 
-  test('a part that the bank takes back before the sum is complete is due again', async () => {
+  test('a part that the bank takes back before completion is due again', async () => {
     const opened = await inParts()
     await sendAll(opened, '20.00', '10.00')
     await reverseLast(opened)
@@ -283,7 +283,7 @@ suite('parts', () => {
     )
   })
 
-  test('an erasure forgets who paid the parts', async () => {
+  test('an erasure removes the payers of the parts', async () => {
     const opened = await inParts()
     const { partnerId, customer } = opened.partner
     await sendAll(opened, '20.00', '29.90')
@@ -330,7 +330,7 @@ suite('parts', () => {
       assert.deepEqual(returns, [{ amount: 2000n, creditorName: 'N/A' }])
     })
 
-  test('a part whose missing data a rule accepts releases no part about which it asks', async () => {
+  test('a part that a rule accepts does not release a part that waits for data', async () => {
     const { payers } = service.deposits
     const rule = { region: 'inside', currency: 'EUR', above: 10_00n } as const
     await service.db.transaction((tx) => payers.setRule(tx, { ...rule, measure: 'ask', answerDays: 3 }))
@@ -373,7 +373,7 @@ suite('parts', () => {
     await service.db.transaction((tx) => payers.removeRule(tx, rule))
   })
 
-  test('a part that the bank has taken back withholds no later one for what it lacked', async () => {
+  test('missing data of a reversed part do not withhold later parts', async () => {
     const { payers } = service.deposits
     const rule = { region: 'inside', currency: 'EUR', above: 10_00n } as const
     await service.db.transaction((tx) => payers.setRule(tx, { ...rule, measure: 'ask', answerDays: 3 }))
@@ -388,7 +388,7 @@ suite('parts', () => {
     await service.db.transaction((tx) => payers.removeRule(tx, rule))
   })
 
-  test('one answer is not about parts of two payers, and each part is judged by its own amount', async () => {
+  test('an answer cannot be about parts of two payers, and each part is judged by its own amount', async () => {
     const { payers } = service.deposits
     const rule = { region: 'outside', currency: 'EUR', above: 0n } as const
     await service.db.transaction((tx) => payers.setRule(tx, { ...rule, measure: 'ask', answerDays: 3 }))
@@ -483,7 +483,7 @@ suite('parts in the ledger', async () => {
   const undo = ({ partner: { partnerId }, session: { reference } }: Opened, partId?: string) =>
     service.db.transaction((tx) => service.deposits.undoCredit(tx, { partnerId, reference, partId }))
 
-  test('a part that was for something else leaves the session, and its money waits in suspense with a case', async () => {
+  test('a part that was matched by mistake leaves the session, and its money waits in suspense with a case', async () => {
     const opened = await inParts()
     await assert.rejects(undo(opened), /No part has arrived/)
     await sendAll(opened, '20.00', '10.00')
@@ -538,7 +538,7 @@ suite('parts in the ledger', async () => {
     assert.deepEqual([state.balance, state.suspense], [0n, 4990n])
   })
 
-  test('a day with parts in hand agrees: they are money of customers, in the ledger as at the bank, also after one was taken away', async () => {
+  test('safeguarding counts waiting parts as money of customers, also after one was taken out', async () => {
     const bank = await createSafeguarded()
     try {
       const { inParts: openInParts, stateOf: moneyOf } = createSessionsInParts(() => bank)

@@ -111,7 +111,7 @@ suite('refunds', () => {
     assert.equal(await refundedOf(opened), 4990n)
   })
 
-  test('of ten refunds at the same time as many are made as the payment covers, also with money of other payments', async () => {
+  test('of ten concurrent refunds as many are created as the payment covers, even if the balance has more money', async () => {
     const opened = await paid()
     const { partner } = opened
     await service.db.transaction((tx) =>
@@ -164,7 +164,7 @@ suite('refunds', () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('the receipt shows the payer what went back and when, and nothing that the partner has not decided', async () => {
+  test('the receipt shows refunds with their times, but not those that the partner has not decided', async () => {
     const opened = await paid()
     const { partner, token } = opened
     const { partnerId, caller } = partner
@@ -202,7 +202,7 @@ suite('refunds', () => {
     )
   })
 
-  test('a refund and a bank that takes the payment back race: the money leaves the balance once', async () => {
+  test('if a refund races a reversal of the payment, the money leaves the balance once', async () => {
     for (const isRefundFirst of [true, false]) {
       const opened = await paid()
       const { partner, session } = opened
@@ -241,7 +241,7 @@ suite('refunds', () => {
     return present(found, 'the case of the reversal')
   }
 
-  test('a bank takes a payment back: refunds that have not left are cancelled with it, and its case names the others', async () => {
+  test('when a bank takes a payment back, refunds that have not left are cancelled, and its case names the others', async () => {
     const opened = await paid()
     const { partner } = opened
     const { partnerId } = partner
@@ -296,7 +296,7 @@ suite('refunds', () => {
     assert.deepEqual([await statusOf(listed), await statusOf(free)], ['Pending', 'Cancelled'])
   })
 
-  test('what the balance lacks for a payment that is taken back is owed, and is charged when it is there', async () => {
+  test('a partner owes the part of a reversal that its balance does not cover, and pays it when it can', async () => {
     const opened = await paid()
     const { partnerId } = opened.partner
     await refund(opened, '9.90')
@@ -323,7 +323,7 @@ suite('refunds', () => {
     await checkLedger(db, partnerId)
   })
 
-  test('a worker that sends a refund while the bank takes its payment back: it is cancelled, or the partner owes it', async () => {
+  test('a refund that is sent while its payment is reversed is cancelled, or the partner owes it', async () => {
     for (let round = 0; round < 4; round += 1) {
       const opened = await paid()
       const { partnerId } = opened.partner
@@ -377,7 +377,7 @@ suite('refunds', () => {
 suite('races', () => {
   const { open, settle, statusOf, namesOf, casesOf, goToBank } = createSessions(() => service)
 
-  test('a session that is paid twice completes once, whichever way comes first; the second money is in suspense', async () => {
+  test('a session that is paid twice completes once, in any order; the second payment is in suspense', async () => {
     for (const creditFirst of [true, false]) {
       const opened = await open()
       const { partner, session } = opened
@@ -485,7 +485,7 @@ suite('races', () => {
     assert.equal(new Set(answers.map(({ session }) => session.id)).size, 10)
   })
 
-  test('clicks in many tabs have one effect: one beginning, and the first decision', async () => {
+  test('clicks in many tabs have one effect: one start, and the first decision', async () => {
     const opened = await open()
     const { partner, token } = opened
     const tabs = <T>(work: (tab: number) => Promise<T>) =>
@@ -503,7 +503,7 @@ suite('races', () => {
     assert.equal((await balanceOf(service, partner.partnerId)).posted, status === 'Completed' ? 4990n : 0n)
   })
 
-  test('an approval that meets the expiry ends the session one way, and the ledger agrees', async () => {
+  test('a session whose approval races its expiry ends in one way, and the ledger agrees', async () => {
     const partner = await addPartner(service)
     const all = await Promise.all(Array.from({ length: 12 }, () => open({}, partner)))
     for (const opened of all) await goToBank(opened)
@@ -532,7 +532,7 @@ suite('races', () => {
     }
   })
 
-  test('nothing follows what a payer does when the session is over', async () => {
+  test("a payer's action after the end of the session has no effect", async () => {
     const opened = await open()
     await service.checkout.expire(opened.partner.partnerId, opened.session.id)
     assert.equal(await service.checkout.begin(opened.token, ip, 'DE'), false)

@@ -1,36 +1,37 @@
 /** Refunds: money of a paid session goes back to the account that paid, by a payout. */
-import { type BodyOf, type EventData, ownJson, type payouts, type QueryOf } from '@partner-payments/wire'
+import { type BodyOf, ownJson, type payouts, type QueryOf } from '@partner-payments/wire'
 import { type Caller, notFound, type Page, readAmount, Refusal, refuseField } from '../kernel/api/index.ts'
 import { amountText, type Currency, type Minor, partnerKey, present, writeAmount } from '../kernel/index.ts'
 import { asInProgress, replayOf, sqlState, stateOf, type Tx } from '../postgres/index.ts'
-import { type InParts, type Part, type PaymentRefunds, reportOfPart } from '../deposits/index.ts'
-import type { Creditor, EndedRefunds, PayoutCall, PayoutLife, PayoutRow, Payouts } from '../payouts/index.ts'
+import { type DepositWithParts, type Part, type PaymentRefunds, parsePartReport } from '../deposits/index.ts'
+import type { Creditor, RefundEvents, PayoutCall, PayoutLife, PayoutRow, Payouts } from '../payouts/index.ts'
 import type { CheckoutDeps } from './session.ts'
 import { sessionById, type SessionRow } from './store.ts'
 import * as store from './store.ts'
 import { lateById } from './store-late.ts'
-import type { EventOutbox } from '../events/index.ts'
+import type { EventOutbox, EventPayload } from '../events/index.ts'
 import type { FactQueue } from '../inbox/index.ts'
 import { type IncomingDebtor, isIban, readDomestic } from '../rails/index.ts'
 import type { Cases } from '../cases/index.ts'
 
-export type MadeRefund = Refund & { readonly replayed: boolean }
+export type RefundResult = Refund & { readonly replayed: boolean }
 
 export type Refunds = {
   /**
-   * Sends money of a paid session, or of an accepted late payment, back to the account that paid, by a payout. Refuses: validation_failed, not_found,
-   * checkout_session_not_paid, payer_account_unknown, refund_exceeds_payment, insufficient_funds, limit_exceeded,
-   * account_blocked, country_not_supported, currency_not_supported, idempotency_key_reused, request_in_progress.
+   * Sends money of a paid session, or of an accepted late payment, back to the account that paid, by a payout. Refuses:
+   * validation_failed, not_found, checkout_session_not_paid, payer_account_unknown, refund_exceeds_payment,
+   * insufficient_funds, limit_exceeded, account_blocked, country_not_supported, currency_not_supported,
+   * idempotency_key_reused, request_in_progress.
    */
   readonly refund: (
     caller: Caller,
     sessionId: string,
     body: BodyOf<'createCheckoutRefund'>,
     ip: string,
-  ) => Promise<MadeRefund>
+  ) => Promise<RefundResult>
   /** Refuses: not_found. */
   readonly getRefund: (partnerId: string, sessionId: string, id: string) => Promise<Refund>
-  /** Newest first. Refuses: not_found, validation_failed (cursor). */
+  /** Lists refunds, newest first. Refuses: not_found, validation_failed (cursor). */
   readonly listRefunds: (
     partnerId: string,
     sessionId: string,
@@ -39,9 +40,10 @@ export type Refunds = {
 }
 
 /**
- * The sums of the refunds that are made or on their way, by session, and those of late payments by their ids. One without refunds is absent.
+ * Sums the refunds that are completed or under way, by session, and those of late payments by their ids. A payment
+ * without refunds is absent.
  */
-export async function refundedOfSessions(
+export async function sumRefundsOfSessions(
   { payouts }: Pick<CheckoutDeps, 'payouts'>,
   tx: Tx,
   partnerId: string,
@@ -51,10 +53,10 @@ export async function refundedOfSessions(
   const rows = await store.refundsOfSessions(tx, partnerId, sessionIds)
   const refunds = await withPayouts(payouts, tx, partnerId, rows)
   const byPayment = Map.groupBy(refunds, ({ row }) => row.latePaymentId ?? row.sessionId)
-  return new Map([...byPayment].map(([id, made]) => [id, refundedOf(made.map(({ payout }) => payout))]))
+  return new Map([...byPayment].map(([id, made]) => [id, sumRefunds(made.map(({ payout }) => payout))]))
 }
 
-/** Every refund of a session, newest first. */
+/** Lists all refunds of a session, newest first. */
 export async function refundsOfSession(
   { payouts }: Pick<CheckoutDeps, 'payouts'>,
   tx: Tx,
@@ -112,11 +114,11 @@ export function createRefunds(deps: CheckoutDeps): Refunds {
   }
 }
 
-type Asked = {
+type RefundRequest = {
   readonly caller: Caller
   readonly session: SessionRow
-  /** The deposit of the session, or the one that a late payment became. */
-  readonly deposit: InParts
+  /** The deposit of the session, or of the accepted late payment. */
+  readonly deposit: DepositWithParts
   /** Undefined: the deposit takes one payment. */
   readonly part: Part | undefined
   readonly latePaymentId: string | null
@@ -128,29 +130,34 @@ function createRefund(deps: CheckoutDeps): Refunds['refund'] {
   const { db, deposits, payouts } = deps
   const { read, work } = payouts.acceptance()
 
-  const make = async (tx: Tx, asked: Asked, fingerprint: string, amount: Minor): Promise<MadeRefund | 'again'> => {
-    const call = await callOf(deps, tx, asked, fingerprint, amount)
+  const make = async (
+    tx: Tx,
+    asked: RefundRequest,
+    fingerprint: string,
+    amount: Minor,
+  ): Promise<RefundResult | 'again'> => {
+    const call = await toPayoutCall(deps, tx, asked, fingerprint, amount)
     const [outcome] = await work(tx, [call], await read(tx, [call]), undefined)
     if (outcome instanceof Refusal) throw outcome
     const accepted = present(outcome, `no answer to the refund of session ${asked.session.id}`)
-    // Another session's refund has taken the key meanwhile.
+    // A refund of another session has taken the key in the meantime.
     if (accepted === 'resubmit' || accepted.replayed) return 'again'
-    return { ...(await keep(deps, tx, asked, accepted.payout)), replayed: false }
+    return { ...(await storeRefund(deps, tx, asked, accepted.payout)), replayed: false }
   }
 
-  const attempt = (caller: Caller, sessionId: string, body: Asked['body'], ip: string) =>
+  const attempt = (caller: Caller, sessionId: string, body: RefundRequest['body'], ip: string) =>
     db.transaction(async (tx) => {
       const { partnerId } = caller
       const session = await sessionById(tx, partnerId, sessionId)
       if (session === undefined) throw notFound('checkout session')
       const { partId = null, reference = null, reason = null, idempotencyKey } = body
-      const late = await acceptedLate(tx, session, body.latePaymentId ?? null)
+      const late = await findAcceptedLate(tx, session, body.latePaymentId ?? null)
       const [id, latePaymentId] = late === undefined ? [session.depositId, null] : [late.depositId, late.id]
-      // The lock of the deposit makes refunds of a payment wait for each other, and for a bank that takes the money back.
+      // The lock of the deposit serialises the refunds of a payment, and a reversal by its bank.
       const [locked] = await deposits.withParts(tx, await deposits.lock(tx, [{ partnerId, id }]))
       const deposit = present(locked, `no deposit ${id} for session ${session.id}`)
       const amount = readAmount(body.amount, deposit.currency)
-      const fingerprint = refundFingerprintOf({ sessionId, partId, latePaymentId, amount, reference, reason })
+      const fingerprint = refundFingerprint({ sessionId, partId, latePaymentId, amount, reference, reason })
       const known = await payouts.byKey(tx, { partnerId, operation, idempotencyKey })
       if (known !== undefined) return replay(tx, replayOf(known, fingerprint))
       const part = refundedPart(deposit, partId)
@@ -164,22 +171,22 @@ function createRefund(deps: CheckoutDeps): Refunds['refund'] {
         if (made !== 'again') return made
         if (attempts === attemptsMax) throw new Refusal('request_in_progress')
       } catch (error) {
-        // Read again what another transaction has changed since it was read: a balance, a counter, or a customer.
+        // Read again what another transaction has changed since the read: a balance, a counter or a customer.
         if (stateOf(error) !== sqlState.checkViolation || attempts === attemptsMax) throw asInProgress(error)
       }
   }
 }
 
-async function replay(tx: Tx, payout: PayoutRow): Promise<MadeRefund> {
+async function replay(tx: Tx, payout: PayoutRow): Promise<RefundResult> {
   const [row] = await store.refundsByIds(tx, payout.partnerId, [payout.id])
   return { row: present(row, `no refund for payout ${payout.id}`), payout, replayed: true }
 }
 
 /** Refuses: checkout_session_not_paid, payer_account_unknown, refund_exceeds_payment. */
-async function callOf(
+async function toPayoutCall(
   { customers, deposits, payouts }: CheckoutDeps,
   tx: Tx,
-  { caller, session, deposit, part, latePaymentId, body, ip }: Asked,
+  { caller, session, deposit, part, latePaymentId, body, ip }: RefundRequest,
   requestFingerprint: string,
   amount: Minor,
 ): Promise<PayoutCall> {
@@ -188,14 +195,14 @@ async function callOf(
   if (part === undefined && (await deposits.creditedAt(tx, partnerId, deposit.id)) === undefined)
     throw new Refusal('checkout_session_not_paid')
   const payers = await customers.payersByIds(tx, [{ partnerId, id: customerId }])
-  const debtor = part === undefined ? deposit.debtor : JSON.stringify(reportOfPart(part)?.debtor ?? null)
-  const creditor = payerOf(debtor, payers.get(partnerKey(partnerId, customerId))?.isErased !== false)
+  const debtor = part === undefined ? deposit.debtor : JSON.stringify(parsePartReport(part)?.debtor ?? null)
+  const creditor = readCreditor(debtor, payers.get(partnerKey(partnerId, customerId))?.isErased !== false)
   const refunds = await refundsOfSession({ payouts }, tx, partnerId, sessionId)
   const same = refunds.filter(
     ({ row }) => row.latePaymentId === latePaymentId && (part === undefined || row.partId === part.id),
   )
-  const refunded = refundedOf(same.map(({ payout }) => payout))
-  requireLeft(amount, { paid: (part ?? deposit).amount, refunded, currency })
+  const refunded = sumRefunds(same.map(({ payout }) => payout))
+  requireRefundable(amount, { paid: (part ?? deposit).amount, refunded, currency })
   return {
     caller,
     nonce: undefined,
@@ -211,10 +218,10 @@ async function callOf(
   }
 }
 
-async function keep(
+async function storeRefund(
   { clock, eventOutbox }: CheckoutDeps,
   tx: Tx,
-  { session, part, latePaymentId, body }: Asked,
+  { session, part, latePaymentId, body }: RefundRequest,
   payout: PayoutRow,
 ): Promise<Refund> {
   const { partnerId, id: sessionId } = session
@@ -233,10 +240,9 @@ async function keep(
   return { row, payout }
 }
 
-type Data = Omit<EventData<'checkout.refund.updated'>, 'eventType' | 'timestamp'>
 export type Refund = { readonly row: store.RefundRow; readonly payout: PayoutRow }
 
-const dataOf = ({ row: { id, sessionId }, payout }: Refund): Data => ({
+const toRefundEvent = ({ row: { id, sessionId }, payout }: Refund): EventPayload<'checkout.refund.updated'> => ({
   amount: writeAmount(payout.amount, payout.currency),
   currency: payout.currency,
   customFields: null,
@@ -255,15 +261,15 @@ function appendRefunds(eventOutbox: EventOutbox, tx: Tx, refunds: readonly Refun
       partnerId: refund.row.partnerId,
       type: 'checkout.refund.updated' as const,
       occurredAt: now,
-      data: dataOf(refund),
+      data: toRefundEvent(refund),
     })),
   )
 }
 
-type EndedDeps = { readonly eventOutbox: EventOutbox; readonly facts: FactQueue }
+type RefundEventDeps = { readonly eventOutbox: EventOutbox; readonly facts: FactQueue }
 
-/** The part of checkout in the end of a payout: its event, in the transaction that moves the payout. */
-export const createEndedRefunds = ({ eventOutbox, facts }: EndedDeps): EndedRefunds => ({
+/** Writes the event of a refund when its payout ends, in the transaction that moves the payout. */
+export const createEndedRefunds = ({ eventOutbox, facts }: RefundEventDeps): RefundEvents => ({
   appendEnded: async (tx, ended, now) => {
     for (const [partnerId, payouts] of Map.groupBy(ended, (payout) => payout.partnerId)) {
       const rows = await store.refundsByIds(
@@ -288,23 +294,23 @@ export const createEndedRefunds = ({ eventOutbox, facts }: EndedDeps): EndedRefu
   },
 })
 
-type Status = (typeof payouts.payoutStatuses)[number]
+type PayoutStatus = (typeof payouts.payoutStatuses)[number]
 
-/** The money of these did not reach the payer, or came back. */
-const withoutMoney: ReadonlySet<Status> = new Set(['Failed', 'Returned', 'Cancelled'])
+/** Statuses in which the money did not reach the payer, or came back. */
+const unpaidStatuses: ReadonlySet<PayoutStatus> = new Set(['Failed', 'Returned', 'Cancelled'])
 
-/** The sum of the refunds that are made or on their way. */
-const refundedOf = (refunds: readonly { readonly status: Status; readonly amount: Minor }[]): Minor =>
-  refunds.reduce((sum, { status, amount }) => (withoutMoney.has(status) ? sum : sum + amount), 0n)
+/** Sums the refunds that are completed or under way. */
+const sumRefunds = (refunds: readonly { readonly status: PayoutStatus; readonly amount: Minor }[]): Minor =>
+  refunds.reduce((sum, { status, amount }) => (unpaidStatuses.has(status) ? sum : sum + amount), 0n)
 
-/** State of a refund that a payer learns. `failed`: the money did not arrive, and the partner has it. */
-export type PayerState = 'underWay' | 'sent' | 'failed'
+/** State of a refund on the payer's page. `failed`: the money did not arrive, and the partner has it. */
+export type PayerRefundState = 'underWay' | 'sent' | 'failed'
 
 /**
- * Undefined: the payer does not see it, because the partner has not decided yet, or has decided otherwise. What waits for a name or a rule is
- * under way, as for the partner.
+ * Undefined: the payer does not see the refund, because the partner has not approved it, or has rejected it. A refund
+ * that waits for screening or monitoring is under way, as for the partner.
  */
-const payerStates: Readonly<Record<Status, PayerState | undefined>> = {
+const payerStates: Readonly<Record<PayoutStatus, PayerRefundState | undefined>> = {
   PendingApproval: undefined,
   Cancelled: undefined,
   Pending: 'underWay',
@@ -314,36 +320,36 @@ const payerStates: Readonly<Record<Status, PayerState | undefined>> = {
   Failed: 'failed',
   Returned: 'failed',
 }
-export const payerStateOf = (status: Status): PayerState | undefined => payerStates[status]
+export const payerRefundState = (status: PayoutStatus): PayerRefundState | undefined => payerStates[status]
 
 /** Refuses: refund_exceeds_payment. */
-function requireLeft(amount: Minor, { paid, refunded, currency }: Paid): void {
+function requireRefundable(amount: Minor, { paid, refunded, currency }: RefundablePayment): void {
   const left = paid - refunded
   if (amount <= left) return
   const message = `must be at most ${amountText(left, currency)} ${currency}, which is not refunded yet`
   throw refuseField({ pointer: '/amount', code: 'out_of_range', message }, 'refund_exceeds_payment')
 }
-type Paid = { readonly paid: Minor; readonly refunded: Minor; readonly currency: Currency }
+type RefundablePayment = { readonly paid: Minor; readonly refunded: Minor; readonly currency: Currency }
 
-/** The account that paid, as the bank named it with the payment. Refuses: payer_account_unknown. */
-function payerOf(debtor: string | null, isErased: boolean): Creditor {
-  if (isErased) throw new Refusal('payer_account_unknown', 'The customer was erased, and gets no payments.')
+/** Returns the account that paid, as the bank reported it. Refuses: payer_account_unknown. */
+function readCreditor(debtor: string | null, isErased: boolean): Creditor {
+  if (isErased) throw new Refusal('payer_account_unknown', 'The customer was erased and cannot be paid.')
   const payer = debtor === null ? null : ownJson<IncomingDebtor | null>(debtor)
   const name = payer?.name.trim() ?? ''
   const account = payer?.account ?? ''
   if (payer === null || name === '' || (!isIban(account) && readDomestic(account) === undefined))
     throw new Refusal(
       'payer_account_unknown',
-      'The bank named no account with the payment that can be paid. Send the money by a payout to a beneficiary.',
+      'The bank did not report an account that can be paid. Send the money by a payout to a beneficiary.',
     )
   return { name, account, bic: payer.bic === '' ? null : payer.bic, country: payer.countryCode }
 }
 
 /**
- * The part that is refunded: the named one, or the only one. Undefined: the session takes one payment. Refuses: checkout_session_not_paid,
- * validation_failed.
+ * Finds the part to refund: the named part, or the only one. Undefined: the session takes one payment. Refuses:
+ * checkout_session_not_paid, validation_failed.
  */
-function refundedPart({ inParts, status, parts }: InParts, partId: string | null): Part | undefined {
+function refundedPart({ inParts, status, parts }: DepositWithParts, partId: string | null): Part | undefined {
   const credited = parts.filter((part) => part.status === 'Credited')
   const [only, ...others] = credited
   if (inParts && (status !== 'Completed' || only === undefined)) throw new Refusal('checkout_session_not_paid')
@@ -356,26 +362,29 @@ function refundedPart({ inParts, status, parts }: InParts, partId: string | null
   throw refuseField({
     pointer: '/partId',
     code: 'invalid_value',
-    message: 'names no part that you have received and the bank has not taken back',
+    message: 'must be a received part that the bank has not taken back',
   })
 }
 
-/** The named late payment, with the deposit that it became. Undefined: none is named. Refuses: checkout_session_not_paid, validation_failed. */
-async function acceptedLate(tx: Tx, { partnerId, id: sessionId }: SessionRow, latePaymentId: string | null) {
+/**
+ * Reads the named late payment with its deposit. Undefined: the request names none. Refuses: checkout_session_not_paid,
+ * validation_failed.
+ */
+async function findAcceptedLate(tx: Tx, { partnerId, id: sessionId }: SessionRow, latePaymentId: string | null) {
   if (latePaymentId === null) return undefined
   const late = await lateById(tx, partnerId, latePaymentId)
   if (late === undefined || late.sessionId !== sessionId)
     throw refuseField({
       pointer: '/latePaymentId',
       code: 'invalid_value',
-      message: 'names no late payment of the session',
+      message: 'must be a late payment of the session',
     })
   if (late.depositId !== null) return { id: late.id, depositId: late.depositId }
   throw new Refusal('checkout_session_not_paid', 'You have not accepted the late payment.')
 }
 
-/** Equal for requests that ask for the same refund: `5` and `5.00` are one amount. */
-const refundFingerprintOf = (request: {
+/** Returns the same text for requests of the same refund: `5` and `5.00` are one amount. */
+const refundFingerprint = (request: {
   readonly sessionId: string
   readonly partId: string | null
   readonly latePaymentId: string | null
@@ -385,14 +394,14 @@ const refundFingerprintOf = (request: {
 }): string =>
   JSON.stringify([
     ...[request.sessionId.toLowerCase(), request.amount.toString(), request.reference, request.reason],
-    // Absent in the fingerprints of the version before.
+    // Absent in fingerprints of the previous version.
     ...(request.partId === null ? [] : [request.partId.toLowerCase()]),
     ...(request.latePaymentId === null ? [] : ['late', request.latePaymentId]),
   ])
 
 // Stops the refunds of a payment that its bank takes back, so that the money does not leave twice.
 
-type Deps = {
+type PaymentRefundsDeps = {
   readonly cases: Pick<Cases, 'openAbout'>
   readonly payouts: Pick<Payouts, 'byIds'>
   readonly payoutLife: Pick<PayoutLife, 'stopRefunds'>
@@ -400,12 +409,12 @@ type Deps = {
 
 const undone: ReadonlySet<string> = new Set(['Cancelled', 'Failed', 'Returned'])
 
-export const createPaymentRefunds = ({ cases, payouts, payoutLife }: Deps): PaymentRefunds => ({
+export const createPaymentRefunds = ({ cases, payouts, payoutLife }: PaymentRefundsDeps): PaymentRefunds => ({
   stop: async (tx, { partnerId, id: depositId, partId }) => {
     const ids = await store.refundsOfDeposit(tx, partnerId, depositId, partId)
     if (ids.length === 0) return []
     const made = (await payouts.byIds(tx, partnerId, ids)).filter(({ status }) => !undone.has(status))
-    // The money of a listed party stays reserved until two persons close its case, which has the id of the payout.
+    // The money of a listed party stays reserved until two operators close its case, which has the id of the payout.
     const frozen = new Set((await cases.openAbout(tx, partnerId, ids)).map(({ id }) => id))
     const waiting = made
       .filter(({ id, status }) => (status === 'Pending' || status === 'PendingApproval') && !frozen.has(id))

@@ -5,7 +5,7 @@ import type { Idempotency } from '../idempotency/index.ts'
 import { type Currency, type Minor, writeAmount } from '../kernel/index.ts'
 import { britishAccountOf } from '../rails/index.ts'
 import type { PaymentLink } from './links.ts'
-import type { MadeRefund, Refund } from './refunds.ts'
+import type { RefundResult, Refund } from './refunds.ts'
 import type { Checkout } from './service.ts'
 import type { LatePayment, Session, SessionPart } from './session.ts'
 import type { Branding } from './store.ts'
@@ -27,21 +27,21 @@ export function checkoutRoutes(checkout: Checkout, idempotency: Idempotency): Ha
     }),
     createCheckoutRefund: async ({ caller, params, body, ip }) => {
       const made = await checkout.refund(caller, params.sessionId, body, ip)
-      return { body: firstAnswerOf(made), headers: headersOf(made) }
+      return { body: toFirstAnswer(made), headers: refundHeaders(made) }
     },
     listCheckoutRefunds: async ({ caller, params, query }) =>
-      pageOf(await checkout.listRefunds(caller.partnerId, params.sessionId, query), refundOf),
+      pageOf(await checkout.listRefunds(caller.partnerId, params.sessionId, query), toRefund),
     getCheckoutRefund: async ({ caller, params }) => ({
-      body: refundOf(await checkout.getRefund(caller.partnerId, params.sessionId, params.refundId)),
+      body: toRefund(await checkout.getRefund(caller.partnerId, params.sessionId, params.refundId)),
     }),
-    getCheckoutBranding: async ({ caller }) => ({ body: brandingView(await checkout.branding(caller.partnerId)) }),
+    getCheckoutBranding: async ({ caller }) => ({ body: toBranding(await checkout.branding(caller.partnerId)) }),
     setCheckoutBranding: async ({ caller, body }) => ({
-      body: brandingView(await checkout.setBranding(caller.partnerId, body)),
+      body: toBranding(await checkout.setBranding(caller.partnerId, body)),
     }),
     acceptLatePayment: idempotency.handler('acceptLatePayment', async ({ caller, params }, tx) => {
       const late = await checkout.acceptLate(caller.partnerId, params.sessionId, params.latePaymentId, tx)
       return {
-        body: latePaymentOf(late),
+        body: toLatePayment(late),
         created: `the acceptance of the late payment ${late.id}`,
         customerId: late.customerId,
       }
@@ -49,7 +49,7 @@ export function checkoutRoutes(checkout: Checkout, idempotency: Idempotency): Ha
     returnLatePayment: idempotency.handler('returnLatePayment', async ({ caller, params }, tx) => {
       const late = await checkout.returnLate(caller.partnerId, params.sessionId, params.latePaymentId, tx)
       return {
-        body: latePaymentOf(late),
+        body: toLatePayment(late),
         created: `the return of the late payment ${late.id}`,
         customerId: late.customerId,
       }
@@ -57,14 +57,14 @@ export function checkoutRoutes(checkout: Checkout, idempotency: Idempotency): Ha
     createPaymentLink: idempotency.handler('createPaymentLink', async ({ caller, body }, tx) => {
       const link = await checkout.createLink(caller.partnerId, body, tx)
       const headers = { location: `/v1/checkout/links/${link.id}` }
-      return { body: linkOf(link), headers, created: `the payment link ${link.id}`, customerId: link.customerId }
+      return { body: toLink(link), headers, created: `the payment link ${link.id}`, customerId: link.customerId }
     }),
-    listPaymentLinks: async ({ caller, query }) => pageOf(await checkout.listLinks(caller.partnerId, query), linkOf),
+    listPaymentLinks: async ({ caller, query }) => pageOf(await checkout.listLinks(caller.partnerId, query), toLink),
     getPaymentLink: async ({ caller, params }) => ({
-      body: linkOf(await checkout.getLink(caller.partnerId, params.linkId)),
+      body: toLink(await checkout.getLink(caller.partnerId, params.linkId)),
     }),
     updatePaymentLink: async ({ caller, params, body }) => ({
-      body: linkOf(await checkout.updateLink(caller.partnerId, params.linkId, body)),
+      body: toLink(await checkout.updateLink(caller.partnerId, params.linkId, body)),
     }),
     sumCheckoutSessions: async ({ caller, query }) => ({
       body: writeSums(await checkout.sums(caller.partnerId, query)),
@@ -106,7 +106,7 @@ export function sessionOf({
     refundedAmount: writeAmount(refundedAmount, session.currency),
     paidAmount: writeAmount(paidAmount, session.currency),
     remainingAmount: writeAmount(remainingAmount, session.currency),
-    ...(session.partialPayments ? { parts: parts.map((part) => partOf(part, session.currency)) } : {}),
+    ...(session.partialPayments ? { parts: parts.map((part) => toPart(part, session.currency)) } : {}),
     ...(bic === null ? {} : { bic }),
     ...(session.currency === 'GBP' ? britishAccountOf(session.iban) : {}),
     ...(description === null ? {} : { description }),
@@ -117,14 +117,14 @@ export function sessionOf({
     ...(payerName === null ? {} : { payerName }),
     ...(payerEmail === null ? {} : { payerEmail }),
     ...(linkId === null ? {} : { linkId }),
-    ...(latePayments.length === 0 ? {} : { latePayments: latePayments.map(latePaymentOf) }),
+    ...(latePayments.length === 0 ? {} : { latePayments: latePayments.map(toLatePayment) }),
     expiresAt: expiresAt.toISOString(),
     createdAt: createdAt.toISOString(),
   }
 }
 
 const writeLate = writerOf(wire.LatePayment)
-const latePaymentOf = ({ id, amount, refundedAmount, currency, ...late }: LatePayment) =>
+const toLatePayment = ({ id, amount, refundedAmount, currency, ...late }: LatePayment) =>
   writeLate({
     ...late,
     currency,
@@ -134,7 +134,7 @@ const latePaymentOf = ({ id, amount, refundedAmount, currency, ...late }: LatePa
   })
 
 const writeLink = writerOf(wire.PaymentLink)
-function linkOf(link: PaymentLink): ResponseOf<'getPaymentLink'> {
+function toLink(link: PaymentLink): ResponseOf<'getPaymentLink'> {
   const { id, currency, lineItems, isActive, sessionSeconds } = link
   const money = (amount: Minor | null) => (amount === null ? null : writeAmount(amount, currency))
   return writeLink({
@@ -145,7 +145,7 @@ function linkOf(link: PaymentLink): ResponseOf<'getPaymentLink'> {
   })
 }
 
-const partOf = ({ id, amount, status, debtorName, receivedAt }: SessionPart, currency: Currency) => ({
+const toPart = ({ id, amount, status, debtorName, receivedAt }: SessionPart, currency: Currency) => ({
   partId: id,
   amount: writeAmount(amount, currency),
   status,
@@ -154,7 +154,7 @@ const partOf = ({ id, amount, status, debtorName, receivedAt }: SessionPart, cur
 })
 
 const writeRefund = writerOf(wire.CheckoutRefund)
-export const refundOf = ({ row, payout }: Refund) =>
+const toRefund = ({ row, payout }: Refund) =>
   writeRefund({
     ...payout,
     ...row,
@@ -165,9 +165,9 @@ export const refundOf = ({ row, payout }: Refund) =>
     updatedAt: payout.updatedAt,
   })
 
-/** A replay repeats the first answer: the status with which the payout began. */
-const firstAnswerOf = ({ row, payout }: MadeRefund) =>
-  refundOf({
+/** Returns the first answer of a refund for a replay: the status with which its payout began. */
+const toFirstAnswer = ({ row, payout }: RefundResult) =>
+  toRefund({
     row,
     payout: {
       ...payout,
@@ -177,14 +177,14 @@ const firstAnswerOf = ({ row, payout }: MadeRefund) =>
     },
   })
 
-const headersOf = ({ row: { sessionId, id }, replayed }: MadeRefund) => ({
+const refundHeaders = ({ row: { sessionId, id }, replayed }: RefundResult) => ({
   location: `/v1/checkout/sessions/${sessionId}/refunds/${id}`,
   'payout-id': id,
   ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
 })
 
 const writeBranding = writerOf(wire.CheckoutBranding)
-const brandingView = ({ name, colour, colourDark, logo, logoType }: Branding) =>
+const toBranding = ({ name, colour, colourDark, logo, logoType }: Branding) =>
   writeBranding({
     name,
     accentColour: colour,

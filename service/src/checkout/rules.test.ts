@@ -7,7 +7,7 @@ import { Refusal } from '../kernel/api/index.ts'
 import { defaultIssuers } from '../accounts/settings.ts'
 import { creditorReferenceOf } from '../iso20022/index.ts'
 import { payerSteps, sandboxBankCountries } from '../banks/sandbox/script.ts'
-import { epcText, fingerprintOf, msUntil, readSession, type SessionCreate } from './rules.ts'
+import { epcText, sessionFingerprint, msUntil, readSession, type SessionCreate } from './rules.ts'
 
 /** Fields as in JSON: an undefined field is absent. */
 type Fields = { readonly [K in keyof SessionCreate]?: SessionCreate[K] | undefined }
@@ -26,7 +26,7 @@ const refusal = (fields: Fields, sandbox = false): Refusal => {
 }
 const pointer = (fields: Fields) => refusal(fields).errors[0]?.pointer
 
-test('a session has an hour, and the usual method of its currency', () => {
+test('a session lasts an hour and has the usual method of its currency by default', () => {
   const { expires, paymentMethod, returnUrl } = readSession(valid, false)
   assert.deepEqual(
     { expires, paymentMethod, returnUrl },
@@ -35,7 +35,7 @@ test('a session has an hour, and the usual method of its currency', () => {
   assert.equal(readSession({ ...valid, currency: 'USD' }, false).paymentMethod, 'Swift')
 })
 
-test('a session ends after seconds or at a moment, from five minutes to 30 days', () => {
+test('a session expires after some seconds or at a moment, within five minutes to 30 days', () => {
   const now = new Date('2026-11-29T12:00:00Z')
   const ends = (expiresAt: string) => msUntil(readSession({ ...valid, expiresAt }, false).expires, now)
   assert.equal(ends('2026-11-29T12:05:00Z'), 300_000)
@@ -78,7 +78,7 @@ test('a return URL is https without credentials; the sandbox also takes http to 
 test('every field of a request is part of its fingerprint', () => {
   const fingerprint = (fields: Fields) => {
     const body = withFields(fields)
-    return fingerprintOf(body, readSession(body, false))
+    return sessionFingerprint(body, readSession(body, false))
   }
   const others: readonly Fields[] = [
     { amount: rawNumber('49.91') },
@@ -113,7 +113,7 @@ test('the code of a SEPA transfer has the lines of EPC069-12, version 002', () =
   assert.equal(epcText({ ...transfer, currency: 'USD' }), undefined)
 })
 
-test('whatever the name, the code has ten lines, at most 70 characters of name and 331 bytes of ASCII data', () => {
+test('for any name the code has ten lines, at most 70 characters of name and 331 bytes of ASCII data', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: 'grapheme', minLength: 1, maxLength: 140 }),

@@ -26,30 +26,33 @@ const statuses: Readonly<Record<DepositStatus, CheckoutStatus>> = {
   Failed: 'Failed',
   Expired: 'Expired',
 }
-export const statusOf = (status: DepositStatus): CheckoutStatus => statuses[status]
+export const checkoutStatus = (status: DepositStatus): CheckoutStatus => statuses[status]
 
-/** The statuses of deposits whose session has a status. */
-export const depositStatuses = (wanted: CheckoutStatus): readonly DepositStatus[] =>
+/** Returns the statuses of deposits whose session has a status. */
+export const depositStatusesOf = (wanted: CheckoutStatus): readonly DepositStatus[] =>
   (Object.keys(statuses) as DepositStatus[]).filter((status) => statuses[status] === wanted)
 
-/** Hashes a token. No salt is needed, because 256 random bits cannot be guessed from their hash. */
+/** Hashes a token. No salt is needed: a hash does not reveal a token of 256 random bits. */
 export const tokenHash = (token: string): Buffer => createHash('sha256').update(token).digest()
 
 export type SessionRequest = {
   readonly amount: Minor
   readonly currency: Currency
   readonly paymentMethod: PaymentMethod
-  readonly expires: Expiry
+  readonly expires: SessionExpiry
   readonly returnUrl: string | null
   readonly lineItems: readonly LineItem[] | null
 }
 
-/** When a session expires: a time after its creation, or a moment. */
-type Expiry = { readonly afterMs: number } | { readonly at: Date }
+/** Expiry of a session: a time after its creation, or a moment. */
+type SessionExpiry = { readonly afterMs: number } | { readonly at: Date }
 
 export type LineItem = { readonly name: string; readonly quantity: number; readonly amount: Minor }
 
-/** Refuses (400) with all wrong fields in one response; an unsupported currency and items that do not add up are 422. */
+/**
+ * Reads a request. Refuses (400) with all wrong fields in one response; an unsupported currency and items with a wrong
+ * sum are 422.
+ */
 export function readSession(body: SessionCreate, sandbox: boolean): SessionRequest {
   const currency = readFiat(body.currency)
   const amount = readAmount(body.amount, currency)
@@ -67,7 +70,7 @@ export function readSession(body: SessionCreate, sandbox: boolean): SessionReque
     amount,
     currency,
     paymentMethod,
-    expires: expiryOf(body),
+    expires: readExpiry(body),
     returnUrl: body.returnUrl ?? null,
     lineItems,
   }
@@ -83,7 +86,7 @@ export function readFiat(text: string): Currency {
   )
 }
 
-function expiryOf({ expiresAt, expiresInSeconds }: SessionCreate): Expiry {
+function readExpiry({ expiresAt, expiresInSeconds }: SessionCreate): SessionExpiry {
   if (expiresAt) return { at: readTime(expiresAt) }
   return { afterMs: (expiresInSeconds ?? wire.checkoutExpiry.secondsDefault) * secondMs }
 }
@@ -93,8 +96,11 @@ const expiryErrors = ({ expiresAt, expiresInSeconds }: SessionCreate): readonly 
     ? [fieldError('/expiresAt', 'invalid_value', 'must be omitted: `expiresInSeconds` says when the session expires')]
     : []
 
-/** The milliseconds that a session lasts from now. Judged when it is opened, so that a repetition is not refused later. Refuses: validation_failed. */
-export function msUntil(expires: Expiry, now: Date): number {
+/**
+ * Computes how long a session lasts from now, in milliseconds. Checked when it is opened, so that a replay is not
+ * refused later. Refuses: validation_failed.
+ */
+export function msUntil(expires: SessionExpiry, now: Date): number {
   if ('afterMs' in expires) return expires.afterMs
   const ms = expires.at.getTime() - now.getTime()
   const { secondsMin, secondsMax } = wire.checkoutExpiry
@@ -116,11 +122,11 @@ export function readLineItems(given: SessionCreate['lineItems'], amount: Minor, 
   throw refuseField({ pointer: '/lineItems', code: 'invalid_value', message }, 'line_items_mismatch')
 }
 
-/** Text of the row. */
+/** Formats line items for the row. */
 export const lineItemsText = (items: readonly LineItem[] | null): string | null =>
   items && JSON.stringify(items.map(({ amount, ...item }) => ({ ...item, amount: amount.toString() })))
 
-export function lineItemsOf(text: string | null): readonly LineItem[] | null {
+export function parseLineItems(text: string | null): readonly LineItem[] | null {
   const stored = text === null ? null : ownJson<readonly (Omit<LineItem, 'amount'> & { amount: string })[]>(text)
   return stored && stored.map((item) => ({ ...item, amount: BigInt(item.amount) }))
 }
@@ -136,7 +142,7 @@ function customerErrors({ customerId, customer }: SessionCreate): readonly Field
     return [fieldError('/customerId', 'required', 'is required, or `customer` instead')]
   if (customerId !== undefined && customer !== undefined)
     return [fieldError('/customer', 'invalid_value', 'must be omitted: `customerId` names the customer')]
-  // Mail software disagrees about whom such an address means; a control character can end a header line.
+  // Mail software disagrees about the recipient of such an address, and a control character can end a header line.
   if (customer !== undefined && /[\p{Cc}\s"(),:;<>[\\\]]/u.test(customer.email))
     return [fieldError('/customer/email', 'invalid_character', 'has a character that an address cannot have')]
   return []
@@ -152,10 +158,10 @@ const countryErrors = (pointer: string, country: string | null | undefined): rea
     ? [fieldError(pointer, 'invalid_value', 'must be an ISO 3166-1 alpha-2 country code, for example DE')]
     : []
 
-/** The page shows it as a link, so that `javascript:` and similar schemes are refused. */
+/** The page shows the URL as a link: schemes such as `javascript:` are refused. */
 export function returnErrors(text: string | null | undefined, sandbox: boolean): readonly FieldError[] {
   if (text === null || text === undefined) return []
-  // A browser would repair blanks and backslashes, and lead the payer elsewhere.
+  // A browser would repair blanks and backslashes, and lead the payer to another site.
   const url = /^https?:\/\/[^\s\p{Cc}\\]+$/iu.test(text) ? URL.parse(text) : null
   const isLocal = url?.protocol === 'http:' && ['localhost', '127.0.0.1'].includes(url.hostname)
   if (url !== null && url.username === '' && url.password === '' && (url.protocol === 'https:' || (sandbox && isLocal)))
@@ -169,8 +175,8 @@ export function returnErrors(text: string | null | undefined, sandbox: boolean):
   ]
 }
 
-/** Fingerprint of the request, independent of the customer's state: a repetition with the same key must be equal. */
-export function fingerprintOf(
+/** Returns the fingerprint of a request, which does not depend on the customer's state. */
+export function sessionFingerprint(
   body: SessionCreate,
   { amount, currency, paymentMethod, expires, lineItems }: SessionRequest,
 ) {
@@ -195,7 +201,7 @@ export function fingerprintOf(
     websiteReference ?? null,
     customFields ?? null,
     'afterMs' in expires ? expires.afterMs : expires.at.toISOString(),
-    // Absent in the fingerprints of the version before.
+    // Absent in fingerprints of the previous version.
     ...(description || lineItems ? [description ?? null, lineItemsText(lineItems)] : []),
     ...(partialPayments ? ['in parts'] : []),
   ])
@@ -203,7 +209,7 @@ export function fingerprintOf(
 
 const epcNameCharsMax = 70
 
-export type Transfer = {
+export type EpcTransfer = {
   readonly accountHolder: string
   readonly iban: string
   readonly bic: string | null
@@ -213,10 +219,10 @@ export type Transfer = {
 }
 
 /**
- * The text of the QR code of a SEPA credit transfer: EPC069-12 version 002, UTF-8. Undefined in other currencies, for which
- * no such code exists.
+ * Formats the text of the QR code of a SEPA credit transfer: EPC069-12 version 002, UTF-8. Undefined for other
+ * currencies, which have no such code.
  */
-export function epcText(transfer: Transfer): string | undefined {
+export function epcText(transfer: EpcTransfer): string | undefined {
   if (transfer.currency !== 'EUR') return undefined
   return [
     'BCD',

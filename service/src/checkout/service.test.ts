@@ -76,7 +76,7 @@ suite('sessions', async () => {
     assert.match(session.iban, /^GB/)
   })
 
-  test('a session may last 30 days, until a moment; its repetition later is not refused', async () => {
+  test('a session may last 30 days or until a moment, and a later replay is not refused', async () => {
     const expiresAt = new Date(service.clock.now().getTime() + 30 * 24 * hourMs).toISOString()
     const fields = { idempotencyKey: 'lasting', expiresAt }
     const { session, partner } = await open(fields)
@@ -95,7 +95,7 @@ suite('sessions', async () => {
     await assert.rejects(service.checkout.expire(other.partnerId, session.id), code('not_found'))
   })
 
-  test('the request is kept as a hash; a repetition finds a row of an earlier version, which holds its text', async () => {
+  test('the request is stored as a hash; a replay also matches a row of an earlier version, which has the text', async () => {
     const customer = { email: 'secret@example.com', fullName: 'Secret Name', residenceCountryCode: 'FR' }
     const fields = { idempotencyKey: 'once', customer, customFields: { note: 'a "secret" \\x41 Ünïcode 👩' } }
     const { session, partner } = await open(fields)
@@ -110,7 +110,7 @@ suite('sessions', async () => {
     )
   })
 
-  test('an unknown link, and one of another form, is not found', async () => {
+  test('an unknown or malformed link is not found', async () => {
     const { token } = await open()
     for (const wrong of [`${token.slice(0, -2)}AA`, token.slice(1), '', 'x'.repeat(64), `${token}A`])
       await assert.rejects(service.checkout.payment(wrong), code('not_found'), wrong)
@@ -145,7 +145,7 @@ suite('sessions', async () => {
     assert.deepEqual(new Set(events.flatMap(({ data }) => data.paymentCountryCode ?? [])), new Set(['DE']))
   })
 
-  test('a payer who rejects fails the session; one who goes away leaves it to its expiry', async () => {
+  test('a payer who rejects fails the session; a session that is left open expires', async () => {
     const rejected = await open()
     await goToBank(rejected)
     await service.checkout.decide(rejected.token, 'rejected')
@@ -177,7 +177,7 @@ suite('sessions', async () => {
     assert.deepEqual(await namesOf(opened), ['created', 'accepted', 'completed', 'transaction.status.changed'])
   })
 
-  test('too little, too much, another currency and parts fail the session; the money is in suspense with a case', async () => {
+  test('a wrong amount or currency fails the session; the money is in suspense with a case', async () => {
     for (const money of [
       { amount: rawNumber('49.89') },
       { amount: rawNumber('49.91') },
@@ -238,7 +238,7 @@ suite('sessions', async () => {
     )
   })
 
-  test('a simulation runs an outcome, and refuses what makes no sense', async () => {
+  test('a simulation runs an outcome, and refuses contradictory requests', async () => {
     for (const [outcome, status] of [
       ['completed', 'Completed'],
       ['failed', 'Failed'],
@@ -331,7 +331,7 @@ suite('sessions of stopped partners', async () => {
   }
 
   for (const [what, stop] of Object.entries(stops))
-    test(`${what} gets no session, and its open page invites no payer`, async () => {
+    test(`${what} cannot get a session, and its open page does not accept a payer`, async () => {
       const partner = await addPartner(service, 100n)
       const opened = await open({}, partner)
       assert.equal((await service.checkout.payment(opened.token)).mayPay, true)
@@ -353,7 +353,7 @@ suite('sessions of stopped partners', async () => {
     await assert.rejects(service.checkout.create(caller, bodyFor(partner)), code('not_found'))
   })
 
-  test('an account that takes money gets a session: blocked for what goes out, or unblocked again', async () => {
+  test('an account that takes money gets a session: blocked for outgoing payments, or unblocked again', async () => {
     const partner = await addPartner(service)
     const account = ofCustomer(partner)
     const opened = await open({}, partner)

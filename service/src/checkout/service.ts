@@ -1,4 +1,4 @@
-/** The verbs of the checkout module that the API calls. */
+/** The verbs of checkout that the API calls. */
 import type { BodyOf, CheckoutOutcome, CheckoutStatus, QueryOf } from '@partner-payments/wire'
 import { newLinkToken } from '../access/index.ts'
 import {
@@ -18,44 +18,44 @@ import { creditorReferenceOf } from '../iso20022/index.ts'
 import { type Currency, isFiat, newId, partnerKey, present, randomText, writeAmount } from '../kernel/index.ts'
 import { inTransaction, once, type Tx } from '../postgres/index.ts'
 import type { Customer } from '../parties/customers/index.ts'
-import { type DepositRow, hashFingerprint, type InParts, type Part } from '../deposits/index.ts'
+import { type DepositRow, hashFingerprint, type DepositWithParts, type Part } from '../deposits/index.ts'
 import {
-  type Beside,
+  type SessionExtras,
   type CheckoutDeps,
   createToSession,
   linkContext,
   type Session,
   type ToSession,
 } from './session.ts'
-import { createHosted, type Hosted } from './hosted.ts'
+import { createPaymentPages, type PaymentPages } from './hosted.ts'
 import {
-  depositStatuses,
-  fingerprintOf,
+  depositStatusesOf,
+  sessionFingerprint,
   lineItemsText,
   msUntil,
   readSession,
   type SessionRequest,
   tokenHash,
 } from './rules.ts'
-import { createLate, type Late, latePaymentsOf } from './late.ts'
-import { createLinks, type LinkParts, type Links } from './links.ts'
-import { createRefunds, refundedOfSessions, type Refunds } from './refunds.ts'
+import { createLate, type LatePayments, readLatePayments } from './late.ts'
+import { createLinks, type LinkSessions, type Links } from './links.ts'
+import { createRefunds, sumRefundsOfSessions, type Refunds } from './refunds.ts'
 import * as store from './store.ts'
 import type { BankStep } from '../rails/index.ts'
-import type { LinkPlace, SessionRow } from './store.ts'
+import type { OpenLinkSession, SessionRow } from './store.ts'
 import { lateOfSessions } from './store-late.ts'
 import { contrastProblem, digestOfLogo, drawnLogo, drawnPixelsMax, readColour, readLogo } from '../branding/index.ts'
 import type { DocumentBrand } from '../typesetting/index.ts'
 
-export type Checkout = Hosted &
+export type Checkout = PaymentPages &
   Appearance &
   Refunds &
-  Late &
+  LatePayments &
   Links & {
     /**
      * Opens the deposit and its page in one transaction. Refuses: validation_failed, not_found (customerId),
-     * line_items_mismatch, account_blocked, customer_not_verified, balance_limit_exceeded, currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted, idempotency_key_reused,
-     * request_in_progress.
+     * line_items_mismatch, account_blocked, customer_not_verified, balance_limit_exceeded, currency_not_supported,
+     * iban_issuer_not_configured, iban_pool_exhausted, idempotency_key_reused, request_in_progress.
      */
     readonly create: (
       caller: Caller,
@@ -63,33 +63,33 @@ export type Checkout = Hosted &
     ) => Promise<{ readonly session: Session; readonly replayed: boolean }>
     /** Refuses: not_found. */
     readonly get: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
-    /** Newest first. Refuses: validation_failed (cursor). An unknown customer has no sessions. */
+    /** Lists sessions, newest first. An unknown customer has no sessions. Refuses: validation_failed (cursor). */
     readonly list: (partnerId: string, query: QueryOf<'listCheckoutSessions'>) => Promise<Page<Session>>
-    /** Sums over at most `sumRowsMax` sessions. */
+    /** Sums at most `sumRowsMax` sessions. */
     readonly sums: (partnerId: string, query: QueryOf<'sumCheckoutSessions'>) => Promise<Sums>
-    /** Deletes the email of an erased customer from the index by which payers are found. */
+    /** Deletes the email of an erased customer from the payer index. */
     readonly forgetEmail: typeof store.forgetEmail
     /** Erases the customer's data from its sessions. */
     readonly eraseSessions: typeof store.eraseSessions
     /** Refuses: not_found, checkout_session_not_open. */
     readonly expire: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
     /**
-     * Schedules the steps of a payer and a bank, and returns the session as it was before, or expired. Refuses:
-     * not_found, validation_failed, checkout_session_not_open, currency_not_supported.
+     * Schedules the steps of a payer and a bank. Returns the session as it was before, or expired. Refuses: not_found,
+     * validation_failed, checkout_session_not_open, currency_not_supported.
      */
     readonly simulate: Simulate
   }
 
 /**
- * 80 random bits: five groups of four with `RF` and the check digits. The reference of a payment in the United Kingdom has at most
- * 18 characters (Faster Payments, Bacs), with 70 bits.
+ * 80 random bits: five groups of four with `RF` and the check digits. In the United Kingdom the reference of a payment
+ * has at most 18 characters (Faster Payments, Bacs): 70 bits.
  */
 const creditorReferenceChars = { other: 16, british: 14 } as const
 
 export function createCheckout(deps: CheckoutDeps): Checkout {
   const { db, deposits } = deps
   const toSession = createToSession(deps)
-  const besideOf = createBeside(deps)
+  const besideOf = createReadExtras(deps)
   const read = async (tx: Tx, partnerId: string, id: string) => {
     const row = await store.sessionById(tx, partnerId, id)
     if (row === undefined) throw notFound('checkout session')
@@ -108,16 +108,16 @@ export function createCheckout(deps: CheckoutDeps): Checkout {
         const { status } = await get(partnerId, id, tx)
         throw new Refusal('checkout_session_not_open', `The session is ${status}, and can no longer expire.`)
       }
-      // The statement of the transition is sent with the commit, so that the row shows the status before it.
+      // The statement of the transition is sent with the commit: the row still has the previous status.
       const { deposit, beside } = await read(tx, partnerId, id)
-      return toSession(row, { ...deposit, status: 'Expired', parts: deposit.parts.map(withoutRest) }, beside)
+      return toSession(row, { ...deposit, status: 'Expired', parts: deposit.parts.map(suspendHeld) }, beside)
     })
   return {
-    ...createHosted(deps),
+    ...createPaymentPages(deps),
     ...createAppearance(deps),
     ...createRefunds(deps),
     ...createLate(deps),
-    ...createLinks(deps, linkPartsOf(deps)),
+    ...createLinks(deps, createLinkSessions(deps)),
     create: createCreate(deps, toSession, besideOf),
     get,
     list: createList(deps, toSession, besideOf),
@@ -132,40 +132,44 @@ export function createCheckout(deps: CheckoutDeps): Checkout {
   }
 }
 
-type BesideOf = (tx: Tx, partnerId: string, rows: readonly SessionRow[]) => Promise<(row: SessionRow) => Beside>
+type ReadExtras = (
+  tx: Tx,
+  partnerId: string,
+  rows: readonly SessionRow[],
+) => Promise<(row: SessionRow) => SessionExtras>
 
-/** Reads what stands beside sessions: refunds, late payments, and the names of their customers. */
-const createBeside =
-  (deps: CheckoutDeps): BesideOf =>
+/** Creates the function that reads the refunds, late payments and customer names of sessions. */
+const createReadExtras =
+  (deps: CheckoutDeps): ReadExtras =>
   async (tx, partnerId, rows) => {
     const ids = rows.map(({ id }) => id)
-    const refunded = await refundedOfSessions(deps, tx, partnerId, ids)
-    const late = await latePaymentsOf(deps, tx, partnerId, ids, refunded)
+    const refunded = await sumRefundsOfSessions(deps, tx, partnerId, ids)
+    const late = await readLatePayments(deps, tx, partnerId, ids, refunded)
     const keys = rows.map(({ customerId }) => ({ partnerId, id: customerId }))
     const names = keys.length === 0 ? undefined : await deps.customers.accountNamesOf(tx, keys)
     return ({ id, customerId, linkId }) => ({
       refundedAmount: refunded.get(id) ?? 0n,
       latePayments: late.get(id) ?? [],
-      // The customer of a link is the payee.
+      // The customer of a link is the payee, not the payer.
       customerName: linkId === null ? names?.get(partnerKey(partnerId, customerId))?.[0] : undefined,
     })
   }
 
-/** Moves the money of a session that ends before it is paid in full to suspense. */
-const withoutRest = (part: Part): Part => (part.status === 'Held' ? { ...part, status: 'Suspended' } : part)
+/** Marks a part as suspended: its session ends before it is paid in full. */
+const suspendHeld = (part: Part): Part => (part.status === 'Held' ? { ...part, status: 'Suspended' } : part)
 
-function createCreate(deps: CheckoutDeps, toSession: ToSession, besideOf: BesideOf): Checkout['create'] {
+function createCreate(deps: CheckoutDeps, toSession: ToSession, besideOf: ReadExtras): Checkout['create'] {
   const { db, deposits, sandbox } = deps
   return async (caller, body) => {
     const { partnerId } = caller
     const request = readSession(body, sandbox)
-    const requestFingerprint = hashFingerprint(fingerprintOf(body, request))
+    const requestFingerprint = hashFingerprint(sessionFingerprint(body, request))
     const { row: deposit, replayed } = await once({
       requestFingerprint,
       find: () => deposits.byKey(partnerId, 'createCheckoutSession', body.idempotencyKey),
       make: () =>
         db.transaction(async (tx) => {
-          const customer = await customerOf(deps, tx, caller, body)
+          const customer = await findOrCreateCustomer(deps, tx, caller, body)
           const { idempotencyKey, paymentCountryCode = null, partialPayments: inParts = false } = body
           const opened = await open(deps, tx, {
             ...{ partnerId, request, requestFingerprint, idempotencyKey, customer, inParts },
@@ -185,19 +189,19 @@ function createCreate(deps: CheckoutDeps, toSession: ToSession, besideOf: Beside
       await store.sessionById(db, partnerId, deposit.sessionId),
       `no session ${deposit.sessionId} for deposit ${deposit.id}`,
     )
-    // A replay repeats the first answer: nothing was paid or refunded then.
+    // A replay repeats the first answer, when nothing was paid or refunded.
     const beside = { ...(await besideOf(db, partnerId, [row]))(row), refundedAmount: 0n, latePayments: [] }
     return { session: toSession(row, { ...deposit, status: 'Created', parts: [] }, beside), replayed }
   }
 }
 
-type Opening = {
+type SessionOpening = {
   readonly partnerId: string
   readonly request: SessionRequest
   readonly requestFingerprint: string
   readonly idempotencyKey: string
   readonly customer: Customer
-  /** Names the customer in a refusal. */
+  /** Field of the customer in a refusal. */
   readonly pointer: string
   readonly inParts: boolean
   readonly paymentCountry: string | null
@@ -205,25 +209,28 @@ type Opening = {
   readonly description: string | null
   readonly websiteReference: string | null
   readonly customFields: Record<string, unknown> | null
-  readonly link: Pick<SessionRow, 'linkId' | 'payerName' | 'payerEmail'> & LinkPlace
+  readonly link: Pick<SessionRow, 'linkId' | 'payerName' | 'payerEmail'> & OpenLinkSession
 }
 const noLink = { linkId: null, payerName: null, payerEmail: null, linkOpen: null, openedBy: null } as const
 
-/** One transaction: the IBAN of the customer, the deposit with its transaction and event, and the session. */
-async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<DepositRow> {
+/** Opens a session in one transaction: the IBAN of the customer, the deposit with its transaction and event, and the session. */
+async function open(deps: CheckoutDeps, tx: Tx, opening: SessionOpening): Promise<DepositRow> {
   return (await openWithToken(deps, tx, opening)).deposit
 }
 
 async function openWithToken(
   deps: CheckoutDeps,
   tx: Tx,
-  opening: Opening,
+  opening: SessionOpening,
 ): Promise<{ readonly deposit: DepositRow; readonly token: string; readonly creditorReference: string }> {
   const { access, clock, customers, deposits, sealer } = deps
   const { partnerId, request, requestFingerprint, customer, paymentCountry, link } = opening
   const { amount, currency, paymentMethod, expires, returnUrl, lineItems } = request
-  const { payer, iban, bic } = await payeeOf(deps, tx, partnerId, customer, { currency, pointer: opening.pointer })
-  // Judged again when the money arrives: what the customer holds changes until then.
+  const { payer, iban, bic } = await requirePayeeAccount(deps, tx, partnerId, customer, {
+    currency,
+    pointer: opening.pointer,
+  })
+  // Judged again when the money arrives, because the customer's balance changes until then.
   const above = await customers.refusalAbove(tx, partnerId, payer, { currency, amount, pointer: '/amount' })
   if (above !== undefined) throw above
   const payee = await access.partnerName(tx, partnerId)
@@ -273,10 +280,10 @@ async function openWithToken(
 }
 
 /**
- * The account of the customer that payers of this currency pay to. It is issued if there is none. Refuses: account_blocked, customer_not_verified,
- * currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted.
+ * Finds the customer's account for payers of this currency, or issues one. Refuses: account_blocked,
+ * customer_not_verified, currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted.
  */
-async function payeeOf(
+async function requirePayeeAccount(
   { accounts, customers, deposits }: CheckoutDeps,
   tx: Tx,
   partnerId: string,
@@ -285,20 +292,20 @@ async function payeeOf(
 ) {
   const payer = await customers.requireCapability(tx, partnerId, customerId, 'Receive', { pointer, currency })
   const [isStopped] = await deposits.cannotReceive(tx, [{ partnerId, customerId, currency }])
-  // The same text for a block and for a hit: a listed person must not be warned.
+  // The same text for a block and a sanctions match: a listed person must not be warned.
   if (isStopped)
     throw new Refusal('account_blocked', 'The account of the customer is closed or blocked for incoming money.')
   const { ibans } = await accounts.create(partnerId, customerId, tx)
   return { payer, ...payeeAccount(ibans, currency) }
 }
 
-/** The verbs of sessions that payment links need. */
-function linkPartsOf(deps: CheckoutDeps): LinkParts {
+/** Creates the verbs of sessions that payment links need. */
+function createLinkSessions(deps: CheckoutDeps): LinkSessions {
   const { clock, customers, deposits, eventOutbox, sealer } = deps
   return {
     requirePayee: async (tx, partnerId, customerRef, currency) => {
       const customer = await customers.hold(tx, partnerId, customerRef, '/customerId')
-      await payeeOf(deps, tx, partnerId, customer, { currency, pointer: '/customerId' })
+      await requirePayeeAccount(deps, tx, partnerId, customer, { currency, pointer: '/customerId' })
       return customer
     },
     openedBefore: async (tx, partnerId, idempotencyKey) => {
@@ -314,7 +321,7 @@ function linkPartsOf(deps: CheckoutDeps): LinkParts {
       const customer = await customers.hold(tx, partnerId, customerId, '/customerId')
       const opened = await openWithToken(deps, tx, {
         ...{ partnerId, request, idempotencyKey, customer, ...fields, link },
-        // The key has 128 random bits of one form: no request of the partner repeats it.
+        // The key has 128 random bits in its own form: a partner cannot repeat it.
         ...{ requestFingerprint: hashFingerprint(idempotencyKey), pointer: '/customerId', inParts: false },
         ...{ paymentCountry: null, residenceCountry: null },
       })
@@ -324,7 +331,7 @@ function linkPartsOf(deps: CheckoutDeps): LinkParts {
         ...{ customFields: fields.customFields, idempotencyKey, reference: deposit.reference },
         ...{ websiteReference: fields.websiteReference, customerId: customer.serviceId, customerGuid: customer.id },
         partnerCustomerId: customer.partnerCustomerIdentifier,
-        ...{ creditorReference, linkId: present(link.linkId, 'a session of a link names it') },
+        ...{ creditorReference, linkId: present(link.linkId, 'no link id in a session of a payment link') },
         ...{ payerEmail: link.payerEmail, payerName: link.payerName ?? '', sessionId: deposit.sessionId },
       })
       return opened
@@ -333,8 +340,8 @@ function linkPartsOf(deps: CheckoutDeps): LinkParts {
 }
 
 /**
- * The account that a payer of this currency can reach: pounds by sort code and account number; other currencies than the euro by an
- * international transfer, which needs a BIC.
+ * Chooses the account that a payer of this currency can reach: sort code and account number for pounds; otherwise,
+ * except for euros, an account with a BIC for an international transfer.
  */
 function payeeAccount(ibans: Awaited<ReturnType<CheckoutDeps['accounts']['create']>>['ibans'], currency: Currency) {
   const british = currency === 'GBP' ? ibans.find(({ country }) => country === 'GB') : undefined
@@ -344,7 +351,7 @@ function payeeAccount(ibans: Awaited<ReturnType<CheckoutDeps['accounts']['create
   throw refuseField({ pointer: '/currency', code: 'invalid_value', message }, 'currency_not_supported')
 }
 
-async function customerOf(
+async function findOrCreateCustomer(
   { clock, customers }: CheckoutDeps,
   tx: Tx,
   caller: Caller,
@@ -359,7 +366,7 @@ async function customerOf(
   return known ?? customers.create(partnerId, named, tx, caller)
 }
 
-/** Undefined: the customer is unknown, and has no sessions. */
+/** Reads the filters. Undefined: the customer is unknown, and has no sessions. */
 async function readFilter(
   { db, customers }: CheckoutDeps,
   partnerId: string,
@@ -370,14 +377,14 @@ async function readFilter(
   if (customerId === undefined) return undefined
   return {
     ...{ customerId, creditorReference, linkId },
-    statuses: status === undefined ? null : depositStatuses(status),
+    statuses: status === undefined ? null : depositStatusesOf(status),
     hasLate: hasLatePayments === undefined ? null : hasLatePayments === 'true',
     createdFrom: createdFrom === undefined ? null : readTime(createdFrom),
     createdTo: createdTo === undefined ? null : readTime(createdTo),
   }
 }
 
-function createList(deps: CheckoutDeps, toSession: ToSession, besideOf: BesideOf): Checkout['list'] {
+function createList(deps: CheckoutDeps, toSession: ToSession, besideOf: ReadExtras): Checkout['list'] {
   const { db, cursors, deposits } = deps
   return async (partnerId, query) => {
     const list = `checkout:${partnerId}`
@@ -402,7 +409,7 @@ function createList(deps: CheckoutDeps, toSession: ToSession, besideOf: BesideOf
   }
 }
 
-// Simulations of a session: a payer's and a bank's steps on request, through the sandbox bank.
+// Simulations of a session: steps of a payer and a bank, through the sandbox bank.
 
 type Simulate = (
   partnerId: string,
@@ -412,28 +419,28 @@ type Simulate = (
   tx?: Tx,
 ) => Promise<Session>
 
-type Parts = {
+type SimulateDeps = {
   readonly expire: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
   readonly toSession: ToSession
   readonly read: (
     tx: Tx,
     partnerId: string,
     id: string,
-  ) => Promise<{ row: SessionRow; deposit: InParts; beside: Beside }>
+  ) => Promise<{ row: SessionRow; deposit: DepositWithParts; beside: SessionExtras }>
 }
 
-/** The remaining steps follow from the status, so that an outcome continues what has begun. */
-const stepsOf: Readonly<Record<Exclude<CheckoutOutcome, 'expired'>, readonly BankStep[]>> = {
+/** The remaining steps by status: an outcome continues what has begun. */
+const stepsByOutcome: Readonly<Record<Exclude<CheckoutOutcome, 'expired'>, readonly BankStep[]>> = {
   completed: ['initiate', 'submit', 'accept', 'settle'],
   failed: ['initiate', 'submit', 'fail'],
   abandoned: ['initiate'],
 }
 
-function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: Parts): Simulate {
+function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: SimulateDeps): Simulate {
   const { db, bank } = deps
   return async (partnerId, id, body, ip, outerTx) => {
     if (bank === undefined) throw notFound('simulation')
-    requireOne(body)
+    requireOutcomeOrStep(body)
     const { outcome, step } = body
     if (outcome === 'expired') return expire(partnerId, id, outerTx)
     return inTransaction(db, outerTx, async (tx) => {
@@ -445,9 +452,9 @@ function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: Parts):
         name: body.debtorName ?? 'Sandbox Payer',
         ipAddress: ip,
         countryCode: row.paymentCountry ?? body.countryCode ?? 'DE',
-        money: moneyOf(body, session),
+        money: readSimulatedMoney(body, session),
       }
-      // The bank of the payer of a part sends a transfer: the bank of the payee knows no steps of it.
+      // The payer of a part makes a transfer: the bank of the payee reports no steps of it.
       if (step === 'credit' || (outcome === 'completed' && deposit.inParts)) {
         const { iban: account, creditorReference: remittance } = row
         const credit = { account, money: payer.money, debtor: bank.debtorOf(payer), remittance, endToEndId: null }
@@ -457,10 +464,12 @@ function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: Parts):
         const credited = part ?? (deposit.creditId === null ? await lastAccepted(deps, tx, row) : undefined) ?? deposit
         const money = { currency: deposit.currency, amount: credited.amount }
         const reversed = { money, details: 'The bank of the payer has recalled the payment.' }
-        bank.reverseCredit(tx, partnerId, creditOf(credited), reversed)
+        bank.reverseCredit(tx, partnerId, requireCreditId(credited), reversed)
       } else {
         const steps =
-          outcome === undefined ? [present(step, `neither step nor outcome for session ${row.id}`)] : stepsOf[outcome]
+          outcome === undefined
+            ? [present(step, `neither step nor outcome for session ${row.id}`)]
+            : stepsByOutcome[outcome]
         bank.scheduleSteps(tx, { partnerId, id: row.depositId }, steps, payer)
       }
       return session
@@ -468,7 +477,7 @@ function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: Parts):
   }
 }
 
-/** The deposit of the late payment that was accepted last. */
+/** Finds the deposit of the late payment that was accepted last. */
 async function lastAccepted({ deposits }: CheckoutDeps, tx: Tx, session: SessionRow) {
   const rows = await lateOfSessions(tx, [session])
   const id = rows.findLast(({ depositId }) => depositId !== null)?.depositId ?? null
@@ -479,7 +488,7 @@ async function lastAccepted({ deposits }: CheckoutDeps, tx: Tx, session: Session
 const finalStatuses: ReadonlySet<CheckoutStatus> = new Set(['Completed', 'Failed', 'Expired'])
 
 /** Refuses: validation_failed. */
-function creditOf({ creditId }: Pick<InParts | Part, 'creditId'>): string {
+function requireCreditId({ creditId }: Pick<DepositWithParts | Part, 'creditId'>): string {
   if (creditId !== null) return creditId
   throw refuseField({
     pointer: '/step',
@@ -488,7 +497,7 @@ function creditOf({ creditId }: Pick<InParts | Part, 'creditId'>): string {
   })
 }
 
-function requireOne({ outcome, step }: BodyOf<'simulateCheckoutSession'>): void {
+function requireOutcomeOrStep({ outcome, step }: BodyOf<'simulateCheckoutSession'>): void {
   if (outcome === undefined && step === undefined)
     throw refuseField({ pointer: '/outcome', code: 'required', message: 'is required unless `step` is given' })
   if (outcome !== undefined && step !== undefined)
@@ -500,7 +509,7 @@ function requireOne({ outcome, step }: BodyOf<'simulateCheckoutSession'>): void 
 }
 
 /** Refuses: validation_failed, currency_not_supported. */
-function moneyOf({ amount, currency: code }: BodyOf<'simulateCheckoutSession'>, session: Session) {
+function readSimulatedMoney({ amount, currency: code }: BodyOf<'simulateCheckoutSession'>, session: Session) {
   const currency = code === undefined ? session.currency : readCurrency(code)
   if (!isFiat(currency)) throw new Refusal('currency_not_supported', `The sandbox bank holds no ${currency}.`)
   return {
@@ -509,12 +518,10 @@ function moneyOf({ amount, currency: code }: BodyOf<'simulateCheckoutSession'>, 
   }
 }
 
-// The verbs of a partner's branding: the name, the colours and the logo that its payment pages show.
-
 type Appearance = {
-  /** Everything is null if the partner has set nothing. */
+  /** Reads the branding. All fields are null if the partner has set none. */
   readonly branding: (partnerId: string) => Promise<store.Branding>
-  /** The brand for documents. Undefined if the partner has set nothing. */
+  /** Reads the brand for documents. Undefined: the partner has set none. */
   readonly documentBrand: (partnerId: string) => Promise<DocumentBrand | undefined>
   /** Merges the given fields. Refuses: validation_failed (/logo), contrast_too_low. */
   readonly setBranding: (partnerId: string, given: BodyOf<'setCheckoutBranding'>) => Promise<store.Branding>
@@ -522,11 +529,11 @@ type Appearance = {
 
 function createAppearance({ db, clock }: Pick<CheckoutDeps, 'db' | 'clock'>): Appearance {
   const drawing = new Map<string, Promise<Uint8Array | null>>()
-  /** Draws a logo that a version before has stored. The documents that wait meanwhile share the work. */
+  /** Draws a logo that an earlier version has stored. Concurrent documents share the work. */
   const drawOnce = (partnerId: string, logo: Uint8Array): Promise<Uint8Array | null> => {
     const draw = async () => {
-      const made = await drawnOf(logo)
-      await store.keepDrawnLogo(db, partnerId, made)
+      const made = await drawLogo(logo)
+      await store.storeDrawnLogo(db, partnerId, made)
       return made.drawn
     }
     const work = drawing.get(partnerId) ?? draw().finally(() => drawing.delete(partnerId))
@@ -534,9 +541,9 @@ function createAppearance({ db, clock }: Pick<CheckoutDeps, 'db' | 'clock'>): Ap
     return work
   }
   return {
-    branding: async (partnerId) => (await store.brandingOf(db, partnerId)) ?? store.noBranding,
+    branding: async (partnerId) => (await store.readBranding(db, partnerId)) ?? store.noBranding,
     documentBrand: async (partnerId) => {
-      const branding = await store.documentBrandOf(db, partnerId)
+      const branding = await store.readDocumentBrand(db, partnerId)
       if (branding === undefined) return undefined
       const { name, colour, drawn, logo } = branding
       const shown = logo === null ? drawn : await drawOnce(partnerId, logo)
@@ -570,10 +577,10 @@ async function readLogoText(text: string) {
   if (bytes.toString('base64') !== text) throw refused('must be Base64 (RFC 4648, section 4)')
   const logo = readLogo(bytes, drawnPixelsMax)
   if (typeof logo === 'string') throw refused(logo)
-  return { ...logo, ...(await drawnOf(bytes)) }
+  return { ...logo, ...(await drawLogo(bytes)) }
 }
 
-const drawnOf = async (logo: Uint8Array): Promise<store.DrawnLogo> => ({
+const drawLogo = async (logo: Uint8Array): Promise<store.DrawnLogo> => ({
   drawn: (await drawnLogo(logo)) ?? null,
   from: digestOfLogo(logo),
 })

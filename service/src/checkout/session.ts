@@ -1,4 +1,4 @@
-/** A session as the API shows it: the row, the status and the money of its deposit, and the opened link. */
+/** Session for the API: its row, the status and money of its deposit, and the opened link. */
 import {
   type CheckoutPartStatus,
   type CheckoutStatus,
@@ -7,8 +7,8 @@ import {
   ownJson,
 } from '@partner-payments/wire'
 import type { Clock, Currency, Minor, Sealer } from '../kernel/index.ts'
-import { type Deposit, type Deposits, type InParts, paidIn, reportOfPart } from '../deposits/index.ts'
-import { type LineItem, lineItemsOf, statusOf } from './rules.ts'
+import { type Deposit, type Deposits, type DepositWithParts, paidIn, parsePartReport } from '../deposits/index.ts'
+import { type LineItem, parseLineItems, checkoutStatus } from './rules.ts'
 import type * as store from './store.ts'
 import type { Database, SealedColumn } from '../postgres/index.ts'
 import type { Access } from '../access/index.ts'
@@ -30,11 +30,11 @@ export type Session = {
   readonly url: string
   readonly amount: Minor
   readonly currency: Currency
-  /** The sum of the payments that count, and what is still missing. */
+  /** Sum of the payments that count, and the amount that is missing. */
   readonly paidAmount: Minor
   readonly remainingAmount: Minor
   readonly partialPayments: boolean
-  /** Parts of which the partner may know, oldest first. */
+  /** Parts that the partner may see, oldest first. */
   readonly parts: readonly SessionPart[]
   readonly customerId: string
   readonly iban: string
@@ -45,13 +45,13 @@ export type Session = {
   readonly description: string | null
   readonly lineItems: readonly LineItem[] | null
   readonly websiteReference: string | null
-  /** Name that the bank gave; before that as the payer of a link typed it, or the name of the customer. Null: unknown, or erased. */
+  /** Name from the bank; before that, as the payer of a link typed it, or the customer's name. Null: unknown or erased. */
   readonly payerName: string | null
   readonly payerEmail: string | null
   readonly linkId: string | null
-  /** Money that did not fit the session, oldest first. */
+  /** Unmatched money of the session, oldest first. */
   readonly latePayments: readonly LatePayment[]
-  /** The sum of the refunds that are made or on their way, without those of late payments. */
+  /** Sum of the refunds that are completed or under way, without those of late payments. */
   readonly refundedAmount: Minor
   readonly expiresAt: Date
   readonly createdAt: Date
@@ -69,7 +69,7 @@ export type LatePayment = {
   readonly chooseBy: Date
   readonly chosenAt: Date | null
   readonly acceptedReference: string | null
-  /** The sum of the refunds that are made or on their way. Null: the money was not accepted. */
+  /** Sum of the refunds that are completed or under way. Null: the money was not accepted. */
   readonly refundedAmount: Minor | null
 }
 
@@ -81,8 +81,8 @@ export type SessionPart = {
   readonly receivedAt: Date
 }
 
-/** The money of a deposit. A part whose payer is under review is left out, like the deposit that waits for it. */
-export function moneyOf(deposit: InParts): Pick<Session, 'paidAmount' | 'remainingAmount' | 'parts'> {
+/** Returns the money of a deposit without parts under review. A deposit under review has no paid amount either. */
+export function depositMoney(deposit: DepositWithParts): Pick<Session, 'paidAmount' | 'remainingAmount' | 'parts'> {
   const { amount, status, inParts, reversedAt, parts } = deposit
   const isPaid = status === 'Completed' && reversedAt === null
   const paidAmount = inParts ? paidIn(parts) : isPaid ? amount : 0n
@@ -93,7 +93,7 @@ export function moneyOf(deposit: InParts): Pick<Session, 'paidAmount' | 'remaini
       const { id, amount: counted, receivedAt } = part
       if (part.status === 'Screening') return []
       return [
-        { id, amount: counted, status: part.status, debtorName: reportOfPart(part)?.debtor.name ?? '', receivedAt },
+        { id, amount: counted, status: part.status, debtorName: parsePartReport(part)?.debtor.name ?? '', receivedAt },
       ]
     }),
   }
@@ -101,14 +101,14 @@ export function moneyOf(deposit: InParts): Pick<Session, 'paidAmount' | 'remaini
 
 const endedStatuses: ReadonlySet<Deposit['status']> = new Set(['Completed', 'Failed', 'Expired'])
 
-/** Facts of other tables that a session shows. */
-export type Beside = {
+/** Data of other tables that a session shows. */
+export type SessionExtras = {
   readonly refundedAmount: Minor
   readonly latePayments: readonly LatePayment[]
   readonly customerName: string | undefined
 }
 
-export type ToSession = (row: store.SessionRow, deposit: InParts, beside: Beside) => Session
+export type ToSession = (row: store.SessionRow, deposit: DepositWithParts, beside: SessionExtras) => Session
 
 export function createToSession(deps: CheckoutDeps): ToSession {
   const { sealer } = deps
@@ -118,11 +118,11 @@ export function createToSession(deps: CheckoutDeps): ToSession {
     return {
       id: row.id,
       reference: deposit.reference,
-      status: statusOf(deposit.status),
+      status: checkoutStatus(deposit.status),
       url: addressOf(row.partnerId, token),
       amount: deposit.amount,
       currency: deposit.currency,
-      ...moneyOf(deposit),
+      ...depositMoney(deposit),
       partialPayments: deposit.inParts,
       customerId: row.customerId,
       iban: row.iban,
@@ -131,9 +131,9 @@ export function createToSession(deps: CheckoutDeps): ToSession {
       residenceCountry: row.residenceCountry,
       returnUrl: row.returnUrl,
       description: row.description,
-      lineItems: lineItemsOf(row.lineItems),
+      lineItems: parseLineItems(row.lineItems),
       websiteReference: deposit.websiteReference,
-      payerName: payerNameOf(row, deposit) ?? customerName ?? null,
+      payerName: findPayerName(row, deposit) ?? customerName ?? null,
       payerEmail: row.payerEmail,
       linkId: row.linkId,
       latePayments,
@@ -144,14 +144,17 @@ export function createToSession(deps: CheckoutDeps): ToSession {
   }
 }
 
-/** The name that the bank gave with the money, or that the payer of a link typed. A payer under review is not named. */
-function payerNameOf({ payerName }: store.SessionRow, { status, debtor, parts }: InParts): string | undefined {
+/** Returns the name from the bank, or the name that the payer of a link typed. A payer under review is not named. */
+function findPayerName(
+  { payerName }: store.SessionRow,
+  { status, debtor, parts }: DepositWithParts,
+): string | undefined {
   const named = status === 'Completed' && debtor !== null ? ownJson<IncomingDebtor>(debtor).name.trim() : ''
   const counted = parts.find((part) => part.status === 'Held' || part.status === 'Credited')
-  return [named, (counted && reportOfPart(counted)?.debtor.name) ?? '', payerName ?? ''].find((name) => name !== '')
+  return [named, (counted && parsePartReport(counted)?.debtor.name) ?? '', payerName ?? ''].find((name) => name !== '')
 }
 
-/** The address of a page: under the partner's own host, if the operator has configured one. */
+/** Creates the function that returns the URL of a page: under the partner's own host, if one is configured. */
 export function createPageAddress({ publicUrl, pageUrls }: Pick<CheckoutDeps, 'publicUrl' | 'pageUrls'>) {
   return (partnerId: string, path: string): string => {
     const base = pageUrls.get(partnerId) ?? publicUrl
@@ -159,7 +162,6 @@ export function createPageAddress({ publicUrl, pageUrls }: Pick<CheckoutDeps, 'p
   }
 }
 
-/** Binds a sealed token to its partner and session. */
 export const linkContext = (partnerId: string, sessionId: string) => [
   'checkout.sessions',
   partnerId,
@@ -192,12 +194,12 @@ export type CheckoutDeps = {
   readonly screening: Pick<Screening, 'holdsOfCredits' | 'textOf'>
   readonly eventOutbox: EventOutbox
   readonly payouts: Pick<Payouts, 'acceptance' | 'byIds' | 'byKey'>
-  /** The bank of the payer. Undefined: not in the sandbox. */
+  /** The sandbox bank of payers. Undefined: not in the sandbox. */
   readonly bank: Omit<BankSimulator, 'scheduleDeposit' | 'stepMs'> | undefined
   /** Permits http to localhost as a return URL. */
   readonly sandbox: boolean
-  /** The URL under which payers reach the service. */
+  /** URL under which payers reach the service. */
   readonly publicUrl: string
-  /** The URLs of partners whose pages have an address of their own. */
+  /** URLs of partners whose pages have their own host. */
   readonly pageUrls: ReadonlyMap<string, string>
 }

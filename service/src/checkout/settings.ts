@@ -3,7 +3,10 @@ import { integer, isUuid, refuseSetting, type Settings } from '../kernel/index.t
 
 const daysMax = 365
 
-/** `partner=https://pay.shop.example`, separated by commas. No two partners share a host, because the host decides whose pages it shows. */
+/**
+ * `partner=https://pay.shop.example`, separated by commas. Two partners never share a host, because the host decides
+ * whose pages are shown.
+ */
 function readUrls(value: string | undefined): ReadonlyMap<string, string> {
   const entries = (value ?? '')
     .split(',')
@@ -19,7 +22,7 @@ function readUrls(value: string | undefined): ReadonlyMap<string, string> {
       return [partnerId.toLowerCase(), url] as const
     })
   if (new Set(entries.map(([, { host }]) => host)).size < entries.length)
-    return refuseSetting('must give each partner a host of its own')
+    return refuseSetting('must give each partner its own host')
   const urls = new Map(entries.map(([partnerId, { href }]) => [partnerId, href]))
   return urls.size < entries.length ? refuseSetting('must name each partner once') : urls
 }
@@ -28,7 +31,7 @@ export const checkoutSettings = {
   CHECKOUT_CHOICE_DAYS: {
     default: '7',
     description:
-      'Days in which a partner may accept or return money that did not fit its checkout session. The operator may decide its case at any time, and after that alone',
+      'Days in which a partner may accept or return money that did not fit its checkout session. The operator may decide the case at any time; after that, only the operator can',
     read: integer(1, daysMax, 7),
   },
   CHECKOUT_URLS: {

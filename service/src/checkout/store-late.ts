@@ -1,10 +1,13 @@
-/** All SQL of late payments: money that did not fit its session, and what the partner chose. Its amount in the ledger is that of its case. */
+/**
+ * All SQL of late payments: unmatched money of a session, and the partner's choice. The ledger has the amount with the
+ * case.
+ */
 import type { LatePaymentReason } from '@partner-payments/wire'
 import type { Currency, Minor } from '../kernel/index.ts'
 import { insertBy, ofPartners, sql, type Tx } from '../postgres/index.ts'
 import type { SessionKey } from './store.ts'
 
-export type Choice = 'Accept' | 'Return'
+export type LateChoice = 'Accept' | 'Return'
 
 /** `id`: that of the case. */
 export type LateRow = {
@@ -16,9 +19,9 @@ export type LateRow = {
   readonly amount: Minor
   readonly receivedAt: Date
   readonly chooseBy: Date
-  readonly choice: Choice | null
+  readonly choice: LateChoice | null
   readonly chosenAt: Date | null
-  /** The deposit that accepted money became. */
+  /** The deposit that was created from accepted money. */
   readonly depositId: string | null
 }
 
@@ -39,7 +42,7 @@ export async function insertLate(tx: Tx, rows: readonly NewRow[]): Promise<void>
     ${newRows(tx, rows)}`)
 }
 
-/** The sessions of these deposits. A deposit without a session is absent. */
+/** Finds the sessions of these deposits. A deposit without a session is absent. */
 export function sessionsOfDeposits(
   tx: Tx,
   partnerId: string,
@@ -55,7 +58,7 @@ export function lateById(tx: Tx, partnerId: string, id: string): Promise<LateRow
     select ${columns} from checkout.late_payments where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** The late payments of these sessions, oldest first. */
+/** Lists the late payments of these sessions, oldest first. */
 export function lateOfSessions(tx: Tx, keys: readonly SessionKey[]): Promise<readonly LateRow[]> {
   return tx.rows<LateRow>(sql`/* checkout.lateOfSessions */
     select ${columns} from checkout.late_payments
@@ -63,7 +66,7 @@ export function lateOfSessions(tx: Tx, keys: readonly SessionKey[]): Promise<rea
     order by id`)
 }
 
-/** The caller holds the case, so that no other choice comes between. */
+/** The caller holds the lock of the case, so that there is only one choice. */
 export async function chooseLate(
   tx: Tx,
   { partnerId, id }: Pick<LateRow, 'partnerId' | 'id'>,

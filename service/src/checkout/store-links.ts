@@ -10,22 +10,22 @@ export type LinkRow = {
   readonly tokenHash: Uint8Array
   readonly tokenSealed: Uint8Array
   readonly currency: Currency
-  /** Null: the payer enters it, between the two bounds. */
+  /** Null: the payer enters an amount between the two bounds. */
   readonly amount: Minor | null
   readonly amountMin: Minor | null
   readonly amountMax: Minor | null
   readonly description: string | null
-  /** A JSON array. */
+  /** JSON array. */
   readonly lineItems: string | null
   readonly websiteReference: string | null
-  /** A JSON object. */
+  /** JSON object. */
   readonly customFields: string | null
   readonly returnUrl: string | null
   readonly sessionSeconds: number
   readonly endsAt: Date | null
   readonly paymentsMax: number | null
   readonly isActive: boolean
-  /** Payments of the sessions that are no longer counted as open. */
+  /** Payments of sessions that are no longer counted as open. */
   readonly paidCount: number
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -54,7 +54,7 @@ export function linkByToken(tx: Tx, partnerId: string, hash: Uint8Array): Promis
     select ${columns} from checkout.links where partner_id = ${partnerId} and token_hash = ${hash}`)
 }
 
-/** Openings of a link take turns, so that they count each other. */
+/** Serialises the openings of a link, so that they count each other. */
 export function lockLink(tx: Tx, partnerId: string, id: string): Promise<LinkRow | undefined> {
   return tx.row<LinkRow>(sql`/* checkout.lockLink */
     select ${columns} from checkout.links where partner_id = ${partnerId} and id = ${id} for update`)
@@ -73,7 +73,7 @@ export function listLinks(
     order by id desc limit ${limit + 1}`)
 }
 
-/** The caller holds the link. */
+/** The caller holds the lock of the link. */
 export async function updateLink(
   tx: Tx,
   { partnerId, id, description, endsAt, paymentsMax, isActive, updatedAt }: LinkRow,
@@ -84,30 +84,30 @@ export async function updateLink(
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
-export type OpenSession = {
+export type LinkSession = {
   readonly id: string
   readonly linkId: string
   readonly depositId: string
   readonly openedBy: Uint8Array | null
 }
 
-/** The sessions that these links count as open, by the partial index of them. Each link has at most `linkSessionsOpenMax`. */
-export function openSessions(tx: Tx, partnerId: string, linkIds: readonly string[]): Promise<readonly OpenSession[]> {
-  return tx.rows<OpenSession>(sql`/* checkout.openSessions */
+/** Lists the sessions that these links count as open, by a partial index. Each link has at most `linkSessionsOpenMax`. */
+export function openSessions(tx: Tx, partnerId: string, linkIds: readonly string[]): Promise<readonly LinkSession[]> {
+  return tx.rows<LinkSession>(sql`/* checkout.openSessions */
     select id, link_id, deposit_id, opened_by from checkout.sessions
     where partner_id = ${partnerId} and link_id = any(${linkIds}::uuid[]) and link_open`)
 }
 
-/** Counts sessions that have ended, once: the caller holds the link. */
-export async function countEnded(
+/** Counts the payments of ended sessions, once: the caller holds the lock of the link. */
+export async function countEndedSessions(
   tx: Tx,
   { partnerId, id }: Pick<LinkRow, 'partnerId' | 'id'>,
   sessionIds: readonly string[],
   paid: number,
 ): Promise<void> {
-  await tx.run(sql`/* checkout.countEnded */
+  await tx.run(sql`/* checkout.countEndedSessions */
     update checkout.sessions set link_open = false, opened_by = null
     where partner_id = ${partnerId} and id = any(${sessionIds}::uuid[]) and link_open`)
-  await tx.run(sql`/* checkout.countEnded */
+  await tx.run(sql`/* checkout.countEndedSessions */
     update checkout.links set paid_count = paid_count + ${paid} where partner_id = ${partnerId} and id = ${id}`)
 }

@@ -29,22 +29,22 @@ export type SessionRow = {
   readonly residenceCountry: string | null
   readonly returnUrl: string | null
   readonly description: string | null
-  /** A JSON array. */
+  /** JSON array. */
   readonly lineItems: string | null
-  /** The payment link that opened the session, and who the payer says to be. Null: none. */
+  /** The payment link that opened the session, and the payer's input. Null: none. */
   readonly linkId: string | null
   readonly payerName: string | null
   readonly payerEmail: string | null
   readonly createdAt: Date
 }
 
-/** Counts a session among the open ones of its link, and of an address. */
-export type LinkPlace = { readonly linkOpen: boolean | null; readonly openedBy: Uint8Array | null }
+/** Counts a session among the open sessions of its link and of an IP address. */
+export type OpenLinkSession = { readonly linkOpen: boolean | null; readonly openedBy: Uint8Array | null }
 
 const columns = sql`partner_id, id, deposit_id, customer_id, token_hash, token_sealed, creditor_reference, payee, iban, bic,
   payment_country, residence_country, return_url, description, line_items, link_id, payer_name, payer_email, created_at`
 
-export async function insertSession(tx: Tx, row: SessionRow & LinkPlace): Promise<void> {
+export async function insertSession(tx: Tx, row: SessionRow & OpenLinkSession): Promise<void> {
   await tx.run(sql`/* checkout.insertSession */
     insert into checkout.sessions (${columns}, link_open, opened_by)
     values (${row.partnerId}, ${row.id}, ${row.depositId}, ${row.customerId}, ${row.tokenHash}, ${row.tokenSealed},
@@ -58,10 +58,10 @@ export function sessionById(tx: Tx, partnerId: string, id: string): Promise<Sess
     select ${columns} from checkout.sessions where partner_id = ${partnerId} and id = ${id}`)
 }
 
-export type LinkKey = { readonly partnerId: string; readonly hash: Uint8Array }
+export type PageToken = { readonly partnerId: string; readonly hash: Uint8Array }
 
-/** The sessions of links, for a batch of page reads. */
-export function sessionsByTokens(tx: Tx, keys: readonly LinkKey[]): Promise<readonly SessionRow[]> {
+/** Reads the sessions of page tokens, for a batch of page views. */
+export function sessionsByTokens(tx: Tx, keys: readonly PageToken[]): Promise<readonly SessionRow[]> {
   return tx.rows<SessionRow>(sql`/* checkout.sessionsByTokens */
     select ${columns} from checkout.sessions
     where ${ofPartners(keys.map((key) => key.partnerId))} and token_hash = any(${keys.map((key) => key.hash)}::bytea[])`)
@@ -71,14 +71,14 @@ export type SessionFilter = {
   readonly customerId: string | null
   readonly creditorReference: string | null
   readonly linkId: string | null
-  /** The statuses of the deposit. */
+  /** Statuses of the deposit. */
   readonly statuses: readonly DepositStatus[] | null
   readonly hasLate: boolean | null
   readonly createdFrom: Date | null
   readonly createdTo: Date | null
 }
 
-/** A page of a list. Unprepared: which index is best depends on the values of the filters. */
+/** Lists a page of sessions. Unprepared: which index is best depends on the values of the filters. */
 export function listSessions(
   tx: Tx,
   partnerId: string,
@@ -90,7 +90,7 @@ export function listSessions(
   )
 }
 
-/** Sums over the first rows of a list, by its index. */
+/** Sums the first rows of a list, by its index. */
 export function sumSessions(
   tx: Tx,
   partnerId: string,
@@ -107,12 +107,12 @@ export function sumSessions(
 }
 
 /**
- * Each filter alone has an index in the order of the list, so that a page costs the same at any number of rows: a status in the table of deposits,
- * one part for each status of a deposit.
+ * Each single filter has an index in the order of the list, so that a page costs the same at any number of rows. A
+ * status is read from the table of deposits, once for each status of a deposit.
  */
 function pageOf(partnerId: string, filter: SessionFilter, afterId: string | null, rowsMax: number): Sql {
   const { customerId, creditorReference, linkId, statuses, hasLate, createdFrom, createdTo } = filter
-  // Ids follow the time, but PostgreSQL cannot infer it: a filter by time needs the order by time to use its index.
+  // Ids follow the time, but PostgreSQL cannot infer it: a filter by time uses its index only if the order is by time.
   const isByTime = createdFrom !== null || createdTo !== null
   const order = isByTime ? sql`created_at desc, id desc` : sql`id desc`
   const before = isByTime ? null : afterId
@@ -146,7 +146,7 @@ function pageOf(partnerId: string, filter: SessionFilter, afterId: string | null
     order by ${order} limit ${rowsMax}`
 }
 
-/** Inserts the row of an address if it is missing, and locks it: this serialises sessions that may create its customer. */
+/** Inserts the row of an email address if it is missing, and locks it: this serialises sessions that may create its customer. */
 export async function lockEmail(tx: Tx, partnerId: string, email: string, now: Date): Promise<void> {
   for (;;) {
     await tx.run(sql`/* checkout.lockEmail */
@@ -159,7 +159,10 @@ export async function lockEmail(tx: Tx, partnerId: string, email: string, now: D
   }
 }
 
-/** Deletes the email of an erased customer from the payer index. Another customer with the address gets a row when it pays. */
+/**
+ * Deletes the email of an erased customer from the payer index. Another customer with the address gets a row with its
+ * next payment.
+ */
 export async function forgetEmail(tx: Tx, partnerId: string, email: string): Promise<void> {
   await tx.run(sql`/* checkout.forgetEmail */
     delete from checkout.payer_emails where partner_id = ${partnerId} and email = lower(${email}::text)`)
@@ -179,7 +182,10 @@ const personalSessions: PersonalColumns = {
   },
 }
 
-/** Erases the countries, return URLs, descriptions, line items and typed payers of sessions, the reasons of refunds, and the visits to the sandbox's bank page. */
+/**
+ * Erases personal data of sessions: countries, return URLs, descriptions, line items, typed payers, reasons of refunds,
+ * and visits to the sandbox's bank page.
+ */
 export async function eraseSessions(tx: Tx, partnerId: string, sessionIds: readonly string[]): Promise<void> {
   if (sessionIds.length === 0) return
   await erasePersonal(tx, personalSessions, partnerId, sessionIds)
@@ -197,11 +203,11 @@ export type VisitRow = {
   readonly bankCountry: string
   readonly startedAt: Date
   readonly payerName: string | null
-  readonly decision: Decision | null
+  readonly decision: VisitDecision | null
 }
-export type Decision = 'approved' | 'rejected'
+export type VisitDecision = 'approved' | 'rejected'
 
-/** True: the payer begins now. False: the payer had already begun. */
+/** Inserts a visit. Returns false if the payer had already begun. */
 export async function insertVisit(
   tx: Tx,
   { partnerId, sessionId, ipAddress, bankCountry, startedAt }: Omit<VisitRow, 'payerName' | 'decision'>,
@@ -222,18 +228,18 @@ export function visitsBySessions(tx: Tx, keys: readonly SessionKey[]): Promise<r
     where ${ofPartners(keys.map((key) => key.partnerId))} and session_id = any(${keys.map((key) => key.id)}::uuid[])`)
 }
 
-/** Names the visitor. The name stays after the decision. */
-export async function nameVisitor(tx: Tx, { partnerId, id }: SessionKey, name: string): Promise<void> {
-  await tx.run(sql`/* checkout.nameVisitor */
+/** Stores the name of the visitor. It stays after the decision. */
+export async function storeVisitorName(tx: Tx, { partnerId, id }: SessionKey, name: string): Promise<void> {
+  await tx.run(sql`/* checkout.storeVisitorName */
     update checkout.sandbox_visits set payer_name = ${name}
     where partner_id = ${partnerId} and session_id = ${id} and decision is null`)
 }
 
-/** The visit with the decision, if this is the first one. */
+/** Stores the decision, if it is the first, and returns the visit. */
 export function decideVisit(
   tx: Tx,
   { partnerId, id }: SessionKey,
-  decision: Decision,
+  decision: VisitDecision,
   now: Date,
 ): Promise<VisitRow | undefined> {
   return tx.row<VisitRow>(sql`/* checkout.decideVisit */
@@ -242,7 +248,7 @@ export function decideVisit(
     returning partner_id, session_id, ip_address, bank_country, started_at, payer_name, decision`)
 }
 
-// The SQL of branding: one row for each partner that has set something.
+// SQL of branding: one row for each partner that has set it.
 
 export type Branding = {
   readonly name: string | null
@@ -253,36 +259,36 @@ export type Branding = {
 }
 export const noBranding: Branding = { name: null, colour: null, colourDark: null, logo: null, logoType: null }
 
-/** The logo as documents draw it, null if they cannot, and the digest of the logo from which it was made. */
+/** Logo for documents, null if it cannot be drawn, and the digest of the logo from which it was drawn. */
 export type DrawnLogo = { readonly drawn: Uint8Array | null; readonly from: Uint8Array }
 
-/** An absent field is unchanged. */
-type Change = {
+/** An absent field stays unchanged. */
+type BrandingChange = {
   readonly name: string | null | undefined
   readonly colour: string | null | undefined
   readonly colourDark: string | null | undefined
   readonly logo: (Logo & DrawnLogo) | null | undefined
 }
 
-export function brandingOf(tx: Tx, partnerId: string): Promise<Branding | undefined> {
-  return tx.row<Branding>(sql`/* checkout.brandingOf */
+export function readBranding(tx: Tx, partnerId: string): Promise<Branding | undefined> {
+  return tx.row<Branding>(sql`/* checkout.readBranding */
     select name, colour, colour_dark, logo, logo_type from checkout.branding where partner_id = ${partnerId}`)
 }
 
-/** The brand for documents. `logo`: the one that was set, if it was not drawn yet. */
-export function documentBrandOf(
+/** Reads the brand for documents. `logo`: the stored logo, if it is not drawn yet. */
+export function readDocumentBrand(
   tx: Tx,
   partnerId: string,
 ): Promise<(Pick<Branding, 'name' | 'colour' | 'logo'> & { readonly drawn: Uint8Array | null }) | undefined> {
-  return tx.row(sql`/* checkout.documentBrandOf */
+  return tx.row(sql`/* checkout.readDocumentBrand */
     select name, colour, case when drawn_from = sha256(logo) then drawn_logo end as drawn,
       case when drawn_from is distinct from sha256(logo) then logo end as logo
     from checkout.branding where partner_id = ${partnerId}`)
 }
 
-/** Keeps the drawn logo, unless another logo was set meanwhile. */
-export async function keepDrawnLogo(tx: Tx, partnerId: string, { drawn, from }: DrawnLogo): Promise<void> {
-  await tx.run(sql`/* checkout.keepDrawnLogo */
+/** Stores the drawn logo, unless another logo was set in the meantime. */
+export async function storeDrawnLogo(tx: Tx, partnerId: string, { drawn, from }: DrawnLogo): Promise<void> {
+  await tx.run(sql`/* checkout.storeDrawnLogo */
     update checkout.branding set drawn_logo = ${drawn}, drawn_from = ${from}
     where partner_id = ${partnerId} and sha256(logo) = ${from}`)
 }
@@ -295,18 +301,18 @@ export type PageBranding = Pick<Branding, 'name' | 'colour' | 'colourDark'> & {
   readonly hasLogo: boolean
 }
 
-/** The branding of partners whose pages are read together. */
-export function brandingsOf(tx: Tx, partnerIds: readonly string[]): Promise<readonly PageBranding[]> {
-  return tx.rows<PageBranding>(sql`/* checkout.brandingsOf */
+/** Reads the branding of several partners. */
+export function readPageBrandings(tx: Tx, partnerIds: readonly string[]): Promise<readonly PageBranding[]> {
+  return tx.rows<PageBranding>(sql`/* checkout.readPageBrandings */
     select partner_id, name, colour, colour_dark, updated_at, logo is not null as has_logo from checkout.branding
     where ${ofPartners(partnerIds)}`)
 }
 
-/** Merges in one statement, so that two changes at once of different fields both hold. */
+/** Merges in one statement, so that concurrent changes of different fields both remain. */
 export async function mergeBranding(
   tx: Tx,
   partnerId: string,
-  { name, colour, colourDark, logo }: Change,
+  { name, colour, colourDark, logo }: BrandingChange,
   now: Date,
 ): Promise<Branding> {
   const merged = await tx.row<Branding>(sql`/* checkout.mergeBranding */
@@ -327,16 +333,16 @@ export async function mergeBranding(
   return present(merged, `no branding written for partner ${partnerId}`)
 }
 
-// The statements about refunds. Amount and status of a refund are those of its payout.
+// SQL of refunds. Amount and status of a refund are those of its payout.
 
 /** `id`: that of the payout. */
 export type RefundRow = {
   readonly partnerId: string
   readonly id: string
   readonly sessionId: string
-  /** The part that goes back. Null: the session takes one payment, or an accepted late payment goes back. */
+  /** The refunded part. Null: the session takes one payment, or an accepted late payment is refunded. */
   readonly partId: string | null
-  /** The accepted late payment that goes back. Null: the payment of the session. */
+  /** The refunded late payment. Null: the payment of the session is refunded. */
   readonly latePaymentId: string | null
   readonly reason: string | null
   readonly createdAt: Date
@@ -350,13 +356,13 @@ export async function insertRefund(tx: Tx, row: RefundRow): Promise<void> {
     values (${row.partnerId}, ${row.id}, ${row.sessionId}, ${row.partId}, ${row.latePaymentId}, ${row.reason}, ${row.createdAt})`)
 }
 
-/** The refunds with these ids, in no order. */
+/** Reads refunds by id, in no order. */
 export function refundsByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly RefundRow[]> {
   return tx.rows<RefundRow>(sql`/* checkout.refundsByIds */
     select ${refundColumns} from checkout.refunds where partner_id = ${partnerId} and id = any(${ids}::uuid[])`)
 }
 
-/** Every refund of these sessions, in no order. */
+/** Reads all refunds of these sessions, in no order. */
 export function refundsOfSessions(
   tx: Tx,
   partnerId: string,
@@ -367,7 +373,7 @@ export function refundsOfSessions(
     where partner_id = ${partnerId} and session_id = any(${sessionIds}::uuid[])`)
 }
 
-/** The ids of the refunds of a payment, of a part of it, or of a late payment that was accepted, newest first. */
+/** Lists the ids of the refunds of a payment, of a part, or of an accepted late payment, newest first. */
 export async function refundsOfDeposit(
   tx: Tx,
   partnerId: string,

@@ -128,7 +128,7 @@ test('a plain transfer to an IBAN is a deposit of its customer, once', async () 
   assert.equal((await balanceOf(service, partner.partnerId)).posted - before.posted, 500n)
 })
 
-test('credits that arrive together are each booked once, though the bank repeats them', async () => {
+test('concurrent credits are each booked once, even if the bank repeats them', async () => {
   const partner = await addPartner(service)
   const iban = await ibanOf(partner)
   const before = await balanceOf(service, partner.partnerId)
@@ -151,7 +151,7 @@ test('credits that arrive together are each booked once, though the bank repeats
   assert.equal((await balanceOf(service, partner.partnerId)).posted - before.posted, 140n)
 })
 
-test('a credit that names a waiting deposit pays it, whatever was reported of it before', async () => {
+test('a credit that names a waiting deposit pays it, regardless of earlier reports', async () => {
   const partner = await addPartner(service)
   const deposit = await awaiting(partner)
   const grouped = deposit.creditorReference.replaceAll(/(.{4})/g, '$1 ').toLowerCase()
@@ -175,7 +175,7 @@ test('a credit that names a waiting deposit pays it, whatever was reported of it
   )
 })
 
-test('another amount or currency fails the waiting deposit, and its money is in suspense', async () => {
+test('a credit with another amount or currency fails the deposit, and goes to suspense', async () => {
   const partner = await addPartner(service)
   for (const given of [{ amount: 499n }, { amount: 501n }, { currency: 'USD' }] as const) {
     const deposit = await awaiting(partner)
@@ -221,7 +221,7 @@ test('money for an account that is not ours is a case in the ledger of the opera
   assert.deepEqual(found, [{ kind: 'unknown_payment', subject: creditId, booked: 500n }])
 })
 
-test('a reversal takes the money back once, by a linked transaction, and a person looks at it; a second one is other money', async () => {
+test('a reversal takes the money back once, by a linked transaction and with a case; a second reversal is other money', async () => {
   const partner = await addPartner(service)
   const before = await balanceOf(service, partner.partnerId)
   const creditId = await receive(await ibanOf(partner))
@@ -239,7 +239,7 @@ test('a reversal takes the money back once, by a linked transaction, and a perso
   )
 })
 
-test('a reversal books the money that the bank names, whatever was expected or credited', async () => {
+test('a reversal books the reported amount, regardless of the expected or credited amount', async () => {
   const partner = await addPartner(service)
   const { partnerId } = partner
   const iban = await ibanOf(partner)
@@ -268,7 +268,7 @@ test('a reversal books the money that the bank names, whatever was expected or c
   )
 })
 
-test('a reversal of money that is spent is borne by suspense', async () => {
+test('suspense bears the reversal of money that is spent', async () => {
   const partner = await addPartner(service)
   const creditId = await receive(await ibanOf(partner), { amount: 1_000_000_000n })
   const { partnerId } = partner
@@ -309,7 +309,7 @@ test('a reversal of a credit that is unknown, or in suspense, takes it from ther
   )
 })
 
-test('a reference is found with words beside it, in the end-to-end id, and behind another valid one', async () => {
+test('a reference is found among other words, in the end-to-end id, and after another valid reference', async () => {
   const partner = await addPartner(service)
   const iban = await ibanOf(partner)
   for (const text of [
@@ -326,7 +326,7 @@ test('a reference is found with words beside it, in the end-to-end id, and behin
   assert.equal(await deposit.status(), 'Completed')
 })
 
-test('the surest references count alone, and others only if none of these is known', async () => {
+test('less certain references count only if no certain one is known', async () => {
   const partner = await addPartner(service)
   const iban = await ibanOf(partner)
   const [structured, written, behind] = [await awaiting(partner), await awaiting(partner), await awaiting(partner)]
@@ -361,7 +361,7 @@ test('a credit that names two waiting deposits pays neither: its money is in sus
   assert.deepEqual(await service.deposits.namedIn(service.db, stranger.partnerId, texts), [])
 })
 
-test('of two named deposits only one waits: it is paid, and a repetition after its end changes nothing', async () => {
+test('of two named deposits the waiting one is paid, and a repeated report after its end changes nothing', async () => {
   const partner = await addPartner(service)
   const iban = await ibanOf(partner)
   const [paid, open] = [await awaiting(partner), await awaiting(partner)]
@@ -375,7 +375,7 @@ test('of two named deposits only one waits: it is paid, and a repetition after i
   assert.deepEqual(await casesOf(partner.partnerId), [])
 })
 
-test('a credit that its account has already does not pay a deposit that its texts name as well', async () => {
+test('a credit that is already booked does not also pay a deposit that its texts name', async () => {
   const partner = await addPartner(service)
   const iban = await ibanOf(partner)
   const deposit = await awaiting(partner)

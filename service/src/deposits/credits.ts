@@ -1,7 +1,6 @@
 /**
- * Credits: money that has arrived on one of our accounts without earlier steps of a deposit. A credit that names a
- * waiting deposit by its creditor reference pays that one. Any other credit becomes a deposit of the owner of the
- * account.
+ * Credits: money that has arrived on one of our accounts without earlier steps of a deposit. A credit whose creditor
+ * reference names a waiting deposit pays that deposit. Any other credit becomes a deposit of the owner of the account.
  */
 import type { PaymentMethod, Rail } from '@partner-payments/wire'
 import { notFound, Refusal } from '../kernel/api/index.ts'
@@ -13,23 +12,26 @@ import type { BankNotification, Money } from '../rails/index.ts'
 import type { NewEvent } from '../events/index.ts'
 import type { Payer } from '../parties/customers/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
-import { type AccountOwner, type CreditApplied, type DepositsDeps, partyOf } from './deps.ts'
+import { type AccountOwner, type CreditOutcome, type DepositsDeps, payerParty } from './deps.ts'
 import * as events from './events.ts'
 import { awaitingParts, type CreditOfDeposit, type DepositStatus } from './lifecycle.ts'
 import { refuseClosed } from './inbound.ts'
-import { createReverse, type ReversalNotification, type Withdraw } from './reversals.ts'
+import { createReverse, type ReversalNotification, type WithdrawSuspended } from './reversals.ts'
 import * as store from './store.ts'
 import * as matchingStore from './store-parts.ts'
 
 export type Credits = {
-  /** Concurrent calls share transactions. `unknown`: the account is not ours, and no deposit is named; or several are. */
-  readonly processCredit: (connector: string, notification: CreditNotification) => Promise<CreditApplied>
-  /** Undefined: the partner has no deposit of this credit. */
+  /**
+   * Applies a credit. Concurrent calls share transactions. `unknown`: the account is not ours and the credit names no
+   * deposit, or several.
+   */
+  readonly processCredit: (connector: string, notification: CreditNotification) => Promise<CreditOutcome>
+  /** Reads the money of a credit. Undefined: the partner has no deposit of this credit. */
   readonly moneyOfCredit: (tx: Tx, partnerId: string, connector: string, creditId: string) => Promise<Money | undefined>
   /**
-   * Credits money whose owner an operator has found, in the caller's transaction: it becomes a deposit like any credit.
-   * False: the owner has it already. A block does not stop it. Refuses: not_found (customerId), account_blocked
-   * (closed), validation_failed (names that are not screened yet).
+   * Credits money whose owner an operator has found, in the caller's transaction: it becomes a deposit like any credit,
+   * even if the account is blocked. Returns false if the owner already has it. Refuses: not_found (customerId),
+   * account_blocked (closed), validation_failed (names that are not screened yet).
    */
   readonly creditOwner: (
     tx: Tx,
@@ -38,58 +40,58 @@ export type Credits = {
     notification: CreditNotification,
   ) => Promise<boolean>
   /**
-   * Credits money that its partner has accepted for a purpose, in the caller's transaction. Unlike `creditOwner` it is judged like any credit: a
-   * name may hold it, and a block sends it to suspense. Refuses: not_found (customerId), request_in_progress (names that are not screened yet),
-   * late_payment_decided (a deposit has the credit).
+   * Credits unmatched money that its partner has accepted, in the caller's transaction. Judged like any credit:
+   * screening may hold it, and a block sends it to suspense. Refuses: not_found (customerId), request_in_progress
+   * (names that are not screened yet), late_payment_decided (a deposit has the credit).
    */
   readonly acceptCredit: (
     tx: Tx,
     connector: string,
     owner: AccountOwner,
     notification: CreditNotification,
-    purpose: Purpose,
+    purpose: CreditPurpose,
   ) => Promise<{ readonly id: string; readonly reference: string }>
-  /** Returns the credits whose money a partner has received. */
+  /** Returns those credits whose money a partner has received. */
   readonly creditsCompleted: typeof matchingStore.creditsCompleted
-  /** Unpaid deposits of a partner with this amount, made since a time, newest first. */
+  /** Lists unpaid deposits of a partner with this amount, created since a time, newest first. */
   readonly waitingOfAmount: (
     tx: Tx,
     partnerId: string,
     money: Money,
     since: Date,
-  ) => Promise<readonly matchingStore.WaitingDeposit[]>
-  /** The deposits of a partner, or of all, that creditor references in these texts name. */
+  ) => Promise<readonly matchingStore.UnpaidDeposit[]>
+  /** Finds deposits by the creditor references in these texts, of one partner or of all. */
   readonly namedIn: (
     tx: Tx,
     partnerId: string | undefined,
     texts: readonly string[],
-  ) => Promise<readonly matchingStore.WaitingDeposit[]>
-  /** Takes the money of a credit back and records a case. `unknown`: no deposit was made of the credit. */
-  readonly processReversal: (connector: string, notification: ReversalNotification) => Promise<CreditApplied>
+  ) => Promise<readonly matchingStore.UnpaidDeposit[]>
+  /** Takes the money of a credit back and opens a case. `unknown`: no deposit was created from the credit. */
+  readonly processReversal: (connector: string, notification: ReversalNotification) => Promise<CreditOutcome>
 }
 
-/** The payment that a credit is accepted for: its deposit has the same session and the same texts of the partner. */
-type Purpose = Pick<store.Deposit, 'sessionId' | 'websiteReference' | 'customFields' | 'paymentMethod'>
+/** Payment for which money is accepted: the new deposit has the same session and the same texts of the partner. */
+type CreditPurpose = Pick<store.Deposit, 'sessionId' | 'websiteReference' | 'customFields' | 'paymentMethod'>
 
 type Booking = {
   readonly connector: string
   readonly owner: AccountOwner
   readonly notification: CreditNotification
-  readonly purpose?: Purpose
+  readonly purpose?: CreditPurpose
 }
 
 const waitingMax = 100
 const creditsPerBatchMax = 512
 const batchesUnderWayMax = 2
 
-/** The two ways to apply a credit: with others in a transaction of their own, or in the caller's. */
-type Apply = {
+/** Applies credits in a shared transaction, or in the caller's. */
+type ApplyCredits = {
   readonly inBatches: (trigger: CreditOfDeposit) => Promise<Applied>
   readonly inTransaction: (tx: Tx, triggers: readonly CreditOfDeposit[]) => Promise<readonly Advanced[]>
-  readonly withdraw: Withdraw
+  readonly withdraw: WithdrawSuspended
 }
 
-export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
+export function createCredits(deps: DepositsDeps, apply: ApplyCredits): Credits {
   const { db, customers } = deps
   const locate = createBatcher({
     db: withoutTransaction(db),
@@ -98,12 +100,12 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
     batchesMax: batchesUnderWayMax,
     partnerOf: ({ notification: { partnerId } }) => partnerId,
   })
-  // Booked and credited together: a deposit of a credit is never visible before its money.
+  // Created and credited in the same transaction: a deposit of a credit is never visible before its money.
   const complete = createBatcher({
     db,
     work: async (tx: Tx, bookings: readonly Booking[]) => {
-      const ids = await bookAll(deps, tx, bookings)
-      const triggers = bookings.map((booking, index) => ids[index] && triggerOf(booking, ids[index]))
+      const ids = await bookDeposits(deps, tx, bookings)
+      const triggers = bookings.map((booking, index) => ids[index] && toTrigger(booking, ids[index]))
       const open = triggers.filter((trigger) => typeof trigger === 'object')
       const advanced = new Map<unknown, Advanced>()
       for (const [index, outcome] of (await apply.inTransaction(tx, open)).entries()) advanced.set(open[index], outcome)
@@ -126,16 +128,16 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
       if ('several' in located) return { applied: 'unknown', partnerId: located.several }
       if ('deposit' in located) {
         const { partnerId, id: depositId } = located.deposit
-        const applied = await apply.inBatches(creditOf(connector, located.deposit, notification))
+        const applied = await apply.inBatches(toCredit(connector, located.deposit, notification))
         return { applied, partnerId, depositId }
       }
       const { partnerId } = located.owner
       const completed = await complete({ connector, owner: located.owner, notification })
-      // The customer was erased and its account closed after the look-up: the account counts as unknown.
+      // The customer was erased after the look-up, and its account closed: the account counts as unknown.
       if (completed === 'erased') return { applied: 'unknown', partnerId: notification.partnerId }
       const { trigger, advanced } = completed
-      // The same credit twice in one batch: the second is judged after the first. A name that waits is tried again by
-      // the bank, with the newest list in memory.
+      // The same credit twice in one batch: the second is judged after the first. If a name waits for screening, the
+      // bank repeats its report, and the newest list is then in memory.
       const isRepeated = advanced === 'deferred' || advanced === 'early'
       return { applied: isRepeated ? await apply.inBatches(trigger) : advanced, partnerId }
     },
@@ -144,9 +146,9 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
       const owner = { partnerId, customerId: customer?.id ?? null }
       await refuseClosed(deps, tx, owner, notification.money.currency)
       const booking = { connector, owner, notification }
-      const [id] = await bookAll(deps, tx, [booking])
+      const [id] = await bookDeposits(deps, tx, [booking])
       if (id === undefined) throw notFound('customer')
-      const decided = { ...triggerOf(booking, id), isDecided: true }
+      const decided = { ...toTrigger(booking, id), isDecided: true }
       const [applied] = await apply.inTransaction(tx, [decided])
       if (applied === 'early')
         throw new Refusal('validation_failed', 'The names are not screened yet. Repeat the command in a minute.')
@@ -154,32 +156,32 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
     },
     acceptCredit: async (tx, connector, owner, notification, purpose) => {
       const booking = { connector, owner, notification, purpose }
-      const [id] = await bookAll(deps, tx, [booking])
+      const [id] = await bookDeposits(deps, tx, [booking])
       if (id === undefined) throw notFound('customer')
-      const [applied] = await apply.inTransaction(tx, [triggerOf(booking, id)])
+      const [applied] = await apply.inTransaction(tx, [toTrigger(booking, id)])
       if (applied === 'early')
         throw new Refusal('request_in_progress', 'The names are not screened yet. Repeat the request in a minute.')
-      if (applied !== true) throw new Refusal('late_payment_decided', 'The money is a payment already.')
+      if (applied !== true) throw new Refusal('late_payment_decided', 'The money has already become a payment.')
       const [row] = await store.depositsByIds(tx, [{ partnerId: owner.partnerId, id }])
       return { id, reference: present(row, `no deposit ${id} of an accepted credit`).reference }
     },
     creditsCompleted: matchingStore.creditsCompleted,
     waitingOfAmount: (tx, partnerId, money, since) =>
-      matchingStore.waitingOfAmount(tx, partnerId, { ...money, after: firstIdOf(since), rowsMax: waitingMax }),
+      matchingStore.unpaidOfAmount(tx, partnerId, { ...money, after: firstIdOf(since), rowsMax: waitingMax }),
     namedIn: async (tx, partnerId, texts) => {
       const references = namedInTexts(...texts).flat()
-      const found = references.length === 0 ? [] : await matchingStore.depositsNamed(tx, references)
+      const found = references.length === 0 ? [] : await matchingStore.depositsByReference(tx, references)
       return found.filter((deposit) => partnerId === undefined || deposit.partnerId === partnerId)
     },
-    moneyOfCredit: store.moneyOfCredit,
+    moneyOfCredit: store.readMoneyOfCredit,
     processReversal: createReverse({ ...deps, withdraw: apply.withdraw }),
   }
 }
 
-const triggerOf = ({ connector, owner: { partnerId }, notification }: Booking, id: string): CreditOfDeposit =>
-  creditOf(connector, { partnerId, id }, notification)
+const toTrigger = ({ connector, owner: { partnerId }, notification }: Booking, id: string): CreditOfDeposit =>
+  toCredit(connector, { partnerId, id }, notification)
 
-function creditOf(
+function toCredit(
   connector: string,
   { partnerId, id: subjectId }: store.DepositKey,
   { id, subjectId: creditId, money, debtor, transactionHash, account, remittance, endToEndId }: CreditNotification,
@@ -191,18 +193,20 @@ function creditOf(
 }
 
 /**
- * Makes deposits that the bank has accepted, and returns their ids, also for credits that have one. Undefined: the
- * customer was erased. An erasure waits for the transaction. A credit that another transaction books meanwhile is a
+ * Creates accepted deposits and returns their ids, and those of credits that already have one. Undefined: the customer
+ * was erased. An erasure waits for this transaction. A credit that another transaction books at the same time is a
  * unique violation.
  */
-async function bookAll(
+async function bookDeposits(
   deps: DepositsDeps,
   tx: Tx,
   bookings: readonly Booking[],
 ): Promise<readonly (string | undefined)[]> {
   const { clock, customers, eventOutbox, transactions } = deps
   const known = await knownCredits(tx, bookings)
-  const unbooked = [...new Map(bookings.map((booking) => [keyOf(booking), booking]))].filter(([key]) => !known.has(key))
+  const unbooked = [...new Map(bookings.map((booking) => [bookingKey(booking), booking]))].filter(
+    ([key]) => !known.has(key),
+  )
   const owners = await customers.heldPayersByIds(
     tx,
     unbooked.flatMap(([, { owner }]) =>
@@ -227,33 +231,33 @@ async function bookAll(
     )
   eventOutbox.appendMany(
     tx,
-    made.flatMap(({ booking, row }) => acceptedEventOf(booking, row, owners, now)),
+    made.flatMap(({ booking, row }) => toAcceptedEvent(booking, row, owners, now)),
   )
   const ids = new Map([...known, ...made.map(({ key, row }) => [key, row.id] as const)])
-  return bookings.map((booking) => ids.get(keyOf(booking)))
+  return bookings.map((booking) => ids.get(bookingKey(booking)))
 }
 
 const isErased = (owners: ReadonlyMap<string, Payer>, { partnerId, customerId }: Booking['owner']) =>
   customerId !== null && owners.get(partnerKey(partnerId, customerId))?.isErased !== false
 
-const keyOf = ({ connector, owner: { partnerId }, notification: { subjectId } }: Booking) =>
+const bookingKey = ({ connector, owner: { partnerId }, notification: { subjectId } }: Booking) =>
   partnerKey(partnerId, connector, subjectId)
 
-/** The ids of deposits by `keyOf`. */
+/** Finds the ids of known deposits by `creditKey`. */
 async function knownCredits(tx: Tx, bookings: readonly Booking[]): Promise<ReadonlyMap<string, string>> {
-  const rows = await store.creditsKnown(
+  const rows = await store.knownCreditsOf(
     tx,
     bookings.map(({ owner: { partnerId }, notification: { subjectId } }) => ({ partnerId, creditId: subjectId })),
   )
   return new Map(rows.map(({ partnerId, connector, creditId, id }) => [partnerKey(partnerId, connector, creditId), id]))
 }
 
-const railOf = (currency: store.Deposit['currency']): Rail =>
+const creditRail = (currency: store.Deposit['currency']): Rail =>
   !isFiat(currency) ? 'Wallet' : currency === 'EUR' ? 'Sepa' : 'Swift'
-const methodOf = (currency: store.Deposit['currency']): PaymentMethod =>
+const creditMethod = (currency: store.Deposit['currency']): PaymentMethod =>
   !isFiat(currency) ? 'Wallet' : currency === 'EUR' ? 'SepaCreditTransfer' : 'Swift'
 
-function typeOf({ owner, notification: { money } }: Booking): NewTransaction['type'] {
+function transactionType({ owner, notification: { money } }: Booking): NewTransaction['type'] {
   if (!isFiat(money.currency)) return 'TokenTransferIn'
   return owner.customerId === null ? 'PartnerDeposit' : 'PartnerCustomerDeposit'
 }
@@ -264,7 +268,7 @@ function toTransaction(booking: Booking): NewTransaction {
     purpose,
     notification: { partnerId: payerId, account, money, debtor, remittance, endToEndId, transactionHash, ...given },
   } = booking
-  // Another partner's reference is not shown, and could be one of the payee's own. Both have the end-to-end id.
+  // Another partner's reference is not shown, because it could equal one of the payee. Both have the end-to-end id.
   const originating = owner.partnerId === payerId ? given.originatingReference : undefined
   return {
     ...owner,
@@ -272,12 +276,12 @@ function toTransaction(booking: Booking): NewTransaction {
     ...money,
     category: 'Deposit',
     direction: 'Inward',
-    type: typeOf(booking),
-    rail: railOf(money.currency),
+    type: transactionType(booking),
+    rail: creditRail(money.currency),
     steps: ['Created', 'Accepted'],
     actor: 'bank',
     creditor: isFiat(money.currency) ? { iban: account } : { walletAddress: account },
-    debtor: partyOf(debtor, money.currency),
+    debtor: payerParty(debtor, money.currency),
     ...(endToEndId === null ? {} : { endToEndId }),
     ...(remittance === null || remittance === '' ? {} : { description: remittance }),
     ...(transactionHash === undefined ? {} : { transactionHash }),
@@ -306,7 +310,7 @@ function toDeposit(
     status: 'Accepted',
     sessionId: purpose?.sessionId ?? '',
     endToEndId: endToEndId ?? '',
-    paymentMethod: purpose?.paymentMethod ?? method ?? methodOf(money.currency),
+    paymentMethod: purpose?.paymentMethod ?? method ?? creditMethod(money.currency),
     paymentCountry: debtor.countryCode,
     ipAddress: '',
     websiteReference: purpose?.websiteReference ?? null,
@@ -332,8 +336,8 @@ function toDeposit(
 
 type AcceptedEvent = NewEvent<'partner.customer.deposit.accepted'>
 
-/** A deposit of the partner itself has only the event of its transaction. */
-function acceptedEventOf(
+/** Creates the event of an accepted deposit. A deposit of the partner itself only has the event of its transaction. */
+function toAcceptedEvent(
   { notification: { debtor } }: Booking,
   row: store.DepositRow,
   owners: ReadonlyMap<string, Payer>,
@@ -346,39 +350,42 @@ function acceptedEventOf(
     `no customer ${customerId} for deposit ${row.id}`,
   )
   const type = 'partner.customer.deposit.accepted'
-  return [{ partnerId, occurredAt: now, type, data: events.accepted(row, customer, debtor) }]
+  return [{ partnerId, occurredAt: now, type, data: events.acceptedEvent(row, customer, debtor) }]
 }
 
-// Finds whose money a credit is: of the deposit that it names by a creditor reference, or of the owner of the account.
+// Finds the owner of a credit: the deposit that a creditor reference names, or the owner of the account.
 
 type CreditNotification = Extract<BankNotification, { readonly kind: 'credit.booked' }>
 type ReportedCredit = { readonly connector: string; readonly notification: CreditNotification }
 
-/** `several`: the credit names deposits of which none is meant with certainty. `several` is whose ledger has the case. */
-type Located =
+/**
+ * `several`: the credit names deposits, but it is not certain which one is meant. It has the partner whose ledger gets
+ * the case.
+ */
+type LocatedCredit =
   | { readonly deposit: store.DepositKey }
   | { readonly owner: AccountOwner }
   | { readonly several: string }
   | undefined
 
-/** Candidates of one statement: those of some thousand honest credits, or of a few hostile ones. */
+/** Covers some thousand ordinary credits, or a few hostile ones. */
 const referencesPerStatementMax = 5000
 
 /**
- * Each possible reference in the texts is looked up, because other words may follow, precede or contain the right one. A
- * reference counts if the account is the same partner's, or not ours: a payer must not choose the owner of the money.
+ * Looks up each possible reference in the texts, because other words may surround the right one. A reference counts if
+ * the account is the same partner's or not ours: a payer must not choose the owner of the money.
  */
 async function locateAll(
   { ownersOf }: Pick<DepositsDeps, 'ownersOf'>,
   tx: Tx,
   credits: readonly ReportedCredit[],
-): Promise<readonly Located[]> {
+): Promise<readonly LocatedCredit[]> {
   const named = credits.map(({ notification: { creditorReferences, remittance, endToEndId } }) =>
     creditorReferences === undefined ? namedInTexts(remittance, endToEndId) : creditorReferences,
   )
   const [owners, deposits] = await Promise.all([
     ownersOf(tx, [...new Set(credits.map(({ notification: { account } }) => account))]),
-    depositsNamed(tx, [...new Set(named.flat(2))]),
+    findNamedDeposits(tx, [...new Set(named.flat(2))]),
   ])
   const found = credits.map(({ notification: { account } }, index) => {
     const owner = owners.get(account)
@@ -389,26 +396,26 @@ async function locateAll(
     )
     return lists.find((list) => list.length > 0) ?? []
   })
-  const applied = await depositsOf(
+  const applied = await findAppliedDeposits(
     tx,
     credits.filter((_credit, index) => (found[index] ?? []).length > 0),
   )
-  return credits.map((credit, index): Located => {
+  return credits.map((credit, index): LocatedCredit => {
     const { account, partnerId } = credit.notification
     const owner = owners.get(account)
     const list = found[index] ?? []
     if (list.length === 0) return owner && { owner }
-    // A repetition: the deposits that are named may have ended since.
-    const deposit = applied.get(creditKey(credit)) ?? meantOf(list)
+    // The credit is repeated: its deposits may have ended since.
+    const deposit = applied.get(creditKey(credit)) ?? chooseDeposit(list)
     return deposit === undefined ? { several: owner?.partnerId ?? onlyPartner(list) ?? partnerId } : { deposit }
   })
 }
 
-async function depositsNamed(
+async function findNamedDeposits(
   tx: Tx,
   references: readonly string[],
-): Promise<ReadonlyMap<string, readonly store.NamedDeposit[]>> {
-  const found: store.NamedDeposit[] = []
+): Promise<ReadonlyMap<string, readonly store.ReferencedDeposit[]>> {
+  const found: store.ReferencedDeposit[] = []
   for (let from = 0; from < references.length; from += referencesPerStatementMax)
     found.push(
       ...(await store.depositsByCreditorReference(tx, references.slice(from, from + referencesPerStatementMax))),
@@ -419,11 +426,14 @@ async function depositsNamed(
 const creditKey = ({ connector, notification: { subjectId } }: ReportedCredit): string =>
   partnerKey(connector, subjectId)
 
-/** The deposits to which these credits have been applied already. */
-async function depositsOf(tx: Tx, credits: readonly ReportedCredit[]): Promise<ReadonlyMap<string, store.DepositKey>> {
+/** Finds the deposits to which these credits have been applied already. */
+async function findAppliedDeposits(
+  tx: Tx,
+  credits: readonly ReportedCredit[],
+): Promise<ReadonlyMap<string, store.DepositKey>> {
   if (credits.length === 0) return new Map()
   const ids = credits.map(({ notification: { subjectId } }) => subjectId)
-  const rows = await store.depositsOfCredits(tx, ids)
+  const rows = await store.findDepositsOfCredits(tx, ids)
   return new Map(
     rows.map(({ connector, creditId, partnerId, id }) => [partnerKey(connector, creditId), { partnerId, id }]),
   )
@@ -431,14 +441,14 @@ async function depositsOf(tx: Tx, credits: readonly ReportedCredit[]): Promise<R
 
 const awaiting: ReadonlySet<DepositStatus> = new Set(awaitingParts)
 
-/** The only one that waits for money. If none does, the only one: its status decides what becomes of the money. */
-function meantOf(named: readonly store.NamedDeposit[]): store.DepositKey | undefined {
+/** Chooses the only deposit that waits for money. If none waits, chooses the only deposit: its status decides what happens. */
+function chooseDeposit(named: readonly store.ReferencedDeposit[]): store.DepositKey | undefined {
   const open = named.filter(({ status }) => awaiting.has(status))
   const [meant, ...others] = open.length > 0 ? open : named
   return others.length === 0 ? meant : undefined
 }
 
-function onlyPartner(named: readonly store.NamedDeposit[]): string | undefined {
+function onlyPartner(named: readonly store.ReferencedDeposit[]): string | undefined {
   const [partnerId, ...others] = new Set(named.map((deposit) => deposit.partnerId))
   return others.length === 0 ? partnerId : undefined
 }

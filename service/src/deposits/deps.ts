@@ -28,37 +28,37 @@ export type DepositsDeps = {
   readonly transactions: Transactions
   readonly screening: Pick<Screening, 'holdsOfCredits' | 'lists' | 'request' | 'textOf'>
   readonly rates: Pick<Rates, 'converter'>
-  /** Reports for payments from wallets whether each needs a proof of who controls the wallet that is missing. */
+  /** Reports for each payment from a wallet whether it needs a proof of ownership that is missing. */
   readonly proofsMissing: Wallets['ownership']['areMissing']
   readonly refunds: PaymentRefunds
-  readonly late: LateMoney
-  /** Finds the owners of accounts: IBANs of customers, addresses of wallets. An unknown account is absent. */
+  readonly late: LatePaymentOffers
+  /** Finds the owners of accounts: IBANs of customers and addresses of wallets. Unknown accounts are absent. */
   readonly ownersOf: (tx: Tx, accounts: readonly string[]) => Promise<ReadonlyMap<string, AccountOwner>>
 }
 
-/** Money that named a deposit and did not fit it. */
-export type OfferedMoney = {
+/** Money of a credit that named a deposit and did not fit it. */
+export type UnmatchedMoney = {
   readonly caseId: string
   readonly deposit: Pick<
     Deposit,
     'partnerId' | 'id' | 'status' | 'reference' | 'websiteReference' | 'amount' | 'currency'
   >
   readonly money: Money
-  /** Default: by the status of the deposit. */
+  /** Default: derived from the status of the deposit. */
   readonly reason?: LatePaymentReason
 }
 
-/** Offers money that has a case to the partner. The module of sessions is above this one. */
-export type LateMoney = {
-  /** Joins the transaction that opens the cases. */
-  readonly offer: (tx: Tx, offered: readonly OfferedMoney[]) => Promise<void>
+/** Offers unmatched money to the partner. Implemented by checkout, which is a module above this one. */
+export type LatePaymentOffers = {
+  /** Runs in the transaction that opens the cases. */
+  readonly offer: (tx: Tx, offered: readonly UnmatchedMoney[]) => Promise<void>
 }
 
-/** The refunds of a payment. Their module is above this one. */
+/** Refunds of a payment. Implemented by checkout, which is a module above this one. */
 export type PaymentRefunds = {
   /**
-   * Cancels the refunds of a deposit, or of a part of it, that no worker has begun. Returns these and all that the bank has or gets. The caller holds the deposit,
-   * so that no refund is made meanwhile.
+   * Cancels the refunds of a deposit, or of one part, that no worker has begun. Returns all its refunds. The caller
+   * holds the lock of the deposit, so that no refund is created meanwhile.
    */
   readonly stop: (
     tx: Tx,
@@ -74,15 +74,18 @@ export type PaymentRefunds = {
   >
 }
 
-/** Owner of an account. Without a customer it is the partner itself. */
+/** Owner of an account. Null: the partner itself. */
 export type AccountOwner = { readonly partnerId: string; readonly customerId: string | null }
 
-/** The accounts of a credit: from the settlement account of a connector to the partner's balance. */
+/** Names the accounts of a credit: from the settlement account of a connector to the partner's balance. */
 export const credit = (connector: string, partnerId: string) =>
   ({ partnerId, debit: `settlement.${connector}`, credit: 'balance' }) as const
 
-/** The parties of a transaction: a payer has a bank account, or a wallet if it paid in tokens. Empty parts are absent. */
-export const partyOf = ({ name, account, bic, countryCode, address }: IncomingDebtor, currency: Currency): Party => ({
+/** Maps a payer to a party of the transaction: with a bank account, or with a wallet if it paid in tokens. Omits empty fields. */
+export const payerParty = (
+  { name, account, bic, countryCode, address }: IncomingDebtor,
+  currency: Currency,
+): Party => ({
   ...(name === '' ? {} : { accountHolderName: name }),
   ...(account === '' ? {} : isFiat(currency) ? { iban: account } : { walletAddress: account }),
   ...(bic === '' ? {} : { bic }),
@@ -90,5 +93,8 @@ export const partyOf = ({ name, account, bic, countryCode, address }: IncomingDe
   ...(address === null ? {} : { address }),
 })
 
-/** `partnerId`: the partner whose ledger holds a case about the notification. `depositId`: the deposit that the credit named. */
-export type CreditApplied = { readonly applied: Applied; readonly partnerId: string; readonly depositId?: string }
+/**
+ * Result of a bank credit. `partnerId`: the partner whose ledger has a case about it. `depositId`: the deposit that the
+ * credit named.
+ */
+export type CreditOutcome = { readonly applied: Applied; readonly partnerId: string; readonly depositId?: string }

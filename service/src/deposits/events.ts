@@ -1,4 +1,4 @@
-/** Maps a deposit to event `data`, one function for each event. A missing plain string is the empty string. */
+/** Maps a deposit to event `data`, one function for each event. A missing string is empty. */
 import { ownJsonExactly } from '@partner-payments/wire'
 import { type Minor, writeAmount } from '../kernel/index.ts'
 import type { IncomingDebtor } from '../rails/index.ts'
@@ -6,14 +6,14 @@ import type { Customer, Payer } from '../parties/customers/index.ts'
 import type { Deposit } from './store.ts'
 import type { Part } from './store-parts.ts'
 import type { NewEvent } from '../events/index.ts'
-import { type PartsPlan, reportOfPart } from './parts.ts'
+import { type PartsPlan, parsePartReport } from './parts.ts'
 
-type Named = Pick<Payer, 'id' | 'serviceId' | 'partnerCustomerIdentifier' | 'email'>
+type EventCustomer = Pick<Payer, 'id' | 'serviceId' | 'partnerCustomerIdentifier' | 'email'>
 
-const common = (deposit: Deposit, customer: Named) => ({
+const common = (deposit: Deposit, customer: EventCustomer) => ({
   amount: writeAmount(deposit.amount, deposit.currency),
   currency: deposit.currency as string,
-  customFields: customFieldsOf(deposit),
+  customFields: parseCustomFields(deposit),
   idempotencyKey: deposit.idempotencyKey,
   reference: deposit.reference,
   websiteReference: deposit.websiteReference,
@@ -29,7 +29,7 @@ const session = (deposit: Deposit) => ({
   paymentCountryCode: deposit.paymentCountry,
 })
 
-/** The payment's country. Null if it is unknown, as it may be before the payer has chosen a bank. */
+/** Returns the country of the payment. Null: the payer has not chosen a bank yet. */
 const knownCountry = ({ paymentCountry }: Deposit) => (paymentCountry === '' ? null : paymentCountry)
 
 const payer = (debtor: IncomingDebtor) => ({
@@ -40,12 +40,12 @@ const payer = (debtor: IncomingDebtor) => ({
   debtorName: debtor.name,
 })
 
-/** The partner's own object. Numbers keep all their digits. */
-export function customFieldsOf(deposit: Deposit): Record<string, unknown> | null {
+/** Parses the partner's own object. Numbers keep all their digits. */
+export function parseCustomFields(deposit: Deposit): Record<string, unknown> | null {
   return deposit.customFields === null ? null : ownJsonExactly<Record<string, unknown>>(deposit.customFields)
 }
 
-export const created = (deposit: Deposit, customer: Customer, partnerName: string) => ({
+export const createdEvent = (deposit: Deposit, customer: Customer, partnerName: string) => ({
   ...common(deposit, customer),
   ...session(deposit),
   paymentCountryCode: knownCountry(deposit),
@@ -56,21 +56,21 @@ export const created = (deposit: Deposit, customer: Customer, partnerName: strin
   partnerName,
 })
 
-export const initiated = (deposit: Deposit, customer: Named) => ({
+export const initiatedEvent = (deposit: Deposit, customer: EventCustomer) => ({
   ...common(deposit, customer),
   ...session(deposit),
   customerEmail: customer.email ?? '',
   userIpAddress: deposit.ipAddress,
 })
 
-export const submitted = (deposit: Deposit, customer: Named) => ({
+export const submittedEvent = (deposit: Deposit, customer: EventCustomer) => ({
   ...common(deposit, customer),
   ...session(deposit),
   customerEmail: customer.email ?? '',
   customerIpAddress: deposit.ipAddress,
 })
 
-export const accepted = (deposit: Deposit, customer: Named, debtor: IncomingDebtor) => ({
+export const acceptedEvent = (deposit: Deposit, customer: EventCustomer, debtor: IncomingDebtor) => ({
   ...common(deposit, customer),
   ...session(deposit),
   ...payer(debtor),
@@ -78,15 +78,15 @@ export const accepted = (deposit: Deposit, customer: Named, debtor: IncomingDebt
   customerEmail: customer.email,
 })
 
-export const completed = (deposit: Deposit, customer: Named, debtor: IncomingDebtor) => ({
-  ...accepted(deposit, customer, debtor),
+export const completedEvent = (deposit: Deposit, customer: EventCustomer, debtor: IncomingDebtor) => ({
+  ...acceptedEvent(deposit, customer, debtor),
   blockchainTransactionHash: deposit.transactionHash,
 })
 
-/** `debtor`: undefined if the customer was erased. */
-export const part = (
+/** `debtor` is undefined if the customer was erased. */
+const partEvent = (
   deposit: Deposit,
-  customer: Named,
+  customer: EventCustomer,
   { id, amount, status }: Pick<Part, 'id' | 'amount' | 'status'>,
   paid: Minor,
   debtor: IncomingDebtor | undefined,
@@ -101,21 +101,19 @@ export const part = (
   remainingAmount: writeAmount(deposit.amount - paid, deposit.currency),
 })
 
-export const failed = (deposit: Deposit, customer: Named, errorDetails: string) => ({
-  ...submitted(deposit, customer),
+export const failedEvent = (deposit: Deposit, customer: EventCustomer, errorDetails: string) => ({
+  ...submittedEvent(deposit, customer),
   errorDetails,
 })
 
-export const expired = (deposit: Deposit, customer: Named) => ({
+export const expiredEvent = (deposit: Deposit, customer: EventCustomer) => ({
   ...common(deposit, customer),
   createdAt: deposit.createdAt.toISOString(),
   endToEndId: deposit.endToEndId,
   expiryDate: deposit.expiryDate.toISOString(),
 })
 
-// The event of a part: it has arrived, or the bank takes it back.
-
-/** A part that waits for a decision about a name has no event. */
+/** Creates the events of parts that have arrived or were reversed. A part under review has no event. */
 export const partEvents = (
   deposit: Deposit,
   customer: Payer,
@@ -126,5 +124,5 @@ export const partEvents = (
     partnerId: deposit.partnerId,
     occurredAt: now,
     type: 'checkout.part.updated',
-    data: part(deposit, customer, each, plan?.paid ?? 0n, reportOfPart(each)?.debtor),
+    data: partEvent(deposit, customer, each, plan?.paid ?? 0n, parsePartReport(each)?.debtor),
   }))

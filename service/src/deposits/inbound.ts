@@ -1,4 +1,4 @@
-/** Decides whether the accounts of deposits take their money: the partner's balance, and the account of the customer. */
+/** Decides whether the partner's balance and the customer's account accept the money of a deposit. */
 import { Refusal } from '../kernel/api/index.ts'
 import { type Currency, type Minor, partnerKey } from '../kernel/index.ts'
 import { type AccountSnapshots, balanceStateIn, blocksInbound, type Movement } from '../ledger/index.ts'
@@ -7,31 +7,31 @@ import { exceedsBalance, exceedsSum, hasLargestBalance, lackingFor, type Payer }
 import { type AccountOwner, credit, type DepositsDeps } from './deps.ts'
 import type { Deposit } from './store.ts'
 
-export type Inbound = {
+export type InboundAccounts = {
   /**
-   * The accounts of the credits, with the states of balances by which the batch was judged. If these states change
-   * before the commit, the batch runs again.
+   * Accounts of the credits with the states that judged the batch. If a state changes before the commit, the batch runs
+   * again.
    */
   readonly accounts: AccountSnapshots
   /** The customers of all deposits. */
   readonly owners: ReadonlyMap<string, Payer>
-  /** The reason for which the accounts of the deposit do not take its money. Undefined: they take it. */
-  readonly blockOf: (deposit: Deposit) => Block | undefined
+  /** Returns why the accounts of a deposit refuse its money. Undefined: they accept it. */
+  readonly blockOf: (deposit: Deposit) => BlockReason | undefined
 }
 
 /** `account_blocked`: the balance, or the account of the customer. */
-export type Block = 'account_blocked' | 'customer_not_verified'
+export type BlockReason = 'account_blocked' | 'customer_not_verified'
 
-export const openToAll: Inbound = { accounts: new Map(), owners: new Map(), blockOf: () => undefined }
+export const withoutBlocks: InboundAccounts = { accounts: new Map(), owners: new Map(), blockOf: () => undefined }
 
-/** Reads the accounts of accepted deposits, and of those whose money has waited in suspense: no others are credited. */
+/** Reads the accounts of accepted deposits and of those whose money has waited in suspense: only these can be credited. */
 export async function readInbound(
   { ledger, customers, rates }: DepositsDeps,
   tx: Tx,
   deposits: readonly Deposit[],
   connectorOf: (deposit: Deposit) => string | undefined,
-): Promise<Inbound> {
-  // Read before the customers, because the balances count the changes of their states.
+): Promise<InboundAccounts> {
+  // Read before the customers, because the balances count their changes of state.
   const accounts = await ledger.accountsOf(
     tx,
     deposits.flatMap((deposit): readonly Movement[] => {
@@ -49,21 +49,21 @@ export async function readInbound(
     deposit.status === 'Accepted' ||
     deposit.status === 'Screening' ||
     (deposit.inParts && connectorOf(deposit) !== undefined)
-  const isAbove = await readAbove({ ledger, customers, rates }, tx, deposits.filter(isPaid), owners)
-  const blockOf = (deposit: Deposit): Block | undefined => {
+  const isAbove = await findAboveLargestBalance({ ledger, customers, rates }, tx, deposits.filter(isPaid), owners)
+  const blockOf = (deposit: Deposit): BlockReason | undefined => {
     const { partnerId, customerId, currency } = deposit
     if (blocksInbound(balanceStateIn(accounts, partnerId, currency))) return 'account_blocked'
-    const block = blockOfOwner(owners.get(partnerKey(partnerId, customerId ?? '')), currency)
+    const block = ownerBlock(owners.get(partnerKey(partnerId, customerId ?? '')), currency)
     return block ?? (isAbove(deposit) ? 'customer_not_verified' : undefined)
   }
   return { accounts, owners, blockOf }
 }
 
 /**
- * Finds the deposits that would raise what their customer holds above the largest balance of its gate, in the order of the batch.
- * Costs a statement for each customer with such a gate, one for rates, and none for others.
+ * Finds deposits that would raise what their customer holds above the largest balance of its gate, in the order of the
+ * batch. Reads rates once, and one row for each customer with such a gate.
  */
-async function readAbove(
+async function findAboveLargestBalance(
   { ledger, customers, rates }: Pick<DepositsDeps, 'ledger' | 'customers' | 'rates'>,
   tx: Tx,
   deposits: readonly Deposit[],
@@ -101,23 +101,27 @@ async function readAbove(
   return ({ partnerId, id }) => above.has(partnerKey(partnerId, id))
 }
 
-function blockOfOwner(owner: Payer | undefined, currency: Currency): Block | undefined {
+function ownerBlock(owner: Payer | undefined, currency: Currency): BlockReason | undefined {
   if (owner === undefined) return undefined
   if (blocksInbound(owner.accountState)) return 'account_blocked'
   return lackingFor(owner.gate, 'Receive', currency) === undefined ? undefined : 'customer_not_verified'
 }
 
-/** A request for money: the customer who is asked, and the currency. */
-export type Asked = { readonly partnerId: string; readonly customerId: string | null; readonly currency: Currency }
+/** A request for money: the customer to be asked, and the currency. */
+export type MoneyRequest = {
+  readonly partnerId: string
+  readonly customerId: string | null
+  readonly currency: Currency
+}
 
 /**
- * Reports which of these must not be asked for money, in their order: the balance or the customer's account is
- * blocked, its verification does not let it receive, the customer is erased, or a confirmed hit freezes it.
+ * Reports for each request, in order, whether the customer must not be asked for money: its balance or account is
+ * blocked, its verification does not let it receive, it is erased, or a sanctions match freezes it.
  */
 export async function cannotReceive(
   { ledger, customers, screening }: Pick<DepositsDeps, 'ledger' | 'customers' | 'screening'>,
   tx: Tx,
-  asked: readonly Asked[],
+  asked: readonly MoneyRequest[],
 ): Promise<readonly boolean[]> {
   if (asked.length === 0) return []
   const movements = asked.map(({ partnerId, currency }): Movement => {
@@ -144,7 +148,7 @@ export async function cannotReceive(
   return asked.map(({ partnerId, customerId, currency }, index) => {
     const owner = owners.get(partnerKey(partnerId, customerId ?? ''))
     const isBlocked =
-      blocksInbound(balanceStateIn(accounts, partnerId, currency)) || blockOfOwner(owner, currency) !== undefined
+      blocksInbound(balanceStateIn(accounts, partnerId, currency)) || ownerBlock(owner, currency) !== undefined
     return isBlocked || owner?.isErased === true || holds[index] === 'confirmed'
   })
 }

@@ -2,15 +2,16 @@
  * Deposits: incoming money for a customer. The module has no operation group: checkout sessions and simulations open
  * deposits, and bank notifications change their status.
  *
- * Tables: deposits.deposits, deposits.parts, deposits.payer_rules, deposits.payer_checks. Invariants: the status goes `Created -> Initiated -> Submitted -> Accepted -> Completed`, or
- * ends as `Failed` or `Expired`. The transaction that completes a deposit credits the balance, once. A duplicate bank
- * notification changes nothing. Money of a name that is on a sanctions list stands in suspense, with a case that has the id of the
- * deposit, while the deposit is `Screening`: it is credited when the name is cleared, and stays there when it is confirmed.
- * A deposit in parts counts each credit once, and never more than its amount: the account `parts` has the sum of the parts that are `Held`.
+ * Tables: deposits.deposits, deposits.parts, deposits.payer_rules, deposits.payer_checks. Invariants: the status goes
+ * `Created -> Initiated -> Submitted -> Accepted -> Completed`, or ends as `Failed` or `Expired`. The transaction that
+ * completes a deposit credits the balance, once. A duplicate bank notification changes nothing. While a deposit is
+ * `Screening`, its money is in suspense, with a case that has the id of the deposit. It is credited when the name is
+ * cleared, and stays in suspense when a sanctions match is confirmed. A deposit in parts counts each credit once, and
+ * never more than its amount: the account `parts` has the sum of the parts that are `Held`.
  */
-export type { AccountOwner, LateMoney, PaymentRefunds } from './deps.ts'
+export type { AccountOwner, LatePaymentOffers, PaymentRefunds } from './deps.ts'
 export { hashFingerprint, type Deposits, createDeposits, holdOfDeposit } from './service.ts'
-export { type InParts, paidIn, reportOfPart } from './parts.ts'
+export { type DepositWithParts, paidIn, parsePartReport } from './parts.ts'
 export type { DepositStatus } from './lifecycle.ts'
 
 export {

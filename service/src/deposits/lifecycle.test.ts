@@ -23,12 +23,12 @@ const expected: Readonly<Record<DepositStatus, string>> = {
 }
 const rows: readonly Transition[] = Object.values(depositLifecycle.transitions)
 
-test('each documented transition is in the table, and no other', () => {
+test('the table has exactly the documented transitions', () => {
   const leaving = (status: string) => rows.filter(({ from }) => from.includes(status)).map(({ to }) => to)
   for (const status of depositStatuses) assert.equal(leaving(status).join(' '), expected[status])
 })
 
-test('the balance is credited by the transition that ends the transaction as completed, and by no other', () => {
+test('only the transition that completes the transaction credits the balance', () => {
   checkSoundness(depositLifecycle)
   for (const { ledger, concludes } of rows) assert.equal(ledger === 'credit', concludes === 'Completed')
 })

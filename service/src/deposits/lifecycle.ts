@@ -1,9 +1,8 @@
-/** The transitions of a deposit: the only ones that exist. The page of lifecycles shows them. */
+/** The table of transitions of a deposit. The documentation page of lifecycles shows it. */
 import { dayMs } from '../kernel/index.ts'
 import { createLifecycle, type EventOf, transitionOn } from '../lifecycle/index.ts'
 import type { BankNotification, Credit } from '../rails/index.ts'
 
-/** Pure: the statuses of a deposit. */
 export const depositStatuses = [
   'Created',
   'Initiated',
@@ -17,7 +16,7 @@ export const depositStatuses = [
 ] as const
 export type DepositStatus = (typeof depositStatuses)[number]
 
-/** The statuses in which a deposit takes parts, and no name is under review. */
+/** Statuses in which a deposit takes parts, and no name is under review. */
 export const awaitingParts = ['Created', 'Initiated', 'Submitted', 'PartiallyPaid', 'Accepted'] as const
 
 export const depositLifecycle = createLifecycle({
@@ -72,7 +71,7 @@ export const depositLifecycle = createLifecycle({
     arrive: {
       from: ['Created', 'Initiated', 'Submitted'],
       to: 'Accepted',
-      cause: 'The money is on our account at the bank, whatever the bank has reported of the payment before.',
+      cause: 'The money is on our account at the bank, regardless of earlier reports about the payment.',
       by: ['bank'],
       on: [],
       impliedBy: ['credit', 'credit-misfit'],
@@ -246,20 +245,20 @@ export const depositLifecycle = createLifecycle({
 
 export type DepositEvent = EventOf<typeof depositLifecycle>
 
-/** How long the bank may have a payment without an end before an operator looks at it. Other deposits expire. */
+/** How long the bank may have a payment before an operator looks at it. Deposits that the bank does not have expire. */
 export const heldMsMax = 5 * dayMs
 
 export const mayExpire = (status: DepositStatus): boolean =>
   transitionOn(depositLifecycle, status, 'expired') !== undefined
 
 export type DepositNotification = Extract<BankNotification, { readonly kind: `deposit.${string}` }>
-/** Triggers that change the status of a deposit. Expired times and decisions are triggers that no connector reports. */
+/** Triggers that change the status of a deposit. Connectors do not report expiries and decisions. */
 export type DepositTrigger =
   | (DepositNotification & { readonly connector: string })
   | CreditOfDeposit
-  | Reversed
-  | Expiry
-  | Decided
+  | ReversalTrigger
+  | ExpiryTrigger
+  | DecisionTrigger
 /** A credit that names the deposit. `id`: of the notification; `subjectId`: of the deposit. */
 export type CreditOfDeposit = Pick<Credit, 'money' | 'debtor' | 'transactionHash'> & {
   readonly kind: 'credit'
@@ -268,24 +267,23 @@ export type CreditOfDeposit = Pick<Credit, 'money' | 'debtor' | 'transactionHash
   readonly id: string
   readonly subjectId: string
   readonly creditId: string
-  /** Account, remittance and reference of a credit, for the case of a credit that the account refuses. */
+  /** Account, remittance and reference of a credit, for its case if the account refuses it. */
   readonly origin: { readonly account: string; readonly remittance: string | null; readonly endToEndId: string | null }
-  /** An operator has decided about the owner: a block does not stop it. */
+  /** An operator has decided about the owner: a block does not stop the credit. */
   readonly isDecided: boolean
 }
 /** The bank takes back the money of a deposit that waits for a decision about a name. */
-export type Reversed = {
+export type ReversalTrigger = {
   readonly kind: 'reversed'
   readonly connector: string
   readonly partnerId: string
   /** Id of the notification. */
   readonly id: string
-  /** The deposit. */
   readonly subjectId: string
   readonly details: string
 }
-/** The time of a deposit has come, or the partner ends it. */
-type Expiry = { readonly kind: 'expired' | 'ended'; readonly partnerId: string; readonly subjectId: string }
+/** A deposit has expired, or the partner ends it. */
+type ExpiryTrigger = { readonly kind: 'expired' | 'ended'; readonly partnerId: string; readonly subjectId: string }
 
-/** Looks at the decisions about the names of a waiting deposit. If one is `confirmed`, the engine judges it as that. */
-export type Decided = { readonly kind: 'cleared'; readonly partnerId: string; readonly subjectId: string }
+/** Looks at the decisions about the names of a waiting deposit. The engine treats a confirmed match as `confirmed`. */
+export type DecisionTrigger = { readonly kind: 'cleared'; readonly partnerId: string; readonly subjectId: string }

@@ -1,7 +1,7 @@
 /**
- * Parts: the credits of a deposit that is paid in parts. Each has an entry of its own, to the account `parts`, where it waits for the rest; the
- * one that completes the sum moves all of them to the balance, in its transaction. A surplus, and parts of a deposit that ends without its
- * sum, go to suspense, each with a case.
+ * Parts: the credits of a deposit that is paid in parts. Each has its own entry to the account `parts`, where it waits
+ * for the rest. The part that completes the sum moves all of them to the balance in its transaction. A surplus, and the
+ * parts of a deposit that ends before it is paid in full, go to suspense, each with a case.
  */
 import type { CaseReport, NewCase } from '../cases/index.ts'
 import { assert, type Minor, newId, partnerKey, present } from '../kernel/index.ts'
@@ -9,37 +9,38 @@ import { type AccountName, type Entry, entryOf } from '../ledger/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { IncomingDebtor, Money } from '../rails/index.ts'
 import { checkout, ownJson } from '@partner-payments/wire'
-import type { Block } from './inbound.ts'
+import type { BlockReason } from './inbound.ts'
 import { awaitingParts, type DepositStatus, type DepositTrigger } from './lifecycle.ts'
 import type { Deposit, DepositKey } from './store.ts'
-import { type Part, type PartMoved, partsOf, type PartStatus } from './store-parts.ts'
+import { type Part, type PartStatusChange, readParts, type PartStatus } from './store-parts.ts'
 
-/** A deposit under its lock. Without parts if it takes one payment. */
-export type InParts = Deposit & { readonly parts: readonly Part[] }
+/** Deposit under its lock. `parts` is empty if the deposit takes one payment. */
+export type DepositWithParts = Deposit & { readonly parts: readonly Part[] }
 
-/** The payer of a part, and the words of the payment: for screening, for its refund, and for its case. */
+/** Payer of a part and texts of the payment: for screening, for its refund and for its case. */
 export type PartReport = Pick<CaseReport, 'account' | 'remittance' | 'endToEndId'> & { readonly debtor: IncomingDebtor }
 
-export const reportOfPart = ({ report }: Pick<Part, 'report'>): PartReport | undefined =>
+export const parsePartReport = ({ report }: Pick<Part, 'report'>): PartReport | undefined =>
   report === null ? undefined : ownJson<PartReport>(report)
 
-const sumOf = (parts: readonly Pick<Part, 'amount' | 'status'>[], ...statuses: readonly PartStatus[]): Minor =>
+const sumParts = (parts: readonly Pick<Part, 'amount' | 'status'>[], ...statuses: readonly PartStatus[]): Minor =>
   parts.reduce((sum, { amount, status }) => (statuses.includes(status) ? sum + amount : sum), 0n)
 
-/** The sum that counts: a part under review does not, so that a listed person is not warned. */
-export const paidIn = (parts: readonly Pick<Part, 'amount' | 'status'>[]): Minor => sumOf(parts, 'Held', 'Credited')
+/** Sums the parts that count. A part under review does not count, so that a listed person is not warned. */
+export const paidIn = (parts: readonly Pick<Part, 'amount' | 'status'>[]): Minor => sumParts(parts, 'Held', 'Credited')
 
-const missingOf = ({ amount, parts }: InParts): Minor => amount - sumOf(parts, 'Held', 'Screening', 'Credited')
+const missingAmount = ({ amount, parts }: DepositWithParts): Minor =>
+  amount - sumParts(parts, 'Held', 'Screening', 'Credited')
 
-/** True: all the money is there once names are cleared. */
-export const isWhole = (deposit: InParts): boolean => missingOf(deposit) === 0n
+/** Reports whether all the money has arrived, including parts under review. */
+export const isFullyPaid = (deposit: DepositWithParts): boolean => missingAmount(deposit) === 0n
 
-/** Adds the parts to those deposits that are paid in parts. */
+/** Adds the parts of deposits that are paid in parts. */
 export async function withParts<Row extends Deposit>(
   tx: Tx,
   rows: readonly Row[],
-): Promise<readonly (Row & InParts)[]> {
-  const found = await partsOf(
+): Promise<readonly (Row & DepositWithParts)[]> {
+  const found = await readParts(
     tx,
     rows.filter(({ inParts }) => inParts),
   )
@@ -47,65 +48,68 @@ export async function withParts<Row extends Deposit>(
   return rows.map((row) => ({ ...row, parts: byDeposit.get(partnerKey(row.partnerId, row.id)) ?? [] }))
 }
 
-type Paying = Extract<DepositTrigger, { readonly kind: 'credit' | 'deposit.settled' }>
+type PartTrigger = Extract<DepositTrigger, { readonly kind: 'credit' | 'deposit.settled' }>
 
-/** The trigger, if it brings money of a part. A report of a bank is about money once the bank has named who pays. */
-export const payingPart = ({ inParts, debtor }: Deposit, trigger: DepositTrigger): Paying | undefined =>
+/** Returns the trigger if it brings the money of a part. A bank report brings money only after the bank has named the payer. */
+export const partTrigger = ({ inParts, debtor }: Deposit, trigger: DepositTrigger): PartTrigger | undefined =>
   inParts && (trigger.kind === 'credit' || (trigger.kind === 'deposit.settled' && debtor !== null))
     ? trigger
     : undefined
 
-const identityOf = (trigger: Paying): string => (trigger.kind === 'credit' ? trigger.creditId : trigger.id)
+const creditIdOf = (trigger: PartTrigger): string => (trigger.kind === 'credit' ? trigger.creditId : trigger.id)
 
-const moneyOf = (deposit: InParts, { money }: Paying): Money =>
-  money ?? { currency: deposit.currency, amount: missingOf(deposit) }
+const moneyOf = (deposit: DepositWithParts, { money }: PartTrigger): Money =>
+  money ?? { currency: deposit.currency, amount: missingAmount(deposit) }
 
-/** True: the bank repeats a credit that is already recorded as a part. */
-export const isKnownPart = ({ parts }: InParts, trigger: DepositTrigger): boolean =>
+/** Reports whether the bank repeats a credit that is already recorded as a part. */
+export const isKnownPart = ({ parts }: DepositWithParts, trigger: DepositTrigger): boolean =>
   (trigger.kind === 'credit' || trigger.kind === 'deposit.settled') &&
-  parts.some((part) => part.connector === trigger.connector && part.creditId === identityOf(trigger))
+  parts.some((part) => part.connector === trigger.connector && part.creditId === creditIdOf(trigger))
 
 const isAwaiting = (status: DepositStatus): boolean => (awaitingParts as readonly DepositStatus[]).includes(status)
 
-/** True for money that is none of the deposit's: in another currency, beyond its sum or its count of parts, or after its end. */
-export const isForeignPart = (deposit: InParts, trigger: Paying | undefined): boolean =>
+/**
+ * Reports whether money does not belong to the deposit: it has another currency, exceeds the amount or the number of
+ * parts, or came after the end.
+ */
+export const isForeignPart = (deposit: DepositWithParts, trigger: PartTrigger | undefined): boolean =>
   trigger !== undefined &&
   (moneyOf(deposit, trigger).currency !== deposit.currency ||
-    missingOf(deposit) <= 0n ||
+    missingAmount(deposit) <= 0n ||
     deposit.parts.length >= checkout.checkoutPartsMax ||
     !(isAwaiting(deposit.status) || deposit.status === 'Screening'))
 
-/** A hold comes before a block, and while a name is under review each part waits for the same decision. */
-export function kindOfPart(deposit: InParts, trigger: Paying, isHeld: boolean, isBlocked: boolean) {
+/** A hold comes before a block. While a name is under review, every part waits for the same decision. */
+export function partTriggerKind(deposit: DepositWithParts, trigger: PartTrigger, isHeld: boolean, isBlocked: boolean) {
   if (isHeld || deposit.status === 'Screening') return 'part-held'
   if (isBlocked) return 'part-refused'
-  return moneyOf(deposit, trigger).amount < missingOf(deposit) ? 'part' : 'part-last'
+  return moneyOf(deposit, trigger).amount < missingAmount(deposit) ? 'part' : 'part-last'
 }
 
-/** The writes of a transition about the parts of its deposit. */
+/** Writes of a transition about the parts of its deposit. */
 export type PartsPlan = {
   readonly added: readonly Part[]
-  readonly moved: readonly PartMoved[]
+  readonly moved: readonly PartStatusChange[]
   readonly entries: readonly Entry[]
   readonly cases: readonly NewCase[]
   /** Cases that end because their money moves on. */
   readonly released: readonly DepositKey[]
-  /** The parts that get an event, and what counts afterwards. */
+  /** Parts that get an event, and the sum that counts afterwards. */
   readonly told: readonly Part[]
   readonly paid: Minor
 }
 
-type PartsMove = { readonly name: string; readonly row: InParts; readonly trigger: DepositTrigger }
+type PartsMove = { readonly name: string; readonly row: DepositWithParts; readonly trigger: DepositTrigger }
 
 const nothing = { added: [], moved: [], entries: [], cases: [], released: [], told: [] }
 
 export function planParts(
   { name, row, trigger }: PartsMove,
-  block: Block | undefined,
+  block: BlockReason | undefined,
   now: Date,
   kindOfHold: NewCase['kind'],
 ): PartsPlan {
-  const plan = partsPlan(name, row, trigger, block, now, kindOfHold)
+  const plan = planMove(name, row, trigger, block, now, kindOfHold)
   const statuses = new Map((plan.moved ?? []).map(({ id, status }) => [id, status]))
   const after = [
     ...row.parts.map((part) => ({ ...part, status: statuses.get(part.id) ?? part.status })),
@@ -114,11 +118,11 @@ export function planParts(
   return { ...nothing, ...plan, paid: paidIn(after) }
 }
 
-function partsPlan(
+function planMove(
   name: string,
-  row: InParts,
+  row: DepositWithParts,
   trigger: DepositTrigger,
-  block: Block | undefined,
+  block: BlockReason | undefined,
   now: Date,
   kindOfHold: NewCase['kind'],
 ): Partial<PartsPlan> {
@@ -130,33 +134,33 @@ function partsPlan(
     const status = isPaid ? 'Credited' : 'Held'
     const moved = [...reviewed, ...(isPaid ? held : [])].map((part) => ({ ...part, status }) as const)
     const entries = [
-      ...move(row, 'suspense', isPaid ? 'balance' : 'parts', sumOf(reviewed, 'Screening')),
-      ...(isPaid ? move(row, 'parts', 'balance', sumOf(held, 'Held')) : []),
+      ...partEntry(row, 'suspense', isPaid ? 'balance' : 'parts', sumParts(reviewed, 'Screening')),
+      ...(isPaid ? partEntry(row, 'parts', 'balance', sumParts(held, 'Held')) : []),
     ]
     return { moved, entries, released, told: reviewed.map((part) => ({ ...part, status })) }
   }
   if (name === 'freeze') {
-    const left = suspended(row, held, kindOfHold)
+    const left = planSuspension(row, held, kindOfHold)
     return { ...left, moved: [...left.moved, ...reviewed.map((part) => ({ ...part, status: 'Suspended' }) as const)] }
   }
-  if (name === 'expire') return suspended(row, held, 'amount_differs')
-  const paying = payingPart(row, trigger)
-  return paying === undefined ? {} : arrival(name, row, paying, block, now, kindOfHold)
+  if (name === 'expire') return planSuspension(row, held, 'amount_differs')
+  const paying = partTrigger(row, trigger)
+  return paying === undefined ? {} : planArrival(name, row, paying, block, now, kindOfHold)
 }
 
-/** A part arrives: it waits for the rest, completes the sum, waits for a decision about a name, or is refused. */
-function arrival(
+/** Plans the arrival of a part: it waits for the rest, completes the sum, waits for a decision about a name, or is refused. */
+function planArrival(
   name: string,
-  row: InParts,
-  trigger: Paying,
-  block: Block | undefined,
+  row: DepositWithParts,
+  trigger: PartTrigger,
+  block: BlockReason | undefined,
   now: Date,
   kindOfHold: NewCase['kind'],
 ): Partial<PartsPlan> {
   const { partnerId, id: depositId, currency } = row
   const { connector, id: notificationId } = trigger
   const money = moneyOf(row, trigger)
-  const missing = missingOf(row)
+  const missing = missingAmount(row)
   const amount = money.amount < missing ? money.amount : missing
   const debtor =
     trigger.kind === 'credit'
@@ -165,13 +169,13 @@ function arrival(
   const origin = trigger.kind === 'credit' ? trigger.origin : { endToEndId: row.endToEndId }
   const report = { ...origin, debtor }
   const partOf = (status: PartStatus): Part => ({
-    ...{ partnerId, id: newId(), depositId, connector, creditId: identityOf(trigger), notificationId },
+    ...{ partnerId, id: newId(), depositId, connector, creditId: creditIdOf(trigger), notificationId },
     ...{ amount, status, report: JSON.stringify(report), receivedAt: now, reversedAt: null, reversedBy: null },
   })
   const opened = { partnerId, connector, notificationId, subject: depositId } as const
-  const told = toldOf(row, identityOf(trigger), report)
+  const told = toCaseReport(row, creditIdOf(trigger), report)
   const rest = { currency, amount: money.amount - amount }
-  // Under an id of its own, because the credit may have a case of a hold.
+  // Under its own id, because the credit may already have a case of a hold.
   const surplus: readonly NewCase[] =
     rest.amount === 0n
       ? []
@@ -200,51 +204,54 @@ function arrival(
   }
   if (name === 'refusePart') {
     const kind = block ?? 'account_blocked'
-    const left = suspended(row, held, kind)
+    const left = planSuspension(row, held, kind)
     const refused = { ...opened, kind, report: { ...told, money }, booked: money }
     return { ...left, added: [partOf('Suspended')], cases: [...left.cases, refused] }
   }
-  const arrived = move(row, `settlement.${connector}`, 'parts', amount)
+  const arrived = partEntry(row, `settlement.${connector}`, 'parts', amount)
   if (name === 'gather') {
     const part = partOf('Held')
     return { added: [part], entries: arrived, told: [part] }
   }
-  assert(name === 'fulfil', `money does not lead to ${name}`)
+  assert(name === 'fulfil', `unexpected transition of a part: ${name}`)
   const part = partOf('Credited')
   return {
     added: [part],
     moved: held.map((one) => ({ ...one, status: 'Credited' })),
-    entries: [...arrived, ...move(row, 'parts', 'balance', row.amount)],
+    entries: [...arrived, ...partEntry(row, 'parts', 'balance', row.amount)],
     cases: surplus,
     told: [part],
   }
 }
 
-/** Parts of a deposit that ends before it is paid in full leave as they came, and enter suspense. A person sends them back, or credits them. */
-function suspended(row: InParts, parts: readonly Part[], kind: NewCase['kind']) {
+/**
+ * Plans the end of a deposit that was not paid in full: its parts enter suspense, where an operator sends them back or
+ * credits them.
+ */
+function planSuspension(row: DepositWithParts, parts: readonly Part[], kind: NewCase['kind']) {
   const { partnerId, id: subject, currency } = row
   return {
     moved: parts.map((part) => ({ ...part, status: 'Suspended' }) as const),
-    entries: parts.flatMap((part) => move(row, 'parts', `settlement.${part.connector}`, part.amount)),
+    entries: parts.flatMap((part) => partEntry(row, 'parts', `settlement.${part.connector}`, part.amount)),
     cases: parts.map((part): NewCase => {
       const { connector, creditId, amount } = part
-      // Under an id of its own, because the part may have had a case while its payer was under review.
+      // Under its own id, because the part may have had a case while its payer was under review.
       const notificationId = `${part.notificationId} ended`
       const money = { currency, amount }
-      const report = { ...toldOf(row, creditId, reportOfPart(part)), money }
+      const report = { ...toCaseReport(row, creditId, parsePartReport(part)), money }
       return { partnerId, id: newId(), kind, connector, notificationId, subject, report, booked: money }
     }),
   }
 }
 
-/** The report of a case: with its credit, so that a match makes a deposit of each part. */
-const toldOf = ({ currency, amount }: Deposit, subjectId: string, report: Partial<PartReport> | undefined) => ({
+/** Creates the report of a case. It names the credit, so that a match creates a deposit of each part. */
+const toCaseReport = ({ currency, amount }: Deposit, subjectId: string, report: Partial<PartReport> | undefined) => ({
   ...{ kind: 'credit.booked', subjectId, ...report },
   expected: { currency, amount },
 })
 
-/** The entry of an amount, under the reference of the deposit. */
-export function move(
+/** Creates the ledger entry of an amount, under the reference of the deposit. */
+export function partEntry(
   { partnerId, currency, customerId, reference }: Deposit,
   debit: AccountName,
   credit: AccountName,

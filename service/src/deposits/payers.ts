@@ -1,6 +1,7 @@
 /**
- * Checks of incoming payments for the data of their payers (Regulation (EU) 2023/1113, articles 7 and 8), and the rules of the operator. A
- * deposit that is asked about waits as one whose names are under review; a rejected one fails, and its money goes back.
+ * Checks incoming payments for the data of their payers (Regulation (EU) 2023/1113, articles 7 and 8) by the operator's
+ * rules. A deposit whose data were requested waits like one whose names are under review. A rejected deposit fails, and
+ * its money goes back.
  */
 import { ownJson } from '@partner-payments/wire'
 import { notFound, Refusal } from '../kernel/api/index.ts'
@@ -16,20 +17,20 @@ import {
 } from '../rails/index.ts'
 import type { SubjectName } from '../screening/index.ts'
 import type { DepositsDeps } from './deps.ts'
-import { reportOfPart } from './parts.ts'
+import { parsePartReport } from './parts.ts'
 import { type DepositKey, lockDeposits } from './store.ts'
-import { type Part, partsOf, type PayerCheck, type PayerRule } from './store-parts.ts'
+import { type Part, readParts, type PayerCheck, type PayerRule } from './store-parts.ts'
 import * as store from './store-parts.ts'
 
 /** Money that arrives for a deposit. */
-export type Arrival = DepositKey & {
+export type ArrivingPayment = DepositKey & {
   readonly connector: string
   readonly debtor: IncomingDebtor
   readonly money: Money
 }
 
-/** The rule with the largest amount that the payment exceeds. Undefined: none has one, and the payment is accepted. */
-const ruleFor = (rules: readonly PayerRule[], check: Pick<PayerCheck, 'region' | 'currency' | 'amount'>) =>
+/** Finds the rule with the largest amount that the payment exceeds. Undefined: no rule applies, and the payment is accepted. */
+const findRule = (rules: readonly PayerRule[], check: Pick<PayerCheck, 'region' | 'currency' | 'amount'>) =>
   rules
     .filter(
       ({ region, currency, above }) => region === check.region && currency === check.currency && check.amount > above,
@@ -40,12 +41,12 @@ const ruleFor = (rules: readonly PayerRule[], check: Pick<PayerCheck, 'region' |
     )
 
 /**
- * The checks of payments that lack data, by `partnerKey` of the deposit. Costs a statement only if one does. Transfers between our own
- * customers, and tokens, have no bank that could be asked.
+ * Checks payments that lack data, by `partnerKey` of the deposit. Reads rules only if one does. Transfers between our
+ * own customers, and tokens, have no bank to ask.
  */
 export async function checkPayers(
   tx: Tx,
-  arrivals: readonly Arrival[],
+  arrivals: readonly ArrivingPayment[],
   now: Date,
 ): Promise<ReadonlyMap<string, PayerCheck>> {
   const lacking = arrivals.flatMap((arrival) => {
@@ -60,34 +61,42 @@ export async function checkPayers(
     lacking.map(({ partnerId, id, debtor: { account, bic }, money, lacks }) => {
       const region = payerRegionOf(account, bic === '' ? null : bic)
       const found = { partnerId, id, bank: bankKeyOf(account, bic), region, ...money, lacks }
-      const { measure = 'accept', answerDays = 0 } = ruleFor(rules, found) ?? {}
+      const { measure = 'accept', answerDays = 0 } = findRule(rules, found) ?? {}
       const answerBy = measure === 'ask' ? after(now, answerDays * dayMs) : null
       return [partnerKey(partnerId, id), { ...found, measure, answerBy, decision: null, foundAt: now }] as const
     }),
   )
 }
 
-/** Names what lacks for a wallet whose owner is neither proved nor declared. */
-const ownership = 'ownership'
-/** Covers an owner who is away and has the wallet elsewhere. */
+/** Missing data of a wallet whose owner is neither proved nor declared. */
+const ownershipMissing = 'ownership'
+/** Enough time for an owner who is away and keeps the wallet elsewhere. */
 const proofDays = 14
-export const lacksOwnership = (check: PayerCheck | undefined): boolean => check?.lacks === ownership
+export const lacksOwnership = (check: PayerCheck | undefined): boolean => check?.lacks === ownershipMissing
 
 /**
- * The checks of tokens whose amount needs a proof of who controls the wallet that paid (articles 14(5) and 16(2)): new ones of `arrivals`, and
- * those of `kept` whose proof has come since. Small payments cost no statement.
+ * Checks whether tokens need a proof of who controls the wallet (articles 14(5) and 16(2)): new payments in `arrivals`,
+ * and those in `kept` whose proof may have come since. Small payments need no statement.
  */
 export async function checkWallets(
   { clock, proofsMissing }: Pick<DepositsDeps, 'clock' | 'proofsMissing'>,
   tx: Tx,
-  arrivals: readonly (Arrival & { readonly customerId: string | null })[],
+  arrivals: readonly (ArrivingPayment & { readonly customerId: string | null })[],
   kept: readonly { readonly check: PayerCheck; readonly customerId: string | null; readonly account: string }[],
 ): Promise<ReadonlyMap<string, PayerCheck>> {
   const now = clock.now()
   const fresh = arrivals.flatMap(({ partnerId, id, customerId, connector, debtor, money }) => {
     if (isFiat(money.currency) || connector === internalConnectorId) return []
     const answerBy = after(now, proofDays * dayMs)
-    const found = { partnerId, id, bank: '', region: 'outside', ...money, lacks: ownership, measure: 'ask' } as const
+    const found = {
+      partnerId,
+      id,
+      bank: '',
+      region: 'outside',
+      ...money,
+      lacks: ownershipMissing,
+      measure: 'ask',
+    } as const
     const check: PayerCheck = { ...found, answerBy, decision: null, foundAt: now }
     return [{ check, customerId, account: debtor.account }]
   })
@@ -109,15 +118,15 @@ export async function checkWallets(
   )
 }
 
-/** Reports whether the money waits for an answer, or goes back. */
+/** Reports whether the money waits for an answer or goes back. */
 export const isWithheld = (check: PayerCheck | undefined): boolean =>
   check !== undefined && check.measure !== 'accept' && check.decision !== 'received'
 
 /**
- * The check that decides about a deposit whose new part lacks data, too. A part that is accepted releases no other one that waits, and one that
- * is asked about none that goes back.
+ * Chooses the check that decides about a deposit whose new part lacks data. An accepted part does not release another
+ * one that waits, and a part that waits does not keep one that goes back.
  */
-export function strictest(known: PayerCheck | undefined, fresh: PayerCheck | undefined): PayerCheck | undefined {
+export function strictestCheck(known: PayerCheck | undefined, fresh: PayerCheck | undefined): PayerCheck | undefined {
   if (known === undefined || fresh === undefined) return fresh ?? known
   const goesBack = isWithheld(known) && (known.measure === 'reject' || known.decision === 'refused')
   return isWithheld(known) && (goesBack ? fresh.measure !== 'reject' : !isWithheld(fresh)) ? known : fresh
@@ -127,7 +136,7 @@ export function strictest(known: PayerCheck | undefined, fresh: PayerCheck | und
 export const awaitsAnswer = (check: PayerCheck | undefined, now: Date): boolean =>
   check?.measure === 'ask' && check.decision === null && check.answerBy !== null && check.answerBy > now
 
-/** Data that an answer adds to the payer. */
+/** Payer data that an answer adds. */
 export type PayerAnswer = Partial<Pick<IncomingDebtor, 'name' | 'account' | 'address' | 'identification'>>
 
 export type PayerChecks = {
@@ -136,11 +145,12 @@ export type PayerChecks = {
   /** Refuses: not_found. */
   readonly removeRule: (tx: Tx, rule: Parameters<typeof store.removePayerRule>[1]) => Promise<readonly PayerRule[]>
   readonly waiting: typeof store.waitingPayerChecks
-  readonly checksOf: typeof store.payerChecksOf
+  readonly checksOf: typeof store.readPayerChecks
   readonly failingBanks: typeof store.failingBanks
   /**
-   * Records the answer of the payer's bank: the worker credits the money once the names in it are compared with the lists. `null`: there
-   * is none, and the money goes back. Refuses: not_found, validation_failed (nothing waits; the data are still not there).
+   * Records the answer of the payer's bank. The worker credits the money after screening the new names. `null`: the
+   * bank gave no answer, and the money goes back. Refuses: not_found, validation_failed (no money waits, or data are
+   * still missing).
    */
   readonly decide: (tx: Tx, key: DepositKey, answer: PayerAnswer | null) => Promise<void>
 }
@@ -157,52 +167,53 @@ export function createPayerChecks({ clock, screening }: Pick<DepositsDeps, 'cloc
       return store.payerRules(tx)
     },
     waiting: store.waitingPayerChecks,
-    checksOf: store.payerChecksOf,
+    checksOf: store.readPayerChecks,
     failingBanks: store.failingBanks,
     decide: async (tx, key, answer) => {
       const now = clock.now()
       const [deposit] = await lockDeposits(tx, [key])
-      const [check] = await store.payerChecksOf(tx, [key])
+      const [check] = await store.readPayerChecks(tx, [key])
       if (deposit === undefined || check === undefined) throw notFound('payment that lacks data of its payer')
       if (deposit.status !== 'Screening' || !awaitsAnswer(check, now))
         throw new Refusal('validation_failed', 'The payment does not wait for an answer.')
-      const before = await payersNamed(tx, key, deposit.debtor)
-      if (answer !== null) await add(tx, key, deposit.debtor, check, answer, now)
+      const before = await readPayerNames(tx, key, deposit.debtor)
+      if (answer !== null) await addAnswer(tx, key, deposit.debtor, check, answer, now)
       else await store.writeDebtor(tx, key, null, now)
       await store.decidePayerCheck(tx, key, answer === null ? 'refused' : 'received', now)
-      // The names of the answer are compared before the money is credited, and those that they replace stay.
+      // The new names are screened before the money is credited. The names that they replace stay recorded.
       await screening.request(tx, { ...key, kind: 'payer' }, before)
     },
   }
 }
 
-/** The parts that wait and lack data, each by its own amount: the check of their deposit is of the part that came last. */
-const lackingOf = (parts: readonly Part[], { currency }: Pick<PayerCheck, 'currency'>) =>
+/** Finds parts that wait and lack data, each by its own amount: the check of their deposit is about the newest part. */
+const partsLackingData = (parts: readonly Part[], { currency }: Pick<PayerCheck, 'currency'>) =>
   parts.flatMap(({ id, amount, status, ...part }) => {
-    const report = status === 'Screening' ? reportOfPart(part) : undefined
+    const report = status === 'Screening' ? parsePartReport(part) : undefined
     const lacks = report !== undefined && debtorLacks(report.debtor, { currency, amount }).length > 0
     return lacks ? [{ id, amount, report }] : []
   })
-/** Reports whether a part that waits lacks data still: the bank may have taken the one back that a check was about. */
-export const someLack = (...asked: Parameters<typeof lackingOf>): boolean => lackingOf(...asked).length > 0
+/** Reports whether a waiting part still lacks data: the bank may have reversed the part that the check was about. */
+export const hasPartLackingData = (...asked: Parameters<typeof partsLackingData>): boolean =>
+  partsLackingData(...asked).length > 0
 
-/** The names that a deposit, and its parts that wait, have of their payers. */
-async function payersNamed(tx: Tx, key: DepositKey, stored: string | null): Promise<readonly SubjectName[]> {
-  const parts = (await partsOf(tx, [key])).filter(({ status }) => status === 'Screening')
-  return namesOfPayers([
+/** Reads the payer names of a deposit and of its waiting parts. */
+async function readPayerNames(tx: Tx, key: DepositKey, stored: string | null): Promise<readonly SubjectName[]> {
+  const parts = (await readParts(tx, [key])).filter(({ status }) => status === 'Screening')
+  return payerNames([
     ...(stored === null ? [] : [ownJson<IncomingDebtor>(stored)]),
-    ...parts.flatMap((part) => reportOfPart(part)?.debtor ?? []),
+    ...parts.flatMap((part) => parsePartReport(part)?.debtor ?? []),
   ])
 }
 
-/** Each payer, and each on whose behalf one pays, once. */
-export const namesOfPayers = (payers: readonly Pick<IncomingDebtor, 'name' | 'onBehalfOf'>[]): readonly SubjectName[] =>
+/** Names each payer, and each party on whose behalf one pays, once. */
+export const payerNames = (payers: readonly Pick<IncomingDebtor, 'name' | 'onBehalfOf'>[]): readonly SubjectName[] =>
   [...new Set(payers.flatMap(({ name, onBehalfOf = '' }) => [name, onBehalfOf]))].flatMap((name) =>
     name.trim() === '' ? [] : [{ role: 'payer', name }],
   )
 
-/** Adds an answer to the payer of a deposit, or of those of its parts that wait and lack data. Refuses: validation_failed. */
-async function add(
+/** Adds an answer to the payer of a deposit, or to the payers of its waiting parts that lack data. Refuses: validation_failed. */
+async function addAnswer(
   tx: Tx,
   key: DepositKey,
   stored: string | null,
@@ -220,8 +231,8 @@ async function add(
       )
     return whole
   }
-  const parts = (await partsOf(tx, [key])).filter(({ status }) => status === 'Screening')
-  const lacking = lacksOwnership(check) ? [] : lackingOf(parts, check)
+  const parts = (await readParts(tx, [key])).filter(({ status }) => status === 'Screening')
+  const lacking = lacksOwnership(check) ? [] : partsLackingData(parts, check)
   if (new Set(lacking.map(({ report: { debtor } }) => `${debtor.account} ${debtor.name}`)).size > 1)
     throw new Refusal(
       'validation_failed',

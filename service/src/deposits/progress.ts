@@ -1,11 +1,11 @@
 /**
- * The only writer of a deposit's progress: the engine of lifecycles with the table of deposits. One transaction applies a
+ * The only writer of a deposit's progress: the lifecycle engine with the table of deposits. One transaction applies a
  * batch of triggers and writes all transitions together. A duplicate changes nothing.
  */
 import { ownJson } from '@partner-payments/wire'
 import { assert, newId, partnerKey, present } from '../kernel/index.ts'
 import { type Entry, entryOf } from '../ledger/index.ts'
-import { type Inbound, openToAll, readInbound } from './inbound.ts'
+import { type InboundAccounts, withoutBlocks, readInbound } from './inbound.ts'
 import type { NewEvent } from '../events/index.ts'
 import { type Advanced, createEngine, type Move, transitionOn } from '../lifecycle/index.ts'
 import type { NewCase } from '../cases/index.ts'
@@ -13,22 +13,30 @@ import type { Tx } from '../postgres/index.ts'
 import type { IncomingDebtor, Money } from '../rails/index.ts'
 import type { Payer } from '../parties/customers/index.ts'
 import type { TransactionMove } from '../transactions/index.ts'
-import { credit, type DepositsDeps, partyOf } from './deps.ts'
+import { credit, type DepositsDeps, payerParty } from './deps.ts'
 import * as events from './events.ts'
 import { type DepositEvent, depositLifecycle, type DepositTrigger, mayExpire } from './lifecycle.ts'
-import { isForeignPart, isKnownPart, isWhole, kindOfPart, type PartsPlan, payingPart, planParts } from './parts.ts'
+import {
+  isForeignPart,
+  isKnownPart,
+  isFullyPaid,
+  partTriggerKind,
+  type PartsPlan,
+  partTrigger,
+  planParts,
+} from './parts.ts'
 import { awaitsAnswer, isWithheld, lacksOwnership } from './payers.ts'
-import { type Arriving, createLock, type HeldDeposit, payerKey } from './screened.ts'
+import { type ArrivingMoney, createScreenedLock, type ScreenedDeposit, payerKey } from './screened.ts'
 import { partEvents } from './events.ts'
-import { decidePayerCheck, insertParts, insertPayerChecks, moveParts } from './store-parts.ts'
+import { decidePayerCheck, insertParts, insertPayerChecks, updatePartStatuses } from './store-parts.ts'
 import * as store from './store.ts'
 
-type DepositMove = Move<HeldDeposit, DepositTrigger, DepositEvent>
+type DepositMove = Move<ScreenedDeposit, DepositTrigger, DepositEvent>
 
-/** Applies a batch of triggers, and returns for each whether it changed its deposit. */
+/** Creates the function that applies a batch of triggers. It returns for each trigger whether the deposit changed. */
 export function createApplyBatch(deps: DepositsDeps) {
   return async (tx: Tx, triggers: readonly DepositTrigger[]): Promise<readonly Advanced[]> => {
-    const apply = createApply(deps, connectorsOf(triggers), arrivingOf(deps, triggers))
+    const apply = createApply(deps, connectorsOf(triggers), arrivingMoney(deps, triggers))
     return apply(
       tx,
       triggers.map((trigger) => ({ key: { partnerId: trigger.partnerId, id: trigger.subjectId }, trigger })),
@@ -45,10 +53,10 @@ const connectorsOf = (triggers: readonly DepositTrigger[]): ReadonlyMap<string, 
   )
 
 /** Maps each deposit to the payer and the text of the credit that is judged first. */
-const arrivingOf = (
+const arrivingMoney = (
   { screening }: Pick<DepositsDeps, 'screening'>,
   triggers: readonly DepositTrigger[],
-): ReadonlyMap<string, Arriving> =>
+): ReadonlyMap<string, ArrivingMoney> =>
   new Map(
     triggers.toReversed().flatMap((trigger) => {
       if (trigger.kind !== 'credit') return []
@@ -58,14 +66,14 @@ const arrivingOf = (
     }),
   )
 
-/** The engine of one batch: the accounts that it has read judge its deposits and guard its credits. */
+/** Creates the engine of one batch. The accounts that it has read decide about its deposits and guard its credits. */
 function createApply(
   deps: DepositsDeps,
   connectors: ReadonlyMap<string, string>,
-  arriving: ReadonlyMap<string, Arriving>,
+  arriving: ReadonlyMap<string, ArrivingMoney>,
 ) {
-  let inbound: Inbound = openToAll
-  const lock = createLock(deps)
+  let inbound: InboundAccounts = withoutBlocks
+  const lock = createScreenedLock(deps)
   return createEngine({
     clock: deps.clock,
     lifecycle: depositLifecycle,
@@ -76,7 +84,7 @@ function createApply(
       return rows
     },
     actorOf,
-    holds: (deposit: HeldDeposit, trigger: DepositTrigger, now) => {
+    holds: (deposit: ScreenedDeposit, trigger: DepositTrigger, now) => {
       if (trigger.kind === 'cleared') {
         const awaits = deposit.hold !== 'confirmed' && awaitsAnswer(deposit.payer, now)
         return deposit.status === 'Screening' && !isUndecided(deposit) && !awaits
@@ -86,16 +94,16 @@ function createApply(
       return trigger.kind === 'ended' || (deposit.expiresAt !== null && deposit.expiresAt <= now)
     },
     kindOf: (deposit, trigger) => kindOf(inbound, deposit, trigger),
-    isEarly: (deposit, trigger) => settles(deposit, trigger) && deposit.hold === 'unscreened',
+    isEarly: (deposit, trigger) => wouldCredit(deposit, trigger) && deposit.hold === 'unscreened',
     isForeign: (deposit, trigger) =>
       (moneyOf(trigger)?.amount ?? 1n) <= 0n ||
       isOtherCredit(deposit, trigger) ||
-      isForeignPart(deposit, payingPart(deposit, trigger)),
+      isForeignPart(deposit, partTrigger(deposit, trigger)),
     write: (tx, moves, now) => write(deps, tx, moves, now, inbound),
   })
 }
 
-/** The money that a notification of the bank names. Undefined: none, or the bank does not say. */
+/** Returns the money in a bank notification. Undefined: it names none. */
 const moneyOf = (trigger: DepositTrigger): Money | undefined => ('money' in trigger ? trigger.money : undefined)
 
 const actorOf = (trigger: DepositTrigger) => {
@@ -104,41 +112,44 @@ const actorOf = (trigger: DepositTrigger) => {
   return trigger.kind === 'ended' ? 'partner' : 'time'
 }
 
-const isUndecided = ({ hold }: HeldDeposit): boolean => hold === 'open' || hold === 'unscreened'
+const isUndecided = ({ hold }: ScreenedDeposit): boolean => hold === 'open' || hold === 'unscreened'
 
-/** Reports whether the payment lacks data of its payer, for which a rule keeps the money. An operator who has found the owner knows who paid. */
-const isPayerWithheld = ({ payer }: HeldDeposit, trigger: DepositTrigger): boolean =>
+/**
+ * Reports whether a rule keeps the money because data of the payer are missing. An operator who has found the owner
+ * knows the payer.
+ */
+const isPayerWithheld = ({ payer }: ScreenedDeposit, trigger: DepositTrigger): boolean =>
   isWithheld(payer) && !(trigger.kind === 'credit' && trigger.isDecided)
 
-/** The kind of the case of money that waits or is frozen. */
-const kindOfHold = ({ hold, payer }: HeldDeposit) =>
+/** Names the kind of the case of money that waits or is frozen. */
+const holdCaseKind = ({ hold, payer }: ScreenedDeposit) =>
   hold === undefined && isWithheld(payer) ? 'payer_data_missing' : 'sanctions_hold'
 
 /** Reports whether the trigger would credit the deposit. */
-const settles = (deposit: HeldDeposit, trigger: DepositTrigger): boolean =>
-  (deposit.status === 'Accepted' || (payingPart(deposit, trigger) !== undefined && deposit.status !== 'Screening')) &&
+const wouldCredit = (deposit: ScreenedDeposit, trigger: DepositTrigger): boolean =>
+  (deposit.status === 'Accepted' || (partTrigger(deposit, trigger) !== undefined && deposit.status !== 'Screening')) &&
   (trigger.kind === 'deposit.settled' || trigger.kind === 'credit') &&
-  !isMisfit(deposit, trigger)
+  !isWrongAmount(deposit, trigger)
 
 /**
  * A hold comes before a block: the case of a block must not pay back the money of a listed person. Cleared money that
- * its account refuses stays in suspense with its case: while it waited for the account, no person could send it back.
+ * its account refuses stays in suspense with its case, because an operator can only send it back from there.
  */
-function kindOf(inbound: Inbound, deposit: HeldDeposit, trigger: DepositTrigger) {
+function kindOf(inbound: InboundAccounts, deposit: ScreenedDeposit, trigger: DepositTrigger) {
   if (trigger.kind === 'cleared') {
     if (deposit.hold === 'confirmed' || isWithheld(deposit.payer)) return 'confirmed'
     if (inbound.blockOf(deposit) !== undefined) return 'confirmed'
-    return deposit.inParts && !isWhole(deposit) ? 'part-cleared' : 'cleared'
+    return deposit.inParts && !isFullyPaid(deposit) ? 'part-cleared' : 'cleared'
   }
-  const isHeld = settles(deposit, trigger) && (deposit.hold !== undefined || isPayerWithheld(deposit, trigger))
-  const paying = payingPart(deposit, trigger)
-  if (paying) return kindOfPart(deposit, paying, isHeld, isStopped(inbound, deposit, trigger))
+  const isHeld = wouldCredit(deposit, trigger) && (deposit.hold !== undefined || isPayerWithheld(deposit, trigger))
+  const paying = partTrigger(deposit, trigger)
+  if (paying) return partTriggerKind(deposit, paying, isHeld, isStopped(inbound, deposit, trigger))
   if (isHeld) return 'held'
-  if (!isMisfit(deposit, trigger) && !isStopped(inbound, deposit, trigger)) return trigger.kind
+  if (!isWrongAmount(deposit, trigger) && !isStopped(inbound, deposit, trigger)) return trigger.kind
   return trigger.kind === 'credit' ? 'credit-misfit' : 'misfit'
 }
 
-/** A deposit is paid once: by one credit, or by one report. Further money does not belong to it. */
+/** Reports whether money belongs to another payment: a deposit is paid once, by one credit or one report. */
 function isOtherCredit({ creditId, settledBy }: store.Deposit, trigger: DepositTrigger): boolean {
   if (trigger.kind === 'credit') return creditId !== null && trigger.creditId !== creditId
   return (
@@ -146,57 +157,57 @@ function isOtherCredit({ creditId, settledBy }: store.Deposit, trigger: DepositT
   )
 }
 
-/** Reports whether the bank repeats the report by which the deposit has ended. */
+/** Reports whether the bank repeats the report that ended the deposit. */
 const isKnownReport = ({ settledBy }: store.Deposit, trigger: DepositTrigger): boolean =>
   trigger.kind === 'deposit.settled' && trigger.id === settledBy
 
-/** Reports whether the bank repeats the credit by which the deposit has ended. */
+/** Reports whether the bank repeats the credit that ended the deposit. */
 const isKnownCredit = ({ creditId, status }: store.Deposit, trigger: DepositTrigger): boolean =>
   trigger.kind === 'credit' &&
   trigger.creditId === creditId &&
   transitionOn(depositLifecycle, status, 'credit') === undefined
 
-/** Reports whether the received money differs from what the deposit expects, which takes one payment. */
-function isMisfit({ currency, amount, inParts }: store.Deposit, trigger: DepositTrigger): boolean {
+/** Reports whether the money differs from what a deposit of one payment expects. */
+function isWrongAmount({ currency, amount, inParts }: store.Deposit, trigger: DepositTrigger): boolean {
   const money = moneyOf(trigger)
   return !inParts && money !== undefined && (money.currency !== currency || money.amount !== amount)
 }
 
-/** Reports whether the money has come, and the balance or the customer's account refuses it. */
-const isStopped = ({ blockOf }: Inbound, deposit: store.Deposit, trigger: DepositTrigger): boolean =>
+/** Reports whether the money has arrived, and the balance or the customer's account refuses it. */
+const isStopped = ({ blockOf }: InboundAccounts, deposit: store.Deposit, trigger: DepositTrigger): boolean =>
   (trigger.kind === 'deposit.settled' || (trigger.kind === 'credit' && !trigger.isDecided)) &&
   blockOf(deposit) !== undefined
 
-/** The money of a name on a sanctions list is in suspense, with a case that has the id of the deposit. */
-function caseOfHold({ row, trigger }: DepositMove): NewCase {
+/** Creates the case of money under review. The money is in suspense; the case has the id of the deposit. */
+function toHoldCase({ row, trigger }: DepositMove): NewCase {
   const { partnerId, id, currency, amount, debtor, endToEndId } = row
-  assert('connector' in trigger, 'a credit is reported by a connector')
+  assert('connector' in trigger, `credit of deposit ${row.id} has no connector`)
   const { connector, id: notificationId, kind } = trigger
   const stored = debtor === null ? null : ownJson<IncomingDebtor>(debtor)
   const [money, payer] = [{ currency, amount }, 'debtor' in trigger ? trigger.debtor : stored]
   const origin = trigger.kind === 'credit' ? trigger.origin : { endToEndId }
   const report = { kind, money, debtor: payer, ...origin, ...payerReport(row) }
-  return { partnerId, id, kind: kindOfHold(row), connector, notificationId, subject: id, report, booked: money }
+  return { partnerId, id, kind: holdCaseKind(row), connector, notificationId, subject: id, report, booked: money }
 }
 
-/** Names the data that the payer lacks, for the case. */
-const payerReport = ({ payer }: HeldDeposit) =>
+/** Describes the missing data of the payer, for the case. */
+const payerReport = ({ payer }: ScreenedDeposit) =>
   payer === undefined || !isWithheld(payer)
     ? {}
     : { payer: { lacks: payer.lacks.split(' '), measure: payer.measure, answerBy: payer.answerBy } }
 
-/** The money of a misfit is in suspense until an operator decides. */
-function caseOf({ row, trigger }: DepositMove, { blockOf }: Inbound): readonly NewCase[] {
+/** Creates the case of a misfit, whose money is in suspense until an operator decides. */
+function misfitCases({ row, trigger }: DepositMove, { blockOf }: InboundAccounts): readonly NewCase[] {
   if (!('connector' in trigger)) return []
   const { partnerId, id: subject, currency, amount } = row
   const money = moneyOf(trigger) ?? { currency, amount }
   const { connector, id: notificationId } = trigger
   const told = { kind: trigger.kind, money, expected: { currency, amount } }
   const opened = { partnerId, id: newId(), connector, notificationId, subject, booked: money }
-  // Lets a person send it back, or give it to the customer.
+  // Lets an operator send it back, or give it to the customer.
   const paid = trigger.kind === 'credit' ? trigger.origin : { endToEndId: row.endToEndId }
   const report = { ...told, ...paid, debtor: debtorOf(row) }
-  if (isMisfit(row, trigger)) return [{ ...opened, kind: 'amount_differs', report }]
+  if (isWrongAmount(row, trigger)) return [{ ...opened, kind: 'amount_differs', report }]
   return [{ ...opened, kind: blockOf(row) ?? 'account_blocked', report }]
 }
 
@@ -205,19 +216,19 @@ async function write(
   tx: Tx,
   moves: readonly DepositMove[],
   now: Date,
-  inbound: Inbound,
+  inbound: InboundAccounts,
 ): Promise<void> {
   const { accounts, owners } = inbound
   const { cases, ledger, eventOutbox, transactions } = deps
   const plans = new Map(
     moves
       .filter(({ row }) => row.inParts)
-      .map((move) => [move, planParts(move, inbound.blockOf(move.row), now, kindOfHold(move.row))] as const),
+      .map((move) => [move, planParts(move, inbound.blockOf(move.row), now, holdCaseKind(move.row))] as const),
   )
   const credits = moves.flatMap((move) =>
-    move.transition.ledger === 'credit' && !move.row.inParts ? [creditOf(move)] : [],
+    move.transition.ledger === 'credit' && !move.row.inParts ? [creditEntry(move)] : [],
   )
-  const changes = moves.map((move) => changeOf(move, now))
+  const changes = moves.map((move) => toChange(move, now))
   store.updateDeposits(tx, changes, now)
   eventOutbox.appendMany(
     tx,
@@ -225,7 +236,7 @@ async function write(
   )
   await transactions.moveMany(tx, moves.map(transactionMove))
   const opened = moves.flatMap((move) =>
-    move.name === 'misfit' ? caseOf(move, inbound) : move.name === 'hold' ? [caseOfHold(move)] : [],
+    move.name === 'misfit' ? misfitCases(move, inbound) : move.name === 'hold' ? [toHoldCase(move)] : [],
   )
   const suspended = [
     ...(opened.length > 0 ? await cases.record(tx, opened) : []),
@@ -233,12 +244,15 @@ async function write(
     ...(await writeParts(deps, tx, [...plans.values()])),
   ]
   await offerMisfits(deps, tx, moves, opened, plans)
-  // Last, because it locks the balances that all other payments of the partner need.
+  // Last, because it locks the balances, which all other payments of the partner need.
   if (suspended.length > 0) await ledger.settleMany(tx, [], [...credits, ...suspended], accounts)
   else await ledger.enterMany(tx, credits, accounts)
 }
 
-/** Offers money that did not fit to the partner. Money of a blocked account or of a held name is for the operator alone. */
+/**
+ * Offers unmatched money to the partner. Only the operator decides about money of a blocked account or of a name under
+ * review.
+ */
 async function offerMisfits(
   { late }: DepositsDeps,
   tx: Tx,
@@ -259,8 +273,8 @@ async function offerMisfits(
 }
 
 /**
- * Adds the payer to screening. The case ends with the wait, unless the money is frozen. Returns the entries of
- * returned money.
+ * Adds the payer to screening. The case ends when the deposit no longer waits, unless the money is frozen. Returns the
+ * entries of returned money.
  */
 async function followScreening(
   { cases, clock, screening }: DepositsDeps,
@@ -280,13 +294,14 @@ async function followScreening(
         : [],
     ),
   )
-  // A rule of two persons sends the money back. Money of a listed name stays, and so do tokens: who sent them may have lost the wallet.
+  // Money that a rule refuses is sent back after the approval of two operators. Frozen money stays, and so do tokens,
+  // because the sender may have lost the wallet.
   const refused = moves.filter(
     ({ name, row }) =>
       name === 'freeze' && row.hold !== 'confirmed' && isWithheld(row.payer) && !lacksOwnership(row.payer),
   )
   for (const { row } of refused)
-    await cases.sendBack(tx, row.inParts ? row.parts.filter(inScreening) : [row], refusedNote)
+    await cases.sendBack(tx, row.inParts ? row.parts.filter(isInScreening) : [row], refusedNote)
   for (const { name, row } of moves)
     if (name === 'release' && lacksOwnership(row.payer)) await decidePayerCheck(tx, row, 'received', clock.now())
   const released = moves.filter(({ name, row }) => name === 'release' && !row.inParts)
@@ -301,11 +316,11 @@ async function followScreening(
     withdrawn.map(({ row }) => row),
     'The bank has reversed the payment.',
   )
-  return withdrawn.map(backToBank)
+  return withdrawn.map(returnEntry)
 }
 
-const inScreening = ({ status }: { readonly status: string }) => status === 'Screening'
-/** The transitions of money that arrives. */
+const isInScreening = ({ status }: { readonly status: string }) => status === 'Screening'
+/** Transitions of money that arrives. */
 const creditsOrHolds: ReadonlySet<string> = new Set(['settle', 'hold', 'gather', 'fulfil', 'holdPart'])
 const refusedNote = 'Data of the payer are missing: the rule of the operator sends the money back.'
 const clearedNote = 'The names were cleared: the deposit is credited.'
@@ -316,7 +331,7 @@ async function writeParts({ cases }: DepositsDeps, tx: Tx, plans: readonly Parts
     tx,
     plans.flatMap(({ added }) => added),
   )
-  await moveParts(
+  await updatePartStatuses(
     tx,
     plans.flatMap(({ moved }) => moved),
   )
@@ -329,14 +344,14 @@ async function writeParts({ cases }: DepositsDeps, tx: Tx, plans: readonly Parts
   return [...plans.flatMap(({ entries }) => entries), ...suspended]
 }
 
-const changeOf = ({ row, trigger, transition: { to } }: DepositMove, now: Date): store.DepositChange => ({
+const toChange = ({ row, trigger, transition: { to } }: DepositMove, now: Date): store.DepositChange => ({
   partnerId: row.partnerId,
   id: row.id,
   fromStatus: row.status,
   status: to,
   debtor: 'debtor' in trigger ? JSON.stringify(trigger.debtor) : null,
-  errorDetails: to === 'Failed' ? detailsOf(row, trigger) : null,
-  // A deposit that waited for a decision expires as it would have.
+  errorDetails: to === 'Failed' ? failureText(row, trigger) : null,
+  // A deposit that waited for a decision expires as before.
   expiresAt: mayExpire(to) ? (row.expiresAt ?? row.expiryDate) : null,
   heldSince: to === 'Submitted' ? now : to === 'Accepted' ? (row.heldSince ?? now) : null,
   screeningSince: to === 'Screening' ? now : null,
@@ -349,7 +364,7 @@ const changeOf = ({ row, trigger, transition: { to } }: DepositMove, now: Date):
     : { connector: null, creditId: null, transactionHash: null }),
 })
 
-/** Origin of the payment, which is known once it begins. */
+/** Returns the origin of the payment, which is known once it begins. */
 function originOf(trigger: DepositTrigger) {
   const payer = trigger.kind === 'deposit.initiated' ? trigger.payer : undefined
   return { ipAddress: payer?.ipAddress ?? null, paymentCountry: payer?.countryCode ?? null }
@@ -360,29 +375,26 @@ function withOrigin({ row, trigger }: DepositMove): store.Deposit {
   return { ...row, ipAddress: ipAddress ?? row.ipAddress, paymentCountry: paymentCountry ?? row.paymentCountry }
 }
 
-const detailsOf = (deposit: store.Deposit, trigger: DepositTrigger): string | null => {
+const failureText = (deposit: store.Deposit, trigger: DepositTrigger): string | null => {
   if ('details' in trigger) return trigger.details
   // States no more than the partner must know: a listed person must not be warned.
   if (trigger.kind === 'cleared') return 'The payment cannot be credited.'
-  return isMisfit(deposit, trigger) ? 'The amount differs from the expected one.' : 'The account accepts no money.'
+  return isWrongAmount(deposit, trigger) ? 'The amount differs from the expected one.' : 'The account accepts no money.'
 }
 
-const movedOf = ({ partnerId, currency, amount, customerId, reference }: store.Deposit) =>
+const toMonitored = ({ partnerId, currency, amount, customerId, reference }: store.Deposit) =>
   ({ partnerId, currency, amount, partyId: customerId ?? partnerId, reference }) as const
 
-/**
- * Credits the deposit from the settlement account of the reporting connector, or from suspense if the money waited
- * there.
- */
-function creditOf({ name, row, trigger }: DepositMove): Entry {
-  if (name === 'release') return entryOf('decision', { ...movedOf(row), debit: 'suspense', credit: 'balance' })
-  assert('connector' in trigger, 'a credit is reported by a connector')
-  return entryOf('bank', { ...movedOf(row), ...credit(trigger.connector, row.partnerId) })
+/** Credits the deposit from the settlement account of the connector, or from suspense if the money waited there. */
+function creditEntry({ name, row, trigger }: DepositMove): Entry {
+  if (name === 'release') return entryOf('decision', { ...toMonitored(row), debit: 'suspense', credit: 'balance' })
+  assert('connector' in trigger, `credit of deposit ${row.id} has no connector`)
+  return entryOf('bank', { ...toMonitored(row), ...credit(trigger.connector, row.partnerId) })
 }
 
-function backToBank({ row, trigger }: DepositMove): Entry {
-  assert('connector' in trigger, 'a reversal is reported by a connector')
-  return entryOf('bank', { ...movedOf(row), debit: 'suspense', credit: `settlement.${trigger.connector}` })
+function returnEntry({ row, trigger }: DepositMove): Entry {
+  assert('connector' in trigger, `reversal of deposit ${row.id} has no connector`)
+  return entryOf('bank', { ...toMonitored(row), debit: 'suspense', credit: `settlement.${trigger.connector}` })
 }
 
 function transactionMove({ row, transition, trigger, actor, implied }: DepositMove): TransactionMove {
@@ -395,9 +407,9 @@ function transactionMove({ row, transition, trigger, actor, implied }: DepositMo
   if (concludes === undefined) return move
   const conclusion = {
     status: concludes,
-    customFields: events.customFieldsOf(row),
+    customFields: events.parseCustomFields(row),
     ...(errorKey === undefined ? {} : { errorKey }),
-    ...(ledger === 'credit' ? { debtor: partyOf(payerOf(row, trigger), row.currency) } : {}),
+    ...(ledger === 'credit' ? { debtor: payerParty(payerOf(row, trigger), row.currency) } : {}),
   }
   return { ...move, conclusion }
 }
@@ -405,13 +417,13 @@ function transactionMove({ row, transition, trigger, actor, implied }: DepositMo
 const debtorOf = ({ id, debtor }: store.Deposit) =>
   ownJson<IncomingDebtor>(present(debtor, `no debtor on deposit ${id}`))
 
-/** The payer of the last part, which comes with its credit. */
+/** Returns the payer of the last part, which comes with its credit. */
 const payerOf = (row: store.Deposit, trigger: DepositTrigger): IncomingDebtor =>
   'debtor' in trigger ? trigger.debtor : debtorOf(row)
 
 type NewDepositEvent = { [N in DepositEvent]: NewEvent<N> }[DepositEvent]
 
-/** A deposit of the partner itself has only the event of its transaction. */
+/** Creates the events of a transition. A deposit of the partner itself only has the event of its transaction. */
 function eventsOf(
   move: DepositMove,
   plan: PartsPlan | undefined,
@@ -429,31 +441,35 @@ function eventsOf(
   const type = transition.event
   const origin = { partnerId, occurredAt: now }
   const ofParts = partEvents(deposit, customer, plan, now)
-  // The interface document has no event for money that waits: the timeline shows it.
+  // The interface document has no event for money under review: the timeline shows it.
   if (type === undefined) return ofParts
   assert(type !== 'partner.customer.deposit.created', 'a deposit is created once')
   switch (type) {
     case 'checkout.part.updated':
       return ofParts
     case 'partner.customer.deposit.initiated':
-      return [{ ...origin, type, data: events.initiated(deposit, customer) }]
+      return [{ ...origin, type, data: events.initiatedEvent(deposit, customer) }]
     case 'partner.customer.deposit.submitted':
-      return [{ ...origin, type, data: events.submitted(deposit, customer) }]
+      return [{ ...origin, type, data: events.submittedEvent(deposit, customer) }]
     case 'partner.customer.deposit.accepted': {
       assert('debtor' in trigger, 'the bank accepts a payment by naming its debtor')
-      return [{ ...origin, type, data: events.accepted(deposit, customer, trigger.debtor) }]
+      return [{ ...origin, type, data: events.acceptedEvent(deposit, customer, trigger.debtor) }]
     }
     case 'partner.customer.deposit.completed': {
       const payer = payerOf(deposit, trigger)
-      const completed = { ...origin, type, data: events.completed(deposit, customer, payer) }
+      const completed = { ...origin, type, data: events.completedEvent(deposit, customer, payer) }
       if (plan === undefined) return [completed]
-      // The bank has accepted the whole only now.
+      // The bank has accepted the full amount only now.
       const accepted = 'partner.customer.deposit.accepted' as const
-      return [...ofParts, { ...origin, type: accepted, data: events.accepted(deposit, customer, payer) }, completed]
+      return [
+        ...ofParts,
+        { ...origin, type: accepted, data: events.acceptedEvent(deposit, customer, payer) },
+        completed,
+      ]
     }
     case 'partner.customer.deposit.failed':
-      return [{ ...origin, type, data: events.failed(deposit, customer, detailsOf(deposit, trigger) ?? '') }]
+      return [{ ...origin, type, data: events.failedEvent(deposit, customer, failureText(deposit, trigger) ?? '') }]
     case 'partner.customer.deposit.expired':
-      return [{ ...origin, type, data: events.expired(deposit, customer) }]
+      return [{ ...origin, type, data: events.expiredEvent(deposit, customer) }]
   }
 }

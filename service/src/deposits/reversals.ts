@@ -1,42 +1,42 @@
 /**
- * Reversals: the money of a credit is gone again, because its bank cancelled the booking or a blockchain dropped the
- * block. The deposit stays as it ended; a new transaction takes the money from the balance, or suspense bears it: the
- * partner owes it, and its balance never falls below zero. Refunds of the same money that have not left are cancelled
- * with it; a person looks at each reversal, and recalls the others.
+ * Reversals: a bank cancels the booking of a credit, or a blockchain drops its block. The deposit keeps its status. A
+ * new transaction takes the money from the balance as far as the balance covers it; suspense bears the rest, and the
+ * partner owes it. Refunds of the same money that no worker has begun are cancelled. An operator looks at each reversal
+ * and recalls the other refunds.
  */
 import { amountText, assert, type Currency, isFiat, type Minor, partnerKey, present } from '../kernel/index.ts'
 import { type Entry, entryOf, type EntryRequest, type Ledger } from '../ledger/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { BankNotification } from '../rails/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
-import { type AccountOwner, credit, type CreditApplied, type DepositsDeps } from './deps.ts'
-import type { Reversed } from './lifecycle.ts'
+import { type AccountOwner, credit, type CreditOutcome, type DepositsDeps } from './deps.ts'
+import type { ReversalTrigger } from './lifecycle.ts'
 import { partEvents } from './events.ts'
-import { type InParts, move, paidIn, withParts } from './parts.ts'
+import { type DepositWithParts, partEntry, paidIn, withParts } from './parts.ts'
 import * as store from './store.ts'
-import { depositOfPart, markPartReversed, type Part } from './store-parts.ts'
+import { findDepositOfPart, markPartReversed, type Part } from './store-parts.ts'
 import type { TimelineStep } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
 import { refuseClosed } from './inbound.ts'
 
 export type ReversalNotification = Extract<BankNotification, { readonly kind: 'credit.reversed' }>
 
-type ReverseDeps = DepositsDeps & { readonly withdraw: Withdraw }
+type ReverseDeps = DepositsDeps & { readonly withdraw: WithdrawSuspended }
 
 /** Takes the money of a deposit that waits for a decision about a name out of suspense. */
-export type Withdraw = (tx: Tx, reversed: Reversed) => Promise<unknown>
+export type WithdrawSuspended = (tx: Tx, reversed: ReversalTrigger) => Promise<unknown>
 
 export const createReverse =
   (deps: ReverseDeps) =>
-  async (connector: string, notification: ReversalNotification): Promise<CreditApplied> => {
+  async (connector: string, notification: ReversalNotification): Promise<CreditOutcome> => {
     const { subjectId: creditId } = notification
-    // Money of a part that persons have given to its owner since is in a deposit of its own.
-    const whole = await store.depositOfCredit(deps.db, connector, creditId)
-    const part = await depositOfPart(deps.db, connector, creditId)
+    // If operators have given the money of a part to its owner, it is in a deposit of its own.
+    const whole = await store.findDepositOfCredit(deps.db, connector, creditId)
+    const part = await findDepositOfPart(deps.db, connector, creditId)
     const found = whole ?? part
     if (found === undefined) return { applied: 'unknown', partnerId: notification.partnerId }
     const applied = await deps.db.transaction(async (tx) => {
-      const shares = whole && part ? await sharesOf(tx, notification, whole, part) : undefined
+      const shares = whole && part ? await splitReversal(tx, notification, whole, part) : undefined
       if (shares === undefined) return reverse(deps, tx, connector, notification, found)
       const results: Reversal[] = []
       for (const { key, ...share } of shares)
@@ -46,19 +46,19 @@ export const createReverse =
     return { applied, partnerId: found.partnerId }
   }
 
-type Reversal = Exclude<CreditApplied['applied'], 'unknown'>
-type Share = Pick<ReversalNotification, 'id' | 'money'> & { readonly key: Credited }
+type Reversal = Exclude<CreditOutcome['applied'], 'unknown'>
+type ReversalShare = Pick<ReversalNotification, 'id' | 'money'> & { readonly key: CreditedKey }
 
 /**
- * A credit that paid a part and whose surplus was accepted: what of its reversal each of them bears, each under an id of its own. Undefined: the
- * deposit has the money of the part, or one of them was taken back before.
+ * Splits the reversal of a credit that paid a part and whose surplus was accepted: each share has an id of its own.
+ * Undefined: only one deposit has the money, or one of them was reversed before.
  */
-async function sharesOf(
+async function splitReversal(
   tx: Tx,
   { id, money }: ReversalNotification,
   whole: store.DepositKey,
-  key: Credited,
-): Promise<readonly Share[] | undefined> {
+  key: CreditedKey,
+): Promise<readonly ReversalShare[] | undefined> {
   const locked = await withParts(tx, await store.lockDeposits(tx, [whole, key]))
   const surplus = locked.find((deposit) => deposit.id === whole.id)
   const part = locked.flatMap(({ parts }) => parts).find((each) => each.id === key.partId)
@@ -75,19 +75,20 @@ async function sharesOf(
   ]
 }
 
-/** A deposit, or a part of it. */
-type Credited = store.DepositKey & { readonly partId?: string }
+/** A deposit, or one part of it. */
+type CreditedKey = store.DepositKey & { readonly partId?: string }
 
 /**
- * Moves the money that the bank has taken: from the balance as far as the credit brought it there, from the account of parts as far as it waits
- * there, otherwise from suspense. The money of a credit that did not fit is still there, and the case of the reversal takes it.
+ * Moves the money that the bank has taken back: from the balance if the credit brought it there, from the account
+ * `parts` if it waits there, otherwise from suspense. The case of the reversal takes the money of a credit that did not
+ * fit.
  */
 async function reverse(
   deps: ReverseDeps,
   tx: Tx,
   connector: string,
   notification: ReversalNotification,
-  key: Credited,
+  key: CreditedKey,
 ): Promise<Reversal> {
   const { cases, ledger } = deps
   const { id: notificationId, money, details } = notification
@@ -96,7 +97,7 @@ async function reverse(
   const { partnerId, id: subject } = deposit
   const part = deposit.parts.find(({ id }) => id === key.partId)
   const status = part?.status ?? deposit.status
-  // The credit is accepted and not settled yet: its second step follows.
+  // The deposit is accepted and not settled yet: its second step follows.
   if (status === 'Accepted') return 'early'
   const { reversedAt, reversedBy } = part ?? deposit
   if (reversedAt !== null && (reversedBy === null || reversedBy === notificationId)) return false
@@ -108,12 +109,12 @@ async function reverse(
   const isWithdrawn = isWhole && (status === 'Screening' || status === 'Held')
   const isCredited = status === 'Completed' || status === 'Credited'
   if (part === undefined) await markReversed(deps, tx, connector, notification, deposit, isWithdrawn)
-  const refunds = await refundsOf(deps, tx, { partnerId, id: subject, partId: part?.id })
-  const isCovered = isCredited && back.amount > 0n && (await covers(deps, tx, { ...back, connector }))
-  const taken = isCovered ? await takeBack(deps, tx, connector, notification, back) : undefined
+  const refunds = await stopRefunds(deps, tx, { partnerId, id: subject, partId: part?.id })
+  const isCovered = isCredited && back.amount > 0n && (await hasMoney(deps, tx, { ...back, connector }))
+  const taken = isCovered ? await takeFromBalance(deps, tx, connector, notification, back) : undefined
   const entries = [
     ...(taken ? [taken.entry] : []),
-    ...(part ? await reversePart(deps, tx, deposit, part, { notificationId, isWithdrawn, isCredited }) : []),
+    ...(part ? await takeOutPart(deps, tx, deposit, part, { notificationId, isWithdrawn, isCredited }) : []),
   ]
   const report = { status, money, details, reversal: taken?.reference ?? null, ...(refunds.length > 0 && { refunds }) }
   const rest = money.amount - (isCovered || isWithdrawn ? back.amount : 0n)
@@ -124,7 +125,7 @@ async function reverse(
   return true
 }
 
-/** Marks a deposit that one payment credited, and takes it out of suspense if it waits there. */
+/** Marks a deposit that one payment credited as reversed, and takes it out of suspense if it waits there. */
 async function markReversed(
   { clock, withdraw }: ReverseDeps,
   tx: Tx,
@@ -137,21 +138,21 @@ async function markReversed(
   if (isWithdrawn) await withdraw(tx, { kind: 'reversed', id, partnerId, subjectId, connector, details })
 }
 
-type Reversing = { readonly notificationId: string; readonly isWithdrawn: boolean; readonly isCredited: boolean }
+type ReversalState = { readonly notificationId: string; readonly isWithdrawn: boolean; readonly isCredited: boolean }
 
-/** Takes a part out of a deposit, which waits for its money again, and returns the entries of a part that waited. */
-export async function reversePart(
+/** Takes a part out of a deposit, which then waits for its money again. Returns the ledger entries of a part that waited. */
+export async function takeOutPart(
   { cases, clock, customers, eventOutbox }: DepositsDeps,
   tx: Tx,
-  deposit: InParts,
+  deposit: DepositWithParts,
   part: Part,
-  { notificationId, isWithdrawn, isCredited }: Reversing,
+  { notificationId, isWithdrawn, isCredited }: ReversalState,
 ): Promise<readonly Entry[]> {
   const { partnerId, customerId, id } = deposit
   const now = clock.now()
   const reversed = { ...part, status: isWithdrawn || isCredited ? 'Reversed' : part.status } as const
   await markPartReversed(tx, reversed, notificationId, now)
-  // It is no longer paid in full: its receipt would prove what is not so.
+  // The deposit is no longer paid in full: a receipt would be wrong.
   if (isCredited) await store.markReversed(tx, { partnerId, id }, notificationId, now)
   const isTold = reversed.status === 'Reversed' && part.status !== 'Screening'
   if (isTold && customerId !== null) {
@@ -164,19 +165,26 @@ export async function reversePart(
     eventOutbox.appendMany(tx, partEvents(deposit, customer, { told: [reversed], paid }, now))
   }
   if (!isWithdrawn) return []
-  if (part.status === 'Held') return move(deposit, 'parts', `settlement.${part.connector}`, part.amount)
+  if (part.status === 'Held') return partEntry(deposit, 'parts', `settlement.${part.connector}`, part.amount)
   await cases.release(tx, [part], 'The bank has reversed the payment.')
-  return move(deposit, 'suspense', `settlement.${part.connector}`, part.amount)
+  return partEntry(deposit, 'suspense', `settlement.${part.connector}`, part.amount)
 }
 
-/** A stopped refund gives its money back before the bank's claim is taken. That of the others went back twice: the desk recalls them. */
-async function refundsOf({ refunds }: DepositsDeps, tx: Tx, credited: Parameters<DepositsDeps['refunds']['stop']>[1]) {
+/**
+ * Cancels refunds that no worker has begun, which return their money before the bank's claim is taken. Operators recall
+ * the others.
+ */
+async function stopRefunds(
+  { refunds }: DepositsDeps,
+  tx: Tx,
+  credited: Parameters<DepositsDeps['refunds']['stop']>[1],
+) {
   const made = await refunds.stop(tx, credited)
   return made.map(({ amount, ...refund }) => ({ ...refund, amount: amountText(amount, refund.currency) }))
 }
 
-/** `back`: the deposit with the amount taken from it. */
-async function takeBack(
+/** Takes the amount of `back` from the balance. */
+async function takeFromBalance(
   { transactions, facts }: DepositsDeps,
   tx: Tx,
   connector: string,
@@ -216,48 +224,49 @@ function toReversal(deposit: store.Deposit, details: string): NewTransaction {
   }
 }
 
-// Debits by the operator: a partner bears money that left. Each is a transaction of its own, and takes only what is there.
+// Debits by the operator: a partner bears money that left. Each is a transaction of its own, and takes at most the
+// balance.
 
-type Taken = AccountOwner & { readonly connector: string; readonly currency: Currency; readonly amount: Minor }
+type DebitedMoney = AccountOwner & { readonly connector: string; readonly currency: Currency; readonly amount: Minor }
 
-const debitOf = ({ connector, partnerId, customerId, currency, amount }: Taken) => {
+const debitOf = ({ connector, partnerId, customerId, currency, amount }: DebitedMoney) => {
   const { debit: settlement, credit: balance } = credit(connector, partnerId)
   return { partnerId, debit: balance, credit: settlement, partyId: customerId ?? partnerId, currency, amount } as const
 }
 
-/** Reports whether the money is still there, under the lock of the balance: in a segregated one, the customer's. */
-async function covers({ ledger }: { readonly ledger: Ledger }, tx: Tx, taken: Taken): Promise<boolean> {
+/** Reports whether the balance still has the money, under its lock. A segregated balance is counted for the customer. */
+async function hasMoney({ ledger }: { readonly ledger: Ledger }, tx: Tx, taken: DebitedMoney): Promise<boolean> {
   const request: EntryRequest = { transfers: [{ ...debitOf(taken), kind: 'direct' }] }
   const accounts = await ledger.accountsOf(tx, request.transfers)
   const [fits] = await ledger.fittingUnderLock(tx, [request], accounts)
   return fits === true
 }
 
-/** The entry that moves the money from the balance to the settlement account. */
-const debitEntry = (taken: Taken, reference: string): Entry => entryOf('bank', { ...debitOf(taken), reference })
+/** Creates the entry that moves the money from the balance to the settlement account. */
+const debitEntry = (taken: DebitedMoney, reference: string): Entry => entryOf('bank', { ...debitOf(taken), reference })
 
 export type Debits = {
   /**
-   * A partner bears money that has left: a transaction takes it from the balance. Returns its reference. Refuses: account_blocked (closed),
-   * validation_failed (the balance does not cover it).
+   * Takes money that has left from the balance: the partner bears it. Returns the reference of the transaction.
+   * Refuses: account_blocked (closed), validation_failed (the balance does not cover it).
    */
   readonly chargePartner: (
     tx: Tx,
-    charge: Omit<Taken, 'customerId'> & { readonly description: string },
+    charge: Omit<DebitedMoney, 'customerId'> & { readonly description: string },
   ) => Promise<string>
 }
 
 const byOperator = { actor: 'operator' } as const
 
-/** Makes the transaction that takes money from a balance. Refuses: validation_failed (the balance does not cover it). */
-export async function take(
+/** Creates the transaction that takes money from a balance. Refuses: validation_failed (the balance does not cover it). */
+export async function debitBalance(
   deps: Pick<DepositsDeps, 'ledger' | 'transactions'>,
   tx: Tx,
-  taken: Taken,
+  taken: DebitedMoney,
   about: Pick<NewTransaction, 'description' | 'originatingReference'>,
   steps: readonly TimelineStep[],
 ): Promise<{ readonly reference: string; readonly entry: Entry }> {
-  if (!(await covers(deps, tx, taken)))
+  if (!(await hasMoney(deps, tx, taken)))
     throw new Refusal(
       'validation_failed',
       `The balance does not cover ${amountText(taken.amount, taken.currency)} ${taken.currency}.`,
@@ -272,14 +281,14 @@ export function createDebits(deps: DepositsDeps): Debits {
     chargePartner: async (tx, { description, ...charge }) => {
       const taken = { ...charge, customerId: null }
       await refuseClosed(deps, tx, taken, taken.currency)
-      const { reference, entry } = await take(deps, tx, taken, { description }, ['Settled'])
+      const { reference, entry } = await debitBalance(deps, tx, taken, { description }, ['Settled'])
       await deps.ledger.enter(tx, entry)
       return reference
     },
   }
 }
 
-const toTransaction = ({ partnerId, customerId, amount, currency }: Taken): NewTransaction => ({
+const toTransaction = ({ partnerId, customerId, amount, currency }: DebitedMoney): NewTransaction => ({
   ...{
     partnerId,
     customerId,

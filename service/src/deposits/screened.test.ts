@@ -74,7 +74,7 @@ suite('deposits', async () => {
     assert.deepEqual(await moneyOf(partnerId), credited)
   })
 
-  test('money of a listed customer waits in suspense and says so; cleared, it is credited', async () => {
+  test('money of a listed customer waits in suspense and is credited when it is cleared', async () => {
     await service.screening.lists.load(await sampleList(), 'Sam Staff')
     const { partnerId, reference } = await held()
     assert.deepEqual(await moneyOf(partnerId), waiting)
@@ -102,7 +102,7 @@ suite('deposits', async () => {
     ])
   })
 
-  test('cleared money that the account does not take stays in suspense, and two persons give it back', async () => {
+  test('cleared money that the account refuses stays in suspense, and two persons send it back', async () => {
     await service.screening.lists.load(await sampleList(), 'Sam Staff')
     const { partnerId } = await held()
     const block = { partnerId, account: { currency: 'EUR' }, state: 'BlockedInbound', reason: 'CourtOrder' } as const
@@ -158,7 +158,7 @@ suite('deposits', async () => {
     assert.deepEqual((await moneyOf(partnerId)).statuses, ['Failed', 'Completed', 'Failed'])
   })
 
-  test('a confirmed name freezes the money: only the case resolves it, and not before the decision', async () => {
+  test('a confirmed name freezes the money, which only the case can release after the decision', async () => {
     const { partnerId, reference } = await held()
     const [found] = (await service.cases.list(undefined, 1000)).filter((row) => row.partnerId === partnerId)
     const proposing = {
@@ -183,7 +183,7 @@ suite('deposits', async () => {
     assert.deepEqual(await moneyOf(partnerId), { ...credited, statuses: ['Failed'] })
   })
 
-  test('the name of a payer is screened as well, and decided about by itself', async () => {
+  test('the name of a payer is screened, too, and has its own decision', async () => {
     const { partnerId } = await held('Ada Lovelace', 'TREMUROV, Borislav')
     assert.deepEqual(await moneyOf(partnerId), waiting)
     await look()
@@ -196,7 +196,7 @@ suite('deposits', async () => {
     assert.deepEqual(await moneyOf(partnerId), credited)
   })
 
-  test('a name that was not compared yet leaves the report at the bank until it is', async () => {
+  test('a bank report waits at the bank until its name is screened', async () => {
     const { partnerId, customer, iban } = await addHolder(service, 'Ada Lovelace')
     await service.customers.update(partnerId, customer.id, { kyc: { fullName: 'Ada King' } })
     await sendCredit(service, iban)
@@ -225,7 +225,7 @@ suite('deposits', async () => {
     )
   })
 
-  test('the bank takes money back that waits: nothing stays in suspense', async () => {
+  test('nothing stays in suspense if the bank takes waiting money back', async () => {
     const { partnerId, creditId } = await held()
     await service.db.transaction(async (tx) =>
       service.bank.reverseCredit(tx, operatorPartnerId, creditId, {
@@ -256,7 +256,7 @@ suite('deposits', async () => {
     assert.deepEqual(await moneyOf(partnerId), waiting)
   })
 
-  test('a list without the entry ends no hit: the money goes on by a decision', async () => {
+  test('a list without the entry does not end a hit: only a decision releases the money', async () => {
     const list = await sampleList()
     const { partnerId } = await held()
     await screenAll(service)
@@ -277,7 +277,7 @@ suite('deposits', async () => {
     await service.screening.lists.load({ ...list, hash: newId(), publishedAt: later }, 'Sam Staff')
   })
 
-  test('races: decisions, the credit and two workers leave one outcome', async () => {
+  test('concurrent decisions, credits and workers leave one outcome', async () => {
     const other = await createTestService({ url: service.url, now: service.clock.now() })
     try {
       for (const outcome of ['clear', 'confirm', 'clear', 'confirm'] as const) {
@@ -305,7 +305,7 @@ suite('deposits', async () => {
     }
   })
 
-  test('cleared by one worker while persons confirm it: the money is where the status says', async () => {
+  test('if a worker clears money while persons confirm the match, money and status agree', async () => {
     for (let round = 0; round < 6; round += 1) {
       const { partnerId } = await held()
       await screenAll(service)

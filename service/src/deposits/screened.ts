@@ -13,80 +13,83 @@ import {
   worst,
 } from '../screening/index.ts'
 import type { DepositsDeps } from './deps.ts'
-import { type InParts, reportOfPart, withParts } from './parts.ts'
-import { awaitsAnswer, checkPayers, checkWallets, namesOfPayers, someLack, strictest } from './payers.ts'
+import { type DepositWithParts, parsePartReport, withParts } from './parts.ts'
+import { awaitsAnswer, checkPayers, checkWallets, payerNames, hasPartLackingData, strictestCheck } from './payers.ts'
 import * as store from './store.ts'
-import { partsOf, type PayerCheck, payerChecksOf } from './store-parts.ts'
-import type { Decided } from './lifecycle.ts'
+import { readParts, type PayerCheck, readPayerChecks } from './store-parts.ts'
+import type { DecisionTrigger } from './lifecycle.ts'
 
 /**
- * `hold`: undefined lets the money be credited. It is read in the statuses in which the money is there: `Accepted` and
- * `Screening`.
+ * Deposit with the result of screening. `hold` is read in the statuses `Accepted` and `Screening`, in which the money
+ * has arrived. Undefined: the money may be credited.
  */
-export type HeldDeposit = InParts & {
+export type ScreenedDeposit = DepositWithParts & {
   readonly hold: Hold | undefined
-  /** Names the data that the payment lacks about its payer. Undefined: none. */
+  /** Check of the payer's data, if some are missing. */
   readonly payer: PayerCheck | undefined
 }
 
-/** Payer, text and money that the credit of a batch brings to its deposit. A part has a payer of its own. `isDecided`: an operator has found the owner. */
-export type Arriving = {
+/**
+ * Payer, text and money that the credit of a batch brings to its deposit. A part has its own payer. `isDecided`: an
+ * operator has found the owner.
+ */
+export type ArrivingMoney = {
   readonly text: string | null
   readonly debtor: IncomingDebtor
   readonly money: Money
   readonly isDecided: boolean
 }
 
-export type Screened = {
-  /** Credits or freezes deposits whose names were decided on, and returns how many it looked at. */
+export type DepositScreening = {
+  /** Credits or freezes deposits whose names were decided. Returns the number of deposits examined. */
   readonly screenDue: (depositsMax: number) => Promise<number>
-  /** The time since which the oldest deposit waits for a decision about a name; null: none does. */
+  /** Finds the time since which the oldest deposit waits for a decision about a name. Null: no deposit waits. */
   readonly oldestInScreening: () => Promise<Date | null>
-  /** Name and account of a deposit's payer, and the texts of the payment that may name a vessel, for screening. */
+  /** Reads name and account of a deposit's payer, and the texts of the payment that may name a vessel, for screening. */
   readonly payerOf: (tx: Tx, partnerId: string, id: string) => Promise<Subject>
   /** Reports whether a deposit waits for a decision about a name. */
   readonly isInScreening: (tx: Tx, partnerId: string, id: string) => Promise<boolean>
 }
 
-/** A person takes longer to decide. */
-const lookMs = 5 * secondMs
+/** A person takes longer than this to decide. */
+const recheckMs = 5 * secondMs
 /** A bank takes days to answer. */
 const answerMs = minuteMs
 
 export const payerKey = ({ partnerId, id }: store.DepositKey): SubjectKey => ({ partnerId, kind: 'payer', id })
 
-/** Empty texts: the bank does not say. */
+/** An empty text: the bank did not name it. */
 type ScreenedPayer = Pick<IncomingDebtor, 'name' | 'account' | 'bic' | 'countryCode' | 'onBehalfOf'>
-const payerIn = (debtor: string | null): ScreenedPayer =>
+const parsePayer = (debtor: string | null): ScreenedPayer =>
   debtor === null ? { name: '', account: '', bic: '', countryCode: '' } : ownJson<IncomingDebtor>(debtor)
 
 const countriesOf = ({ account, bic, countryCode: country }: ScreenedPayer) =>
   countriesOfAccount({ account, bic, country })
 
-/** Locks deposits and asks for the holds of those whose money is there: one statement for the batch. */
-export const createLock =
+/** Locks deposits, and reads the holds of those whose money has arrived with one statement for the batch. */
+export const createScreenedLock =
   (deps: Pick<DepositsDeps, 'clock' | 'proofsMissing' | 'screening'>) =>
   async (
     tx: Tx,
     keys: readonly store.DepositKey[],
-    arrivingOf: (key: store.DepositKey) => Arriving | undefined,
+    arrivingOf: (key: store.DepositKey) => ArrivingMoney | undefined,
     connectorOf: (key: store.DepositKey) => string | undefined,
-  ): Promise<readonly HeldDeposit[]> => {
+  ): Promise<readonly ScreenedDeposit[]> => {
     const { clock, screening } = deps
     const locked = await withParts(tx, await store.lockDeposits(tx, keys))
-    // The texts that are stored, and those of the credit that comes now.
+    // The stored texts, and those of the credit that arrives now.
     const rows = locked.map((row) => ({
       ...row,
       craftText: screening.textOf([...(row.craftText?.split('\n') ?? []), arrivingOf(row)?.text ?? null]),
     }))
-    const debtorOf = (row: InParts) => (row.inParts ? arrivingOf(row)?.debtor : undefined)
+    const debtorOf = (row: DepositWithParts) => (row.inParts ? arrivingOf(row)?.debtor : undefined)
     const asked = rows.filter(
       (row) => row.status === 'Accepted' || row.status === 'Screening' || debtorOf(row) !== undefined,
     )
-    const credits = asked.flatMap((row) => creditsOf(row, debtorOf(row) ?? payerIn(row.debtor)))
+    const credits = asked.flatMap((row) => screenedCredits(row, debtorOf(row) ?? parsePayer(row.debtor)))
     const holds = credits.length === 0 ? [] : await screening.holdsOfCredits(tx, credits)
     const holdsBy = Map.groupBy(credits.keys(), (index) => credits[index]?.row)
-    const holdOf = (row: InParts) => worst((holdsBy.get(row) ?? []).map((index) => holds[index]))
+    const holdOf = (row: DepositWithParts) => worst((holdsBy.get(row) ?? []).map((index) => holds[index]))
     const arrivals = asked.flatMap((row) => {
       const [arriving, connector] = [arrivingOf(row), connectorOf(row)]
       const debtor = arriving?.debtor ?? (row.debtor === null ? undefined : ownJson<IncomingDebtor>(row.debtor))
@@ -96,34 +99,37 @@ export const createLock =
     })
     const checks = await checkPayers(tx, arrivals, clock.now())
     const kept = rows.filter(({ status }) => status === 'Screening')
-    const known = kept.length === 0 ? [] : await payerChecksOf(tx, kept)
+    const known = kept.length === 0 ? [] : await readPayerChecks(tx, kept)
     const knownBy = new Map(known.map((check) => [partnerKey(check.partnerId, check.id), check]))
     const keptWallets = kept.flatMap(({ partnerId, id, customerId, debtor }) => {
       const check = knownBy.get(partnerKey(partnerId, id))
-      return check === undefined ? [] : [{ check, customerId, account: payerIn(debtor).account }]
+      return check === undefined ? [] : [{ check, customerId, account: parsePayer(debtor).account }]
     })
     const wallets = await checkWallets(deps, tx, arrivals, keptWallets)
     const judged = rows.map((row) => {
       const key = partnerKey(row.partnerId, row.id)
       const known = wallets.get(key) ?? knownBy.get(key)
-      const isOver = known !== undefined && row.inParts && !someLack(row.parts, row)
-      const payer = strictest(isOver ? { ...known, decision: 'received' } : known, checks.get(key))
+      const isOver = known !== undefined && row.inParts && !hasPartLackingData(row.parts, row)
+      const payer = strictestCheck(isOver ? { ...known, decision: 'received' } : known, checks.get(key))
       return { ...row, hold: holdOf(row), payer }
     })
-    // Money that waits for data of its payer needs no list to continue.
-    const isUnlisted = ({ hold, payer }: HeldDeposit) => hold === 'unscreened' && payer !== undefined
+    // Money that waits for data of its payer does not wait for the next list.
+    const isUnlisted = ({ hold, payer }: ScreenedDeposit) => hold === 'unscreened' && payer !== undefined
     if (!judged.some(isUnlisted) || (await screening.lists.generation(tx)) > 0) return judged
     return judged.map((row) => (isUnlisted(row) ? { ...row, hold: undefined } : row))
   }
 
-/** The credit as it is screened, once for the named payer, and once for the one on whose behalf it pays. */
-function creditsOf(row: InParts, payer: ScreenedPayer): readonly (ScreenedCredit & { readonly row: InParts })[] {
+/** Lists the credit for screening: once for the payer, and once for the party on whose behalf it pays. */
+function screenedCredits(
+  row: DepositWithParts,
+  payer: ScreenedPayer,
+): readonly (ScreenedCredit & { readonly row: DepositWithParts })[] {
   const { onBehalfOf } = payer
   const names = onBehalfOf === undefined || row.status === 'Screening' ? [payer.name] : [payer.name, onBehalfOf]
-  return names.map((name) => ({ ...creditOf(row, { ...payer, name }), row }))
+  return names.map((name) => ({ ...toScreenedCredit(row, { ...payer, name }), row }))
 }
 
-function creditOf(row: store.Deposit, found: ScreenedPayer): ScreenedCredit {
+function toScreenedCredit(row: store.Deposit, found: ScreenedPayer): ScreenedCredit {
   const { partnerId, customerId, status } = row
   const { name: payerName, account: payerAccount } = found
   return {
@@ -137,10 +143,10 @@ function creditOf(row: store.Deposit, found: ScreenedPayer): ScreenedCredit {
   }
 }
 
-export const createScreened = (
+export const createDepositScreening = (
   { db, clock }: Pick<DepositsDeps, 'db' | 'clock'>,
-  apply: (trigger: Decided) => Promise<Applied>,
-): Screened => ({
+  apply: (trigger: DecisionTrigger) => Promise<Applied>,
+): DepositScreening => ({
   screenDue: async (depositsMax) => {
     const due = await store.depositsInScreening(db, clock.now(), depositsMax)
     const outcomes = await Promise.allSettled(
@@ -152,35 +158,36 @@ export const createScreened = (
     })
     const now = clock.now()
     const asked = new Set(
-      (waiting.length === 0 ? [] : await payerChecksOf(db, waiting))
+      (waiting.length === 0 ? [] : await readPayerChecks(db, waiting))
         .filter((check) => awaitsAnswer(check, now))
         .map(({ partnerId, id }) => partnerKey(partnerId, id)),
     )
-    // An answer makes the look due at once.
-    const pauseOf = (key: store.DepositKey) => (asked.has(partnerKey(key.partnerId, key.id)) ? answerMs : lookMs)
+    // A bank's answer makes the next look due at once.
+    const pauseOf = (key: store.DepositKey) => (asked.has(partnerKey(key.partnerId, key.id)) ? answerMs : recheckMs)
     for (const [partnerId, ofPartner] of Map.groupBy(waiting, (key) => key.partnerId))
       for (const [pauseMs, keys] of Map.groupBy(ofPartner, pauseOf))
-        await store.lookAgain(
+        await store.postponeLooks(
           db,
           partnerId,
           keys.map(({ id }) => id),
           after(now, pauseMs),
         )
     const failures = outcomes.flatMap((outcome): unknown[] => (outcome.status === 'rejected' ? [outcome.reason] : []))
-    if (failures.length > 0) throw new Error(`deposits not decided: ${failures.length}`, { cause: failures[0] })
+    if (failures.length > 0)
+      throw new Error(`could not apply decisions to deposits: ${failures.length}`, { cause: failures[0] })
     return due.length
   },
   oldestInScreening: () => store.oldestInScreening(db),
   payerOf: async (tx, partnerId, id) => {
-    const found = await store.payerOf(tx, { partnerId, id })
-    const payer = payerIn(found?.debtor ?? null)
-    const parts = (await partsOf(tx, [{ partnerId, id }])).filter(({ status }) => status === 'Screening')
-    // Each payer whose part waits for the decision; without parts, the one who paid.
-    const all = [payer, ...parts.flatMap((part) => reportOfPart(part)?.debtor ?? [])]
+    const found = await store.readPayer(tx, { partnerId, id })
+    const payer = parsePayer(found?.debtor ?? null)
+    const parts = (await readParts(tx, [{ partnerId, id }])).filter(({ status }) => status === 'Screening')
+    // The payer of each part that waits for the decision; without parts, the payer of the deposit.
+    const all = [payer, ...parts.flatMap((part) => parsePartReport(part)?.debtor ?? [])]
     const { account } = payer
-    const names = namesOfPayers(all)
+    const names = payerNames(all)
     const texts = found?.craftText?.split('\n').map((text) => ({ role: 'text', name: text })) ?? []
     return { names, account: account || null, countries: all.flatMap(countriesOf), texts }
   },
-  isInScreening: async (tx, partnerId, id) => (await store.payerOf(tx, { partnerId, id }))?.isInScreening === true,
+  isInScreening: async (tx, partnerId, id) => (await store.readPayer(tx, { partnerId, id }))?.isInScreening === true,
 })

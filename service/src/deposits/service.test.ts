@@ -109,7 +109,7 @@ suite('deposits', async () => {
     assert.equal(await status(), 'Submitted')
   })
 
-  test("the partner's custom fields are in the events with all digits of their numbers", async () => {
+  test("events have the partner's custom fields with all digits of their numbers", async () => {
     const { notification, events } = await open({ price: rawNumber('1.10'), big: rawNumber('12345678901234567890') })
     await service.deposits.processNotification(connector, {
       ...notification,
@@ -219,7 +219,7 @@ suite('payers', async () => {
     await processBankNotifications(service.settlement)
   }
 
-  test('without a rule money is credited whatever lacks, and the bank is counted', async () => {
+  test('without a rule money is credited despite missing data, and the bank is counted', async () => {
     const since = service.clock.now()
     for (const debtor of [complete, bare, { ...complete, account: '', bic: '' }]) {
       const { partnerId } = await pay(debtor)
@@ -237,7 +237,7 @@ suite('payers', async () => {
     )
   })
 
-  test('the rule of the largest amount that is exceeded decides, by the currency and by where the bank is', async () => {
+  test("the rule with the largest exceeded amount decides, by currency and by the bank's region", async () => {
     await rule('reject')
     await rule('ask', { above: 2_000_00n })
     await rule('accept', { above: 10_000_00n })
@@ -253,7 +253,7 @@ suite('payers', async () => {
     assert.deepEqual(await shown(inside.partnerId), credited)
   })
 
-  test('money that is asked about waits, and the answer of the bank credits it', async () => {
+  test('money waits for the answer of the bank, which credits it', async () => {
     await rule('ask')
     const { partnerId, id } = await pay(bare)
     await look()
@@ -276,7 +276,7 @@ suite('payers', async () => {
     assert.deepEqual(await shown(partnerId), credited)
   })
 
-  test('the name in an answer is compared with the lists before the money is credited', async () => {
+  test('the name in an answer is screened before the money is credited', async () => {
     await service.screening.lists.load(await sampleList(), 'Sam Staff')
     await service.screening.lists.snapshot()
     await rule('ask')
@@ -295,7 +295,7 @@ suite('payers', async () => {
     assert.deepEqual(await shown(partnerId), credited)
   })
 
-  test('a name that an answer replaces before it is compared is compared, too', async () => {
+  test('a name that an answer replaces before its screening is screened, too', async () => {
     await service.screening.lists.load(await sampleList(), 'Sam Staff')
     await service.screening.lists.snapshot()
     await rule('ask')
@@ -309,7 +309,7 @@ suite('payers', async () => {
     assert.equal((await shown(partnerId))[0], 'Failed')
   })
 
-  test('money without an answer in time goes back, and so does money that a rule rejects', async () => {
+  test('money goes back if no answer comes in time, or if a rule rejects it', async () => {
     await rule('ask')
     const late = await pay(bare)
     await screenAll(service)
@@ -325,7 +325,7 @@ suite('payers', async () => {
     for (const { partnerId } of [late, rejected]) assert.deepEqual(await shown(partnerId), ['Failed', 0n, 0n, ''])
   })
 
-  test('an answer that there are no data sends the money back; without an account to send it to it waits for persons', async () => {
+  test('an answer without data sends the money back; without an account it waits for operators', async () => {
     await rule('ask')
     const refused = await pay(bare)
     await screenAll(service)
@@ -341,7 +341,7 @@ suite('payers', async () => {
     assert.deepEqual(await shown(nameless.partnerId), ['Failed', 0n, 5_000_00n, 'payer_data_missing 500000'])
   })
 
-  test('a listed payer keeps its money here, whatever a rule says about its data', async () => {
+  test('money of a listed payer stays frozen under any rule about missing data', async () => {
     await rule('reject')
     const { partnerId } = await pay({ ...bare, name: listedName })
     await screenAll(service)
@@ -351,7 +351,7 @@ suite('payers', async () => {
     assert.deepEqual(await shown(partnerId), ['Failed', 0n, 5_000_00n, 'sanctions_hold 500000'])
   })
 
-  test('the one on whose behalf a debtor pays is compared with the lists, too', async () => {
+  test('the party on whose behalf a debtor pays is screened, too', async () => {
     const { partnerId, id } = await pay({ ...complete, onBehalfOf: listedName })
     assert.deepEqual(await shown(partnerId), ['Screening', 0n, 5_000_00n, 'sanctions_hold 500000'])
     const { names } = await service.db.transaction((tx) => service.deposits.payerOf(tx, partnerId, id))

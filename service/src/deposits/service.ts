@@ -3,12 +3,12 @@ import { ownJson, type PaymentMethod, type TransactionType } from '@partner-paym
 import { notFound, Refusal, Unreachable } from '../kernel/api/index.ts'
 import { after, amountText, type Clock, type Currency, type Minor, newId, present } from '../kernel/index.ts'
 import { type AccountName, type Entry, entryOf } from '../ledger/index.ts'
-import { type Applied, applyInBatches, oldestOf, type OldestUnfinished } from '../lifecycle/index.ts'
+import { type Applied, applyInBatches, oldestByStatus, type OldestUnfinished } from '../lifecycle/index.ts'
 import { type Database, KeyTaken, once, type Tx } from '../postgres/index.ts'
 import type { Customer } from '../parties/customers/index.ts'
 import type { Hold, Party } from '../transactions/index.ts'
 import { createCredits, type Credits } from './credits.ts'
-import { createDebits, type Debits, reversePart, take } from './reversals.ts'
+import { createDebits, type Debits, takeOutPart, debitBalance } from './reversals.ts'
 import type { DepositsDeps } from './deps.ts'
 import * as events from './events.ts'
 import {
@@ -18,14 +18,20 @@ import {
   type DepositTrigger,
   heldMsMax,
 } from './lifecycle.ts'
-import { type Asked, cannotReceive, refuseClosed } from './inbound.ts'
+import { type MoneyRequest, cannotReceive, refuseClosed } from './inbound.ts'
 import { createApplyBatch } from './progress.ts'
-import { createScreened, type Screened } from './screened.ts'
+import { createDepositScreening, type DepositScreening } from './screened.ts'
 import { createPayerChecks, type PayerChecks } from './payers.ts'
-import { type InParts, reportOfPart, withParts } from './parts.ts'
+import { type DepositWithParts, parsePartReport, withParts } from './parts.ts'
 import * as store from './store.ts'
 import { eraseFields, type Part, type PartStatus } from './store-parts.ts'
-import { type Deposit, heldDeposits, standingDeposits, waitingByIds, type WaitingRow } from './store.ts'
+import {
+  type Deposit,
+  listHeldDeposits,
+  listStuckDeposits,
+  waitingDepositsByIds,
+  type WaitingDepositRow,
+} from './store.ts'
 import { createHash } from 'node:crypto'
 import type { IncomingDebtor, Money } from '../rails/index.ts'
 
@@ -35,45 +41,46 @@ export type AwaitedDeposit = {
   readonly operation: 'simulateDeposit' | 'createCheckoutSession'
   /** Default: `PartnerCustomerDeposit`. */
   readonly type?: Extract<TransactionType, 'PartnerCustomerDeposit' | 'CustomerDeposit'>
-  /** ISO 11649, unique within the partner: a credit whose remittance names it pays the deposit. */
+  /** ISO 11649, unique within the partner. A credit whose remittance names it pays the deposit. */
   readonly creditorReference?: string
   readonly amount: Minor
   readonly currency: Currency
   readonly idempotencyKey: string | null
   readonly websiteReference: string | null
   readonly customFields: Record<string, unknown> | null
-  /** IP address of the payer. Empty until it is known, as is the country of the bank. */
+  /** IP address of the payer. Empty until it is known, like the country of the bank. */
   readonly ip: string
   readonly paymentCountry: string
-  /** The time in which the payer must fund the deposit. */
+  /** Time within which the payer must pay. */
   readonly expiresAfterMs: number
-  /** Default: by the currency. */
+  /** Default: derived from the currency. */
   readonly paymentMethod?: PaymentMethod
   /** The account that the payer pays to. */
   readonly creditor?: Party
-  /** Payments add up to the amount. Default: only one payment of exactly the amount completes the deposit. */
+  /** Several payments may add up to the amount. Default: one payment of exactly the amount completes the deposit. */
   readonly inParts?: boolean
-  /** Texts of the partner about what is paid for: compared with listed vessels, and kept only if it may name one. */
+  /** The partner's texts about the purchase. Screened for names of vessels, and stored only if one may match. */
   readonly texts?: readonly (string | null)[]
 }
 
 export type NewDeposit = Omit<AwaitedDeposit, 'paymentCountry'> & {
   readonly customerRef: string
-  /** A further part of the request fingerprint, beyond the fields above. */
+  /** A further part of the request fingerprint, besides the fields above. */
   readonly variant: string
 }
 
 export type Deposits = Credits &
   Debits &
-  Screened & {
-    /** Payments that lack data of their payers, and the operator's rules about them. */
+  DepositScreening & {
+    /** Checks payments that lack data of their payers by the operator's rules. */
     readonly payers: PayerChecks
-    /** Takes a credit away from the deposit that it was matched with by mistake. */
+    /** Takes a credit away from a deposit that was matched by mistake. */
     readonly undoCredit: UndoCredit
     /**
-     * Reports which customers must not be asked for money, in their order. Gives no reason: it may be a sanctions list.
+     * Reports for each customer, in order, whether it must not be asked for money. Gives no reason, because the reason
+     * may be a sanctions match.
      */
-    readonly cannotReceive: (tx: Tx, asked: readonly Asked[]) => Promise<readonly boolean[]>
+    readonly cannotReceive: (tx: Tx, asked: readonly MoneyRequest[]) => Promise<readonly boolean[]>
     /**
      * Opens a deposit that awaits payment, and calls `opened` in the same transaction. Refuses: not_found (customerId),
      * idempotency_key_reused, request_in_progress.
@@ -82,54 +89,60 @@ export type Deposits = Credits &
       deposit: NewDeposit,
       opened: (tx: Tx, depositId: string) => Promise<void>,
     ) => Promise<{ readonly row: store.DepositRow; readonly replayed: boolean }>
-    /** `open` as a step of the caller's transaction. Throws KeyTaken if another request has the key. */
+    /** Does the same in the caller's transaction. Throws KeyTaken if another request has the key. */
     readonly await: (
       tx: Tx,
       deposit: AwaitedDeposit,
       customer: Customer,
       requestFingerprint: string,
     ) => Promise<store.DepositRow>
-    /** The deposit that a request with this key has opened. */
+    /** Finds the deposit that a request with this key has opened. */
     readonly byKey: (
       partnerId: string,
       operation: string,
       idempotencyKey: string,
       tx?: Tx,
     ) => Promise<store.DepositRow | undefined>
-    /** Returns the deposits that exist, in no order. */
+    /** Reads the deposits that exist, in no order. */
     readonly byIds: (tx: Tx, keys: readonly store.DepositKey[]) => Promise<readonly store.Deposit[]>
-    /** Adds the parts to those deposits that are paid in parts. */
+    /** Adds the parts of deposits that are paid in parts. */
     readonly withParts: typeof withParts
-    /** Locks deposits in the order of their ids, as their steps and reversals do. */
+    /** Locks deposits in the order of their ids, as transitions and reversals do. */
     readonly lock: typeof store.lockDeposits
-    /** The time at which a deposit was credited. Undefined: it was not, or the bank took the money back. */
+    /** Reads the time at which a deposit was credited. Undefined: it was not credited, or the bank has reversed it. */
     readonly creditedAt: typeof store.creditedAt
-    /** Erases the customer's data from deposits: the fields that they do not need, or all that name a person. */
+    /** Erases the customer's data: only the optional fields, or every field that names a person. */
     readonly eraseFields: typeof eraseFields
-    /** Deposits of these transactions for the export of a customer, in no order. */
+    /** Reads the deposits of transactions for the export of a customer, in no order. */
     readonly byReferences: typeof store.depositsByReferences
-    /** Offers the money of a credit that named this deposit, and has a case, to the partner. */
+    /** Offers unmatched money of a credit that named this deposit to the partner. */
     readonly offerLate: (
       tx: Tx,
       key: store.DepositKey,
       offered: { readonly caseId: string; readonly money: Money },
     ) => Promise<void>
-    /** Expires a deposit before its time, in the caller's transaction. False: its status does not permit it. */
+    /** Expires a deposit before its time, in the caller's transaction. Returns false if its status does not permit it. */
     readonly end: (tx: Tx, partnerId: string, id: string) => Promise<boolean>
-    /** Applies a notification of a connector; concurrent calls share a transaction. See `Applied`. */
+    /** Applies a bank notification. Concurrent calls share a transaction. See `AppliedOutcome`. */
     readonly processNotification: (connector: string, notification: DepositNotification) => Promise<Applied>
-    /** Expires deposits that were not funded in time, and returns how many. If one fails, throws after the others are done. */
-    readonly expireDue: (depositsMax: number) => Promise<number>
-    /** The oldest deposit in the statuses that are not final and cannot expire. */
-    readonly oldestUnfinished: () => Promise<readonly OldestUnfinished[]>
-    /** The deposits that wait for a person, oldest first: at most `rowsMax` that a name holds, and as many that stand still. */
-    readonly waiting: (rowsMax: number) => Promise<readonly WaitingDeposit[]>
-    /** Returns those of these deposits of a partner that wait for a person. */
-    readonly waitingOf: (partnerId: string, ids: readonly string[]) => Promise<readonly WaitingDeposit[]>
     /**
-     * Credits money to the partner itself as a completed deposit: the float of a sandbox, or the money of a case
-     * without a deposit. `debit`: the account of the partner's ledger that holds it. Returns the reference of the
-     * transaction. Refuses: account_blocked (the balance is closed).
+     * Expires deposits that were not funded in time, and returns their number. If one fails, throws after the others
+     * are done.
+     */
+    readonly expireDue: (depositsMax: number) => Promise<number>
+    /** Finds the oldest deposit in each status that is not final and cannot expire. */
+    readonly oldestUnfinished: () => Promise<readonly OldestUnfinished[]>
+    /**
+     * Lists the deposits that wait for an operator, oldest first: up to `rowsMax` held by screening, and as many stuck
+     * at the bank.
+     */
+    readonly waiting: (rowsMax: number) => Promise<readonly DepositInQueue[]>
+    /** Lists those of the given deposits that wait for an operator. */
+    readonly waitingOf: (partnerId: string, ids: readonly string[]) => Promise<readonly DepositInQueue[]>
+    /**
+     * Credits money to the partner itself as a completed deposit: the initial balance of a sandbox, or the money of a
+     * case without a deposit. `debit`: the ledger account that has it. Returns the reference of the transaction.
+     * Refuses: account_blocked (the balance is closed).
      */
     readonly creditPartner: (
       tx: Tx,
@@ -149,7 +162,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
   const applyInBatch = applyInBatches({ db, work: applyBatch })
   const apply = async (trigger: DepositTrigger) => {
     const applied = await applyInBatch(trigger)
-    // The names wait for a list that this process has not read yet: it is read outside the transaction.
+    // A name waits for a list that this process has not read yet: the list is read outside the transaction.
     if (applied === 'early') await deps.screening.lists.snapshot()
     return applied
   }
@@ -159,13 +172,13 @@ export function createDeposits(deps: DepositsDeps): Deposits {
       inTransaction: applyBatch,
       withdraw: (tx, reversed) => applyBatch(tx, [reversed]),
     }),
-    ...createScreened(deps, apply),
+    ...createDepositScreening(deps, apply),
     payers: createPayerChecks(deps),
     cannotReceive: (tx, asked) => cannotReceive(deps, tx, asked),
     open: async (deposit, opened) => {
       const { partnerId, operation, idempotencyKey } = deposit
       const customer = await customers.find(db, partnerId, deposit.customerRef, '/customerId')
-      const requestFingerprint = fingerprintOf(deposit, customer)
+      const requestFingerprint = depositFingerprint(deposit, customer)
       return once({
         requestFingerprint,
         find: async () =>
@@ -174,13 +187,14 @@ export function createDeposits(deps: DepositsDeps): Deposits {
           db.transaction(async (tx) => {
             await customers.hold(tx, partnerId, customer.id, '/customerId')
             const awaited = { ...deposit, paymentCountry: simulatedCountry }
-            const row = await insert(deps, tx, awaited, customer, requestFingerprint)
+            const row = await insertDeposit(deps, tx, awaited, customer, requestFingerprint)
             await opened(tx, row.id)
             return row
           }),
       })
     },
-    await: (tx, deposit, customer, requestFingerprint) => insert(deps, tx, deposit, customer, requestFingerprint),
+    await: (tx, deposit, customer, requestFingerprint) =>
+      insertDeposit(deps, tx, deposit, customer, requestFingerprint),
     byKey: (partnerId, operation, idempotencyKey, tx = db) =>
       store.depositByKey(tx, partnerId, operation, idempotencyKey),
     byIds: async (tx, keys) => (keys.length === 0 ? [] : store.depositsByIds(tx, keys)),
@@ -201,8 +215,8 @@ export function createDeposits(deps: DepositsDeps): Deposits {
     expireDue: createExpireDue(deps, apply),
     oldestUnfinished: async () => {
       const limitsMs = { Submitted: heldMsMax, Accepted: heldMsMax }
-      const oldest = await store.oldestHeld(db)
-      return oldestOf(depositLifecycle.subject, limitsMs, oldest === undefined ? [] : [oldest], clock.now())
+      const oldest = await store.oldestAtBank(db)
+      return oldestByStatus(depositLifecycle.subject, limitsMs, oldest === undefined ? [] : [oldest], clock.now())
     },
     ...createWaiting(deps),
     creditPartner: createCreditPartner(deps),
@@ -248,18 +262,18 @@ function createExpireDue(
     const failures = outcomes.flatMap((outcome): unknown[] => (outcome.status === 'rejected' ? [outcome.reason] : []))
     const unreachable = failures.find((failure) => failure instanceof Unreachable)
     if (unreachable !== undefined) throw unreachable
-    if (failures.length > 0) throw new Error(`deposits not expired: ${failures.length}`, { cause: failures[0] })
+    if (failures.length > 0) throw new Error(`could not expire deposits: ${failures.length}`, { cause: failures[0] })
     return due.length
   }
 }
 
-function fingerprintOf(deposit: NewDeposit, customer: Customer): string {
+function depositFingerprint(deposit: NewDeposit, customer: Customer): string {
   const { amount, currency, websiteReference, customFields, variant } = deposit
   const text = JSON.stringify([customer.id, amount.toString(), currency, websiteReference, customFields, variant])
   return hashFingerprint(text)
 }
 
-async function insert(
+async function insertDeposit(
   { clock, access, eventOutbox, screening, transactions }: DepositsDeps,
   tx: Tx,
   deposit: AwaitedDeposit,
@@ -324,13 +338,19 @@ async function insert(
   }
   if ((await store.insertDeposits(tx, [row])) === 0) throw new KeyTaken()
   const partnerName = await access.partnerName(tx, partnerId)
-  eventOutbox.append(tx, partnerId, 'partner.customer.deposit.created', now, events.created(row, customer, partnerName))
+  eventOutbox.append(
+    tx,
+    partnerId,
+    'partner.customer.deposit.created',
+    now,
+    events.createdEvent(row, customer, partnerName),
+  )
   return row
 }
 
-// Deposits that wait for a person: a name holds them, or they stand still. For the queue of the desk.
+// Deposits that wait for an operator, for the queue of the desk.
 
-type WaitingDeposit = {
+type DepositInQueue = {
   readonly partnerId: string
   readonly id: string
   readonly why: 'held' | 'stands'
@@ -338,8 +358,8 @@ type WaitingDeposit = {
   readonly since: Date
 }
 
-/** The hold of a deposit in each status. Undefined: it has ended. */
-const holdIn: Readonly<Record<DepositStatus, Hold['kind'] | undefined>> = {
+/** Hold of a deposit by status. Undefined: the deposit has ended. */
+const holdsByStatus: Readonly<Record<DepositStatus, Hold['kind'] | undefined>> = {
   Created: 'payer',
   Initiated: 'payer',
   PartiallyPaid: 'payer',
@@ -352,14 +372,14 @@ const holdIn: Readonly<Record<DepositStatus, Hold['kind'] | undefined>> = {
 }
 
 export function holdOfDeposit({ status, expiresAt }: Deposit): Hold | undefined {
-  const kind = holdIn[status]
+  const kind = holdsByStatus[status]
   return kind && { kind, by: kind === 'payer' ? expiresAt : null }
 }
 
 function createWaiting({ db, clock }: { readonly db: Database; readonly clock: Clock }) {
   const standsBefore = () => after(clock.now(), -heldMsMax)
-  const classified = (rows: readonly WaitingRow[]): readonly WaitingDeposit[] =>
-    rows.flatMap(({ partnerId, id, status, screeningSince, heldSince }): readonly WaitingDeposit[] => {
+  const classified = (rows: readonly WaitingDepositRow[]): readonly DepositInQueue[] =>
+    rows.flatMap(({ partnerId, id, status, screeningSince, heldSince }): readonly DepositInQueue[] => {
       if (screeningSince !== null) return [{ partnerId, id, status, why: 'held', since: screeningSince }]
       return heldSince !== null && heldSince < standsBefore()
         ? [{ partnerId, id, status, why: 'stands', since: heldSince }]
@@ -367,38 +387,39 @@ function createWaiting({ db, clock }: { readonly db: Database; readonly clock: C
     })
   return {
     waiting: async (rowsMax: number) => {
-      const held = classified(await heldDeposits(db, rowsMax))
-      const stands = classified(await standingDeposits(db, standsBefore(), rowsMax)).filter(
+      const held = classified(await listHeldDeposits(db, rowsMax))
+      const stands = classified(await listStuckDeposits(db, standsBefore(), rowsMax)).filter(
         ({ why }) => why === 'stands',
       )
       return [...held, ...stands]
     },
-    waitingOf: async (partnerId: string, ids: readonly string[]) => classified(await waitingByIds(db, partnerId, ids)),
+    waitingOf: async (partnerId: string, ids: readonly string[]) =>
+      classified(await waitingDepositsByIds(db, partnerId, ids)),
   }
 }
 
-// The fingerprint of the request for a deposit. It is kept as a hash, because the request names the payer.
+// The fingerprint is kept as a hash, because the request names the payer.
 
 export const hashFingerprint = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-// Takes a credit away from the deposit that it was matched with by mistake: from the balance, or from the parts of a session that waits for the rest.
-// The money goes to suspense with a case, in which two persons find its owner.
+// Takes a credit away from a deposit that was matched by mistake: from the balance, or from the parts of an incomplete
+// session. The money goes to suspense with a case, in which two operators find its owner.
 
 type UndoCredit = (
   tx: Tx,
   undone: { readonly partnerId: string; readonly reference: string; readonly partId?: string | undefined },
 ) => Promise<{
   readonly caseId: string
-  /** The transaction that took the money from the balance. Null: it had not reached the balance. */
+  /** The transaction that took the money from the balance. Null: the money had not reached the balance. */
   readonly reference: string | null
 }>
 
-const refuse = (detail: string) => new Refusal('validation_failed', detail)
+const refuseUndo = (detail: string) => new Refusal('validation_failed', detail)
 
 /**
- * The deposit stays as it ended, and the session of a part that is not complete waits for its money again. Refunds that no worker has begun are
- * cancelled. Refuses: not_found, validation_failed (it was not credited, is reversed already or has been refunded, the balance does not cover it, or it
- * has parts and none is named).
+ * The deposit keeps its status; the session of an incomplete part waits for its money again. Refunds that no worker has
+ * begun are cancelled. Refuses: not_found, validation_failed (it was not credited, is reversed or refunded, the balance
+ * does not cover it, or the call must name a part).
  */
 const createUndoCredit =
   (deps: DepositsDeps): UndoCredit =>
@@ -411,14 +432,14 @@ const createUndoCredit =
     const deposit = present(locked, `no deposit ${found.id}`)
     const part = partToUndo(deposit, partId)
     await stopRefunds(deps, tx, { partnerId, id: deposit.id, partId: part?.id })
-    const taken = part ? await takePart(deps, tx, deposit, part) : await takeWhole(deps, tx, deposit)
+    const taken = part ? await undoPart(deps, tx, deposit, part) : await undoWhole(deps, tx, deposit)
     const creditor = ownJson<{ readonly iban?: string; readonly walletAddress?: string }>(row.creditor ?? '{}')
     const { connector, money, notificationId } = taken
     const report = {
       ...{ kind: 'credit.booked', undone: reference, account: creditor.iban ?? creditor.walletAddress ?? '' },
       ...{ remittance: row.description, ...taken.report, money },
     }
-    // A subject of its own: the credit of the bank has its deposit, and the decision makes another one.
+    // A subject of its own: the credit of the bank keeps its deposit, and the decision creates another one.
     const named = { connector, notificationId, subject: newId() }
     const opened = { id: newId(), partnerId, kind: 'unknown_payment', ...named } as const
     const suspended = await cases.record(tx, [{ ...opened, report, booked: money }])
@@ -426,7 +447,7 @@ const createUndoCredit =
     return { caseId: opened.id, reference: taken.reference }
   }
 
-/** The money of a refund that goes on leaves by it, and would leave again by the decision of the case. */
+/** Money of a refund that continues would leave again by the decision of the case. */
 async function stopRefunds(
   { refunds }: DepositsDeps,
   tx: Tx,
@@ -434,14 +455,16 @@ async function stopRefunds(
 ): Promise<void> {
   const going = (await refunds.stop(tx, credited)).filter(({ status }) => status !== 'Cancelled')
   if (going.length > 0)
-    throw refuse(`The payment is refunded by ${going.map(({ reference }) => reference).join(', ')}: recall that first.`)
+    throw refuseUndo(
+      `The payment is refunded by ${going.map(({ reference }) => reference).join(', ')}: recall that first.`,
+    )
 }
 
-async function takeWhole(deps: DepositsDeps, tx: Tx, deposit: store.Deposit) {
+async function undoWhole(deps: DepositsDeps, tx: Tx, deposit: store.Deposit) {
   const { status, connector } = deposit
   if (status !== 'Completed' || connector === null)
-    throw refuse(`The deposit is ${status}: only a deposit that a bank has credited can be taken back.`)
-  if (deposit.reversedAt !== null) throw refuse('The money of the deposit has already been taken back.')
+    throw refuseUndo(`The deposit is ${status}: only a deposit that a bank has credited can be taken back.`)
+  if (deposit.reversedAt !== null) throw refuseUndo('The money of the deposit has already been taken back.')
   const notificationId = `undo ${deposit.id}`
   await store.markReversed(tx, deposit, notificationId, deps.clock.now())
   const report = {
@@ -458,54 +481,54 @@ const statesOfNoUse: Readonly<Partial<Record<PartStatus, string>>> = {
   Suspended: 'is in suspense: decide its case',
 }
 
-/** Undefined: the deposit takes one payment. */
-function partToUndo({ inParts, parts, currency }: InParts, partId: string | undefined): Part | undefined {
+/** Finds the part to take back. Undefined: the deposit takes one payment. */
+function partToUndo({ inParts, parts, currency }: DepositWithParts, partId: string | undefined): Part | undefined {
   if (!inParts && partId !== undefined)
-    throw refuse('The deposit takes one payment, and has no parts: leave --part out.')
+    throw refuseUndo('The deposit takes one payment, and has no parts: leave --part out.')
   if (!inParts) return undefined
   const list = parts
     .map(({ id, amount, status }) => `${id} (${amountText(amount, currency)} ${currency}, ${status})`)
     .join(', ')
   const part = partId === undefined && parts.length === 1 ? parts[0] : parts.find(({ id }) => id === partId)
   if (part === undefined)
-    throw refuse(
+    throw refuseUndo(
       parts.length === 0 ? 'No part has arrived.' : `Name the part that was for something else: --part ${list}.`,
     )
   const why = part.reversedAt === null ? statesOfNoUse[part.status] : statesOfNoUse.Reversed
-  if (why !== undefined) throw refuse(`The money of the part ${why}.`)
+  if (why !== undefined) throw refuseUndo(`The money of the part ${why}.`)
   return part
 }
 
-async function takePart(deps: DepositsDeps, tx: Tx, deposit: InParts, part: Part) {
+async function undoPart(deps: DepositsDeps, tx: Tx, deposit: DepositWithParts, part: Part) {
   const { amount, connector } = part
   const notificationId = `undo ${part.id}`
   const isCredited = part.status === 'Credited'
   const back = { ...deposit, amount, connector }
   const taken = isCredited ? await takeFromBalance(deps, tx, back) : moneyOf(back)
-  const left = await reversePart(deps, tx, deposit, part, { notificationId, isWithdrawn: !isCredited, isCredited })
-  const report = reportOfPart(part) ?? { debtor: null }
+  const left = await takeOutPart(deps, tx, deposit, part, { notificationId, isWithdrawn: !isCredited, isCredited })
+  const report = parsePartReport(part) ?? { debtor: null }
   return { ...taken, entries: [...taken.entries, ...left], connector, notificationId, report }
 }
 
-type Back = store.Deposit & { readonly connector: string }
-type TakenMoney = {
+type ReversibleDeposit = store.Deposit & { readonly connector: string }
+type ReturnedMoney = {
   readonly reference: string | null
   readonly entries: readonly Entry[]
   readonly money: Pick<store.Deposit, 'currency' | 'amount'>
 }
 
-const moneyOf = ({ currency, amount }: Back): TakenMoney => ({
+const moneyOf = ({ currency, amount }: ReversibleDeposit): ReturnedMoney => ({
   ...{ reference: null, entries: [] },
   money: { currency, amount },
 })
 
-async function takeFromBalance(deps: DepositsDeps, tx: Tx, back: Back): Promise<TakenMoney> {
+async function takeFromBalance(deps: DepositsDeps, tx: Tx, back: ReversibleDeposit): Promise<ReturnedMoney> {
   const { partnerId, customerId, connector, currency, amount, reference: originatingReference } = back
   const about = {
     originatingReference,
     description: `Correction of ${originatingReference}: the credit was for another account.`,
   }
   const taken = { partnerId, customerId, connector, currency, amount }
-  const { reference, entry } = await take(deps, tx, taken, about, ['Settled', 'Returned'])
+  const { reference, entry } = await debitBalance(deps, tx, taken, about, ['Settled', 'Returned'])
   return { ...moneyOf(back), reference, entries: [entry] }
 }

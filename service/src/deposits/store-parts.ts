@@ -18,8 +18,8 @@ import type { PayerRegion } from '../rails/index.ts'
 import type { DepositStatus } from './lifecycle.ts'
 
 /**
- * `Held`: on the account `parts`. `Screening`: in suspense, with a case that has the id of the part, while a name is under review. `Suspended`: in
- * suspense, with a case, because the deposit ended without it.
+ * `Held`: on the account `parts`. `Screening`: in suspense while a name is under review, with a case that has the id of
+ * the part. `Suspended`: in suspense with a case, because the deposit ended before it was paid in full.
  */
 export type PartStatus = 'Held' | 'Screening' | 'Credited' | 'Suspended' | 'Reversed'
 
@@ -28,10 +28,10 @@ const types = {
   id: 'uuid',
   depositId: 'uuid',
   connector: 'text',
-  /** The connector's id of the credit, or of the report. */
+  /** The connector's id of the credit or of the report. */
   creditId: 'text',
   notificationId: 'text',
-  /** The amount that counts: without a surplus. */
+  /** The amount that counts, without a surplus. */
   amount: 'bigint',
   status: 'text',
   /** `PartReport` as JSON. Null: the customer was erased. */
@@ -41,7 +41,7 @@ const types = {
 export type PartRow = RowOf<typeof types, { status: PartStatus }>
 export type Part = PartRow & {
   readonly reversedAt: Date | null
-  /** The notification that took it back. */
+  /** The notification that reversed the part. */
   readonly reversedBy: string | null
 }
 
@@ -49,35 +49,35 @@ const columns = sql`partner_id, id, deposit_id, connector, credit_id, notificati
 
 const newParts = insertBy<PartRow>(types, [['partnerId'], ['connector', 'receivedAt']])
 
-/** A second part for a credit is a unique violation (`parts_credit`). */
+/** A second part for the same credit is a unique violation (`parts_credit`). */
 export async function insertParts(tx: Tx, rows: readonly PartRow[]): Promise<void> {
   if (rows.length === 0) return
   await tx.run(sql`/* deposits.insertParts */ insert into deposits.parts (${columns}) ${newParts(tx, rows)}`)
 }
 
-/** The parts of deposits, oldest first. */
-export async function partsOf(tx: Tx, keys: readonly DepositKey[]): Promise<readonly Part[]> {
+/** Reads the parts of deposits, oldest first. */
+export async function readParts(tx: Tx, keys: readonly DepositKey[]): Promise<readonly Part[]> {
   if (keys.length === 0) return []
-  return tx.rows<Part>(sql`/* deposits.partsOf */
+  return tx.rows<Part>(sql`/* deposits.readParts */
     select ${columns}, reversed_at, reversed_by from deposits.parts
     where ${ofPartners(keys.map((key) => key.partnerId))} and deposit_id = any(${keys.map((key) => key.id)}::uuid[])
     order by id`)
 }
 
-export type PartMoved = Pick<PartRow, 'partnerId' | 'id' | 'status'>
+export type PartStatusChange = Pick<PartRow, 'partnerId' | 'id' | 'status'>
 
-/** The caller holds the locks of their deposits. */
-export async function moveParts(tx: Tx, moved: readonly PartMoved[]): Promise<void> {
+/** The caller holds the locks of the deposits. */
+export async function updatePartStatuses(tx: Tx, moved: readonly PartStatusChange[]): Promise<void> {
   for (const [partnerId, ofPartner] of Map.groupBy(moved, (part) => part.partnerId))
     for (const [status, parts] of Map.groupBy(ofPartner, (part) => part.status))
-      await tx.run(sql`/* deposits.moveParts */
+      await tx.run(sql`/* deposits.updatePartStatuses */
         update deposits.parts set status = ${status}
         where partner_id = ${partnerId} and id = any(${parts.map(({ id }) => id)}::uuid[])`)
 }
 
 export async function markPartReversed(
   tx: Tx,
-  { partnerId, id, status }: PartMoved,
+  { partnerId, id, status }: PartStatusChange,
   by: string,
   now: Date,
 ): Promise<void> {
@@ -86,8 +86,8 @@ export async function markPartReversed(
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** The deposit of which a credit is a part. */
-export function depositOfPart(
+/** Finds the deposit of which a credit is a part. */
+export function findDepositOfPart(
   tx: Tx,
   connector: string,
   creditId: string,
@@ -95,14 +95,14 @@ export function depositOfPart(
   return tx.row(
     acrossPartners(
       'finds the deposit of a part, whose partner its reversal does not name, by an index',
-      sql`/* deposits.depositOfPart */
+      sql`/* deposits.findDepositOfPart */
         select partner_id, deposit_id as id, id as part_id from deposits.parts
         where credit_id = ${creditId} and connector = ${connector}`,
     ),
   )
 }
 
-/** Returns those of these credits that are parts: the ledger has their money. */
+/** Returns those of these credits that are parts, whose money the ledger has. */
 function creditsInParts(
   tx: Tx,
   connector: string,
@@ -117,9 +117,12 @@ function creditsInParts(
   )
 }
 
-/** A part counts once it is there, whatever becomes of its session, until it is taken back or while its payer is under review. */
+/**
+ * A part counts from its arrival until it is reversed, whatever happens to its session. It does not count while its
+ * payer is under review.
+ */
 const counts = sql`part.status in ('Held', 'Credited', 'Suspended')`
-/** The columns of `Movement`, for the monitoring of transactions. */
+/** Selects the columns of `Movement`, for transaction monitoring. */
 const movements = (partnerId: string, which: Sql): Sql => sql`/* deposits.movements */
   select part.id, deposit.transaction_id, deposit.reference, part.amount, deposit.currency, deposit.customer_id,
     nullif(part.report::json -> 'debtor' ->> 'account', '') as account, nullif(part.report::json -> 'debtor' ->> 'bic', '') as bic,
@@ -146,7 +149,7 @@ export type PartMovement = Pick<
   'id' | 'transactionId' | 'reference' | 'amount' | 'currency' | 'customerId' | 'account' | 'bic' | 'createdAt'
 >
 
-/** The parts of the sessions with these references, oldest first. */
+/** Lists the parts of the sessions with these references, oldest first. */
 export async function partMovements(
   tx: Tx,
   partnerId: string,
@@ -160,15 +163,15 @@ export async function partMovements(
 
 const personal: PersonalColumns = { table: 'deposits.parts', by: 'deposit_id', erased: { report: null } }
 
-/** Erases who paid the parts of deposits. */
+/** Erases the payers of the parts of deposits. */
 const eraseParts = (tx: Tx, partnerId: string, depositIds: readonly string[]) =>
   erasePersonal(tx, personal, partnerId, depositIds)
 
-// All SQL of what incoming payments lack about their payers, and of the operator's rules about it.
+// All SQL of data that incoming payments lack about their payers, and of the operator's rules.
 
 type PayerMeasure = 'accept' | 'ask' | 'reject'
 
-/** `above`: the rule is for larger amounts. `answerDays`: how long an answer is waited for, if the measure is `ask`. */
+/** `above`: the rule applies to larger amounts. `answerDays`: how long an answer may take, if the measure is `ask`. */
 export type PayerRule = {
   readonly region: PayerRegion
   readonly currency: Currency
@@ -177,7 +180,7 @@ export type PayerRule = {
   readonly answerDays: number
 }
 
-/** The rules hold for all partners. There are few. */
+/** Reads the rules. They apply to all partners, and are few. */
 export function payerRules(tx: Tx): Promise<readonly PayerRule[]> {
   return tx.rows<PayerRule>(sql`/* deposits.payerRules */
     select region, currency, above, measure, answer_days from deposits.payer_rules order by region, currency, above`)
@@ -208,7 +211,7 @@ const payerTypes = {
   region: 'text',
   currency: 'text',
   amount: 'bigint',
-  /** Names of data, with spaces between. */
+  /** Names of the missing data, separated by spaces. */
   lacks: 'text',
   measure: 'text',
   answerBy: 'timestamptz?',
@@ -223,7 +226,7 @@ const payerColumns = sql`partner_id, id, bank, region, currency, amount, lacks, 
 
 const newChecks = insertBy<PayerCheck>(payerTypes, [['partnerId']])
 
-/** A further part of a deposit replaces what was found about the one before. The caller holds the deposits. */
+/** A new part of a deposit replaces the check of the previous part. The caller holds the locks of the deposits. */
 export async function insertPayerChecks(tx: Tx, rows: readonly PayerCheck[]): Promise<void> {
   if (rows.length === 0) return
   await tx.run(sql`/* deposits.insertPayerChecks */
@@ -233,9 +236,9 @@ export async function insertPayerChecks(tx: Tx, rows: readonly PayerCheck[]): Pr
       found_at = excluded.found_at`)
 }
 
-export function payerChecksOf(tx: Tx, keys: readonly DepositKey[]): Promise<readonly PayerCheck[]> {
+export function readPayerChecks(tx: Tx, keys: readonly DepositKey[]): Promise<readonly PayerCheck[]> {
   const column = columnOf(keys)
-  return tx.rows<PayerCheck>(sql`/* deposits.payerChecksOf */
+  return tx.rows<PayerCheck>(sql`/* deposits.readPayerChecks */
     select ${payerColumns} from deposits.payer_checks
     where ${ofPartners(column('partnerId'))} and id = any(${column('id')}::uuid[])`)
 }
@@ -251,7 +254,7 @@ export async function decidePayerCheck(
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Writes what an answer says about the payer of a deposit, and makes its next look due. */
+/** Writes the payer data of an answer to a deposit, and makes its next look due. */
 export async function writeDebtor(
   tx: Tx,
   { partnerId, id }: DepositKey,
@@ -263,13 +266,13 @@ export async function writeDebtor(
     where partner_id = ${partnerId} and id = ${id} and status = 'Screening'`)
 }
 
-/** Writes what an answer says about the payer of a part. */
+/** Writes the payer data of an answer to a part. */
 export async function writePartReport(tx: Tx, partnerId: string, id: string, report: string): Promise<void> {
   await tx.run(sql`/* deposits.writePartReport */
     update deposits.parts set report = ${report} where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Deposits whose money waits for an answer, the next deadline first. */
+/** Lists deposits whose money waits for an answer, by deadline. */
 export function waitingPayerChecks(tx: Tx, rowsMax: number): Promise<readonly PayerCheck[]> {
   return tx.rows<PayerCheck>(
     acrossPartners(
@@ -292,7 +295,7 @@ export type FailingBank = {
   readonly lastAt: Date
 }
 
-/** The banks whose payments lacked data since a time, the most frequent first (article 8(2)). */
+/** Lists the banks whose payments have lacked data since a time, the most frequent first (article 8(2)). */
 export function failingBanks(tx: Tx, since: Date, rowsMax: number): Promise<readonly FailingBank[]> {
   return tx.rows<FailingBank>(
     acrossPartners(
@@ -308,9 +311,9 @@ export function failingBanks(tx: Tx, since: Date, rowsMax: number): Promise<read
   )
 }
 
-// Reads deposits for reconciliation: the credits that the ledger has, and the deposits that money may belong to.
+// Reads for reconciliation: the credits that the ledger has, and the deposits that unmatched money may belong to.
 
-/** Returns the credits whose money a partner has received, also as a part that waits for the rest. */
+/** Returns those credits whose money a partner has received, also as a part that waits for the rest. */
 export async function creditsCompleted(
   tx: Tx,
   connector: string,
@@ -328,7 +331,7 @@ export async function creditsCompleted(
   return [...rows, ...parts].map(({ creditId }) => creditId)
 }
 
-export type WaitingDeposit = {
+export type UnpaidDeposit = {
   readonly partnerId: string
   readonly id: string
   readonly status: DepositStatus
@@ -342,34 +345,32 @@ export type WaitingDeposit = {
 
 const facts = sql`partner_id, id, status, currency, amount, reference, end_to_end_id, creditor_reference, created_at`
 
-/** The deposits that creditor references name, of all partners. */
-export function depositsNamed(tx: Tx, references: readonly string[]): Promise<readonly WaitingDeposit[]> {
-  return tx.rows<WaitingDeposit>(
+/** Finds deposits of all partners by creditor reference. */
+export function depositsByReference(tx: Tx, references: readonly string[]): Promise<readonly UnpaidDeposit[]> {
+  return tx.rows<UnpaidDeposit>(
     acrossPartners(
       'finds deposits by what a payer wrote, which does not name the partner, by an index',
-      sql`/* deposits.depositsNamed */
+      sql`/* deposits.depositsByReference */
         select ${facts} from deposits.deposits where creditor_reference = any(${references}::text[])`,
     ),
   )
 }
 
-/** Unpaid deposits of a partner with this amount, after an id, newest first. */
-export function waitingOfAmount(
+/** Lists unpaid deposits of a partner with this amount and ids above `afterId`, newest first. */
+export function unpaidOfAmount(
   tx: Tx,
   partnerId: string,
   wanted: { readonly currency: Currency; readonly amount: Minor; readonly after: string; readonly rowsMax: number },
-): Promise<readonly WaitingDeposit[]> {
-  return tx.rows<WaitingDeposit>(sql`/* deposits.waitingOfAmount */
+): Promise<readonly UnpaidDeposit[]> {
+  return tx.rows<UnpaidDeposit>(sql`/* deposits.unpaidOfAmount */
     select ${facts} from deposits.deposits
     where partner_id = ${partnerId} and currency = ${wanted.currency} and amount = ${wanted.amount} and id > ${wanted.after}::uuid
       and status not in ('Completed', 'Screening')
     order by id desc limit ${wanted.rowsMax}`)
 }
 
-// Personal columns of deposits: the payer, and the partner's own fields.
-
-/** The fingerprint of the request is made of the partner's own fields. The payer's location goes with them. */
-const details: PersonalColumns = {
+/** Erased with the partner's own fields, because the fingerprint of the request contains them. So is the payer's location. */
+const partnerFields: PersonalColumns = {
   table: 'deposits.deposits',
   by: 'id',
   erased: {
@@ -377,9 +378,12 @@ const details: PersonalColumns = {
     craft_text: null,
   },
 }
-const all: PersonalColumns = { ...details, erased: { ...details.erased, debtor: null, error_details: null } }
+const all: PersonalColumns = {
+  ...partnerFields,
+  erased: { ...partnerFields.erased, debtor: null, error_details: null },
+}
 
-/** Locks in the order of the ids, as `lockDeposits`. Returns the ids. */
+/** Locks in the order of the ids, like `lockDeposits`. Returns the ids. */
 export async function eraseFields(
   tx: Tx,
   partnerId: string,
@@ -391,7 +395,7 @@ export async function eraseFields(
     select id from deposits.deposits where partner_id = ${partnerId} and reference = any(${references}::text[])
     order by id for no key update`)
   const ids = rows.map(({ id }) => id)
-  await erasePersonal(tx, scope === 'all' ? all : details, partnerId, ids)
+  await erasePersonal(tx, scope === 'all' ? all : partnerFields, partnerId, ids)
   if (scope === 'all') await eraseParts(tx, partnerId, ids)
   return ids
 }

@@ -14,7 +14,7 @@ import {
   type Tx,
   unprepared,
 } from '../postgres/index.ts'
-import type { Unfinished } from '../lifecycle/index.ts'
+import type { UnfinishedPayment } from '../lifecycle/index.ts'
 import type { DepositStatus } from './lifecycle.ts'
 
 const types = {
@@ -37,23 +37,23 @@ const types = {
   customFields: 'text?',
   debtor: 'text?',
   expiresAt: 'timestamptz?',
-  /** The time since which the bank has the payment, until it has ended. */
+  /** Time since which the bank has had the payment. Null after it has ended. */
   heldSince: 'timestamptz?',
   expiryDate: 'timestamptz',
   createdAt: 'timestamptz',
-  /** The connector that created the deposit from a credit, or accepted it by one, and its id of that credit. */
+  /** The connector that reported the credit of the deposit, and its id of that credit. */
   connector: 'text?',
   creditId: 'text?',
   transactionHash: 'text?',
-  /** The notification that reported the money. Null: none has, or before the column was made. */
+  /** The notification that reported the money. Null: none has, or the row is older than the column. */
   settledBy: 'text?',
-  /** The texts of the payment that may name a vessel: remittance, references, items. Null: none does, as of most. */
+  /** Remittance, references and items that may name a vessel. Null for most deposits. */
   craftText: 'text?',
-  /** Payments add up to the amount. */
+  /** Several payments add up to the amount. */
   inParts: 'boolean',
-  /** When the bank took the money back, or a part of it. */
+  /** When the bank reversed the credit, or a part of it. */
   reversedAt: 'timestamptz?',
-  /** The notification that reversed the credit. Null: none, or from before the column was made. */
+  /** The notification that reversed the credit. Null: none has, or the row is older than the column. */
   reversedBy: 'text?',
   operation: 'text',
   requestFingerprint: 'text',
@@ -66,7 +66,7 @@ export type DepositRow = RowOf<
   typeof types,
   { currency: Currency; status: DepositStatus; paymentMethod: PaymentMethod }
 >
-/** The columns that status changes and events read. */
+/** Columns that status changes and events read. */
 export type Deposit = Omit<
   DepositRow,
   'operation' | 'requestFingerprint' | 'errorDetails' | 'updatedAt' | 'creditorReference'
@@ -75,7 +75,7 @@ export type Deposit = Omit<
 const facts = sql`partner_id, id, idempotency_key, transaction_id, reference, customer_id, amount, currency, status,
   session_id, end_to_end_id, payment_method, payment_country, ip_address, website_reference, custom_fields, debtor,
   expires_at, held_since, expiry_date, created_at, connector, credit_id, transaction_hash, settled_by, craft_text, in_parts, reversed_at, reversed_by`
-/** The fingerprint of a request had this name when the column was made; processes of earlier versions use it. */
+/** `request_hash` is the request fingerprint: processes of earlier versions use the old name. */
 const stored = sql`${facts}, operation, request_hash, error_details, updated_at,
   creditor_reference`
 const columns = sql`${facts}, operation, request_hash as request_fingerprint, error_details,
@@ -91,8 +91,8 @@ const newDeposits = insertBy<DepositRow>(
 )
 
 /**
- * Returns how many were inserted: a taken key inserts none. Waits for a concurrent transaction that inserts the same key. A
- * credit that has a deposit is a unique violation (`deposits_credit`).
+ * Returns the number of inserted rows: zero if the key is taken. Waits for a concurrent insert of the same key. A
+ * second deposit for a credit is a unique violation (`deposits_credit`).
  */
 export function insertDeposits(tx: Tx, rows: readonly DepositRow[]): Promise<number> {
   return tx.run(sql`/* deposits.insertDeposits */
@@ -113,7 +113,7 @@ export function depositByKey(
 
 export type DepositKey = { readonly partnerId: string; readonly id: string }
 
-/** The time of the last step of a deposit that is completed and not reversed. */
+/** Reads the time of the last step of a deposit that is completed and not reversed. */
 export async function creditedAt(tx: Tx, partnerId: string, id: string): Promise<Date | undefined> {
   const found = await tx.row<{ updatedAt: Date }>(sql`/* deposits.creditedAt */
     select updated_at from deposits.deposits
@@ -121,16 +121,19 @@ export async function creditedAt(tx: Tx, partnerId: string, id: string): Promise
   return found?.updatedAt
 }
 
-/** The deposits of checkout sessions, in no order. */
+/** Reads deposits by id, in no order. */
 export function depositsByIds(tx: Tx, keys: readonly DepositKey[]): Promise<readonly Deposit[]> {
   return tx.rows<Deposit>(sql`/* deposits.depositsByIds */
     select ${facts} from deposits.deposits
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])`)
 }
 
-/** Reads of the deposits of sessions, for the lists of the module that owns the sessions. */
+/** Reads of the deposits of sessions, for the lists of checkout. */
 export const sessionReads = {
-  /** The sessions whose deposits have a status, by `deposits_of_sessions`. `before`: only those with smaller ids. Null: all. */
+  /**
+   * Selects sessions by the status of their deposits, with the index `deposits_of_sessions`. `before` is the cursor.
+   * Null: all.
+   */
   inStatus: (partnerId: string, status: DepositStatus, before: string | null): Sql => sql`/* deposits.inStatus */
     select session_id::uuid as session_id from deposits.deposits
     where partner_id = ${partnerId} and operation = 'createCheckoutSession' and status = ${status}
@@ -139,7 +142,7 @@ export const sessionReads = {
     select id, currency, amount from deposits.deposits where partner_id = ${partnerId}`,
 } as const
 
-/** The deposits of these transactions, in no order. */
+/** Reads the deposits of transactions, in no order. */
 export async function depositsByReferences(
   tx: Tx,
   partnerId: string,
@@ -159,21 +162,24 @@ export function lockDeposits(tx: Tx, keys: readonly DepositKey[]): Promise<reado
     order by id for update`)
 }
 
-/** The known credits among these, and possibly others of the same partners. */
-export function creditsKnown(
+/** Finds which of these credits are known. May return others of the same partners. */
+export function knownCreditsOf(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly creditId: string }[],
 ): Promise<readonly (DepositKey & { readonly connector: string; readonly creditId: string })[]> {
-  return tx.rows(sql`/* deposits.creditsKnown */
+  return tx.rows(sql`/* deposits.knownCreditsOf */
     select partner_id, id, connector, credit_id from deposits.deposits
     where ${ofPartners(keys.map((key) => key.partnerId))} and credit_id = any(${keys.map((key) => key.creditId)}::text[])`)
 }
 
-export type NamedDeposit = DepositKey & { readonly creditorReference: string; readonly status: DepositStatus }
+export type ReferencedDeposit = DepositKey & { readonly creditorReference: string; readonly status: DepositStatus }
 
-/** The deposits that creditor references name. */
-export function depositsByCreditorReference(tx: Tx, references: readonly string[]): Promise<readonly NamedDeposit[]> {
-  return tx.rows<NamedDeposit>(
+/** Finds deposits by creditor reference. */
+export function depositsByCreditorReference(
+  tx: Tx,
+  references: readonly string[],
+): Promise<readonly ReferencedDeposit[]> {
+  return tx.rows<ReferencedDeposit>(
     acrossPartners(
       'finds deposits by what a payer wrote, which does not name the partner, by an index',
       sql`/* deposits.depositsByCreditorReference */
@@ -183,15 +189,15 @@ export function depositsByCreditorReference(tx: Tx, references: readonly string[
   )
 }
 
-/** The deposits that credits have paid or made, or of which they are parts. */
-export function depositsOfCredits(
+/** Finds the deposits that credits have paid or created, or of which they are parts. */
+export function findDepositsOfCredits(
   tx: Tx,
   creditIds: readonly string[],
 ): Promise<readonly (DepositKey & { readonly connector: string; readonly creditId: string })[]> {
   return tx.rows(
     acrossPartners(
       'finds the deposits of credits, whose partner the bank does not name, by the indexes of credits',
-      sql`/* deposits.depositsOfCredits */
+      sql`/* deposits.findDepositsOfCredits */
         select partner_id, id, connector, credit_id from deposits.deposits where credit_id = any(${creditIds}::text[])
         union all
         select partner_id, deposit_id, connector, credit_id from deposits.parts where credit_id = any(${creditIds}::text[])`,
@@ -199,25 +205,25 @@ export function depositsOfCredits(
   )
 }
 
-/** The deposit that a credit has paid or made. */
-export function depositOfCredit(tx: Tx, connector: string, creditId: string): Promise<DepositKey | undefined> {
+/** Finds the deposit that a credit has paid or created. */
+export function findDepositOfCredit(tx: Tx, connector: string, creditId: string): Promise<DepositKey | undefined> {
   return tx.row<DepositKey>(
     acrossPartners(
       'finds the deposit of a credit, whose partner its reversal does not name, by an index',
-      sql`/* deposits.depositOfCredit */
+      sql`/* deposits.findDepositOfCredit */
         select partner_id, id from deposits.deposits where credit_id = ${creditId} and connector = ${connector}`,
     ),
   )
 }
 
-/** The money of a credit that a partner has received. */
-export function moneyOfCredit(
+/** Reads the money of a credit that a partner has received. */
+export function readMoneyOfCredit(
   tx: Tx,
   partnerId: string,
   connector: string,
   creditId: string,
 ): Promise<{ readonly amount: Minor; readonly currency: Currency } | undefined> {
-  return tx.row(sql`/* deposits.moneyOfCredit */
+  return tx.row(sql`/* deposits.readMoneyOfCredit */
     select amount, currency from deposits.deposits
     where partner_id = ${partnerId} and connector = ${connector} and credit_id = ${creditId}`)
 }
@@ -228,7 +234,7 @@ export async function markReversed(tx: Tx, { partnerId, id }: DepositKey, by: st
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** When the next deposit expires. */
+/** Finds when the next deposit expires. */
 export const depositsDue = (after: Date): Sql =>
   dueWork(
     'reads when the next deposit expires',
@@ -237,7 +243,7 @@ export const depositsDue = (after: Date): Sql =>
       order by expires_at limit 1`,
   )
 
-/** Deposits that are due to expire: the due-work scan, without a lock. */
+/** Lists deposits that are due to expire: the due-work scan, without a lock. */
 export function expiredDeposits(
   tx: Tx,
   now: Date,
@@ -259,23 +265,23 @@ const changeTypes = {
   /** The status that was judged under the lock. */
   fromStatus: 'text',
   status: 'text',
-  /** Null leaves the stored debtor unchanged. */
+  /** Null: the stored debtor stays. */
   debtor: 'json?',
   errorDetails: 'text?',
   expiresAt: 'timestamptz?',
   heldSince: 'timestamptz?',
-  /** The time since which it waits for a decision about a name, and when a worker looks again. */
+  /** Time since which the deposit waits for a decision about a name, and when a worker looks again. */
   screeningSince: 'timestamptz?',
   screeningDueAt: 'timestamptz?',
-  /** Null leaves the stored value, as for `paymentCountry`. */
+  /** Null: the stored value stays, as for `paymentCountry`. */
   ipAddress: 'text?',
   paymentCountry: 'text?',
-  /** Null leaves the stored ones unchanged. */
+  /** Null: the stored values stay. */
   connector: 'text?',
   creditId: 'text?',
   transactionHash: 'text?',
   settledBy: 'text?',
-  /** Null leaves the stored text unchanged. */
+  /** Null: the stored text stays. */
   craftText: 'text?',
 } as const
 export type DepositChange = RowOf<typeof changeTypes, { fromStatus: DepositStatus; status: DepositStatus }>
@@ -293,7 +299,7 @@ const givenChanges = givenBy<DepositChange>(changeTypes, [
 ])
 
 /**
- * Each deposit once; the caller holds their locks. A deposit in another status than `fromStatus` fails the transaction.
+ * Updates each deposit once, under the caller's locks. A deposit that is not in `fromStatus` fails the transaction.
  * Unprepared, so that the plan suits the number of rows and partners.
  */
 export function updateDeposits(tx: Tx, changes: readonly DepositChange[], now: Date): void {
@@ -316,21 +322,19 @@ export function updateDeposits(tx: Tx, changes: readonly DepositChange[], now: D
   )
 }
 
-/** The deposit that the bank has had for the longest time without an end, of all partners. */
-export function oldestHeld(tx: Tx): Promise<Unfinished | undefined> {
-  return tx.row<Unfinished>(
+/** Finds the deposit that the bank has had for the longest time, over all partners. */
+export function oldestAtBank(tx: Tx): Promise<UnfinishedPayment | undefined> {
+  return tx.row<UnfinishedPayment>(
     acrossPartners(
       'finds the deposit that stands still for the longest time, by an index',
-      sql`/* deposits.oldestHeld */
+      sql`/* deposits.oldestAtBank */
         select partner_id, id, status, null as connector, held_since as since from deposits.deposits
         where held_since is not null order by held_since limit 1`,
     ),
   )
 }
 
-// All SQL of deposits that wait for a decision about a name.
-
-/** Deposits to look at again: the due-work scan, without a lock. */
+/** Lists deposits to look at again: the due-work scan, without a lock. */
 export function depositsInScreening(tx: Tx, now: Date, rowsMax: number): Promise<readonly DepositKey[]> {
   return tx.rows<DepositKey>(
     dueWork(
@@ -342,7 +346,7 @@ export function depositsInScreening(tx: Tx, now: Date, rowsMax: number): Promise
   )
 }
 
-/** When the next look at a deposit that waits is due. */
+/** Finds when the next look at a waiting deposit is due. */
 export const screenedDepositsDue = (after: Date): Sql =>
   dueWork(
     'reads when the next look at a deposit in screening is due',
@@ -351,12 +355,9 @@ export const screenedDepositsDue = (after: Date): Sql =>
       order by screening_due_at limit 1`,
   )
 
-/**
- * Postpones the next look at deposits that still wait. Locks in the order of the ids, so that two workers cannot
- * deadlock.
- */
-export async function lookAgain(tx: Tx, partnerId: string, ids: readonly string[], dueAt: Date): Promise<void> {
-  await tx.run(sql`/* deposits.lookAgain */
+/** Postpones the next look at waiting deposits. Locks in the order of the ids, so that two workers cannot deadlock. */
+export async function postponeLooks(tx: Tx, partnerId: string, ids: readonly string[], dueAt: Date): Promise<void> {
+  await tx.run(sql`/* deposits.postponeLooks */
     update deposits.deposits set screening_due_at = ${dueAt}
     where partner_id = ${partnerId} and id = any(array(
       select id from deposits.deposits where partner_id = ${partnerId} and id = any(${ids}::uuid[])
@@ -364,7 +365,7 @@ export async function lookAgain(tx: Tx, partnerId: string, ids: readonly string[
       order by id for update))`)
 }
 
-/** The time since which the oldest of all partners waits; null: none does. */
+/** Finds the time since which the oldest deposit of all partners waits. Null: no deposit waits. */
 export async function oldestInScreening(tx: Tx): Promise<Date | null> {
   const row = await tx.row<{ since: Date }>(
     acrossPartners(
@@ -376,55 +377,59 @@ export async function oldestInScreening(tx: Tx): Promise<Date | null> {
   return row?.since ?? null
 }
 
-/** Undefined: there is no such deposit. */
-export function payerOf(
+/** Reads the payer of a deposit. Undefined: no such deposit. */
+export function readPayer(
   tx: Tx,
   { partnerId, id }: DepositKey,
 ): Promise<
   { readonly debtor: string | null; readonly craftText: string | null; readonly isInScreening: boolean } | undefined
 > {
-  return tx.row(sql`/* deposits.payerOf */
+  return tx.row(sql`/* deposits.readPayer */
     select debtor, craft_text, status = 'Screening' as is_in_screening from deposits.deposits
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
-export type WaitingRow = DepositKey & {
+export type WaitingDepositRow = DepositKey & {
   readonly status: string
   readonly screeningSince: Date | null
   readonly heldSince: Date | null
 }
 const waitingColumns = sql`partner_id, id, status, screening_since, held_since`
 
-/** Deposits that wait for a decision about a name, the longest wait first. */
-export function heldDeposits(tx: Tx, rowsMax: number): Promise<readonly WaitingRow[]> {
-  return tx.rows<WaitingRow>(
+/** Lists deposits that wait for a decision about a name, the longest wait first. */
+export function listHeldDeposits(tx: Tx, rowsMax: number): Promise<readonly WaitingDepositRow[]> {
+  return tx.rows<WaitingDepositRow>(
     acrossPartners(
       'lists deposits that wait for a decision about a name, by an index',
-      sql`/* deposits.heldDeposits */ select ${waitingColumns} from deposits.deposits
+      sql`/* deposits.listHeldDeposits */ select ${waitingColumns} from deposits.deposits
         where screening_since is not null order by screening_since limit ${rowsMax}`,
     ),
   )
 }
 
-/** Deposits that the bank has had since before a time, the longest wait first. */
-export function standingDeposits(tx: Tx, before: Date, rowsMax: number): Promise<readonly WaitingRow[]> {
-  return tx.rows<WaitingRow>(
+/** Lists deposits that the bank has had since before a time, the longest wait first. */
+export function listStuckDeposits(tx: Tx, before: Date, rowsMax: number): Promise<readonly WaitingDepositRow[]> {
+  return tx.rows<WaitingDepositRow>(
     acrossPartners(
       'lists deposits that stand still, by an index',
-      sql`/* deposits.standingDeposits */ select ${waitingColumns} from deposits.deposits
+      sql`/* deposits.listStuckDeposits */ select ${waitingColumns} from deposits.deposits
         where held_since < ${before} order by held_since limit ${rowsMax}`,
     ),
   )
 }
 
-/** Reads these deposits of a partner, if they may wait for a person. */
-export function waitingByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly WaitingRow[]> {
-  return tx.rows<WaitingRow>(sql`/* deposits.waitingByIds */
+/** Reads those of these deposits that may wait for an operator. */
+export function waitingDepositsByIds(
+  tx: Tx,
+  partnerId: string,
+  ids: readonly string[],
+): Promise<readonly WaitingDepositRow[]> {
+  return tx.rows<WaitingDepositRow>(sql`/* deposits.waitingDepositsByIds */
     select ${waitingColumns} from deposits.deposits
     where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[]) and (screening_since is not null or held_since is not null)`)
 }
 
-/** The deposits of a customer, of one payer or of a partner that wait for a decision about a name, the longest wait first. */
+/** Lists the deposits that a sanctions match holds: of a customer, a payer or a partner, the longest wait first. */
 export function depositsOfHit(
   tx: Tx,
   { partnerId, subjectKind, subjectId }: Readonly<Record<'partnerId' | 'subjectKind' | 'subjectId', string>>,

@@ -4,7 +4,7 @@
  *
  * Tables: events.events, events.pending. The transaction sends no NOTIFY, because that would serialise commits: `jobs/` wakes the fan-out after it.
  */
-import type { EventData, EventName } from '@partner-payments/wire'
+import type { EventName } from '@partner-payments/wire'
 import { newId } from '../kernel/index.ts'
 import {
   acrossPartners,
@@ -20,41 +20,47 @@ import {
   type Tx,
 } from '../postgres/index.ts'
 
-export { type SampleContext, sampleOf } from './samples.ts'
+import type { EventPayload } from './samples.ts'
+
+export { type EventPayload, type SampleContext, sampleOf } from './samples.ts'
 
 export type StoredEvent = {
   readonly id: string
   readonly type: EventName
   readonly reference: string
-  /** The JSON text of the payload. Every delivery carries it unchanged as `data`. */
+  /** JSON text of the payload. Every delivery sends it unchanged as `data`. */
   readonly data: string
   readonly occurredAt: Date
 }
-
-type Data<N extends EventName> = Omit<EventData<N>, 'eventType' | 'timestamp'>
 
 export type NewEvent<N extends EventName> = {
   readonly partnerId: string
   readonly type: N
   readonly occurredAt: Date
-  readonly data: Data<N>
+  readonly data: EventPayload<N>
 }
 
 export type EventOutbox = {
   /** Appends an event. `data` has the shape that the interface document defines for its type. */
-  readonly append: <N extends EventName>(tx: Tx, partnerId: string, type: N, occurredAt: Date, data: Data<N>) => void
+  readonly append: <N extends EventName>(
+    tx: Tx,
+    partnerId: string,
+    type: N,
+    occurredAt: Date,
+    data: EventPayload<N>,
+  ) => void
   /** Appends events in order. They are sent with the next statement or with the commit (`Tx.later`). */
   readonly appendMany: <N extends EventName>(tx: Tx, events: readonly NewEvent<N>[]) => void
-  /** Partners after `after` that have events to fan out. Takes no lock. */
+  /** Lists partners that have events to fan out, with ids above `after`. Takes no lock. */
   readonly partnersWithPending: (tx: Tx, after: string, partnersMax: number) => Promise<PartnerPage>
   /**
-   * Removes up to `eventsMax` events of each partner from the queue and returns them, oldest first. The caller holds a lock
-   * that keeps other processes from taking events of these partners.
+   * Removes up to `eventsMax` events of each partner from the queue and returns them, oldest first. The caller's lock
+   * keeps other processes from taking events of these partners.
    */
   readonly take: (tx: Tx, partnerIds: readonly string[], eventsMax: number) => Promise<readonly OwnedEvent[]>
-  /** The oldest event of all partners that is not fanned out. */
+  /** Finds the oldest event that is not fanned out, over all partners. */
   readonly oldestPending: (tx: Tx) => Promise<string | undefined>
-  /** The events that exist, in no particular order. */
+  /** Reads the events that exist, in no particular order. */
   readonly byIds: (tx: Tx, keys: readonly EventKey[]) => Promise<readonly OwnedEvent[]>
   /** Reports whether the partner has an event with a smaller id that is not fanned out. */
   readonly hasPendingBefore: (tx: Tx, partnerId: string, eventId: string) => Promise<boolean>
@@ -63,8 +69,8 @@ export type EventOutbox = {
 export type EventKey = { readonly partnerId: string; readonly eventId: string }
 export type OwnedEvent = StoredEvent & { readonly partnerId: string }
 
-/** The JSON text of an event's payload. */
-export const payloadOf = <N extends EventName>(type: N, occurredAt: Date, data: Data<N>): string =>
+/** Formats the payload of an event as JSON text. */
+export const payloadOf = <N extends EventName>(type: N, occurredAt: Date, data: EventPayload<N>): string =>
   JSON.stringify({ eventType: type, timestamp: occurredAt.toISOString(), ...data })
 
 const newEvents = insertBy<OwnedEvent>(
@@ -88,7 +94,6 @@ function insertEvents<N extends EventName>(tx: Tx, events: readonly NewEvent<N>[
   tx.later(sql`/* events.reference */ insert into events.pending (partner_id, event_id) ${newPending(tx, pending)}`)
 }
 
-/** Looks up each event by its whole key. */
 async function byIds(tx: Tx, keys: readonly EventKey[]): Promise<readonly OwnedEvent[]> {
   if (keys.length === 0) return []
   const column = columnOf(keys)
@@ -103,7 +108,7 @@ async function byIds(tx: Tx, keys: readonly EventKey[]): Promise<readonly OwnedE
   )
 }
 
-/** The oldest events of each partner, in the order of the partners. */
+/** Lists the oldest events of each partner, in the order of the partners. */
 const nextPending = (tx: Tx, partnerIds: readonly string[], eventsMax: number): Promise<readonly EventKey[]> =>
   tx.rows<EventKey>(
     unprepared(sql`/* events.nextPending */
@@ -127,7 +132,7 @@ function deletePending(tx: Tx, keys: readonly EventKey[]): void {
   )
 }
 
-/** The epoch: an event is due at once. */
+/** Reads the epoch if there is an event: events are due at once. */
 export const eventsDue = (): Sql =>
   dueWork(
     'reads whether an event is to be fanned out',

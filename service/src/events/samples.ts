@@ -1,10 +1,11 @@
-/** A sample of every event, for test deliveries and documentation. A test validates each against the contract. */
+/** Samples of all events, for test deliveries and documentation. A test validates each against the contract. */
 import type { EventData, EventName } from '@partner-payments/wire'
 import { after, dayMs, minuteMs, newId, randomText, writeAmount } from '../kernel/index.ts'
 
 export type SampleContext = { readonly partnerId: string; readonly partnerName: string; readonly now: Date }
 
-type Sample<N extends EventName> = Omit<EventData<N>, 'eventType' | 'timestamp'>
+/** Fields of an event that its module gives; the event outbox adds the others. */
+export type EventPayload<N extends EventName> = Omit<EventData<N>, 'eventType' | 'timestamp'>
 
 const common = (reference: string, minor: bigint) => ({
   amount: writeAmount(minor, 'EUR'),
@@ -15,9 +16,9 @@ const common = (reference: string, minor: bigint) => ({
   websiteReference: 'sample-order',
 })
 
-/** RFC 2606: a reserved domain, so no mail is delivered. */
+/** RFC 2606 reserves the domain: no mail can be delivered. */
 const customerEmail = 'ada@example.com'
-/** RFC 5737: an address of the documentation range. */
+/** RFC 5737: an address of a documentation range. */
 const ipAddress = '192.0.2.1'
 
 const deposit = () => ({
@@ -71,7 +72,7 @@ const standingOrder = () => {
   }
 }
 
-const samples: { readonly [N in EventName]: (context: SampleContext) => Sample<N> } = {
+const samples: { readonly [N in EventName]: (context: SampleContext) => EventPayload<N> } = {
   'partner.customer.deposit.created': ({ partnerName }) => ({
     ...deposit(),
     ...session(),
@@ -226,5 +227,6 @@ const samples: { readonly [N in EventName]: (context: SampleContext) => Sample<N
   'standing.order.ended': () => ({ ...standingOrder(), endReason: 'Completed' }),
 }
 
-/** The sample of one event type, without `eventType` and `timestamp`. */
-export const sampleOf = <N extends EventName>(type: N, context: SampleContext): Sample<N> => samples[type](context)
+/** Returns the sample of an event type, without `eventType` and `timestamp`. */
+export const sampleOf = <N extends EventName>(type: N, context: SampleContext): EventPayload<N> =>
+  samples[type](context)

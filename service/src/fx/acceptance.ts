@@ -2,35 +2,35 @@
 import { notFound, Refusal } from '../kernel/api/index.ts'
 import { type Clock, partnerKey } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { refusalOf } from './rules.ts'
+import { quoteRefusal } from './rules.ts'
 import * as store from './store.ts'
 
 export type QuoteKey = store.QuoteKey
 /** A locked quote that may be accepted. `acceptedAt`: when it was judged. */
 export type OpenQuote = store.QuoteRow & { readonly acceptedAt: Date }
 
-export type Acceptances = {
+export type QuoteAcceptances = {
   /**
-   * Locks quotes until the end of the transaction and answers each, in order, or why it cannot be accepted: not_found,
-   * fx_quote_accepted, fx_quote_expired. The moment is that of the clock once all are locked. A caller locks no account
-   * before, and passes what it accepts to `markAccepted`.
+   * Locks quotes until the end of the transaction. Returns each quote, in order, or why it cannot be accepted:
+   * not_found, fx_quote_accepted, fx_quote_expired. Their status is judged after all are locked. The caller must not
+   * have locked accounts before, and must pass accepted quotes to `markAccepted`.
    */
   readonly lockOpen: (tx: Tx, keys: readonly QuoteKey[]) => Promise<readonly (OpenQuote | Refusal)[]>
-  /** A quote, and the reason why it cannot be accepted now, without a lock. Refuses: not_found. */
+  /** Reads a quote without a lock, and why it cannot be accepted now. Refuses: not_found. */
   readonly look: (
     tx: Tx,
     key: QuoteKey,
   ) => Promise<{ readonly quote: OpenQuote; readonly refusal: Refusal | undefined }>
-  /** Marks locked quotes, each once, with the reference of the transaction that accepts them. Writes with the commit. */
-  readonly markAccepted: (tx: Tx, accepted: readonly Accepted[]) => void
-  /** Locks one quote and marks it as accepted. Refuses: not_found, fx_quote_accepted, fx_quote_expired. */
+  /** Marks each locked quote once with the reference of the transaction that accepts it. Writes with the commit. */
+  readonly markAccepted: (tx: Tx, accepted: readonly AcceptedQuote[]) => void
+  /** Locks a quote and marks it as accepted. Refuses: not_found, fx_quote_accepted, fx_quote_expired. */
   readonly accept: (tx: Tx, key: QuoteKey & { readonly reference: string }) => Promise<OpenQuote>
 }
 
-type Accepted = { readonly quote: OpenQuote; readonly reference: string }
+type AcceptedQuote = { readonly quote: OpenQuote; readonly reference: string }
 
-export function createAcceptances({ clock }: { readonly clock: Clock }): Acceptances {
-  const lockOpen: Acceptances['lockOpen'] = async (tx, keys) => {
+export function createAcceptances({ clock }: { readonly clock: Clock }): QuoteAcceptances {
+  const lockOpen: QuoteAcceptances['lockOpen'] = async (tx, keys) => {
     if (keys.length === 0) return []
     const asked = keys.map(({ partnerId, id }) => ({ partnerId, id: id.toLowerCase() }))
     const rows = await store.lockQuotes(tx, asked)
@@ -38,10 +38,10 @@ export function createAcceptances({ clock }: { readonly clock: Clock }): Accepta
     const byKey = new Map(rows.map((row) => [partnerKey(row.partnerId, row.id), row]))
     return asked.map(({ partnerId, id }) => {
       const row = byKey.get(partnerKey(partnerId, id))
-      return row === undefined ? notFound('quote', '/quoteId') : (refusalOf(row, now) ?? { ...row, acceptedAt: now })
+      return row === undefined ? notFound('quote', '/quoteId') : (quoteRefusal(row, now) ?? { ...row, acceptedAt: now })
     })
   }
-  const markAccepted: Acceptances['markAccepted'] = (tx, accepted) => {
+  const markAccepted: QuoteAcceptances['markAccepted'] = (tx, accepted) => {
     if (accepted.length === 0) return
     const rows = accepted.map(({ quote: { partnerId, id, acceptedAt }, reference }) => ({
       partnerId,
@@ -57,7 +57,7 @@ export function createAcceptances({ clock }: { readonly clock: Clock }): Accepta
       const row = await store.quoteById(tx, partnerId, id.toLowerCase())
       if (row === undefined) throw notFound('quote', '/quoteId')
       const now = clock.now()
-      return { quote: { ...row, acceptedAt: now }, refusal: refusalOf(row, now) }
+      return { quote: { ...row, acceptedAt: now }, refusal: quoteRefusal(row, now) }
     },
     markAccepted,
     accept: async (tx, { reference, ...key }) => {

@@ -1,6 +1,6 @@
 /**
- * Converts: accepts quotes and exchanges at once. Conversions that are asked for at the same time share a transaction: lock
- * the quotes, check the funds, write, answer.
+ * Converts: accepts quotes and exchanges at once. Concurrent conversions share a transaction: lock the quotes, check
+ * the funds, write, answer.
  */
 import type { BodyOf } from '@partner-payments/wire'
 import { createNonceBatcher } from '../access/index.ts'
@@ -20,8 +20,8 @@ import {
   refuseBlocked,
 } from '../ledger/index.ts'
 import { asInProgress, type BatchPosition, type Database, type Keyed, replayOf, type Tx } from '../postgres/index.ts'
-import { type NewTransaction, requesterOf, type TakenReferences, type Transactions } from '../transactions/index.ts'
-import { type Acceptances, createAcceptances, type OpenQuote } from './acceptance.ts'
+import { type NewTransaction, toRequester, type TakenReferences, type Transactions } from '../transactions/index.ts'
+import { type QuoteAcceptances, createAcceptances, type OpenQuote } from './acceptance.ts'
 import { exchangeTransfers } from './rules.ts'
 import * as store from './store.ts'
 import { type Customers, hasLargestBalance, lackingFor, notVerified, type Payer } from '../parties/customers/index.ts'
@@ -36,22 +36,22 @@ type ConversionCall = KeyedCall & {
   readonly idempotencyKey: string
   readonly reference: string | null
 }
-type Found = {
+type ConversionReads = {
   readonly conversions: readonly store.Conversion[]
   readonly references: TakenReferences
   readonly balances: BalancesRead
   readonly buyers: readonly store.BuyerRow[]
 }
-type Answers = Map<ConversionCall, Outcome<store.Conversion>>
-type Accepted = { readonly call: ConversionCall; readonly quote: OpenQuote }
-type Permitted = Accepted & { readonly permit: Permit }
+type Answers = Map<ConversionCall, CallOutcome<store.Conversion>>
+type AcceptedConversion = { readonly call: ConversionCall; readonly quote: OpenQuote }
+type PermittedConversion = AcceptedConversion & { readonly permit: Permit }
 
 const conversionsPerBatchMax = 128
 const batchesUnderWayMax = 2
 const secondBatchMin = 32
 
 /** Submits conversions to the batches. Refuses as `convert` of `Fx` does. */
-export function createConverting(deps: FxDeps) {
+export function createConvert(deps: FxDeps) {
   const batched = createNonceBatcher({
     db: deps.db,
     ...createBatchWork(deps),
@@ -66,7 +66,7 @@ export function createConverting(deps: FxDeps) {
     body: BodyOf<'createFxConversion'>,
     ip: string,
     nonce?: OpenNonce,
-  ): Promise<Made<store.Conversion>> => {
+  ): Promise<CallResult<store.Conversion>> => {
     const { idempotencyKey, reference = null } = body
     const { partnerId } = caller
     const quoteId = body.quoteId.toLowerCase()
@@ -82,15 +82,15 @@ function createBatchWork(deps: FxDeps) {
   const largestBalances = createLargestBalances(deps)
   const funds = createFundsCheck(ledger)
 
-  const read = async (tx: Tx, calls: readonly ConversionCall[]): Promise<Found> => {
+  const read = async (tx: Tx, calls: readonly ConversionCall[]): Promise<ConversionReads> => {
     const mark = funds.markRead()
     const movements = calls.flatMap(({ partnerId }) => possibleMovements(partnerId))
-    // Sent together: the batch waits for one round trip.
+    // Sent together, so that the batch waits for one round trip.
     const [conversions, references, accounts, buyers] = await Promise.all([
-      store.conversionsByKeys(tx, keysOf(calls)),
+      store.conversionsByKeys(tx, batchKeys(calls)),
       transactions.taken(tx, calls),
       ledger.accountsOf(tx, movements),
-      store.buyersOf(tx, calls.map(quoteKeyOf)),
+      store.readBuyers(tx, calls.map(quoteKeyOf)),
     ])
     return { conversions, references, balances: { accounts, mark }, buyers }
   }
@@ -98,7 +98,7 @@ function createBatchWork(deps: FxDeps) {
   const convert = async (
     tx: Tx,
     calls: readonly ConversionCall[],
-    found: Found,
+    found: ConversionReads,
     position: BatchPosition | undefined,
   ): Promise<Answers> => {
     const answers: Answers = new Map()
@@ -112,9 +112,9 @@ function createBatchWork(deps: FxDeps) {
     )
     const permits = await ledger.clear(
       tx,
-      open.map(({ quote }) => ({ transfers: toBalance(quote) })),
+      open.map(({ quote }) => ({ transfers: conversionTransfers(quote) })),
     )
-    const accepted = open.flatMap(({ call, quote }, index): readonly Permitted[] => {
+    const accepted = open.flatMap(({ call, quote }, index): readonly PermittedConversion[] => {
       const permit = present(permits[index], `no permit for quote ${quote.id}`)
       const isHeld = permit instanceof Refusal
       const refusal = isHeld ? permit : (blockedBetween(found.balances.accounts, buyers, quote) ?? above[index])
@@ -123,7 +123,7 @@ function createBatchWork(deps: FxDeps) {
       return []
     })
     if (accepted.length === 0) return answers
-    const requests = accepted.map(({ quote }) => ({ transfers: toBalance(quote) }))
+    const requests = accepted.map(({ quote }) => ({ transfers: conversionTransfers(quote) }))
     const parties = accepted.map(({ quote: { partnerId, sellCurrency: currency, customerId } }) => {
       return { partnerId, currency, partyId: customerId ?? partnerId }
     })
@@ -140,7 +140,12 @@ function createBatchWork(deps: FxDeps) {
     return answers
   }
 
-  const work = (tx: Tx, calls: readonly ConversionCall[], found: Found, position: BatchPosition | undefined) =>
+  const work = (
+    tx: Tx,
+    calls: readonly ConversionCall[],
+    found: ConversionReads,
+    position: BatchPosition | undefined,
+  ) =>
     answerOnce({
       calls,
       found: found.conversions,
@@ -151,11 +156,11 @@ function createBatchWork(deps: FxDeps) {
   return { read, work }
 }
 
-/** The transfers of a conversion, of the money of its customer or of the partner itself. */
-const toBalance = (quote: OpenQuote): EntryRequest['transfers'] =>
+/** Creates the transfers of a conversion, of a customer's or the partner's own money. */
+const conversionTransfers = (quote: OpenQuote): EntryRequest['transfers'] =>
   exchangeTransfers(quote, { kind: 'direct', creditOfBuy: 'balance', partyId: quote.customerId ?? quote.partnerId })
 
-/** All accounts that an exchange may touch: only its quote says which. */
+/** Lists all accounts that a conversion may touch: only its quote says which. */
 const possibleMovements = (partnerId: string) =>
   (Object.keys(currencies) as Currency[]).flatMap((currency) => [
     { partnerId, currency, debit: 'balance', credit: 'fx' } as const,
@@ -163,8 +168,8 @@ const possibleMovements = (partnerId: string) =>
   ])
 
 /**
- * Refuses a conversion if the debited or the credited balance, or the account of its customer, is blocked: account_blocked. The balances
- * were read before the customers, because they count the changes of their states.
+ * Refuses a conversion if one of the balances or the customer's account is blocked: account_blocked. The balances were
+ * read before the customers, because they count the customers' changes of state.
  */
 function blockedBetween(accounts: AccountSnapshots, buyers: Buyers, quote: OpenQuote): Refusal | undefined {
   const { partnerId, customerId, sellCurrency, buyCurrency } = quote
@@ -177,15 +182,13 @@ function blockedBetween(accounts: AccountSnapshots, buyers: Buyers, quote: OpenQ
   return isBlocked ? refuseBlocked() : undefined
 }
 
-/**
- * Refuses, for each call separately: not_found, fx_quote_expired, fx_quote_accepted. A quote goes to its first call.
- */
+/** Locks quotes. A quote goes to its first call. Refuses each call separately: not_found, fx_quote_expired, fx_quote_accepted. */
 async function lockQuotes(
-  { lockOpen }: Acceptances,
+  { lockOpen }: QuoteAcceptances,
   tx: Tx,
   calls: readonly ConversionCall[],
   answers: Answers,
-): Promise<readonly Accepted[]> {
+): Promise<readonly AcceptedConversion[]> {
   const quotes = await lockOpen(tx, calls.map(quoteKeyOf))
   const given = new Set<string>()
   return calls.flatMap((call, index) => {
@@ -201,15 +204,15 @@ async function lockQuotes(
 }
 
 /**
- * Submits a call again if a duplicate of its key in another process may have accepted the quote while the call waited
- * for the lock. The call then finds the conversion of its key.
+ * Submits a call again if a duplicate in another process may have accepted the quote while the call waited for the
+ * lock. The call then finds the conversion of its key.
  */
 async function resubmitReplays(tx: Tx, answers: Answers): Promise<void> {
   const late = [...answers].flatMap(([call, answer]) =>
     answer instanceof Refusal && answer.code === 'fx_quote_accepted' ? [call] : [],
   )
   if (late.length === 0) return
-  const keys = new Set((await store.conversionsByKeys(tx, keysOf(late))).map(keyOf))
+  const keys = new Set((await store.conversionsByKeys(tx, batchKeys(late))).map(keyOf))
   for (const call of late) if (keys.has(keyOf(call))) answers.set(call, 'resubmit')
 }
 
@@ -217,13 +220,13 @@ const quoteKeyOf = ({ partnerId, quoteId: id }: ConversionCall): store.QuoteKey 
 const keyOf = ({ partnerId, idempotencyKey }: Pick<store.Conversion, 'partnerId' | 'idempotencyKey'>) =>
   partnerKey(partnerId, idempotencyKey)
 
-/** Sends the writes with the commit. A key or a reference that another transaction took since the read is a unique violation. */
+/** Sends the writes with the commit. A key or reference that another transaction took since the read is a unique violation. */
 async function write(
   { clock, transactions, ledger }: FxDeps,
-  { markAccepted }: Acceptances,
+  { markAccepted }: QuoteAcceptances,
   tx: Tx,
-  accepted: readonly Permitted[],
-  { references, balances }: Found,
+  accepted: readonly PermittedConversion[],
+  { references, balances }: ConversionReads,
 ): Promise<readonly (readonly [ConversionCall, store.Conversion])[]> {
   if (accepted.length === 0) return []
   const now = clock.now()
@@ -243,13 +246,17 @@ async function write(
     written.map(({ quote, row: { reference } }) => ({ quote, reference })),
   )
   const entries = written.map(({ quote, permit, row: { entryId, reference } }) => {
-    return { id: entryId, permit, transfers: toBalance(quote).map((transfer) => ({ ...transfer, reference })) }
+    return {
+      id: entryId,
+      permit,
+      transfers: conversionTransfers(quote).map((transfer) => ({ ...transfer, reference })),
+    }
   })
   await ledger.enterMany(tx, entries, balances.accounts)
   return written.map(({ call, quote, row }) => [call, { ...quote, ...row }])
 }
 
-function toTransaction({ call, quote }: Accepted): NewTransaction {
+function toTransaction({ call, quote }: AcceptedConversion): NewTransaction {
   const { caller, ip, idempotencyKey, reference } = call
   return {
     partnerId: quote.partnerId,
@@ -270,21 +277,21 @@ function toTransaction({ call, quote }: Accepted): NewTransaction {
       quoteId: quote.id,
       quoteExpiresAt: quote.expiresAt,
     },
-    requestedBy: requesterOf(caller, ip),
+    requestedBy: toRequester(caller, ip),
     requestId: caller.requestId,
   }
 }
 
-// Gates of customers: a conversion needs their verification, and must not raise what a customer holds above the largest balance of its state.
+// Gates of customers: a conversion needs a verified customer, and must not exceed the largest balance of its state.
 
-type Bought = Pick<QuoteRow, 'partnerId' | 'customerId' | 'buyCurrency' | 'buyAmount'>
-/** Customers of quotes, by `partnerKey`. Those with a largest balance are locked. */
+type BoughtAmount = Pick<QuoteRow, 'partnerId' | 'customerId' | 'buyCurrency' | 'buyAmount'>
+/** Customers of quotes, by `partnerKey`. Customers with a largest balance are locked. */
 type Buyers = ReadonlyMap<string, Payer>
 
 export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'customers'>) {
   const refusalOf = async (
     tx: Tx,
-    { partnerId, customerId, buyCurrency: currency, buyAmount: amount }: Bought,
+    { partnerId, customerId, buyCurrency: currency, buyAmount: amount }: BoughtAmount,
     buyers: Buyers,
   ): Promise<Refusal | undefined> => {
     const payer = buyers.get(partnerKey(partnerId, customerId ?? ''))
@@ -294,7 +301,7 @@ export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'cu
     return customers.refusalAbove(tx, partnerId, payer, { currency, amount, pointer: '/quoteId', isBought: true })
   }
   return {
-    /** Called before the quotes are locked: an erasure locks the customer first. Costs nothing for quotes without a customer. */
+    /** Locks customers before their quotes, as an erasure does. Costs nothing for quotes without a customer. */
     lock: async (tx: Tx, rows: readonly BuyerRow[]): Promise<Buyers> => {
       const buyers = await customers.payersByIds(tx, rows)
       const limited = rows.filter(({ partnerId, id, currency }) => {
@@ -305,12 +312,12 @@ export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'cu
       return buyers
     },
     /**
-     * Judges the accepted quotes of a batch. The sum of what a customer holds changes with the commit, so a second quote
-     * of a customer with a largest balance waits for the next batch.
+     * Judges the accepted quotes of a batch. A customer's total changes with the commit: a second quote of a customer
+     * with a largest balance waits for the next batch.
      */
     judge: async (
       tx: Tx,
-      quotes: readonly Bought[],
+      quotes: readonly BoughtAmount[],
       buyers: Buyers,
     ): Promise<readonly (Refusal | 'resubmit' | undefined)[]> => {
       const judged = new Set<string>()
@@ -324,8 +331,8 @@ export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'cu
       }
       return answers
     },
-    /** The refusal of a conversion by the quote, if it were made now: customer_not_verified, balance_limit_exceeded. */
-    look: async (quote: Bought): Promise<Refusal | undefined> => {
+    /** Returns why a conversion with the quote would be refused now: customer_not_verified, balance_limit_exceeded. */
+    look: async (quote: BoughtAmount): Promise<Refusal | undefined> => {
       const { partnerId, customerId } = quote
       if (customerId === null) return undefined
       return refusalOf(db, quote, await customers.payersByIds(db, [{ partnerId, id: customerId }]))
@@ -333,34 +340,34 @@ export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'cu
   }
 }
 
-// Idempotency keys in a batch: a key with a row is answered by that row, each other key runs once, and its duplicates
-// get the answer of the first call. Payouts do the same with their own rows.
+// Idempotency keys in a batch: a stored row answers its key, every other key runs once, and its duplicates get the
+// answer of the first call. Payouts do the same with their own rows.
 
 /** `idempotencyKey`: null if the request has none. */
 type WithKey = { readonly partnerId: string; readonly idempotencyKey: string | null }
 export type KeyedCall = WithKey & { readonly requestFingerprint: string }
 
-export type Made<Row> = { readonly row: Row; readonly replayed: boolean }
-/** `resubmit`: an earlier call of the batch was in the way. The call must be submitted again. */
-export type Outcome<Row> = Made<Row> | Refusal | 'resubmit'
+export type CallResult<Row> = { readonly row: Row; readonly replayed: boolean }
+/** `resubmit`: an earlier call of the batch prevented this one, which must be submitted again. */
+export type CallOutcome<Row> = CallResult<Row> | Refusal | 'resubmit'
 
 /** Undefined without a key. */
 const mapKeyOf = ({ partnerId, idempotencyKey }: WithKey) =>
   idempotencyKey === null ? undefined : partnerKey(partnerId, idempotencyKey)
 
-/** The keys of a batch, by which their rows are found. */
-export const keysOf = (calls: readonly KeyedCall[]) =>
+/** Lists the keys of a batch. */
+export const batchKeys = (calls: readonly KeyedCall[]) =>
   calls.flatMap(({ partnerId, idempotencyKey }) => (idempotencyKey === null ? [] : [{ partnerId, idempotencyKey }]))
 
 type Batch<Call, Row> = {
   readonly calls: readonly Call[]
-  /** The rows of the keys of the batch, and possibly others. */
+  /** The rows of the batch's keys, and possibly others. */
   readonly found: readonly Row[]
   readonly keyed: (row: Row) => WithKey & Keyed
   /** Pointer to the key in the request. */
   readonly pointer: string
-  /** Answers the first call of each free key and every call without a key. */
-  readonly work: (firstCalls: readonly Call[]) => Promise<ReadonlyMap<Call, Outcome<Row>>>
+  /** Answers the first call of each free key, and every call without a key. */
+  readonly work: (firstCalls: readonly Call[]) => Promise<ReadonlyMap<Call, CallOutcome<Row>>>
 }
 
 /** Answers every call, in order. Refuses: idempotency_key_reused, and what `work` refuses. */
@@ -370,7 +377,7 @@ export async function answerOnce<Call extends KeyedCall, Row>({
   keyed,
   pointer,
   work,
-}: Batch<Call, Row>): Promise<readonly Outcome<Row>[]> {
+}: Batch<Call, Row>): Promise<readonly CallOutcome<Row>[]> {
   const rows = new Map(found.map((row) => [mapKeyOf(keyed(row)), row]))
   const firstByKey = new Map<string, Call>()
   const firstCalls = calls.filter((call) => {
@@ -380,8 +387,8 @@ export async function answerOnce<Call extends KeyedCall, Row>({
     firstByKey.set(key, call)
     return true
   })
-  const outcomes = firstCalls.length > 0 ? await work(firstCalls) : new Map<Call, Outcome<Row>>()
-  const replay = (row: Row, { requestFingerprint }: Call): Outcome<Row> => {
+  const outcomes = firstCalls.length > 0 ? await work(firstCalls) : new Map<Call, CallOutcome<Row>>()
+  const replay = (row: Row, { requestFingerprint }: Call): CallOutcome<Row> => {
     try {
       replayOf(keyed(row), requestFingerprint, pointer)
       return { row, replayed: true }
@@ -404,9 +411,9 @@ export async function answerOnce<Call extends KeyedCall, Row>({
 
 /** Submits a call until it is answered. Refuses: request_in_progress, and what the batch refuses. */
 export async function submitUntilAnswered<Call, Row>(
-  batched: (call: Call) => Promise<Outcome<Row>>,
+  batched: (call: Call) => Promise<CallOutcome<Row>>,
   call: Call,
-): Promise<Made<Row>> {
+): Promise<CallResult<Row>> {
   for (;;) {
     const outcome = await batched(call).catch((error: unknown) => {
       throw asInProgress(error)

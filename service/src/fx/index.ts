@@ -1,10 +1,10 @@
 /**
- * Exchange: quotes at a rate that holds for a time, and conversions between the balances of a partner.
+ * Exchange: quotes with a rate that holds for a time, and conversions between the balances of a partner.
  *
- * Tables: fx.quotes, fx.conversions. Invariants: a quote is accepted at most once, before it expires, by one transaction;
- * its amounts never change. An exchange is one entry of the ledger over the accounts `fx`.
+ * Tables: fx.quotes, fx.conversions. Invariants: a quote is accepted at most once, before it expires, by one
+ * transaction; its amounts never change. A conversion is one ledger entry over the accounts `fx`.
  */
-export { type Acceptances, createAcceptances, type OpenQuote } from './acceptance.ts'
+export { type QuoteAcceptances, createAcceptances, type OpenQuote } from './acceptance.ts'
 export { fxRoutes, toQuote } from './routes.ts'
 export { exchangeTransfers, type ExchangeUse } from './rules.ts'
 export { createFx, type Fx } from './service.ts'

@@ -36,12 +36,20 @@ export function fxRoutes(fx: Fx): Handlers<'fx'> {
   }
 }
 
-type Exchanged = Pick<
+type ExchangedAmounts = Pick<
   QuoteRow,
   'sellCurrency' | 'sellAmount' | 'buyCurrency' | 'buyAmount' | 'rate' | 'feeAmount' | 'createdAt'
 >
 
-const exchanged = ({ sellCurrency, sellAmount, buyCurrency, buyAmount, rate, feeAmount, createdAt }: Exchanged) => ({
+const toExchanged = ({
+  sellCurrency,
+  sellAmount,
+  buyCurrency,
+  buyAmount,
+  rate,
+  feeAmount,
+  createdAt,
+}: ExchangedAmounts) => ({
   sellCurrency,
   sellAmount: writeAmount(sellAmount, sellCurrency),
   buyCurrency,
@@ -58,7 +66,7 @@ export function toQuote({ row, status, refusal }: QuoteView): ResponseOf<'getFxQ
     id: row.id,
     status,
     kind: row.kind,
-    ...exchanged(row),
+    ...toExchanged(row),
     midRate: rawNumber(row.midRate),
     margin: {
       amount: writeAmount(marginAmount, buyCurrency),
@@ -81,6 +89,6 @@ const toConversion = (row: Conversion): ResponseOf<'createFxConversion'> => ({
   reference: row.reference,
   status: 'Completed',
   quoteId: row.quoteId,
-  ...exchanged(row),
+  ...toExchanged(row),
   idempotencyKey: row.idempotencyKey,
 })

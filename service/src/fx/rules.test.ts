@@ -3,13 +3,21 @@ import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { type Currency, currencies } from '../kernel/index.ts'
 import { midRateOf, type Rate, rateOf } from '../rates/index.ts'
-import { exchangeTransfers, type Pair, type Price, priceOf, rateWithMargin, refusalOf, statusOf } from './rules.ts'
+import {
+  exchangeTransfers,
+  type CurrencyPair,
+  type QuotePrice,
+  computePrice,
+  rateWithMargin,
+  quoteRefusal,
+  quoteStatus,
+} from './rules.ts'
 
 const currency = fc.constantFrom(...(Object.keys(currencies) as Currency[]))
 const pair = fc
   .tuple(currency, currency)
   .filter(([sell, buy]) => sell !== buy)
-  .map(([sellCurrency, buyCurrency]): Pair => ({ sellCurrency, buyCurrency }))
+  .map(([sellCurrency, buyCurrency]): CurrencyPair => ({ sellCurrency, buyCurrency }))
 const rate = fc
   .tuple(fc.bigInt({ min: 1n, max: 99_999_999n }), fc.integer({ min: 3, max: 8 }))
   .map(([digits, scale]): Rate => ({ digits, scale }))
@@ -19,10 +27,10 @@ const terms = fc.record({
 })
 const amount = fc.oneof(fc.bigInt({ min: 1n, max: 1_000n }), fc.bigInt({ min: 1n, max: 1_000_000_000n }))
 
-const isPrice = (price: ReturnType<typeof priceOf>): price is Price => typeof price === 'object'
+const isPrice = (price: ReturnType<typeof computePrice>): price is QuotePrice => typeof price === 'object'
 
 suite('rounding', () => {
-  test('the rate is never above the mid rate with the margin taken off, and within its eighth digit of it', () => {
+  test('the rate is at most the mid rate minus the margin, and differs only after its eighth digit', () => {
     fc.assert(
       fc.property(rate, fc.integer({ min: 0, max: 9_998 }), (mid, points) => {
         const { digits, scale } = rateWithMargin(mid, points)
@@ -37,10 +45,10 @@ suite('rounding', () => {
     )
   })
 
-  test('what is bought is worth no more than what is exchanged at the rate, and less by under one minor unit', () => {
+  test('the bought amount is the exchanged amount at the rate, rounded down by less than one minor unit', () => {
     fc.assert(
       fc.property(pair, amount, rate, terms, (currencyPair, sellAmount, mid, agreed) => {
-        const price = priceOf(currencyPair, { sellAmount }, mid, agreed)
+        const price = computePrice(currencyPair, { sellAmount }, mid, agreed)
         fc.pre(isPrice(price))
         const [over, under] = fraction(price.rate, currencyPair)
         const exchanged = (sellAmount - price.feeAmount) * over
@@ -55,14 +63,14 @@ suite('rounding', () => {
   test('a given bought amount costs the smallest sold amount that buys it', () => {
     fc.assert(
       fc.property(pair, amount, rate, terms, (currencyPair, buyAmount, mid, agreed) => {
-        const price = priceOf(currencyPair, { buyAmount }, mid, agreed)
+        const price = computePrice(currencyPair, { buyAmount }, mid, agreed)
         fc.pre(isPrice(price))
-        const again = priceOf(currencyPair, { sellAmount: price.sellAmount }, mid, agreed)
+        const again = computePrice(currencyPair, { sellAmount: price.sellAmount }, mid, agreed)
         fc.pre(again !== 'too_large')
         assert.ok(isPrice(again) && again.buyAmount >= buyAmount && again.feeAmount === price.feeAmount)
         const less =
           price.sellAmount > 1n
-            ? priceOf(currencyPair, { sellAmount: price.sellAmount - 1n }, mid, agreed)
+            ? computePrice(currencyPair, { sellAmount: price.sellAmount - 1n }, mid, agreed)
             : 'too_small'
         assert.ok(!isPrice(less) || less.buyAmount < buyAmount)
         assert.ok(price.marginAmount >= 0n)
@@ -70,14 +78,14 @@ suite('rounding', () => {
     )
   })
 
-  test('there and back never gains, whatever the terms', () => {
+  test('exchanging there and back never gains, for any terms', () => {
     fc.assert(
       fc.property(pair, amount, rate, rate, terms, (there, sellAmount, one, two, agreed) => {
         const quotes = { USD: one, GBP: two, USDC: one, EURC: rateOf('1.0001') }
         const [mid, backMid] = [midOf(quotes, there), midOf(quotes, reversed(there))]
-        const out = priceOf(there, { sellAmount }, mid, agreed)
+        const out = computePrice(there, { sellAmount }, mid, agreed)
         fc.pre(isPrice(out))
-        const back = priceOf(reversed(there), { sellAmount: out.buyAmount }, backMid, agreed)
+        const back = computePrice(reversed(there), { sellAmount: out.buyAmount }, backMid, agreed)
         // Both mid rates are rounded to eight digits: without a margin, half a unit of the eighth digit twice.
         const tolerance = agreed.marginBasisPoints === 0 ? sellAmount / 10n ** 7n : 0n
         assert.ok(!isPrice(back) || back.buyAmount <= sellAmount + tolerance, JSON.stringify([out, back], text))
@@ -86,29 +94,29 @@ suite('rounding', () => {
     )
   })
 
-  test('an amount that buys nothing, or too much, is no price', () => {
+  test('an amount that buys nothing, or too much, has no price', () => {
     const free = { marginBasisPoints: 0, fee: { fixed: 0n, basisPoints: 0 } }
-    const usdToEur: Pair = { sellCurrency: 'USD', buyCurrency: 'EUR' }
-    assert.equal(priceOf(usdToEur, { sellAmount: 1n }, rateOf('0.9'), free), 'too_small')
+    const usdToEur: CurrencyPair = { sellCurrency: 'USD', buyCurrency: 'EUR' }
+    assert.equal(computePrice(usdToEur, { sellAmount: 1n }, rateOf('0.9'), free), 'too_small')
     const dear = { ...free, fee: { fixed: 100n, basisPoints: 0 } }
-    assert.equal(priceOf(usdToEur, { sellAmount: 100n }, rateOf('0.9'), dear), 'too_small')
-    assert.equal(priceOf(usdToEur, { sellAmount: 1_000_000_000n }, rateOf('1.1'), free), 'too_large')
-    assert.equal(priceOf(usdToEur, { buyAmount: 1_000_000_000n }, rateOf('0.9'), free), 'too_large')
-    const price = priceOf(usdToEur, { sellAmount: 1_000_000_000n }, rateOf('1'), free)
+    assert.equal(computePrice(usdToEur, { sellAmount: 100n }, rateOf('0.9'), dear), 'too_small')
+    assert.equal(computePrice(usdToEur, { sellAmount: 1_000_000_000n }, rateOf('1.1'), free), 'too_large')
+    assert.equal(computePrice(usdToEur, { buyAmount: 1_000_000_000n }, rateOf('0.9'), free), 'too_large')
+    const price = computePrice(usdToEur, { sellAmount: 1_000_000_000n }, rateOf('1'), free)
     assert.ok(isPrice(price) && price.buyAmount === 1_000_000_000n)
   })
 })
 
-const fraction = ({ digits, scale }: Rate, { sellCurrency, buyCurrency }: Pair) =>
+const fraction = ({ digits, scale }: Rate, { sellCurrency, buyCurrency }: CurrencyPair) =>
   [
     digits * 10n ** BigInt(currencies[buyCurrency].digits),
     10n ** BigInt(scale + currencies[sellCurrency].digits),
   ] as const
-const reversed = ({ sellCurrency, buyCurrency }: Pair): Pair => ({
+const reversed = ({ sellCurrency, buyCurrency }: CurrencyPair): CurrencyPair => ({
   sellCurrency: buyCurrency,
   buyCurrency: sellCurrency,
 })
-const midOf = (quotes: Parameters<typeof midRateOf>[0], { sellCurrency, buyCurrency }: Pair): Rate =>
+const midOf = (quotes: Parameters<typeof midRateOf>[0], { sellCurrency, buyCurrency }: CurrencyPair): Rate =>
   midRateOf(quotes, sellCurrency, buyCurrency) ?? rateOf('1')
 const text = (_key: string, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)
 
@@ -118,16 +126,16 @@ suite('the state of a quote', () => {
   const before = new Date(expiresAt.getTime() - 1)
 
   test('is derived from its acceptance and the time', () => {
-    assert.equal(statusOf(open, before), 'Open')
-    assert.equal(statusOf(open, expiresAt), 'Expired')
-    assert.equal(statusOf({ ...open, acceptedBy: 'X' }, expiresAt), 'Accepted')
-    assert.equal(refusalOf(open, before), undefined)
-    assert.equal(refusalOf(open, expiresAt)?.code, 'fx_quote_expired')
-    assert.equal(refusalOf({ ...open, acceptedBy: 'X' }, before)?.code, 'fx_quote_accepted')
+    assert.equal(quoteStatus(open, before), 'Open')
+    assert.equal(quoteStatus(open, expiresAt), 'Expired')
+    assert.equal(quoteStatus({ ...open, acceptedBy: 'X' }, expiresAt), 'Accepted')
+    assert.equal(quoteRefusal(open, before), undefined)
+    assert.equal(quoteRefusal(open, expiresAt)?.code, 'fx_quote_expired')
+    assert.equal(quoteRefusal({ ...open, acceptedBy: 'X' }, before)?.code, 'fx_quote_accepted')
   })
 })
 
-test('the transfers of an exchange take what is sold, and give what is bought, over the position accounts', () => {
+test('the transfers of an exchange debit the sold and credit the bought amount over the position accounts', () => {
   const quote = {
     partnerId: 'p',
     sellCurrency: 'EUR',

@@ -8,77 +8,80 @@ import { type Rate, roundedRate } from '../rates/index.ts'
 export type QuoteKind = (typeof fx.quoteKinds)[number]
 export type QuoteStatus = (typeof fx.quoteStatuses)[number]
 
-/** How long a quote is valid. */
 export const quoteLifeMs: Readonly<Record<QuoteKind, number>> = { firm: 45 * secondMs, held: 30 * minuteMs }
 
-/** Digits of `rate`. Sources publish five or six. */
+/** Sources publish five or six digits. */
 const rateDigits = 8
 
 /** Charges of the operator: a margin in the rate, and a fee in the sold currency. 10,000 basis points are 100 %. */
-export type Terms = {
+export type QuoteTerms = {
   readonly marginBasisPoints: number
   readonly fee: { readonly fixed: Minor; readonly basisPoints: number }
 }
 
-export type Price = {
+export type QuotePrice = {
   readonly sellAmount: Minor
   readonly buyAmount: Minor
-  /** Fee, taken from the sold amount. The rest is exchanged. */
+  /** Fee, taken from the sold amount before the exchange. */
   readonly feeAmount: Minor
   /** Margin in the bought currency. */
   readonly marginAmount: Minor
   readonly rate: Rate
 }
 
-export type Pair = { readonly sellCurrency: Currency; readonly buyCurrency: Currency }
+export type CurrencyPair = { readonly sellCurrency: Currency; readonly buyCurrency: Currency }
 export type GivenAmount = { readonly sellAmount: Minor } | { readonly buyAmount: Minor }
 
 const whole = 10_000n
 const divideUp = (over: bigint, under: bigint) => (over + under - 1n) / under
 
-/** The mid rate with the margin taken off, rounded down: the partner gets at most what the rate says. */
+/** Subtracts the margin from the mid rate, rounded down: the partner gets at most the resulting rate. */
 export const rateWithMargin = (mid: Rate, marginBasisPoints: number): Rate =>
   roundedRate(mid.digits * (whole - BigInt(marginBasisPoints)), 10n ** BigInt(mid.scale) * whole, rateDigits, 'down')
 
-/** Minor units of the bought currency for one of the sold: a fraction. */
-function fractionOf({ digits, scale }: Rate, { sellCurrency, buyCurrency }: Pair) {
+/** Returns a fraction: minor units of the bought currency for one minor unit of the sold currency. */
+function toFraction({ digits, scale }: Rate, { sellCurrency, buyCurrency }: CurrencyPair) {
   return {
     over: digits * 10n ** BigInt(currencies[buyCurrency].digits),
     under: 10n ** BigInt(scale + currencies[sellCurrency].digits),
   }
 }
 
-/** The fee, rounded up. */
-const feeOf = (sellAmount: Minor, { fixed, basisPoints }: Terms['fee']): Minor =>
+/** Computes the fee, rounded up. */
+const computeFee = (sellAmount: Minor, { fixed, basisPoints }: QuoteTerms['fee']): Minor =>
   fixed + divideUp(sellAmount * BigInt(basisPoints), whole)
 
-/** The smallest amount that leaves at least `net` after the fee. */
-function grossOf(net: Minor, fee: Terms['fee']): Minor {
+/** Computes the smallest amount that leaves at least `net` after the fee. */
+function computeGross(net: Minor, fee: QuoteTerms['fee']): Minor {
   let gross = divideUp((net + fee.fixed) * whole, whole - BigInt(fee.basisPoints))
-  // The fee is rounded up, so that the division may be one unit off.
-  while (gross - feeOf(gross, fee) < net) gross += 1n
-  while (gross - 1n - feeOf(gross - 1n, fee) >= net) gross -= 1n
+  // The fee is rounded up: the division may be one unit off.
+  while (gross - computeFee(gross, fee) < net) gross += 1n
+  while (gross - 1n - computeFee(gross - 1n, fee) >= net) gross -= 1n
   return gross
 }
 
 /**
- * `too_small`: it buys less than one minor unit, or the fee takes it all. `too_large`: one of the two amounts exceeds
- * the maximum of a payment. For a given sold amount the bought one is rounded down, for a given bought amount the sold
- * one up.
+ * Computes the amounts of a quote. A bought amount is rounded down, a sold amount is rounded up. `too_small`: it buys
+ * less than one minor unit, or the fee takes all of it. `too_large`: one amount exceeds the maximum of a payment.
  */
-export function priceOf(pair: Pair, given: GivenAmount, mid: Rate, terms: Terms): Price | 'too_small' | 'too_large' {
+export function computePrice(
+  pair: CurrencyPair,
+  given: GivenAmount,
+  mid: Rate,
+  terms: QuoteTerms,
+): QuotePrice | 'too_small' | 'too_large' {
   const rate = rateWithMargin(mid, terms.marginBasisPoints)
   if (rate.digits === 0n) return 'too_small'
-  const { over, under } = fractionOf(rate, pair)
+  const { over, under } = toFraction(rate, pair)
   const sellAmount =
-    'sellAmount' in given ? given.sellAmount : grossOf(divideUp(given.buyAmount * under, over), terms.fee)
-  const feeAmount = feeOf(sellAmount, terms.fee)
+    'sellAmount' in given ? given.sellAmount : computeGross(divideUp(given.buyAmount * under, over), terms.fee)
+  const feeAmount = computeFee(sellAmount, terms.fee)
   const exchanged = sellAmount - feeAmount
   if (exchanged <= 0n) return 'too_small'
   const buyAmount = 'buyAmount' in given ? given.buyAmount : (exchanged * over) / under
   if (buyAmount === 0n) return 'too_small'
   if (isTooLarge(sellAmount, pair.sellCurrency) || isTooLarge(buyAmount, pair.buyCurrency)) return 'too_large'
-  const atMid = fractionOf(mid, pair)
+  const atMid = toFraction(mid, pair)
   const marginAmount = (exchanged * atMid.over) / atMid.under - buyAmount
   return { sellAmount, buyAmount, feeAmount, marginAmount, rate }
 }
@@ -86,7 +89,7 @@ export function priceOf(pair: Pair, given: GivenAmount, mid: Rate, terms: Terms)
 const isTooLarge = (amount: Minor, currency: Currency) =>
   amount > amountMajorMax * 10n ** BigInt(currencies[currency].digits)
 
-/** Facts that determine the status of a quote. */
+/** Fields that determine the status of a quote. */
 export type QuoteState = {
   readonly id: string
   readonly expiresAt: Date
@@ -94,15 +97,15 @@ export type QuoteState = {
 }
 
 /** A quote is valid until before `expiresAt`. */
-export function statusOf({ acceptedBy, expiresAt }: QuoteState, now: Date): QuoteStatus {
+export function quoteStatus({ acceptedBy, expiresAt }: QuoteState, now: Date): QuoteStatus {
   if (acceptedBy !== null) return 'Accepted'
   return now < expiresAt ? 'Open' : 'Expired'
 }
 
-/** Reason why a quote cannot be accepted now: fx_quote_accepted, fx_quote_expired. */
-export function refusalOf(quote: QuoteState, now: Date): Refusal | undefined {
+/** Returns why a quote cannot be accepted now: fx_quote_accepted, fx_quote_expired. */
+export function quoteRefusal(quote: QuoteState, now: Date): Refusal | undefined {
   const field = { pointer: '/quoteId', code: 'invalid_value' } as const
-  switch (statusOf(quote, now)) {
+  switch (quoteStatus(quote, now)) {
     case 'Open':
       return undefined
     case 'Accepted':
@@ -118,8 +121,8 @@ export function refusalOf(quote: QuoteState, now: Date): Refusal | undefined {
   }
 }
 
-/** Facts that determine the transfers of an exchange. */
-export type Exchanged = Pair & {
+/** Fields that determine the transfers of a conversion. */
+export type ConvertedAmounts = CurrencyPair & {
   readonly partnerId: string
   readonly sellAmount: Minor
   readonly buyAmount: Minor
@@ -127,20 +130,21 @@ export type Exchanged = Pair & {
 }
 
 export type ExchangeUse = {
-  /** A conversion moves its money at once; a payout reserves it until the bank has settled it. */
+  /** A conversion moves its money at once; a payout reserves it until the bank settles. */
   readonly kind: 'direct' | 'reserve'
   /** Account that gets the bought money: the balance, or the settlement account of a connector. */
   readonly creditOfBuy: AccountName
-  /** Owner of the money: a customer, or the partner itself. */
+  /** Owner of the money: a customer or the partner. */
   readonly partyId: string
 }
 
 /**
- * The transfers of an exchange over the position accounts: `fx` of the sold currency receives the exchanged amount,
- * `fx` of the bought one pays the bought amount. So both hold the operator's exposure. The margin is a part of it.
+ * Creates the transfers of a conversion over the position accounts: `fx` of the sold currency receives the exchanged
+ * amount, `fx` of the bought currency pays the bought amount. Both hold the operator's exposure, which includes the
+ * margin.
  */
 export function exchangeTransfers(
-  quote: Exchanged,
+  quote: ConvertedAmounts,
   { kind, creditOfBuy, partyId }: ExchangeUse,
 ): EntryRequest['transfers'] {
   const { partnerId, sellCurrency, buyCurrency, sellAmount, buyAmount, feeAmount } = quote

@@ -28,7 +28,7 @@ suite('quotes', () => {
     assert.equal(row.expiresAt.getTime() - row.createdAt.getTime(), 45_000)
   })
 
-  test('a quote for a given bought amount sells as little as buys it', async () => {
+  test('a quote for a bought amount sells the smallest amount that buys it', async () => {
     const partner = await addTrader(service)
     const { row } = await quote(service, partner, { buyAmount: '124.37' })
     assert.equal(row.buyAmount, 12437n)
@@ -45,7 +45,7 @@ suite('quotes', () => {
     assert.equal(row.rate, '1.2375')
   })
 
-  test('a margin of a pair counts in the direction that it names', async () => {
+  test('the margin of a pair applies in one direction', async () => {
     const partner = await addTrader(service)
     const traded = withTerms(service, { FX_MARGIN: { others: 50, pairs: new Map([['EUR/USD', 0]]) } })
     assert.equal((await quote(traded, partner)).row.rate, '1.25')
@@ -91,7 +91,7 @@ suite('quotes', () => {
     await assert.rejects(service.fx.quote(caller, unknown), refused('currency_not_supported'))
   })
 
-  test('a key makes one quote, and another request with it is refused', async () => {
+  test('an idempotency key creates one quote, and is refused for another request', async () => {
     const { caller } = await addTrader(service)
     const [one, two] = await Promise.all([1, 2].map(() => service.fx.quote(caller, quoteBody(), 'quote-1')))
     assert.equal(one?.row.row.id, two?.row.row.id)
@@ -195,7 +195,7 @@ suite('conversions', () => {
     await service.rates.refreshStep()
   })
 
-  test('without the money nothing happens, and the quote stays open', async () => {
+  test('a conversion without funds changes nothing, and the quote stays open', async () => {
     const partner = await addPartner(service)
     await service.rates.prepare()
     const { row } = await quote(service, partner)
@@ -211,7 +211,7 @@ suite('conversions', () => {
     await convert(service, partner, row.id, { idempotencyKey: 'k' })
   })
 
-  test('a reference that is taken is kept as the one of the user', async () => {
+  test('a reference that is in use is stored as the user reference', async () => {
     const partner = await addTrader(service)
     const ids = await Promise.all(
       [1, 2].map(async () => (await quote(service, partner, { sellAmount: '1.00' })).row.id),
@@ -224,7 +224,7 @@ suite('conversions', () => {
 })
 
 suite('races', () => {
-  test('of many accepts of one quote from two processes one converts', async () => {
+  test('of many concurrent conversions with one quote in two processes one converts', async () => {
     for (let round = 0; round < 10; round += 1) {
       const partner = await addTrader(service)
       const { row } = await quote(service, partner)
@@ -244,7 +244,7 @@ suite('races', () => {
     }
   })
 
-  test('of many equal requests from two processes one converts, and all get its answer', async () => {
+  test('of many equal requests in two processes one converts, and all get its answer', async () => {
     const partner = await addTrader(service)
     const { row } = await quote(service, partner)
     const answers = await Promise.all(

@@ -12,28 +12,28 @@ import {
 import { after, amountMajorMax, amountText, type Currency, newId, partnerKey } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { currenciesOf, type FxTerms, midRateOf, type Rate, rateText, type Sheet } from '../rates/index.ts'
-import { type Acceptances, createAcceptances } from './acceptance.ts'
+import { type QuoteAcceptances, createAcceptances } from './acceptance.ts'
 import {
   answerOnce,
-  createConverting,
+  createConvert,
   createLargestBalances,
   type FxDeps,
   type KeyedCall,
-  keysOf,
-  type Made,
-  type Outcome,
+  batchKeys,
+  type CallResult,
+  type CallOutcome,
   submitUntilAnswered,
 } from './conversions.ts'
 import {
   type GivenAmount,
-  type Pair,
-  priceOf,
+  type CurrencyPair,
+  computePrice,
   type QuoteKind,
   quoteLifeMs,
   type QuoteStatus,
   rateWithMargin,
-  statusOf,
-  type Terms,
+  quoteStatus,
+  type QuoteTerms,
 } from './rules.ts'
 import * as store from './store.ts'
 import { createNonceBatcher } from '../access/index.ts'
@@ -47,14 +47,14 @@ export type CurrencyRate = {
 export type QuoteView = {
   readonly row: store.QuoteRow
   readonly status: QuoteStatus
-  /** The refusal of a conversion by an open quote, if it were made now: the customer would hold more than its largest balance. */
+  /** Refusal of a conversion with an open quote now: the customer would exceed its largest balance. */
   readonly refusal?: Refusal | undefined
 }
 
-export type Fx = Acceptances & {
+export type Fx = QuoteAcceptances & {
   /**
-   * The newest rates of one currency against all others. Refuses: validation_failed and currency_not_supported (base),
-   * fx_rates_unavailable.
+   * Reads the newest rates of one currency against all others. Refuses: validation_failed and currency_not_supported
+   * (base), fx_rates_unavailable.
    */
   readonly rates: (base?: string) => Promise<{
     readonly base: Currency
@@ -62,23 +62,21 @@ export type Fx = Acceptances & {
     readonly rates: readonly CurrencyRate[]
   }>
   /**
-   * Makes a quote. Refuses: validation_failed, currency_not_supported, not_found (customerId), fx_rates_unavailable,
-   * idempotency_key_reused, request_in_progress. Consumes an open nonce together with the quote or its refusal, and then also
-   * refuses: nonce_replayed.
+   * Creates a quote. Consumes an open nonce together with the quote or its refusal. Refuses: validation_failed,
+   * currency_not_supported, not_found (customerId), fx_rates_unavailable, idempotency_key_reused, request_in_progress,
+   * and nonce_replayed if a nonce is given.
    */
   readonly quote: (
     caller: Caller,
     body: BodyOf<'createFxQuote'>,
     idempotencyKey?: string,
     nonce?: OpenNonce,
-  ) => Promise<Made<QuoteView>>
+  ) => Promise<CallResult<QuoteView>>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<QuoteView>
-  /**
-   * Deletes the open quotes of a customer before its erasure locks the balance: no further conversion is made for it.
-   */
+  /** Deletes the open quotes of a customer before its erasure locks the balance: no further conversion can use them. */
   readonly deleteOpenQuotesOf: typeof store.deleteOpenQuotesOf
-  /** Pages through a customer's quotes in their order, for its export. */
+  /** Lists a page of a customer's quotes, for its export. */
   readonly quotesOf: (
     tx: Tx,
     partnerId: string,
@@ -87,21 +85,21 @@ export type Fx = Acceptances & {
     rowsMax: number,
   ) => Promise<readonly QuoteView[]>
   /**
-   * Accepts a quote and exchanges at once. Refuses: not_found (quoteId), fx_quote_expired, fx_quote_accepted,
+   * Accepts a quote and converts at once. Refuses: not_found (quoteId), fx_quote_expired, fx_quote_accepted,
    * insufficient_funds, account_blocked, customer_not_verified, balance_limit_exceeded, idempotency_key_reused,
-   * request_in_progress, and nonce_replayed as `quote`.
+   * request_in_progress, and nonce_replayed as `quote` does.
    */
   readonly convert: (
     caller: Caller,
     body: BodyOf<'createFxConversion'>,
     ip: string,
     nonce?: OpenNonce,
-  ) => Promise<Made<store.Conversion>>
+  ) => Promise<CallResult<store.Conversion>>
 }
 
 export function createFx(deps: FxDeps): Fx {
   const { db, clock, rates, terms } = deps
-  const quote = createQuoting(deps)
+  const quote = createQuoteMaker(deps)
   const { look } = createLargestBalances(deps)
   return {
     ...createAcceptances(deps),
@@ -112,39 +110,39 @@ export function createFx(deps: FxDeps): Fx {
       const found = others.flatMap((currency) => {
         const midRate = midRateOf(sheet.quotes, base, currency)
         if (midRate === undefined) return []
-        const { marginBasisPoints } = termsOf(terms, { sellCurrency: base, buyCurrency: currency }, 'firm')
+        const { marginBasisPoints } = quoteTerms(terms, { sellCurrency: base, buyCurrency: currency }, 'firm')
         return [{ currency, midRate, rate: rateWithMargin(midRate, marginBasisPoints), marginBasisPoints }]
       })
-      if (found.length === 0) throw noRates(base)
+      if (found.length === 0) throw refuseNoRates(base)
       return { base, sheet, rates: found }
     },
     quote: async (caller, body, idempotencyKey, nonce) => {
       const { row, replayed } = await quote(caller, body, idempotencyKey, nonce)
-      // A replay repeats the first answer: the status is Open, whatever the quote is now.
+      // A replay repeats the first answer: the status is Open.
       return { row: { row: { ...row, acceptedBy: null }, status: 'Open', refusal: await look(row) }, replayed }
     },
     get: async (partnerId, id) => {
       const row = await store.quoteById(db, partnerId, id)
       if (row === undefined) throw notFound('quote')
-      const status = statusOf(row, clock.now())
+      const status = quoteStatus(row, clock.now())
       return { row, status, refusal: status === 'Open' ? await look(row) : undefined }
     },
     deleteOpenQuotesOf: store.deleteOpenQuotesOf,
     quotesOf: async (...page) =>
-      (await store.quotesOfCustomer(...page)).map((row) => ({ row, status: statusOf(row, clock.now()) })),
-    convert: createConverting(deps),
+      (await store.quotesOfCustomer(...page)).map((row) => ({ row, status: quoteStatus(row, clock.now()) })),
+    convert: createConvert(deps),
   }
 }
 
-const noRates = (base: Currency) =>
+const refuseNoRates = (base: Currency) =>
   refuseField(
     { pointer: '/query/base', code: 'invalid_value', message: `${base} has no rate in this service` },
     'currency_not_supported',
   )
 
-// Makes quotes: concurrent requests share a transaction and the newest sheet.
+// Creates quotes: concurrent requests share a transaction and the newest sheet.
 
-type QuoteRequest = Pair & {
+type QuoteRequest = CurrencyPair & {
   readonly partnerId: string
   readonly given: GivenAmount
   readonly kind: QuoteKind
@@ -156,12 +154,12 @@ const quotesPerBatchMax = 128
 const batchesUnderWayMax = 2
 const secondBatchMin = 32
 
-function createQuoting(deps: FxDeps) {
+function createQuoteMaker(deps: FxDeps) {
   const { db, rates } = deps
   const batched = createNonceBatcher({
     db,
     read: async (tx: Tx, calls: readonly QuoteCall[]) => {
-      const keys = keysOf(calls)
+      const keys = batchKeys(calls)
       const [found, sheet] = await Promise.all([
         keys.length > 0 ? store.quotesByKeys(tx, keys) : [],
         rates.current(tx).catch(refusalOnly),
@@ -187,9 +185,9 @@ function createQuoting(deps: FxDeps) {
     body: BodyOf<'createFxQuote'>,
     idempotencyKey: string | undefined,
     nonce?: OpenNonce,
-  ): Promise<Made<store.QuoteRow>> => {
+  ): Promise<CallResult<store.QuoteRow>> => {
     const request = await readRequest(deps, caller.partnerId, body)
-    const keyOfRequest = { idempotencyKey: idempotencyKey ?? null, requestFingerprint: fingerprintOf(request) }
+    const keyOfRequest = { idempotencyKey: idempotencyKey ?? null, requestFingerprint: quoteFingerprint(request) }
     return submitUntilAnswered(batched, { ...request, ...keyOfRequest, nonce })
   }
 }
@@ -207,12 +205,12 @@ const keyed = ({ partnerId, id, idempotencyKey, requestFingerprint }: store.Quot
   reference: `the quote ${id}`,
 })
 
-const fingerprintOf = ({ sellCurrency, buyCurrency, given, kind, customerId }: QuoteRequest): string => {
+const quoteFingerprint = ({ sellCurrency, buyCurrency, given, kind, customerId }: QuoteRequest): string => {
   const amount = 'sellAmount' in given ? ['sell', given.sellAmount] : ['buy', given.buyAmount]
   return JSON.stringify([sellCurrency, buyCurrency, ...amount.map(String), kind, customerId])
 }
 
-/** Refuses: validation_failed, currency_not_supported, not_found (/customerId). */
+/** Reads a request. Refuses: validation_failed, currency_not_supported, not_found (/customerId). */
 async function readRequest(
   { db, customers }: FxDeps,
   partnerId: string,
@@ -220,21 +218,21 @@ async function readRequest(
 ): Promise<QuoteRequest> {
   const sellCurrency = readCurrency(body.sellCurrency, '/sellCurrency')
   const buyCurrency = readCurrency(body.buyCurrency, '/buyCurrency')
-  if (sellCurrency === buyCurrency) throw invalid('/buyCurrency', 'must differ from sellCurrency')
+  if (sellCurrency === buyCurrency) throw refuseInvalid('/buyCurrency', 'must differ from sellCurrency')
   const given = readGiven(body, { sellCurrency, buyCurrency })
   const customerId = body.customerId === undefined ? null : await customers.presentIdOf(db, partnerId, body.customerId)
   if (customerId === undefined) throw notFound('customer', '/customerId')
   return { partnerId, sellCurrency, buyCurrency, given, kind: body.kind ?? 'firm', customerId }
 }
 
-const invalid = (pointer: string, message: string) => refuseField({ pointer, code: 'invalid_value', message })
+const refuseInvalid = (pointer: string, message: string) => refuseField({ pointer, code: 'invalid_value', message })
 
 function readGiven(
   { sellAmount, buyAmount }: BodyOf<'createFxQuote'>,
-  { sellCurrency, buyCurrency }: Pair,
+  { sellCurrency, buyCurrency }: CurrencyPair,
 ): GivenAmount {
   if (sellAmount !== undefined && buyAmount !== undefined)
-    throw invalid('/buyAmount', 'must be absent if sellAmount is given')
+    throw refuseInvalid('/buyAmount', 'must be absent if sellAmount is given')
   if (sellAmount !== undefined) return { sellAmount: readAmount(sellAmount, sellCurrency, '/sellAmount') }
   if (buyAmount !== undefined) return { buyAmount: readAmount(buyAmount, buyCurrency, '/buyAmount') }
   throw refuseField({ pointer: '/sellAmount', code: 'required', message: 'is required unless buyAmount is given' })
@@ -245,9 +243,8 @@ async function makeQuotes(
   tx: Tx,
   calls: readonly QuoteCall[],
   sheet: Sheet | Refusal,
-): Promise<ReadonlyMap<QuoteCall, Outcome<store.QuoteRow>>> {
-  // The customer's erasure waits, and deletes the quote. A customer that was erased since the request was read gets
-  // none.
+): Promise<ReadonlyMap<QuoteCall, CallOutcome<store.QuoteRow>>> {
+  // The customer's erasure waits, and then deletes the quote. A customer that was erased after the read gets no quote.
   const customers = await deps.customers.heldPayersByIds(
     tx,
     calls.flatMap(({ partnerId, customerId }) => (customerId === null ? [] : [{ partnerId, id: customerId }])),
@@ -256,7 +253,7 @@ async function makeQuotes(
     customerId !== null && customers.get(partnerKey(partnerId, customerId))?.isErased !== false
   const now = deps.clock.now()
   const judge = (call: QuoteCall, found: Sheet) =>
-    isErased(call) ? notFound('customer', '/customerId') : quoteOf(deps, call, found, now)
+    isErased(call) ? notFound('customer', '/customerId') : toQuoteRow(deps, call, found, now)
   const made = calls.map((call) => [call, sheet instanceof Refusal ? sheet : judge(call, sheet)] as const)
   const rows = made.flatMap(([, row]) => (row instanceof Refusal ? [] : [row]))
   if (rows.length > 0) store.insertQuotes(tx, rows)
@@ -264,13 +261,13 @@ async function makeQuotes(
 }
 
 /** Creates the quote of a call, or its refusal: currency_not_supported, validation_failed. */
-function quoteOf({ terms }: FxDeps, call: QuoteCall, sheet: Sheet, now: Date): store.QuoteRow | Refusal {
+function toQuoteRow({ terms }: FxDeps, call: QuoteCall, sheet: Sheet, now: Date): store.QuoteRow | Refusal {
   const { partnerId, sellCurrency, buyCurrency, given, kind, customerId } = call
   const mid = midRateOf(sheet.quotes, sellCurrency, buyCurrency)
-  if (mid === undefined) return noRate(sheet, call)
-  const agreed = termsOf(terms, call, kind)
-  const price = priceOf(call, given, mid, agreed)
-  if (price === 'too_small' || price === 'too_large') return outOfRange(call, price)
+  if (mid === undefined) return refuseNoRate(sheet, call)
+  const agreed = quoteTerms(terms, call, kind)
+  const price = computePrice(call, given, mid, agreed)
+  if (price === 'too_small' || price === 'too_large') return refuseOutOfRange(call, price)
   const { rate, ...amounts } = price
   return {
     partnerId,
@@ -293,7 +290,7 @@ function quoteOf({ terms }: FxDeps, call: QuoteCall, sheet: Sheet, now: Date): s
   }
 }
 
-function noRate({ quotes }: Sheet, { sellCurrency }: Pair): Refusal {
+function refuseNoRate({ quotes }: Sheet, { sellCurrency }: CurrencyPair): Refusal {
   const pointer = midRateOf(quotes, sellCurrency, 'EUR') === undefined ? '/sellCurrency' : '/buyCurrency'
   return refuseField(
     { pointer, code: 'invalid_value', message: 'has no rate in this service' },
@@ -301,7 +298,7 @@ function noRate({ quotes }: Sheet, { sellCurrency }: Pair): Refusal {
   )
 }
 
-function outOfRange({ given, sellCurrency, buyCurrency }: QuoteCall, price: 'too_small' | 'too_large'): Refusal {
+function refuseOutOfRange({ given, sellCurrency, buyCurrency }: QuoteCall, price: 'too_small' | 'too_large'): Refusal {
   const [pointer, other] = 'sellAmount' in given ? ['/sellAmount', buyCurrency] : ['/buyAmount', sellCurrency]
   const message =
     price === 'too_small'
@@ -310,20 +307,19 @@ function outOfRange({ given, sellCurrency, buyCurrency }: QuoteCall, price: 'too
   return refuseField({ pointer, code: 'out_of_range', message })
 }
 
-// Pure: the operator's charges for a quote, by pair and kind.
+// Charges of the operator for a quote, by pair and kind.
 
 const noFee = { fixed: 0n, basisPoints: 0 } as const
 
-/**
- * A pair has a margin in each direction. A quote that is held longer costs more: the operator bears the risk meanwhile.
- */
-function termsOf(settings: FxTerms, pair: Pair, kind: QuoteKind): Terms {
+/** A pair has a margin in each direction. A held quote costs more, because the operator bears the risk for longer. */
+function quoteTerms(settings: FxTerms, pair: CurrencyPair, kind: QuoteKind): QuoteTerms {
   const { FX_MARGIN: margins, FX_HELD_MARGIN: heldMargin, FX_FEE: fees } = settings
-  const firm = margins.pairs.get(nameOf(pair)) ?? margins.others
+  const firm = margins.pairs.get(pairName(pair)) ?? margins.others
   return {
     marginBasisPoints: kind === 'firm' ? firm : firm + heldMargin,
     fee: fees.get(pair.sellCurrency) ?? noFee,
   }
 }
 
-const nameOf = ({ sellCurrency, buyCurrency }: Pair): `${Currency}/${Currency}` => `${sellCurrency}/${buyCurrency}`
+const pairName = ({ sellCurrency, buyCurrency }: CurrencyPair): `${Currency}/${Currency}` =>
+  `${sellCurrency}/${buyCurrency}`

@@ -25,7 +25,7 @@ const quoteTypes = {
   createdAt: 'timestamptz',
   expiresAt: 'timestamptz',
   acceptedAt: 'timestamptz?',
-  /** The reference of the transaction that has accepted it. */
+  /** Reference of the transaction that accepted the quote. */
   acceptedBy: 'text?',
 } as const
 export type QuoteRow = RowOf<typeof quoteTypes, { kind: QuoteKind; sellCurrency: Currency; buyCurrency: Currency }>
@@ -45,7 +45,7 @@ export function quoteById(tx: Tx, partnerId: string, id: string): Promise<QuoteR
     select ${quoteColumns} from fx.quotes where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Pages through a customer's quotes in their order. */
+/** Lists a page of a customer's quotes, oldest first. */
 export function quotesOfCustomer(
   tx: Tx,
   partnerId: string,
@@ -58,7 +58,7 @@ export function quotesOfCustomer(
     where partner_id = ${partnerId} and customer_id = ${customerId} and id > ${afterId} order by id limit ${rowsMax}`)
 }
 
-/** Deletes the quotes that no conversion has accepted. Waits for one that is accepting. */
+/** Deletes quotes that no conversion has accepted. Waits for a conversion that is accepting one. */
 export async function deleteOpenQuotesOf(tx: Tx, partnerId: string, customerId: string): Promise<void> {
   await tx.run(sql`/* fx.deleteOpenQuotesOf */
     delete from fx.quotes where partner_id = ${partnerId} and customer_id = ${customerId} and accepted_at is null`)
@@ -66,7 +66,7 @@ export async function deleteOpenQuotesOf(tx: Tx, partnerId: string, customerId: 
 
 export type IdempotencyKey = { readonly partnerId: string; readonly idempotencyKey: string }
 
-/** The quotes of these keys, and possibly others of the same partners. */
+/** Reads the quotes of these keys. May return others of the same partners. */
 export function quotesByKeys(tx: Tx, keys: readonly IdempotencyKey[]): Promise<readonly QuoteRow[]> {
   return tx.rows<QuoteRow>(sql`/* fx.quotesByKeys */
     select ${quoteColumns} from fx.quotes
@@ -76,17 +76,17 @@ export function quotesByKeys(tx: Tx, keys: readonly IdempotencyKey[]): Promise<r
 
 export type QuoteKey = { readonly partnerId: string; readonly id: string }
 
-/** The customer of a quote, and what the quote buys. Neither changes. */
+/** Customer of a quote and what the quote buys. Neither changes. */
 export type BuyerRow = { readonly partnerId: string; readonly id: string; readonly currency: Currency }
 
-export function buyersOf(tx: Tx, keys: readonly QuoteKey[]): Promise<readonly BuyerRow[]> {
-  return tx.rows<BuyerRow>(sql`/* fx.buyersOf */
+export function readBuyers(tx: Tx, keys: readonly QuoteKey[]): Promise<readonly BuyerRow[]> {
+  return tx.rows<BuyerRow>(sql`/* fx.readBuyers */
     select partner_id, customer_id as id, buy_currency as currency from fx.quotes
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
       and customer_id is not null`)
 }
 
-/** The quotes of these ids, and possibly others of the same partners. All writers lock quotes in one order, before accounts. */
+/** Locks quotes by id. May lock others of the same partners. All writers lock quotes in the same order, before accounts. */
 export function lockQuotes(tx: Tx, keys: readonly QuoteKey[]): Promise<readonly QuoteRow[]> {
   return tx.rows<QuoteRow>(sql`/* fx.lockQuotes */
     select ${quoteColumns} from fx.quotes
@@ -100,7 +100,7 @@ const givenAcceptances = givenBy<Acceptance>(
   [['partnerId', 'acceptedAt']],
 )
 
-/** Each quote once, under its lock. */
+/** Marks each quote once, under its lock. */
 export function acceptQuotes(tx: Tx, acceptances: readonly Acceptance[]): void {
   const partnerIds = acceptances.map(({ partnerId }) => partnerId)
   tx.later(
@@ -132,7 +132,7 @@ const newConversions = insertBy<ConversionRow>(
   ['partnerId', 'idempotencyKey'],
 )
 
-/** All inserts take keys in one order, so that two batches cannot deadlock. */
+/** All inserts take keys in the same order, so that two batches cannot deadlock. */
 export function insertConversions(tx: Tx, rows: readonly ConversionRow[]): void {
   tx.later(
     sql`/* fx.insertConversions */ insert into fx.conversions (${conversionColumns}) ${newConversions(tx, rows)}`,
@@ -146,7 +146,7 @@ export type Conversion = Pick<
 > &
   Pick<QuoteRow, 'sellCurrency' | 'sellAmount' | 'buyCurrency' | 'buyAmount' | 'rate' | 'feeAmount'>
 
-/** The conversions of these keys with their quotes, and possibly others of the same partners. */
+/** Reads the conversions of these keys with their quotes. May return others of the same partners. */
 export function conversionsByKeys(tx: Tx, keys: readonly IdempotencyKey[]): Promise<readonly Conversion[]> {
   return tx.rows<Conversion>(sql`/* fx.conversionsByKeys */
     select conversion.partner_id, conversion.quote_id, conversion.idempotency_key, conversion.request_fingerprint,

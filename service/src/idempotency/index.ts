@@ -1,10 +1,11 @@
 /**
- * Idempotency of every write by its key. For an operation that creates something, the transaction that carries it out also stores
- * its answer, so that either both exist or neither. For every other one (`keepsAnswer`) the key is taken first and the answer
- * stored after the effect; a process that ends between both leaves a key that the repeated request takes again.
+ * Idempotency of every write by its key. An operation that creates something stores its answer in the same transaction,
+ * so that both exist or neither. Every other operation (`keepsAnswer`) takes the key first and stores the answer after
+ * the effect. If its process ends in between, a repeated request takes the key again.
  *
- * Table: idempotency.keys. Invariants: a key of a partner and an operation has one answer, for ever. The answer is sealed,
- * because answers contain signing secrets and personal data. Payouts and deposits keep their keys on their own rows.
+ * Table: idempotency.keys. Invariants: a key of a partner and an operation has one answer, for ever. Answers are
+ * sealed, because they contain signing secrets and personal data. Payouts and deposits keep their keys on their own
+ * rows.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { createHash } from 'node:crypto'
@@ -36,38 +37,37 @@ type HeaderOperationId =
 
 export type Idempotency = {
   /**
-   * The handler of an operation. `work` gets the transaction of the key, or undefined if the request has no key. If `work`
-   * throws, the key stays free. The handler refuses: idempotency_key_reused, request_in_progress, and what `work` refuses.
+   * Creates the handler of an operation. `work` gets the transaction of the key, or undefined if the request has no
+   * key. If `work` throws, the key stays free. The handler refuses: idempotency_key_reused, request_in_progress, and
+   * what `work` refuses.
    */
   readonly handler: <K extends HeaderOperationId>(
     operation: K,
-    work: (call: Call<K>, tx: Tx | undefined) => Promise<Created<K>>,
+    work: (call: Call<K>, tx: Tx | undefined) => Promise<CreationResult<K>>,
   ) => Handler<K>
-  /** The handlers, of which those that keep their answers afterwards do so under the key of their request. */
+  /** Wraps the handlers of operations that store their answers after the effect. */
   readonly keeping: (handlers: AllHandlers) => AllHandlers
   /**
-   * Erases the answers with data of a customer, and answers that created the resources in `made` and that versions before
-   * 0.1.0 stored without a customer. Their keys stay taken, so that a repetition creates nothing: it is refused
+   * Erases the answers that contain data of a customer. Versions before 0.1.0 stored answers without a customer:
+   * `created` names the resources of those. The keys stay taken: a repeated request is refused
    * (idempotency_key_reused).
-   * `createdAt`: in the transaction of the key.
    */
   readonly forget: (tx: Tx, partnerId: string, customerId: string, made: readonly Made[]) => Promise<void>
 }
 
-/** Resource that a request has created. */
+/** Resource that a request created. `createdAt` is in the transaction of the key. */
 export type Made = { readonly operation: HeaderOperationId; readonly createdAt: Date; readonly created: string }
 
-type Created<K extends OperationId> = {
+type CreationResult<K extends OperationId> = {
   readonly body: ResponseOf<K>
-  /** Names what the request created, for the refusal of another request with the same key. */
+  /** Names the resource in the refusal of another request with the same key. */
   readonly created: string
-  /** Customer whose data the answer contains. The answer is erased with the customer. */
+  /** Customer whose data the answer contains. Erasing the customer erases the answer. */
   readonly customerId?: string | null
-  /** False: it was there before, so that the request has made nothing. */
+  /** False: the resource existed before the request. */
   readonly isNew?: boolean
 }
 
-/** Content that is sealed under a key. */
 type KeptAnswer<K extends OperationId> = {
   readonly requestFingerprint: string
   readonly reference: string
@@ -77,21 +77,24 @@ type KeptAnswer<K extends OperationId> = {
 type AnyCall = Call<OperationId>
 type AnyHandler = (call: AnyCall) => Promise<Answer<unknown>>
 
-/** A duplicate waits as long as one that waits for a lock does (`lock_timeout`). */
+/** A duplicate waits no longer than a statement waits for a lock (`lock_timeout`). */
 const waitMsMax = 5 * secondMs
 const pollMs = 50
-/** Longer than a request runs. A key without an answer is then of a process that has ended, and the request may run again. */
+/**
+ * Longer than a request runs. After that, a key without an answer belongs to a process that has ended: the request may
+ * run again.
+ */
 const runMsMax = minuteMs
 
-/** The customer whose data an answer may contain: the one that the answer or the path names. */
-function customerOf({ params = {} }: Operation, body: unknown): string | null {
+/** Finds the customer whose data an answer may contain: the one named in the answer or in the path. */
+function customerIdIn({ params = {} }: Operation, body: unknown): string | null {
   const named = (body as { readonly customerId?: unknown } | undefined)?.customerId
   if (typeof named === 'string') return named
   const guid = (body as { readonly guid?: unknown } | undefined)?.guid
   return typeof guid === 'string' && Object.values(params).includes(CustomerRef) ? guid : null
 }
 
-const targetOf = ({ path }: Operation, { params }: AnyCall): string =>
+const requestPath = ({ path }: Operation, { params }: AnyCall): string =>
   path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => String((params as Readonly<Record<string, string>>)[name]))
 
 const pointer = '/headers/Idempotency-Key'
@@ -105,8 +108,8 @@ export function createIdempotency(deps: {
 }): Idempotency {
   const { db, clock, sealer, audit } = deps
 
-  const find = async <K extends OperationId>(key: store.Key): Promise<KeptAnswer<K> | undefined> => {
-    const row = await store.answerOf(db, key)
+  const find = async <K extends OperationId>(key: store.IdempotencyKey): Promise<KeptAnswer<K> | undefined> => {
+    const row = await store.readAnswer(db, key)
     if (row === undefined) return undefined
     if (row.answerSealed === null) return undefined
     const kept = ownJsonExactly<KeptAnswer<K>>(sealer.open(row.answerSealed, answerContext(key)))
@@ -114,23 +117,23 @@ export function createIdempotency(deps: {
     return kept
   }
 
-  /** Runs a request that has taken its key, and keeps its answer. The key of one that fails is free again. */
+  /** Runs a request that has taken its key, and stores its answer. Frees the key if the request fails. */
   const runTaken = async (
     work: AnyHandler,
     call: AnyCall,
-    key: store.Key,
+    key: store.IdempotencyKey,
     takenAt: Date,
   ): Promise<KeptAnswer<OperationId>> => {
     const operation: Operation = operations[key.operation as OperationId]
     try {
-      const { body, customerId = customerOf(operation, body) } = await work(call)
-      const reference = `the answer of ${operation.method} ${targetOf(operation, call)}`
+      const { body, customerId = customerIdIn(operation, body) } = await work(call)
+      const reference = `the answer of ${operation.method} ${requestPath(operation, call)}`
       const answer = { requestFingerprint: fingerprintOf(call), reference, body } as KeptAnswer<OperationId>
       const answerSealed = sealer.seal(JSON.stringify(answer), answerContext(key))
       await store.keepAnswer(db, key, { takenAt, answerSealed, customerId })
       return answer
     } catch (error) {
-      // If the database is away, the key is taken again as abandoned.
+      // If the database cannot be reached, a later request takes the key as abandoned.
       await store.freeKey(db, key, takenAt).catch(() => undefined)
       throw error
     }
@@ -161,7 +164,7 @@ export function createIdempotency(deps: {
     }
 
   return {
-    forget: createForget(sealer),
+    forget: createEraseAnswers(sealer),
     keeping: (handlers) =>
       Object.fromEntries(
         operationIds.map((id) => {
@@ -177,7 +180,7 @@ export function createIdempotency(deps: {
         audit.made(tx, { ...call, operation, ids })
         return made
       }
-      // A thing and the record of who made it commit together, also without a key.
+      // A resource and the audit record of its creation commit together, with or without a key.
       if (idempotencyKey === undefined) {
         const isMaking = typeof (operations[operation] as Operation).makes === 'object'
         return { body: (await (isMaking ? db.transaction(make) : work(call, undefined))).body }
@@ -190,7 +193,7 @@ export function createIdempotency(deps: {
         find: () => find(key),
         make: () =>
           db.transaction(async (tx) => {
-            // Claimed first, so that a concurrent duplicate waits here and does not begin the work.
+            // Claimed first: a concurrent duplicate waits here before it starts the work.
             if (!(await store.claimKey(tx, key, clock.now()))) throw new KeyTaken()
             const { body, created, customerId = null } = await make(tx)
             const answer = { requestFingerprint, reference: created, body }
@@ -203,16 +206,13 @@ export function createIdempotency(deps: {
   }
 }
 
-/**
- * A request claims its key before it creates something, in the same transaction: minutes before, if it waits for a
- * lock.
- */
+/** A request claims its key up to some minutes before it creates something, because it may wait for a lock. */
 const requestMsMax = 10 * minuteMs
 const answersPerPageMax = 100
-/** A fingerprint that no request has. */
+/** No request has this fingerprint. */
 const noFingerprint = ''
 
-/** The first answer is gone, so that not even the same request can be answered by it. */
+/** Refuses even the same request, because its answer was erased. */
 const erasedAnswer = (reference: string) =>
   new Refusal(
     'idempotency_key_reused',
@@ -220,14 +220,14 @@ const erasedAnswer = (reference: string) =>
     { errors: [{ pointer, code: 'exists', message: `was used for ${reference}` }] },
   )
 
-function createForget(sealer: Sealer): Idempotency['forget'] {
-  const openReference = (key: store.Key, answerSealed: Uint8Array): string =>
+function createEraseAnswers(sealer: Sealer): Idempotency['forget'] {
+  const openReference = (key: store.IdempotencyKey, answerSealed: Uint8Array): string =>
     ownJsonExactly<{ reference: string }>(sealer.open(answerSealed, answerContext(key))).reference
-  const erase = (tx: Tx, key: store.Key, reference: string) => {
+  const erase = (tx: Tx, key: store.IdempotencyKey, reference: string) => {
     const erased = { requestFingerprint: noFingerprint, reference, body: null }
     return store.replaceAnswer(tx, key, sealer.seal(JSON.stringify(erased), answerContext(key)))
   }
-  const forgetMade = async (tx: Tx, partnerId: string, { operation, createdAt, created }: Made) => {
+  const eraseCreated = async (tx: Tx, partnerId: string, { operation, createdAt, created }: Made) => {
     const range = { from: after(createdAt, -requestMsMax), until: createdAt }
     for (let idempotencyKey = ''; ;) {
       const page = await store.answersBetween(tx, { partnerId, operation, idempotencyKey }, range, answersPerPageMax)
@@ -241,7 +241,7 @@ function createForget(sealer: Sealer): Idempotency['forget'] {
     }
   }
   return async (tx, partnerId, customerId, made) => {
-    await store.freeRunning(tx, partnerId, 'eraseCustomer')
+    await store.freeRunningKeys(tx, partnerId, 'eraseCustomer')
     for (let isMore = true; isMore;) {
       const page = await store.answersOfCustomer(tx, partnerId, customerId, answersPerPageMax)
       for (const { answerSealed, ...row } of page) {
@@ -250,20 +250,20 @@ function createForget(sealer: Sealer): Idempotency['forget'] {
       }
       isMore = page.length === answersPerPageMax
     }
-    for (const one of made) await forgetMade(tx, partnerId, one)
+    for (const one of made) await eraseCreated(tx, partnerId, one)
   }
 }
 
-/** Equal for requests that differ only in the order and the spacing of their fields, and in the place of the key. */
+/** Returns the same hash for requests that differ only in the order and spacing of their fields, or in the place of the key. */
 function fingerprintOf({ params, body = {} }: { readonly params: unknown; readonly body?: unknown }): string {
   return createHash('sha256')
-    .update(JSON.stringify(inOrder([params, { ...(body as object), idempotencyKey: undefined }])))
+    .update(JSON.stringify(sortFields([params, { ...(body as object), idempotencyKey: undefined }])))
     .digest('hex')
 }
 
-function inOrder(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(inOrder)
+function sortFields(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortFields)
   if (typeof value !== 'object' || value === null || isRawNumber(value)) return value
-  const fields = Object.entries(value).map(([name, field]) => [name, inOrder(field)] as const)
+  const fields = Object.entries(value).map(([name, field]) => [name, sortFields(field)] as const)
   return Object.fromEntries(fields.toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }

@@ -1,10 +1,14 @@
 /** All SQL of idempotency. */
 import { type SealedColumn, sql, type Tx } from '../postgres/index.ts'
 
-export type Key = { readonly partnerId: string; readonly operation: string; readonly idempotencyKey: string }
+export type IdempotencyKey = { readonly partnerId: string; readonly operation: string; readonly idempotencyKey: string }
 
-/** False if the key is taken. Waits for a concurrent transaction that claims it. */
-export async function claimKey(tx: Tx, { partnerId, operation, idempotencyKey }: Key, now: Date): Promise<boolean> {
+/** Returns false if the key is taken. Waits for a concurrent transaction that claims it. */
+export async function claimKey(
+  tx: Tx,
+  { partnerId, operation, idempotencyKey }: IdempotencyKey,
+  now: Date,
+): Promise<boolean> {
   const inserted = await tx.run(sql`/* idempotency.claimKey */
     insert into idempotency.keys (partner_id, operation, idempotency_key, created_at)
     values (${partnerId}, ${operation}, ${idempotencyKey}, ${now}) on conflict do nothing`)
@@ -12,12 +16,12 @@ export async function claimKey(tx: Tx, { partnerId, operation, idempotencyKey }:
 }
 
 /**
- * Takes a key whose answer is kept after the effect. False if it is taken. A claim from before `abandonedBefore` is of a
- * process that ended without an answer.
+ * Takes a key whose answer is stored after the effect. Returns false if another request has it. A claim from before
+ * `abandonedBefore` belongs to a process that ended without an answer.
  */
 export async function takeKey(
   tx: Tx,
-  { partnerId, operation, idempotencyKey }: Key,
+  { partnerId, operation, idempotencyKey }: IdempotencyKey,
   { now, abandonedBefore }: { readonly now: Date; readonly abandonedBefore: Date },
 ): Promise<boolean> {
   const taken = await tx.run(sql`/* idempotency.takeKey */
@@ -28,10 +32,10 @@ export async function takeKey(
   return taken === 1
 }
 
-/** Keeps the answer of a key that was taken at `takenAt`, unless an erasure has freed the key since. */
+/** Stores the answer of a key that was taken at `takenAt`, unless an erasure has freed the key since. */
 export async function keepAnswer(
   tx: Tx,
-  { partnerId, operation, idempotencyKey }: Key,
+  { partnerId, operation, idempotencyKey }: IdempotencyKey,
   kept: { readonly takenAt: Date; readonly answerSealed: Uint8Array; readonly customerId: string | null },
 ): Promise<void> {
   await tx.run(sql`/* idempotency.keepAnswer */
@@ -41,27 +45,31 @@ export async function keepAnswer(
 }
 
 /** Frees a key whose request was refused or failed. */
-export async function freeKey(tx: Tx, { partnerId, operation, idempotencyKey }: Key, takenAt: Date): Promise<void> {
+export async function freeKey(
+  tx: Tx,
+  { partnerId, operation, idempotencyKey }: IdempotencyKey,
+  takenAt: Date,
+): Promise<void> {
   await tx.run(sql`/* idempotency.freeKey */
     delete from idempotency.keys
     where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${idempotencyKey}
       and answer_sealed is null and created_at = ${takenAt}`)
 }
 
-/** Frees the keys of a partner whose requests run: their answers may have what is being erased. They run again if repeated. */
-export async function freeRunning(tx: Tx, partnerId: string, except: string): Promise<void> {
-  await tx.run(sql`/* idempotency.freeRunning */
+/** Frees the keys of running requests: their answers may contain what an erasure removes. A repeated request runs again. */
+export async function freeRunningKeys(tx: Tx, partnerId: string, except: string): Promise<void> {
+  await tx.run(sql`/* idempotency.freeRunningKeys */
     delete from idempotency.keys
     where partner_id = ${partnerId} and answer_sealed is null and operation <> ${except}`)
 }
 
 /**
- * Stores the answer in the transaction of `claimKey`; it is sent with the commit. `customerId`: the customer whose
- * data the answer contains, or null.
+ * Stores the answer in the transaction of `claimKey`; it is sent with the commit. `customerId`: the customer whose data
+ * the answer contains, or null.
  */
 export function saveAnswer(
   tx: Tx,
-  { partnerId, operation, idempotencyKey }: Key,
+  { partnerId, operation, idempotencyKey }: IdempotencyKey,
   answerSealed: Uint8Array,
   customerId: string | null,
 ): void {
@@ -70,11 +78,11 @@ export function saveAnswer(
     where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${idempotencyKey}`)
 }
 
-export function answerOf(
+export function readAnswer(
   tx: Tx,
-  { partnerId, operation, idempotencyKey }: Key,
+  { partnerId, operation, idempotencyKey }: IdempotencyKey,
 ): Promise<{ readonly answerSealed: Uint8Array | null } | undefined> {
-  return tx.row(sql`/* idempotency.answerOf */
+  return tx.row(sql`/* idempotency.readAnswer */
     select answer_sealed from idempotency.keys
     where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${idempotencyKey}`)
 }
@@ -85,7 +93,7 @@ export type KeptAnswer = {
   readonly answerSealed: Uint8Array
 }
 
-/** Some of the answers that have data of a customer. */
+/** Reads a page of the answers that contain data of a customer. */
 export function answersOfCustomer(
   tx: Tx,
   partnerId: string,
@@ -100,7 +108,7 @@ export function answersOfCustomer(
 /** Overwrites the answer, so that the next page does not contain it. */
 export async function replaceAnswer(
   tx: Tx,
-  { partnerId, operation, idempotencyKey }: Key,
+  { partnerId, operation, idempotencyKey }: IdempotencyKey,
   answerSealed: Uint8Array,
 ): Promise<void> {
   await tx.run(sql`/* idempotency.replaceAnswer */
@@ -108,10 +116,10 @@ export async function replaceAnswer(
     where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${idempotencyKey}`)
 }
 
-/** The answers of an operation's requests that began in a period and name no customer, after a key. */
+/** Lists answers of an operation whose requests began in a period and name no customer. `idempotencyKey` is the cursor. */
 export function answersBetween(
   tx: Tx,
-  { partnerId, operation, idempotencyKey }: Key,
+  { partnerId, operation, idempotencyKey }: IdempotencyKey,
   { from, until }: { readonly from: Date; readonly until: Date },
   rowsMax: number,
 ): Promise<readonly KeptAnswer[]> {
@@ -123,7 +131,7 @@ export function answersBetween(
 }
 
 /** Binds a sealed answer to its partner, operation and key. */
-export const answerContext = ({ partnerId, operation, idempotencyKey }: Key) => [
+export const answerContext = ({ partnerId, operation, idempotencyKey }: IdempotencyKey) => [
   'idempotency.keys',
   partnerId,
   operation,

@@ -3,28 +3,25 @@ import type { Currency } from '../kernel/index.ts'
 import type { accounts } from '@partner-payments/wire'
 
 export type AccountKind = {
-  /** True if the posted sum may fall below zero. Otherwise it never falls below the reserved part. */
+  /** True: the posted sum may fall below zero. False: it never falls below the reserved part. */
   readonly mayFallBelowZero: boolean
-  /**
-   * Owner of the money that the account counts: the partner and its customers, us at a bank, or the operator's income
-   * and positions.
-   */
+  /** Owner of the money in the account: the partner and its customers, us at a bank, or the operator (income and positions). */
   readonly holds: 'customers' | 'bank' | 'own'
 }
 
 /** A name is a kind, or `settlement.` and the id of a connector: a partner has one settlement account for each bank. */
 export const accountKinds = {
   balance: { mayFallBelowZero: false, holds: 'customers' },
-  /** The counterpart of our money at a bank: below zero by the amount that is there. */
+  /** Counterpart of our money at a bank: below zero by the amount at the bank. */
   settlement: { mayFallBelowZero: true, holds: 'bank' },
   /** Money that has arrived and is not assigned yet. */
   suspense: { mayFallBelowZero: true, holds: 'customers' },
-  /** Money on its way between two parties of one balance. Every entry leaves it as it was. */
+  /** Money on its way between two parties of a balance. Every entry leaves its sum unchanged. */
   transfers: { mayFallBelowZero: true, holds: 'customers' },
   /** Money of deposits that are paid in parts, until the sum is complete. */
   parts: { mayFallBelowZero: false, holds: 'customers' },
   fees: { mayFallBelowZero: true, holds: 'own' },
-  /** The open position of conversions: one currency above zero, the other below. */
+  /** Open position of conversions: one currency above zero, the other below. */
   fx: { mayFallBelowZero: true, holds: 'own' },
 } as const satisfies Readonly<Record<string, AccountKind>>
 
@@ -43,7 +40,7 @@ export const isAccountName = (name: string): name is AccountName =>
 
 export type AccountKey = { readonly partnerId: string; readonly currency: Currency; readonly name: AccountName }
 
-/** The state of a balance or of a customer's account. `Closed` permits no movement and is final. */
+/** State of a balance or of a customer's account. `Closed` permits no movement and is final. */
 export type AccountState = (typeof accounts.accountStates)[number]
 
 export const blocksInbound = (state: AccountState): boolean => state !== 'Active' && state !== 'BlockedOutbound'

@@ -1,7 +1,7 @@
 /**
- * Continues the checkpoints of each partner, by which past balances and statements are read without its whole history.
- * A checkpoint covers only transfers that are certain to be complete. README.md gives the proof, and says what happens
- * if it fails.
+ * Continues the checkpoints of each partner, which make past balances and statements readable without the whole
+ * history. A checkpoint covers only transfers that are certain to be complete. README.md gives the proof, and says what
+ * happens if it fails.
  */
 import { after, firstIdOf, idAfter, type Log, nilId, secondMs } from '../kernel/index.ts'
 import { type Database, oldestTransactionStart, type Tx } from '../postgres/index.ts'
@@ -12,20 +12,18 @@ export type CheckpointsDeps = {
   readonly db: Database
   readonly log: Log
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
-  /** Tests set smaller ones. */
+  /** Tests set smaller limits. */
   readonly limits?: CheckpointLimits
 }
 export type CheckpointLimits = { readonly transfersPerStretch: number; readonly clockDifferenceMsMax: number }
 
 const limitsDefault: CheckpointLimits = {
-  /** The transfers that a past balance reads at most, in about a millisecond. */
+  /** Transfers that a past balance reads at most, in about a millisecond. */
   transfersPerStretch: 1000,
-  /**
-   * Largest clock difference between the processes, which make the ids, and the database. NTP keeps it within a second.
-   */
+  /** Largest clock difference between the processes, which create the ids, and the database. NTP keeps it within a second. */
   clockDifferenceMsMax: 30 * secondMs,
 }
-/** The rows of a partner's checkpoints stay locked while these stretches are covered: about 0.3 s. */
+/** Locks the rows of a partner's checkpoints for about 0.3 s. */
 const stretchesPerVisitMax = 100
 /** Other partners follow in the next steps. Partners with new checkpoints are visited in every step. */
 const partnersPerStepMax = 200
@@ -37,13 +35,13 @@ export function createCheckpoints(deps: CheckpointsDeps) {
 
   const visit = async (partnerId: string, end: string): Promise<number> => {
     const made = await continueCheckpoints(deps, limits, partnerId, end)
-    if (made < stretchesPerVisitMax && (made > 0 || busy.has(partnerId))) await verify(deps, partnerId)
+    if (made < stretchesPerVisitMax && (made > 0 || busy.has(partnerId))) await verifyAccounts(deps, partnerId)
     if (made > 0) busy.add(partnerId)
     else busy.delete(partnerId)
     return made
   }
   return {
-    /** Every partner was visited since the last transfer that is known to be new. */
+    /** Reports whether every partner was visited since the last transfer that is known to be new. */
     isBetweenRounds: (): boolean => waiting.length === 0 && busy.size === 0,
     /** Returns how many partners have more work now. If one fails, throws after the others are done. */
     checkpointStep: async (): Promise<number> => {
@@ -58,13 +56,13 @@ export function createCheckpoints(deps: CheckpointsDeps) {
           failures.push(error)
         }
       if (failures.length > 0)
-        throw new Error(`partners without checkpoints: ${failures.length}`, { cause: failures[0] })
+        throw new Error(`could not write checkpoints of partners: ${failures.length}`, { cause: failures[0] })
       return behind
     },
   }
 }
 
-/** Returns how many stretches it covered. 0 also if another process is at work. */
+/** Continues the checkpoints of a partner. Returns the number of covered stretches: 0 also if another process is at work. */
 async function continueCheckpoints(
   { db }: CheckpointsDeps,
   { transfersPerStretch }: CheckpointLimits,
@@ -75,7 +73,7 @@ async function continueCheckpoints(
   const next = await store.nextStretchEnd(db, partnerId, end, transfersPerStretch)
   if (next === undefined && !(await store.partiesAreBehind(db, partnerId))) return 0
   return db.transaction(async (tx) => {
-    let progress = await claim(tx, partnerId)
+    let progress = await claimCheckpoints(tx, partnerId)
     if (progress === undefined) return 0
     const balances = new Map(
       (await store.balancesBefore(tx, partnerId, idAfter(progress.position, 1))).map((row) => [row.id, row]),
@@ -103,17 +101,17 @@ async function continueCheckpoints(
   })
 }
 
-/** Writes the checkpoints of parties up to those of accounts. Returns how many stretches it covered. */
+/** Writes the checkpoints of parties up to those of accounts. Returns the number of covered stretches. */
 async function continueParties(
   tx: Tx,
   partnerId: string,
-  { position, partyPosition }: store.Progress,
+  { position, partyPosition }: store.CheckpointProgress,
 ): Promise<number> {
   // A process of the previous version has rebuilt the checkpoints of accounts: those of parties begin again, too.
   const mustRestart = partyPosition !== null && partyPosition > position
   if (mustRestart) parties.deletePartyCheckpoints(tx, partnerId)
   const start = mustRestart ? nilId : (partyPosition ?? nilId)
-  const stretches = await parties.stretchesBehind(tx, partnerId, start, stretchesPerVisitMax)
+  const stretches = await parties.listStretchesBehind(tx, partnerId, start, stretchesPerVisitMax)
   for (const stretch of stretches) parties.insertPartyCheckpoints(tx, partnerId, stretch)
   const last = stretches.at(-1)?.position
   if (last !== undefined || mustRestart) parties.setPartyPosition(tx, partnerId, last ?? null)
@@ -121,7 +119,7 @@ async function continueParties(
 }
 
 /** Locks the checkpoints of a partner for this transaction. Undefined: another process has them. */
-async function claim(tx: Tx, partnerId: string): Promise<store.Progress | undefined> {
+async function claimCheckpoints(tx: Tx, partnerId: string): Promise<store.CheckpointProgress | undefined> {
   const found = await store.claimProgress(tx, partnerId)
   if (found !== undefined) return found
   return (await store.createProgress(tx, partnerId))
@@ -131,10 +129,10 @@ async function claim(tx: Tx, partnerId: string): Promise<store.Progress | undefi
 
 /**
  * Compares the accounts with their checkpoints and the transfers since. A difference means that a transfer appeared
- * among those that a checkpoint covers. Then all checkpoints of the partner are rebuilt; if that does not help, an
+ * among those that a checkpoint covers. Then all checkpoints of the partner are rebuilt. If that does not help, an
  * account row is wrong, and the checkpoints stay.
  */
-async function verify({ db, log }: CheckpointsDeps, partnerId: string): Promise<void> {
+async function verifyAccounts({ db, log }: CheckpointsDeps, partnerId: string): Promise<void> {
   const isWrong = (row: store.PastBalance) => row.posted !== row.postedNow || row.reserved !== row.reservedNow
   const read = async (tx: Tx) => (await store.balancesBefore(tx, partnerId, store.lastId)).filter(isWrong)
   const wrong = await read(db)

@@ -88,7 +88,7 @@ suite('entries', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('an entry of which one transfer does not fit leaves nothing behind, by the check and by the constraint', async () => {
+  test('an entry with a transfer that does not fit writes nothing, by the check and by the constraint', async () => {
     const { partnerId } = await addPartner(service, 1000n)
     const before = await stored(partnerId)
     await assert.rejects(enter(withFee(partnerId, 996n, 5n)), isShort('EUR'))
@@ -107,7 +107,7 @@ suite('entries', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('an entry is judged by what it changes in all: money that it brings pays for what it takes', async () => {
+  test('an entry is judged by its net change: its credits cover its debits', async () => {
     const { partnerId } = await addPartner(service, 10n)
     const refund = entryOfParts(partnerId, [
       { kind: 'direct', debit: 'balance', credit: 'fees', currency: 'EUR', amount: 15n },
@@ -118,7 +118,7 @@ suite('entries', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('under the lock an entry that does not fit takes nothing from those behind it, in any of its currencies', async () => {
+  test('under the lock an entry that does not fit takes nothing from later ones, in any of its currencies', async () => {
     const { partnerId } = await addPartner(service, 100n)
     const { db, ledger } = service
     const entries = [

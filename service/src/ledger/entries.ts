@@ -1,10 +1,10 @@
-/** Writes entries and their ends: a batch takes one lock, one update and one insert, whatever its size. */
+/** Writes entries and their ends: a batch of any size takes one lock, one update and one insert. */
 import { assert, type Minor, newId, partnerKey, present } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import {
-  accountsNamed,
+  accountsOfMovements,
   type AccountSnapshots,
-  type Change,
+  type BalanceChange,
   creditAccount,
   debitAccount,
   distinctAccounts,
@@ -12,53 +12,52 @@ import {
   type Entry,
   type EntryRequest,
   entryTransfersMax,
-  type Fit,
-  fits,
+  type FundsResult,
+  fitsLimits,
   insufficientFunds,
-  mapKey,
+  accountMapKey,
   type Movement,
   type PartyKey,
   partyMapKey,
-  plus,
-  type Shortage,
-  shortageOf,
+  addChanges,
+  type FundsShortage,
+  findShortage,
   type TransferKind,
-  transfersOf,
+  entryTransfers,
 } from './rules.ts'
 import type { AccountKey } from './account-kinds.ts'
-import { type CreateAccounts, createAccountsBy, type Opening, readAccounts } from './accounts.ts'
+import { type CreateAccounts, createAccountCreator, type LedgerDeps, readAccounts } from './accounts.ts'
 import { requirePermit } from './permits.ts'
 import * as store from './store.ts'
 import * as partyStore from './store-parties.ts'
 import type { NewTransfer } from './store.ts'
 
 export type Entries = {
-  /** Reads the accounts of transfers without a lock. An account that does not exist yet is absent. */
+  /** Reads the accounts of transfers without a lock. Missing accounts are absent. */
   readonly accountsOf: (tx: Tx, movements: readonly Movement[]) => Promise<AccountSnapshots>
-  /** Reads what parties have of the segregated balances among `accounts`, for the funds check. */
+  /** Reads the sums of parties in the segregated balances among `accounts`, for the funds check. */
   readonly partiesOf: (tx: Tx, accounts: AccountSnapshots, parties: readonly PartyKey[]) => Promise<AccountSnapshots>
   /**
-   * Locks the accounts that entries would change and answers for each entry, in order, whether it fits as a whole. An
-   * entry that does not fit takes nothing from later ones. The same transaction must pass those that fit to
-   * `enterMany`.
+   * Locks the accounts of entries, and answers for each entry, in order, whether it fits as a whole. An entry that does
+   * not fit takes nothing from later ones. The same transaction must pass those that fit to `enterMany`.
    */
   readonly fittingUnderLock: (
     tx: Tx,
     requests: readonly EntryRequest[],
     accounts: AccountSnapshots,
-  ) => Promise<readonly Fit[]>
+  ) => Promise<readonly FundsResult[]>
   /**
-   * Writes entries. The caller has checked the funds: if they do not fit, the commit fails by the constraint
-   * `accounts_never_negative`. If the state of a balance was changed since `accounts` was read, the commit fails by the constraint
-   * `accounts_judged_by_state`. Locks the accounts, and writes with the commit.
+   * Writes entries whose funds the caller has checked. If they do not fit, the commit fails by the constraint
+   * `accounts_never_negative`. If the state of a balance has changed since `accounts` was read, the commit fails by the
+   * constraint `accounts_judged_by_state`. Locks the accounts, and writes with the commit.
    */
   readonly enterMany: (tx: Tx, entries: readonly Entry[], accounts: AccountSnapshots) => Promise<void>
-  /** Checks the funds under the lock, then writes the entry as `enterMany`. Refuses: insufficient_funds. */
+  /** Checks the funds under the lock, then writes the entry like `enterMany`. Refuses: insufficient_funds. */
   readonly enter: (tx: Tx, entry: Entry) => Promise<void>
   /**
-   * Ends entries, and writes others as `enterMany` does, under one lock of the accounts. An entry that ended before is
-   * a unique violation. With `judged`, the entries depend on the states in it, as those of `enterMany` do. Writes with
-   * the commit.
+   * Ends entries, and writes others like `enterMany`, under one lock of the accounts. A second end of an entry is a
+   * unique violation. With `judged`, the entries depend on its states, like those of `enterMany`. Writes with the
+   * commit.
    */
   readonly settleMany: (
     tx: Tx,
@@ -68,32 +67,41 @@ export type Entries = {
   ) => Promise<void>
 }
 
-/** The end of all reserves of an entry: their money moves (`post`), or is available again (`release`). */
+/** End of all reserves of an entry: their money moves (`post`), or is available again (`release`). */
 export type EntryEnd = {
   readonly partnerId: string
   readonly entryId: string
   readonly kind: Extract<TransferKind, 'post' | 'release'>
 }
 
-export function createEntries(opening: Opening): Entries {
+export function createEntries(opening: LedgerDeps): Entries {
   const { clock } = opening
-  const createAccounts = createAccountsBy(opening)
-  const { fitting } = createJudge(createAccounts)
+  const createAccounts = createAccountCreator(opening)
+  const { fitting } = createFundsJudge(createAccounts)
 
   const accountsOf = async (tx: Tx, movements: readonly Movement[]) =>
-    movements.length === 0 ? new Map() : readAccounts(tx, accountsNamed(movements))
+    movements.length === 0 ? new Map() : readAccounts(tx, accountsOfMovements(movements))
 
-  const toTransfers = async (tx: Tx, entries: readonly Entry[], accounts: AccountSnapshots): Promise<Written> => {
+  const toTransfers = async (
+    tx: Tx,
+    entries: readonly Entry[],
+    accounts: AccountSnapshots,
+  ): Promise<WrittenTransfers> => {
     for (const entry of entries) requirePermit(entry)
-    const { transfers, segregated } = await withAccountIds(tx, entries.flatMap(transfersOf), accounts, createAccounts)
+    const { transfers, segregated } = await withAccountIds(
+      tx,
+      entries.flatMap(entryTransfers),
+      accounts,
+      createAccounts,
+    )
     return { transfers: transfers.map((transfer): store.NewTransfer => ({ ...transfer, reserveId: null })), segregated }
   }
   /**
-   * Locks the accounts last, in the order of their ids, because every other writer waits for them until the commit. The lock of
-   * a balance covers the accounts of its parties.
+   * Locks the accounts last, in the order of their ids, because every other writer waits for them until the commit. The
+   * lock of a balance covers the accounts of its parties.
    */
-  const write = (tx: Tx, { transfers, segregated }: Written, judged?: Judged) => {
-    const changes = changesOf(transfers, judged, segregated)
+  const write = (tx: Tx, { transfers, segregated }: WrittenTransfers, judged?: JudgedBlocks) => {
+    const changes = sumAccountChanges(transfers, judged, segregated)
     store.insertTransfers(tx, transfers, clock.now())
     store.lockBeforeChange(tx, changes)
     store.changeAccounts(tx, changes)
@@ -102,7 +110,7 @@ export function createEntries(opening: Opening): Entries {
   const enterMany = async (tx: Tx, entries: readonly Entry[], accounts: AccountSnapshots) => {
     if (entries.length === 0) return
     const written = await toTransfers(tx, entries, accounts)
-    write(tx, written, judgedOf(entries, written.transfers, accounts))
+    write(tx, written, collectJudged(entries, written.transfers, accounts))
   }
   return {
     accountsOf,
@@ -119,7 +127,7 @@ export function createEntries(opening: Opening): Entries {
       const ended = ends.length > 0 ? await toEnds(tx, ends) : nothing
       const movements = entries.flatMap(({ transfers }) => transfers)
       const entered = entries.length > 0 ? await toTransfers(tx, entries, await accountsOf(tx, movements)) : nothing
-      const judgedBy = judged === undefined ? undefined : judgedOf(entries, entered.transfers, judged)
+      const judgedBy = judged === undefined ? undefined : collectJudged(entries, entered.transfers, judged)
       const transfers = [...ended.transfers, ...entered.transfers]
       const segregated = new Set([...ended.segregated, ...entered.segregated])
       if (transfers.length > 0) write(tx, { transfers, segregated }, judgedBy)
@@ -128,11 +136,11 @@ export function createEntries(opening: Opening): Entries {
 }
 
 /** Transfers to write, and the ids of the segregated balances among their accounts. */
-type Written = { readonly transfers: readonly store.NewTransfer[]; readonly segregated: ReadonlySet<string> }
-const nothing: Written = { transfers: [], segregated: new Set() }
+type WrittenTransfers = { readonly transfers: readonly store.NewTransfer[]; readonly segregated: ReadonlySet<string> }
+const nothing: WrittenTransfers = { transfers: [], segregated: new Set() }
 
-/** A reserve never changes, so that it is read without a lock. The transfer with the id of the entry is its first one. */
-async function toEnds(tx: Tx, ends: readonly EntryEnd[]): Promise<Written> {
+/** Reads the reserves of ends without a lock, because a reserve never changes. The first transfer has the id of the entry. */
+async function toEnds(tx: Tx, ends: readonly EntryEnd[]): Promise<WrittenTransfers> {
   const keys = ends.map(({ partnerId, entryId: id }) => ({ partnerId, id }))
   const firsts = new Map((await store.transfersById(tx, keys)).map((row) => [keyOf(row), row]))
   const several = keys.filter((key) => (firsts.get(keyOf(key))?.entryId ?? null) !== null)
@@ -142,9 +150,9 @@ async function toEnds(tx: Tx, ends: readonly EntryEnd[]): Promise<Written> {
   const transfers = ends.flatMap(({ partnerId, entryId, kind }) => {
     const key = partnerKey(partnerId, entryId)
     const first = present(firsts.get(key), `no entry ${entryId} of partner ${partnerId} to ${kind}`)
-    assert(first.entryId === null || first.entryId === entryId, 'an entry is ended as a whole, by its own id')
+    assert(first.entryId === null || first.entryId === entryId, `transfer ${entryId} is not the first of its entry`)
     const reserves = (byEntry.get(key) ?? [first]).filter((transfer) => transfer.kind === 'reserve')
-    assert(reserves.length > 0, 'only a reserve is posted or released')
+    assert(reserves.length > 0, `entry ${entryId} has no reserve to ${kind}`)
     return reserves.map(({ debitSegregated, creditSegregated, ...reserve }) => {
       if (debitSegregated === true) segregated.add(reserve.debitAccountId)
       if (creditSegregated === true) segregated.add(reserve.creditAccountId)
@@ -156,7 +164,7 @@ async function toEnds(tx: Tx, ends: readonly EntryEnd[]): Promise<Written> {
 
 const keyOf = ({ partnerId, id }: store.TransferKey) => partnerKey(partnerId, id)
 
-/** Adds the ids of the accounts to each transfer. Creates the accounts that do not exist yet. */
+/** Adds the ids of the accounts to each transfer. Creates missing accounts. */
 async function withAccountIds<T extends Movement>(
   tx: Tx,
   transfers: readonly T[],
@@ -166,49 +174,50 @@ async function withAccountIds<T extends Movement>(
   const complete = findAccountIds(transfers, accounts)
   if (complete.length === transfers.length)
     return { transfers: complete, segregated: segregatedAmong(transfers, accounts) }
-  const missing = accountsNamed(transfers).filter((account) => !accounts.has(mapKey(account)))
+  const missing = accountsOfMovements(transfers).filter((account) => !accounts.has(accountMapKey(account)))
   const known = new Map([...accounts, ...(await create(tx, missing))])
   const all = findAccountIds(transfers, known)
-  assert(all.length === transfers.length, 'the accounts of a transfer exist once they are created')
+  assert(all.length === transfers.length, 'an account of a transfer is missing after its creation')
   return { transfers: all, segregated: segregatedAmong(transfers, known) }
 }
 
-/** The ids of the segregated balances that some movements change. */
+/** Finds the ids of the segregated balances that movements change. */
 const segregatedAmong = (movements: readonly Movement[], accounts: AccountSnapshots): ReadonlySet<string> =>
   new Set(
-    accountsNamed(movements).flatMap((account) => {
-      const snapshot = accounts.get(mapKey(account))
+    accountsOfMovements(movements).flatMap((account) => {
+      const snapshot = accounts.get(accountMapKey(account))
       return snapshot?.segregated === true ? [snapshot.id] : []
     }),
   )
 
 type AccountIds = { readonly debitAccountId: string; readonly creditAccountId: string }
 
-/** The transfers whose two accounts are known, with the ids of these accounts. */
+/** Adds the ids of the accounts to the transfers whose two accounts are known. */
 const findAccountIds = <T extends Movement>(transfers: readonly T[], accounts: AccountSnapshots) =>
   transfers.flatMap((transfer) => {
-    const debitAccountId = accounts.get(mapKey(debitAccount(transfer)))?.id
-    const creditAccountId = accounts.get(mapKey(creditAccount(transfer)))?.id
+    const debitAccountId = accounts.get(accountMapKey(debitAccount(transfer)))?.id
+    const creditAccountId = accounts.get(accountMapKey(creditAccount(transfer)))?.id
     if (debitAccountId === undefined || creditAccountId === undefined) return []
     return [{ ...transfer, debitAccountId, creditAccountId }]
   })
 
 /** The `blocks` by which the entries of a balance were judged, by the id of the balance. */
-type Judged = ReadonlyMap<string, number>
+type JudgedBlocks = ReadonlyMap<string, number>
 
 /**
  * Collects the judged blocks of the balances; other accounts have no state. A balance that did not exist when it was
  * judged had no blocks.
  */
-function judgedOf(
+function collectJudged(
   entries: readonly Entry[],
   transfers: readonly store.NewTransfer[],
   accounts: AccountSnapshots,
-): Judged {
+): JudgedBlocks {
   const judged = new Map<string, number>()
   const movements = entries.flatMap((entry) => entry.transfers)
   const add = (account: AccountKey, id: string | undefined) => {
-    if (account.name === 'balance' && id !== undefined) judged.set(id, accounts.get(mapKey(account))?.blocks ?? 0)
+    if (account.name === 'balance' && id !== undefined)
+      judged.set(id, accounts.get(accountMapKey(account))?.blocks ?? 0)
   }
   for (const [index, movement] of movements.entries()) {
     add(debitAccount(movement), transfers[index]?.debitAccountId)
@@ -218,16 +227,16 @@ function judgedOf(
 }
 
 /**
- * One change per account, whatever the number of transfers. A transfer between two parties adds up to zero on their balance, which is
- * locked all the same, because its mode is compared.
+ * Sums one change per account for any number of transfers. A transfer between two parties adds up to zero on their
+ * balance, which is locked all the same, because its mode is compared.
  */
-function changesOf(
+function sumAccountChanges(
   transfers: readonly store.NewTransfer[],
-  judged: Judged | undefined,
+  judged: JudgedBlocks | undefined,
   segregated: ReadonlySet<string>,
 ): readonly store.AccountChange[] {
   const changes = new Map<string, { partnerId: string; id: string; posted: Minor; reserved: Minor }>()
-  const add = (partnerId: string, id: string, { posted, reserved }: Change) => {
+  const add = (partnerId: string, id: string, { posted, reserved }: BalanceChange) => {
     if (posted === 0n && reserved === 0n) return
     const change = changes.get(id)
     if (change === undefined) changes.set(id, { partnerId, id, posted, reserved })
@@ -248,56 +257,62 @@ function changesOf(
   }))
 }
 
-// Decides under the lock which entries fit the balances of the accounts that they change.
+// Decides under the lock which entries fit the balances of their accounts.
 
 /** Net change of an entry on each account, or for each party of a balance, by its key. */
 type NetChanges = ReadonlyMap<string, NetChange>
-type NetChange = { readonly account: AccountKey; readonly partyId?: string; readonly change: Change }
+type NetChange = { readonly account: AccountKey; readonly partyId?: string; readonly change: BalanceChange }
 
-const zero: Change = { posted: 0n, reserved: 0n }
+const zero: BalanceChange = { posted: 0n, reserved: 0n }
 
-function createJudge(createAccounts: CreateAccounts) {
+function createFundsJudge(createAccounts: CreateAccounts) {
   return {
     /**
-     * Locks every account that the entries change, in the order of their ids. Answers for each entry, in order, whether it fits
-     * as a whole.
+     * Locks every account of the entries in the order of the ids. Answers for each entry, in order, whether it fits as
+     * a whole.
      */
-    fitting: async (tx: Tx, requests: readonly EntryRequest[], accounts: AccountSnapshots): Promise<readonly Fit[]> => {
+    fitting: async (
+      tx: Tx,
+      requests: readonly EntryRequest[],
+      accounts: AccountSnapshots,
+    ): Promise<readonly FundsResult[]> => {
       if (requests.length === 0) return []
       const changes = requests.map(netChanges)
       const impossible = await createMissing(tx, requests, changes, accounts, createAccounts)
       const changed = changes.flatMap((each, index) => (impossible[index] ? [] : accountsIn(each)))
       if (changed.length === 0) return changes.map((_each, index) => impossible[index] ?? true)
       const locked = await store.lockAccountsByKey(tx, distinctAccounts(changed))
-      const balances = new Map<string, Change>(locked.map((row) => [mapKey(row), row]))
+      const balances = new Map<string, BalanceChange>(locked.map((row) => [accountMapKey(row), row]))
       const ofParties = await partyChanges(tx, requests, locked, balances)
       return changes.map(
-        (each, index) => impossible[index] ?? take(balances, new Map([...(ofParties[index] ?? []), ...each])),
+        (each, index) => impossible[index] ?? takeChanges(balances, new Map([...(ofParties[index] ?? []), ...each])),
       )
     },
   }
 }
 
-/** Adds the parties of the segregated balances to `balances`, and returns what each request changes for them. */
+/** Adds the parties of the segregated balances to `balances`, and returns the changes of each request for them. */
 async function partyChanges(
   tx: Tx,
   requests: readonly EntryRequest[],
   locked: Awaited<ReturnType<typeof store.lockAccountsByKey>>,
-  balances: Map<string, Change>,
+  balances: Map<string, BalanceChange>,
 ): Promise<readonly NetChanges[]> {
   const segregated = new Map(
     locked.flatMap((row) =>
-      row.segregated === true ? [[mapKey(row), { id: row.id, available: 0n, segregated: true as const }] as const] : [],
+      row.segregated === true
+        ? [[accountMapKey(row), { id: row.id, available: 0n, segregated: true as const }] as const]
+        : [],
     ),
   )
   if (segregated.size === 0) return []
   const changes = requests.map((request) => netPartyChanges(request, segregated))
-  const parties = changes.flatMap((each) => [...each.values()].map(partyOf))
+  const parties = changes.flatMap((each) => [...each.values()].map(partyKeyOf))
   for (const [key, sums] of await partySums(tx, parties, segregated)) balances.set(key, sums)
   return changes
 }
 
-const partyOf = ({ account: { partnerId, currency }, partyId = partnerId }: NetChange): PartyKey => ({
+const partyKeyOf = ({ account: { partnerId, currency }, partyId = partnerId }: NetChange): PartyKey => ({
   partnerId,
   currency,
   partyId,
@@ -306,8 +321,8 @@ const partyOf = ({ account: { partnerId, currency }, partyId = partnerId }: NetC
 const accountsIn = (changes: NetChanges): readonly AccountKey[] => [...changes.values()].map(({ account }) => account)
 
 /**
- * Creates the accounts of the entries, before the lock. An entry that takes from an account that does not exist, and that no
- * entry of the batch fills, creates none, because a refusal writes nothing: the answer for it is that account.
+ * Creates the missing accounts of the entries before the lock. Creates none for an entry that takes from a missing
+ * account that no entry of the batch fills, because a refusal writes nothing: the answer is that account.
  */
 async function createMissing(
   tx: Tx,
@@ -315,13 +330,13 @@ async function createMissing(
   changes: readonly NetChanges[],
   accounts: AccountSnapshots,
   createAccounts: CreateAccounts,
-): Promise<readonly (Shortage | undefined)[]> {
-  const named = requests.map(({ transfers }) => accountsNamed(transfers))
-  const unknown = distinctAccounts(named.flat().filter((account) => !accounts.has(mapKey(account))))
+): Promise<readonly (FundsShortage | undefined)[]> {
+  const named = requests.map(({ transfers }) => accountsOfMovements(transfers))
+  const unknown = distinctAccounts(named.flat().filter((account) => !accounts.has(accountMapKey(account))))
   if (unknown.length === 0) return []
   const found = await readAccounts(tx, unknown)
-  const missing = new Set(unknown.map(mapKey).filter((key) => !found.has(key)))
-  const fitsEmpty = ({ account, change }: NetChange) => fits(account.name, zero, change)
+  const missing = new Set(unknown.map(accountMapKey).filter((key) => !found.has(key)))
+  const fitsEmpty = ({ account, change }: NetChange) => fitsLimits(account.name, zero, change)
   const empty = new Set(missing)
   for (const each of changes) for (const [key, change] of each) if (fitsEmpty(change)) empty.delete(key)
   const impossible = changes.map((each) => {
@@ -329,34 +344,34 @@ async function createMissing(
     return short && { currency: short[1].account.currency, available: 0n }
   })
   const needed = named.flatMap((each, index) => (impossible[index] ? [] : each))
-  const created = distinctAccounts(needed.filter((account) => missing.has(mapKey(account))))
+  const created = distinctAccounts(needed.filter((account) => missing.has(accountMapKey(account))))
   if (created.length > 0) await createAccounts(tx, created)
   return impossible
 }
 
 const netChanges = (request: EntryRequest): NetChanges =>
-  sumBy(request, (account) => ({ key: mapKey(account), account }))
+  sumChangesBy(request, (account) => ({ key: accountMapKey(account), account }))
 
-/** The changes for the parties of segregated balances. */
+/** Sums the changes for the parties of segregated balances. */
 const netPartyChanges = (request: EntryRequest, segregated: AccountSnapshots): NetChanges =>
-  sumBy(request, (account, partyId) => {
+  sumChangesBy(request, (account, partyId) => {
     const { partnerId, currency } = account
     const key = partyMapKey({ partnerId, currency, partyId })
-    return segregated.has(mapKey(account)) ? { key, account, partyId } : undefined
+    return segregated.has(accountMapKey(account)) ? { key, account, partyId } : undefined
   })
 
-/** Sums what the transfers change. `place`: where a change of an account counts; undefined: nowhere. */
-function sumBy(
+/** Sums the changes of the transfers. `place`: the key of a change. Undefined: the change does not count. */
+function sumChangesBy(
   { transfers }: EntryRequest,
   place: (account: AccountKey, partyId: string) => (Omit<NetChange, 'change'> & { readonly key: string }) | undefined,
 ): NetChanges {
   const changes = new Map<string, NetChange>()
-  const add = (account: AccountKey, partyId: string, change: Change) => {
+  const add = (account: AccountKey, partyId: string, change: BalanceChange) => {
     if (change.posted === 0n && change.reserved === 0n) return
     const found = place(account, partyId)
     if (found === undefined) return
     const { key, ...where } = found
-    changes.set(key, { ...where, change: plus(changes.get(key)?.change ?? zero, change) })
+    changes.set(key, { ...where, change: addChanges(changes.get(key)?.change ?? zero, change) })
   }
   for (const transfer of transfers) {
     const { debit, credit } = effects(transfer.kind, transfer.amount)
@@ -367,23 +382,25 @@ function sumBy(
 }
 
 /** Takes the changes of an entry from the balances if all of them fit. */
-function take(balances: Map<string, Change>, changes: NetChanges): Fit {
+function takeChanges(balances: Map<string, BalanceChange>, changes: NetChanges): FundsResult {
   const balanceOf = (key: string) => balances.get(key) ?? zero
   for (const [key, { account, partyId, change }] of changes) {
     const { posted, reserved } = balanceOf(key)
-    if (!fits(account.name, { posted, reserved }, change)) return shortageOf(account, partyId, posted - reserved)
+    if (!fitsLimits(account.name, { posted, reserved }, change))
+      return findShortage(account, partyId, posted - reserved)
   }
-  for (const [key, { change }] of changes) balances.set(key, plus(balanceOf(key), change))
+  for (const [key, { change }] of changes) balances.set(key, addChanges(balanceOf(key), change))
   return true
 }
 
-// The subsidiary accounts of a segregated balance: one for each customer, and one for the partner itself. The balance is their
-// control account: it has their sum. They change with its transfers, under its lock, and none falls below its reserved part.
+// Subsidiary accounts of a segregated balance: one for each customer, and one for the partner itself. The balance is
+// their control account: it has their sum. They change with its transfers, under its lock, and never fall below their
+// reserved part.
 
-/** Writes what transfers change on the accounts of parties. Creates those that do not exist yet. */
+/** Writes the changes of the accounts of parties. Creates missing accounts. */
 function changeParties(tx: Tx, transfers: readonly NewTransfer[], segregated: ReadonlySet<string>): void {
   const changes = new Map<string, partyStore.PartyChange & { posted: Minor; reserved: Minor }>()
-  const add = (partnerId: string, accountId: string, partyId: string, { posted, reserved }: Change) => {
+  const add = (partnerId: string, accountId: string, partyId: string, { posted, reserved }: BalanceChange) => {
     if (!segregated.has(accountId) || (posted === 0n && reserved === 0n)) return
     const key = partnerKey(accountId, partyId)
     const change = changes.get(key)
@@ -405,7 +422,7 @@ function changeParties(tx: Tx, transfers: readonly NewTransfer[], segregated: Re
 }
 
 /**
- * Reads what parties have of the segregated balances among `accounts`, as snapshots under `partyMapKey`. A party without an
+ * Reads the parties of the segregated balances among `accounts`, as snapshots under `partyMapKey`. A party without an
  * account is absent. Pooled balances need no statement.
  */
 async function readParties(
@@ -417,15 +434,15 @@ async function readParties(
   return new Map([...sums].map(([key, { posted, reserved }]) => [key, { id: key, available: posted - reserved }]))
 }
 
-/** Reads what the parties of segregated balances have, by `partyMapKey`. Under the lock of the balances it does not change. */
+/** Reads the sums of parties of segregated balances, by `partyMapKey`. They cannot change under the lock of the balances. */
 async function partySums(
   tx: Tx,
   parties: readonly PartyKey[],
   balances: AccountSnapshots,
-): Promise<Map<string, Change>> {
-  const asked = askedIn(balances, parties)
+): Promise<Map<string, BalanceChange>> {
+  const asked = partyAccounts(balances, parties)
   if (asked.length === 0) return new Map()
-  const rows = await partyStore.partiesByKey(
+  const rows = await partyStore.readParties(
     tx,
     asked.map(({ account }) => account),
   )
@@ -438,13 +455,13 @@ async function partySums(
   )
 }
 
-type Asked = { readonly key: string; readonly account: partyStore.PartyAccountKey }
+type PartyAccount = { readonly key: string; readonly account: partyStore.PartyAccountKey }
 
-/** The accounts of parties in segregated balances, each once. */
-function askedIn(balances: AccountSnapshots, parties: readonly PartyKey[]): readonly Asked[] {
-  const asked = new Map<string, Asked>()
+/** Lists the accounts of parties in segregated balances, each once. */
+function partyAccounts(balances: AccountSnapshots, parties: readonly PartyKey[]): readonly PartyAccount[] {
+  const asked = new Map<string, PartyAccount>()
   for (const party of parties) {
-    const balance = balances.get(mapKey({ ...party, name: 'balance' }))
+    const balance = balances.get(accountMapKey({ ...party, name: 'balance' }))
     if (balance?.segregated !== true) continue
     const { partnerId, partyId } = party
     const key = partyMapKey(party)

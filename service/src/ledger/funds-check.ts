@@ -1,9 +1,9 @@
 /**
- * The funds check of a batch: which of its entries fit the balances. While the balances are ample, the check
- * decides without a lock; otherwise it waits for the earlier batches, locks the balances and decides on them.
+ * Checks which entries of a batch fit the balances. While the balances are ample, the check decides without a lock.
+ * Otherwise it waits for the earlier batches, locks the balances and decides on them.
  *
- * Invariant: the batches that one process admits without a lock fit together, in whatever order they commit.
- * The constraint `accounts_never_negative` covers everything else. README.md has the proof and the failure cases.
+ * Invariant: the batches that one process admits without a lock fit together, in any order of their commits. The
+ * constraint `accounts_never_negative` covers everything else. README.md has the proof and the failure cases.
  */
 import type { Minor } from '../kernel/index.ts'
 import type { BatchPosition, Tx } from '../postgres/index.ts'
@@ -11,34 +11,34 @@ import {
   type AccountSnapshots,
   debitAccount,
   type EntryRequest,
-  type Fit,
-  mapKey,
+  type FundsResult,
+  accountMapKey,
   partyMapKey,
-  shortageOf,
+  findShortage,
 } from './rules.ts'
 import { type AccountKey, kindOf } from './account-kinds.ts'
 import type { Entries } from './entries.ts'
 
 /**
- * Requested amounts by account, of the accounts that have a lower limit, and by party of segregated balances. What an entry adds
- * to one is not counted.
+ * Requested amounts by account, for accounts with a lower limit, and by party of segregated balances. Credits of an
+ * entry do not count.
  */
-type Totals = ReadonlyMap<string, Minor>
+type RequestedTotals = ReadonlyMap<string, Minor>
 
-/** A batch whose check has begun, linked to the batch whose check began next. */
-type CheckedBatch = { readonly totals: Totals; next: CheckedBatch | undefined }
+/** Batch whose check has begun, linked to the batch whose check began next. */
+type CheckedBatch = { readonly totals: RequestedTotals; next: CheckedBatch | undefined }
 
-/** Marks the moment before a batch reads its balances. */
+/** Moment before a batch reads its balances. */
 export type ReadMark = { readonly underWay: readonly CheckedBatch[]; readonly lastChecked: CheckedBatch }
 
-/** Result of a batch's read: the balances, and the mark that was taken before. */
+/** Balances that a batch has read, and the mark that was taken before. */
 export type BalancesRead = { readonly accounts: AccountSnapshots; readonly mark: ReadMark }
 
 export type FundsCheck = {
-  /** Must be called before the statement that reads the balances is sent. */
+  /** Marks the moment. Must be called before the statement that reads the balances is sent. */
   readonly markRead: () => ReadMark
   /**
-   * Reports whether the whole batch fits without a lock. Registers what it requests, which every later check then counts: a
+   * Reports whether the whole batch fits without a lock. Registers its amounts, which every later check then counts: a
    * caller asks once for each batch. False for a batch without a position.
    */
   readonly isAmple: (
@@ -55,14 +55,14 @@ export type FundsCheck = {
     requests: readonly EntryRequest[],
     read: BalancesRead,
     position: BatchPosition | undefined,
-  ) => Promise<readonly Fit[]>
+  ) => Promise<readonly FundsResult[]>
 }
 
 export function createFundsCheck(ledger: { readonly fittingUnderLock: Entries['fittingUnderLock'] }): FundsCheck {
   const underWay = new Set<CheckedBatch>()
   let lastChecked: CheckedBatch = { totals: new Map(), next: undefined }
 
-  const register = (totals: Totals, position: BatchPosition) => {
+  const register = (totals: RequestedTotals, position: BatchPosition) => {
     const batch: CheckedBatch = { totals, next: undefined }
     lastChecked.next = batch
     lastChecked = batch
@@ -72,8 +72,8 @@ export function createFundsCheck(ledger: { readonly fittingUnderLock: Entries['f
 
   const isAmple: FundsCheck['isAmple'] = (requests, { accounts, mark }, position) => {
     if (position === undefined) return false
-    const totals = totalsOf(requests, accounts)
-    const isCovered = covers(accounts, totals, missingIn(mark))
+    const totals = sumRequests(requests, accounts)
+    const isCovered = covers(accounts, totals, possiblyMissing(mark))
     // Runs in the same turn of the event loop as the decision, so that every later check counts this batch.
     register(totals, position)
     return isCovered
@@ -85,27 +85,27 @@ export function createFundsCheck(ledger: { readonly fittingUnderLock: Entries['f
     check: async (tx, requests, read, position) => {
       if (isAmple(requests, read, position)) return requests.map(() => true)
       await position?.earlierEnded
-      // The balances stay locked until the commit, so that everything else must be read before.
+      // The balances stay locked until the commit: everything else must be read before.
       return ledger.fittingUnderLock(tx, requests, read.accounts)
     },
   }
 }
 
-function totalsOf(requests: readonly EntryRequest[], accounts: AccountSnapshots): Totals {
+function sumRequests(requests: readonly EntryRequest[], accounts: AccountSnapshots): RequestedTotals {
   const totals = new Map<string, Minor>()
   const add = (key: string, amount: Minor) => totals.set(key, (totals.get(key) ?? 0n) + amount)
   for (const { transfers } of requests)
-    for (const transfer of transfers) for (const { key } of limitsOf(transfer, accounts)) add(key, transfer.amount)
+    for (const transfer of transfers) for (const { key } of limitedSums(transfer, accounts)) add(key, transfer.amount)
   return totals
 }
 
-type Limit = { readonly key: string; readonly account: AccountKey; readonly partyId?: string }
+type LimitedSum = { readonly key: string; readonly account: AccountKey; readonly partyId?: string }
 
-/** The sums that a transfer takes from and that never fall below zero: the party's part first, which is the smaller one. */
-function limitsOf(transfer: EntryRequest['transfers'][number], accounts: AccountSnapshots): readonly Limit[] {
+/** Lists the sums that a transfer takes from and that never fall below zero: first the party's part, which is smaller. */
+function limitedSums(transfer: EntryRequest['transfers'][number], accounts: AccountSnapshots): readonly LimitedSum[] {
   if (kindOf(transfer.debit).mayFallBelowZero) return []
   const account = debitAccount(transfer)
-  const key = mapKey(account)
+  const key = accountMapKey(account)
   if (accounts.get(key)?.segregated !== true) return [{ key, account }]
   const { partyId } = transfer
   return [
@@ -114,33 +114,31 @@ function limitsOf(transfer: EntryRequest['transfers'][number], accounts: Account
   ]
 }
 
-/** Reports whether the balances that were read cover an entry: what the check of a batch asks first. */
-export function coveredBy(accounts: AccountSnapshots, request: EntryRequest): Fit {
-  const totals = totalsOf([request], accounts)
+/** Reports whether the read balances cover an entry: the first check of a batch. */
+export function fitsRead(accounts: AccountSnapshots, request: EntryRequest): FundsResult {
+  const totals = sumRequests([request], accounts)
   const availableIn = (key: string) => accounts.get(key)?.available ?? 0n
   const short = request.transfers
-    .flatMap((transfer) => limitsOf(transfer, accounts))
+    .flatMap((transfer) => limitedSums(transfer, accounts))
     .find(({ key }) => availableIn(key) < (totals.get(key) ?? 0n))
-  return short === undefined || shortageOf(short.account, short.partyId, availableIn(short.key))
+  return short === undefined || findShortage(short.account, short.partyId, availableIn(short.key))
 }
 
-/** True if only the party of an entry pays it, false if everyone in its balance may. Undefined: the balance is not there yet. */
+/** Reports whether an entry takes the money of its party only. Undefined: the balance does not exist yet. */
 export function isSegregated(accounts: AccountSnapshots, { transfers: [transfer] }: EntryRequest): boolean | undefined {
-  const account = transfer && accounts.get(mapKey(debitAccount(transfer)))
+  const account = transfer && accounts.get(accountMapKey(debitAccount(transfer)))
   return account && account.segregated === true
 }
 
-/**
- * The batches whose reserves may be missing from the balances: under way at the mark, or checked since, ended or not.
- */
-function missingIn({ underWay, lastChecked }: ReadMark): readonly CheckedBatch[] {
+/** Lists the batches whose reserves may be missing from the balances: those under way at the mark, and those checked since. */
+function possiblyMissing({ underWay, lastChecked }: ReadMark): readonly CheckedBatch[] {
   const missing = [...underWay]
   for (let batch = lastChecked.next; batch !== undefined; batch = batch.next) missing.push(batch)
   return missing
 }
 
-/** Reports whether each balance covers `totals` and everything that may be missing in it. An unknown account covers nothing. */
-function covers(accounts: AccountSnapshots, totals: Totals, missing: readonly CheckedBatch[]): boolean {
+/** Reports whether each balance covers `totals` and every batch that may be missing. An unknown account covers nothing. */
+function covers(accounts: AccountSnapshots, totals: RequestedTotals, missing: readonly CheckedBatch[]): boolean {
   return [...totals].every(([key, total]) => {
     const uncounted = missing.reduce((sum, batch) => sum + (batch.totals.get(key) ?? 0n), 0n)
     return (accounts.get(key)?.available ?? 0n) >= total + uncounted

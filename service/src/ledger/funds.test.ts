@@ -134,7 +134,7 @@ suite('funds', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('under the lock a request that does not fit takes nothing from the requests behind it', async () => {
+  test('under the lock a request that does not fit takes nothing from later requests', async () => {
     const { partnerId } = await addPartner(service, 100n)
     const transfers = [60n, 60n, 40n, 1n].map((amount) => transferOf(partnerId, amount))
     const fits = await service.db.transaction(async (tx) =>
@@ -243,7 +243,7 @@ suite('segregation', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('in a pooled balance the same payouts pass, and it has no accounts of parties', async () => {
+  test('in a pooled balance the same payouts pass, without accounts of parties', async () => {
     const partner = await addPartner(service, 100_00n)
     await pay(service, partner, '60.00')
     await payOwn(partner, '40.00')
@@ -251,7 +251,7 @@ suite('segregation', async () => {
     assert.deepEqual(await modeOf(partner.partnerId), { currency: 'EUR', segregated: false, own: undefined })
   })
 
-  test('what is reserved, posted, released and returned moves the part of its party', async () => {
+  test('reserving, posting, releasing and returning change the part of the party', async () => {
     const partner = await addPartner(service, 50_00n)
     const { partnerId, customer } = partner
     await segregate(partnerId)
@@ -275,7 +275,7 @@ suite('segregation', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('the constraint of the database holds a part above zero, also without the check', async () => {
+  test('the database constraint keeps a part above zero even without the check', async () => {
     const partner = await addPartner(service, 100_00n)
     await segregate(partner.partnerId)
     const overdrawn = (error: unknown) => violates(error, sqlState.checkViolation, 'party_accounts_never_negative')
@@ -283,7 +283,7 @@ suite('segregation', async () => {
     await checkLedger(service.db, partner.partnerId)
   })
 
-  test('many payouts of several customers in two processes: each pays what it has, and not a cent more', async () => {
+  test('concurrent payouts in two processes never exceed the money of their customer', async () => {
     const partner = await addPartner(service, 1_000_00n)
     const { partnerId } = partner
     await segregate(partnerId)
@@ -313,7 +313,7 @@ suite('segregation', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('a balance is segregated and pooled while payments go on: each counts once, in the mode of its commit', async () => {
+  test('a balance can be segregated and pooled during payments, and each payment counts once', async () => {
     const partner = await addPartner(service, 1_000_00n)
     const { partnerId, customer } = partner
     await credit(partnerId, customer.id, 500_00n)
@@ -359,7 +359,7 @@ suite('segregation', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('two persons segregate and pool a balance at the same time: each change is whole', async () => {
+  test('concurrent changes between segregated and pooled are applied one after the other', async () => {
     const partner = await addPartner(service, 10_00n)
     const { partnerId, customer } = partner
     await credit(partnerId, customer.id, 5_00n)
@@ -397,7 +397,7 @@ suite('segregation', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('parties with less than nothing prevent the change, and are named with what they miss', async () => {
+  test('parties below zero prevent the change, and are listed with their missing amount', async () => {
     const partner = await addPartner(service, 100_00n)
     const { partnerId, customer } = partner
     await takeUnchecked(partnerId, customer.id, 7_00n)
@@ -420,7 +420,7 @@ suite('segregation', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('checkpoints are the base: transfers before and after them count once', async () => {
+  test('transfers before and after the checkpoints count once', async () => {
     const partner = await addPartner(service, 1_00n)
     const { partnerId, customer } = partner
     const amounts = Array.from({ length: 1_005 }, (_, index) =>

@@ -206,7 +206,7 @@ async function addFunded() {
   return partnerId
 }
 
-test('past balances and statements equal a full computation, whatever the checkpoints and the pages', async (t) => {
+test('past balances and statements equal a full computation, for any checkpoints and pages', async (t) => {
   const cases = fc.record({
     batches: fc.array(fc.array(move, { minLength: 1, maxLength: 40 }), { minLength: 1, maxLength: 3 }),
     transfersPerStretch: fc.integer({ min: 1, max: 12 }),
@@ -296,7 +296,7 @@ test('the transfers of the last half minute have no checkpoint, because clocks d
   await checkHistory(partnerId, [undefined], 3)
 })
 
-test('a transfer that appears among those of a checkpoint is found, and the checkpoints are made again', async () => {
+test('a transfer that appears before a checkpoint is found, and the checkpoints are rebuilt', async () => {
   const partnerId = await addFunded()
   const step = stepOf(partnerId, 5)
   await enterAll(partnerId, many(20), 100)
@@ -312,7 +312,7 @@ test('a transfer that appears among those of a checkpoint is found, and the chec
   assert.equal((await progressOf(partnerId))?.differs, false)
 })
 
-test('checkpoints of a version that wrote none for parties are completed, also if it made them again', async () => {
+test('checkpoints of a version without those of parties are completed, also if it rebuilt them', async () => {
   const partnerId = await addFunded()
   const step = stepOf(partnerId, 5)
   await enterAll(partnerId, many(20), 100)
@@ -335,7 +335,7 @@ const progressOf = (partnerId: string) =>
     sql`select differs from ledger.checkpoint_progress where partner_id = ${partnerId}`,
   )
 
-test('an account row that is wrong is reported, and its checkpoints are made again once', async () => {
+test('a wrong account row is reported, and its checkpoints are rebuilt once', async () => {
   const partnerId = await addFunded()
   const step = stepOf(partnerId, 5)
   await enterAll(partnerId, many(8), 100)
@@ -365,7 +365,7 @@ test('several processes continue the checkpoints of one partner without a confli
   await checkLedger(service.db, partnerId)
 })
 
-test('more stretches than one visit makes are left to the next step, which follows at once', async () => {
+test('stretches beyond one visit are left to the next step, which follows at once', async () => {
   const partnerId = await addFunded()
   await enterAll(partnerId, many(110), 100)
   const step = stepOf(partnerId, 1)
@@ -374,7 +374,7 @@ test('more stretches than one visit makes are left to the next step, which follo
   await checkLedger(service.db, partnerId)
 })
 
-test('the empty case: no account, an account without a transfer in the period, and a partner without transfers', async () => {
+test('statements without an account, without a transfer in the period, or without any transfer are empty', async () => {
   const { partnerId } = await addPartner(service)
   const { db, ledger } = service
   const request = { partnerId, name: 'balance', currency: 'EUR', direction: 'ascending', linesMax: 5 } as const

@@ -11,15 +11,15 @@ export type StatementRequest = {
   readonly partnerId: string
   readonly name: AccountName
   readonly currency: Currency
-  /** Only the transfers of this party, and their sums. For the account `balance` only. */
+  /** Reads only the transfers of this party, and their sums. Only for the account `balance`. */
   readonly partyId?: string | undefined
   /** Start of the period. Undefined: the first transfer. */
   readonly from?: Date | undefined
-  /** The period ends before it. Undefined: with the last transfer. */
+  /** End of the period, not included. Undefined: after the last transfer. */
   readonly until?: Date | undefined
-  readonly direction: store.Direction
+  readonly direction: store.SortDirection
   readonly linesMax: number
-  /** `next` of the page before, in the same direction. */
+  /** `next` of the previous page, in the same direction. */
   readonly cursor?: StatementCursor | undefined
 }
 
@@ -27,7 +27,7 @@ export type StatementLine = {
   /** Id of the transfer. */
   readonly id: string
   readonly entryId: string | null
-  /** When the id was made, in the transaction of the transfer. */
+  /** When the id was created, in the transaction of the transfer. */
   readonly at: Date
   readonly kind: TransferKind
   /** Change of the account's posted sum. */
@@ -35,7 +35,7 @@ export type StatementLine = {
   readonly counterAccount: AccountName
   readonly partyId: string
   readonly reference: string
-  /** The posted sum of the account after the transfer; with `partyId`, the sum of the party's transfers. */
+  /** Posted sum of the account after the transfer; with `partyId`, the sum of the party's transfers. */
   readonly posted: Minor
 }
 
@@ -52,12 +52,12 @@ export type StatementPage = {
 }
 
 export type History = {
-  /** All accounts of a partner before a moment, by default now. */
+  /** Reads all accounts of a partner before a moment, by default now. */
   readonly balancesAt: (tx: Tx, partnerId: string, moment: Date | undefined) => Promise<readonly AccountRow[]>
   /**
-   * The transfers that moved posted money of an account, in the order of their ids. The pages of one statement add up if they
-   * are read in one snapshot, or if the period ended before the transactions of this moment began. Undefined: the partner has
-   * no such account.
+   * Lists the transfers that moved posted money of an account, in the order of their ids. The pages of a statement add
+   * up if they are read in one snapshot, or if the period ended before the transactions that are now open began.
+   * Undefined: the partner has no such account.
    */
   readonly statement: (tx: Tx, request: StatementRequest) => Promise<StatementPage | undefined>
   /** Sums a customer's transfers before a moment, by default now, on each balance on which it had any. */
@@ -85,7 +85,7 @@ export const history: History = {
     const ascending = direction === 'ascending'
     // No transfer has the first id of a moment, because it is not an id of version 7.
     const period = { after: from === undefined ? nilId : firstIdOf(from), end: endOf(until) }
-    // The pages after the first one continue from the balance of the cursor.
+    // Later pages continue from the balance of the cursor.
     const start = cursor !== undefined ? nilId : ascending ? period.after : period.end
     const accounts = await store.balancesBefore(tx, partnerId, start)
     const account = accounts.find((row) => row.name === name && row.currency === currency)
@@ -93,11 +93,12 @@ export const history: History = {
     const key = { partnerId, accountId: account.id, partyId }
     const left = cursor === undefined ? period : { ...period, [ascending ? 'after' : 'end']: cursor.id }
     const transfers = await readLines(tx, key, left, direction, linesMax + 1)
-    let posted = partyId === undefined ? account.posted : await postedFor(tx, { partnerId, partyId }, account.id, start)
+    let posted =
+      partyId === undefined ? account.posted : await readPosted(tx, { partnerId, partyId }, account.id, start)
     if (cursor !== undefined) posted = ascending ? cursor.posted : cursor.posted - cursor.amount
     const first = posted
     const lines = transfers.slice(0, linesMax).map((transfer) => {
-      const line = lineOf(transfer, account.id, accounts)
+      const line = toLine(transfer, account.id, accounts)
       if (ascending) posted += line.amount
       const here = posted
       if (!ascending) posted -= line.amount
@@ -109,12 +110,12 @@ export const history: History = {
   partySumsAt: (tx, partnerId, partyId, moment) => parties.partySumsBefore(tx, { partnerId, partyId }, endOf(moment)),
 }
 
-async function postedFor(tx: Tx, party: parties.PartyKey, accountId: string, end: string): Promise<Minor> {
+async function readPosted(tx: Tx, party: parties.PartyKey, accountId: string, end: string): Promise<Minor> {
   const sums = await parties.partySumsBefore(tx, party, end)
   return sums.find(({ id }) => id === accountId)?.posted ?? 0n
 }
 
-function lineOf(
+function toLine(
   { id, entryId, kind, amount, debitAccountId, creditAccountId, partyId, reference }: TransferRow,
   accountId: string,
   accounts: readonly AccountRow[],
@@ -139,14 +140,14 @@ function lineOf(
 }
 
 /**
- * The first lines of a range. The checkpoints say in which stretches the account changed, and how often: the others are
- * not read. The transfers after the last checkpoint are read one by one.
+ * Reads the first lines of a range. The checkpoints show in which stretches the account changed, and how often: the
+ * other stretches are not read. The transfers after the last checkpoint are read one by one.
  */
 async function readLines(
   tx: Tx,
   account: store.AccountOfPartner,
   range: store.IdRange,
-  direction: store.Direction,
+  direction: store.SortDirection,
   linesMax: number,
 ): Promise<readonly TransferRow[]> {
   const { partnerId, accountId, partyId } = account
@@ -157,28 +158,28 @@ async function readLines(
   const add = async (ranges: readonly store.IdRange[]) => {
     const left = linesMax - lines.length
     const found = ranges.filter(({ after, end }) => after < end)
-    if (left > 0 && found.length > 0) lines.push(...(await store.linesIn(tx, account, found, direction, left)))
+    if (left > 0 && found.length > 0) lines.push(...(await store.readLines(tx, account, found, direction, left)))
   }
   if (direction === 'descending') await add([behind])
   if (lines.length < linesMax && before.after < before.end) {
     // Each stretch has a line, except the first and the last one, which the range may cut.
     const stretches = await (partyId === undefined
-      ? store.stretchesOf(tx, account, before, direction, linesMax + 2)
-      : parties.stretchesOfParty(tx, { partnerId, partyId, accountId }, before, direction, linesMax + 2))
-    await add(enough(stretches, linesMax).map((stretch) => within(stretch, before)))
+      ? store.listStretches(tx, account, before, direction, linesMax + 2)
+      : parties.listStretchesOfParty(tx, { partnerId, partyId, accountId }, before, direction, linesMax + 2))
+    await add(enoughStretches(stretches, linesMax).map((stretch) => clipRange(stretch, before)))
   }
   if (direction === 'ascending') await add([behind])
   return lines
 }
 
-/** The first stretches with at least `linesMax` lines, without those of the first one, which the range may cut. */
-function enough(stretches: readonly store.Stretch[], linesMax: number): readonly store.Stretch[] {
+/** Selects the first stretches with at least `linesMax` lines, not counting the first stretch, which the range may cut. */
+function enoughStretches(stretches: readonly store.Stretch[], linesMax: number): readonly store.Stretch[] {
   let lines = 0
   const at = stretches.findIndex(({ lines: count }, index) => (lines += index === 0 ? 0 : count) >= linesMax)
   return at < 0 ? stretches : stretches.slice(0, at + 1)
 }
 
-const within = ({ stretchAfter, position }: store.Stretch, { after, end }: store.IdRange): store.IdRange => ({
+const clipRange = ({ stretchAfter, position }: store.Stretch, { after, end }: store.IdRange): store.IdRange => ({
   after: max(after, stretchAfter),
   end: min(end, idAfter(position, 1)),
 })

@@ -2,13 +2,13 @@
  * The ledger: double entry by construction. A transfer has one debit account, one credit account, one currency and one
  * amount greater than zero. The account row keeps the balance, which is the sum of the transfers. Design: README.md.
  *
- * Tables: ledger.accounts, ledger.party_accounts, ledger.transfers, ledger.checkpoints, ledger.party_checkpoints, ledger.checkpoint_progress.
- * Invariants, each also an SQL constraint: the posted balance of a partner never falls below the reserved balance; a reserve
- * is posted or released once. Transfers never change.
+ * Tables: ledger.accounts, ledger.party_accounts, ledger.transfers, ledger.checkpoints, ledger.party_checkpoints,
+ * ledger.checkpoint_progress. Invariants, each also an SQL constraint: the posted balance of a partner never falls
+ * below the reserved balance; a reserve is posted or released once. Transfers never change.
  */
 export {
   type AccountSnapshots,
-  areRead,
+  isMovementRead,
   availableIn,
   balanceStateIn,
   controlsVersion,
@@ -17,10 +17,10 @@ export {
   type Entry,
   entryOf,
   type EntryRequest,
-  type Fit,
+  type FundsResult,
   insufficientFunds,
   type Permit,
-  type Shortage,
+  type FundsShortage,
 } from './rules.ts'
 export {
   accountKinds,
@@ -34,7 +34,7 @@ export {
 export { createCheckpoints } from './checkpoints.ts'
 export type { EntryEnd } from './entries.ts'
 export type { PartySum, StatementCursor, StatementLine, StatementPage, StatementRequest } from './history.ts'
-export { type BalancesRead, coveredBy, isSegregated, createFundsCheck, type FundsCheck } from './funds-check.ts'
+export { type BalancesRead, fitsRead, isSegregated, createFundsCheck, type FundsCheck } from './funds-check.ts'
 export type { AccountMovement, AccountPosition, MovementPage, Standing, Position } from './movements.ts'
 export type { BalanceMode, ShortParty } from './segregation.ts'
 export type { AccountSums, LineFilter, Period, PeriodLine, Sums } from './period.ts'

@@ -10,37 +10,37 @@ import type { AccountRow } from './store.ts'
 
 export type AccountPosition = store.AccountPosition
 
-/** An account at one moment. */
+/** State of an account at one moment. */
 export type Standing = {
   readonly posted: Minor
   readonly reserved: Minor
   readonly isClosed: boolean
-  /** True if its partner has transfers after the position and before the end. */
+  /** Reports whether its partner has transfers after the position and before the end. */
   readonly hasMoved: boolean
-  /** True if its partner has no transfer after the position. */
+  /** Reports whether its partner has no transfer after the position. */
   readonly isQuiet: boolean
 }
 
-/** A transfer of an account, and what it adds to its sums. */
+/** Transfer of an account, and its change of the account's sums. */
 export type AccountMovement = {
   /** Id of the transfer. */
   readonly id: string
   readonly posted: Minor
   readonly reserved: Minor
   readonly reference: string
-  /** Equal for successive transfers that take effect together. Undefined: it takes effect alone. */
+  /** Equal for successive transfers that take effect together. Undefined: the transfer takes effect alone. */
   readonly together: string | undefined
 }
 export type MovementPage = {
   readonly movements: readonly AccountMovement[]
-  /** The last transfer that was read. Undefined: all before the end. */
+  /** The last transfer that was read. Undefined: all transfers before the end were read. */
   readonly readTo: string | undefined
 }
 
 export type Movements = {
   /**
-   * Sums by the id of the account; an account that does not exist is absent. On a sharded database the positions are of
-   * one partner.
+   * Reads the sums of accounts, by account id. Missing accounts are absent. On a sharded database the positions belong
+   * to one partner.
    */
   readonly standings: (
     tx: Tx,
@@ -48,8 +48,8 @@ export type Movements = {
     end: string,
   ) => Promise<ReadonlyMap<string, Standing>>
   /**
-   * Reads at most `transfersMax` transfers of the partner of each account. They are complete if the transactions that began
-   * before `end` have ended (README.md). By the id of the account, for each position.
+   * Reads at most `transfersMax` transfers of each account's partner, by account id, for each position. The result is
+   * complete if the transactions that began before `end` have ended (README.md).
    */
   readonly movementsBehind: (
     tx: Tx,
@@ -62,18 +62,20 @@ export type Movements = {
 export const movements: Movements = {
   standings: async (tx, positions, end) =>
     new Map(
-      (await store.standings(tx, positions, end)).map(({ accountId, state, ...row }) => [
+      (await store.readStandings(tx, positions, end)).map(({ accountId, state, ...row }) => [
         accountId,
         { ...row, isClosed: state === 'Closed' },
       ]),
     ),
   movementsBehind: async (tx, positions, end, transfersMax) => {
     const rows = Map.groupBy(await store.movementsBehind(tx, positions, end, transfersMax), (row) => row.accountId)
-    return new Map(positions.map(({ accountId }) => [accountId, pageOf(rows.get(accountId) ?? [], transfersMax)]))
+    return new Map(
+      positions.map(({ accountId }) => [accountId, toMovementPage(rows.get(accountId) ?? [], transfersMax)]),
+    )
   },
 }
 
-function pageOf(rows: readonly store.MovementRow[], transfersMax: number): MovementPage {
+function toMovementPage(rows: readonly store.MovementRow[], transfersMax: number): MovementPage {
   return {
     movements: rows.filter(({ isDebit, isCredit }) => isDebit || isCredit).map(toMovement),
     readTo: rows.find(({ place }) => place === BigInt(transfersMax))?.id,
@@ -87,14 +89,14 @@ function toMovement({ id, kind, amount, isDebit, reference, entryId }: store.Mov
 }
 
 export type Position = Pick<AccountRow, 'name' | 'currency' | 'posted' | 'reserved'> & {
-  /** The account row minus its transfers, as they are now. Zero: they agree. */
+  /** The account row minus the sum of its transfers. Zero: they agree. */
   readonly rowDiffers: Minor
 }
 
 export type Positions = {
   /**
-   * Sums the transfers of each account before a moment, by default all. Also compares the account rows with their transfers:
-   * the last checkpoint and those after it.
+   * Sums the transfers of each account before a moment, by default all. Also compares each account row with the last
+   * checkpoint and the transfers after it.
    */
   readonly positionsAt: (tx: Tx, partnerId: string, moment: Date | undefined) => Promise<readonly Position[]>
 }
@@ -103,7 +105,7 @@ export const positions: Positions = {
   positionsAt: async (tx, partnerId, moment) => {
     const end = moment === undefined ? store.lastId : firstIdOf(moment)
     const then = await store.balancesBefore(tx, partnerId, end)
-    // Rows that equal the past sums agree. The others have moved since, or were changed.
+    // A row that equals the past sums agrees. Other rows have moved since, or were changed.
     const isSettled = then.every((row) => row.posted === row.postedNow && row.reserved === row.reservedNow)
     const now = isSettled || moment === undefined ? then : await store.balancesBefore(tx, partnerId, store.lastId)
     const differences = new Map(now.map(({ id, posted, postedNow }) => [id, postedNow - posted]))

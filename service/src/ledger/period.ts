@@ -1,7 +1,7 @@
 /**
- * Reads the transfers of a period for reports: in parts of some thousand transfers, each with one short statement. No
- * transaction stays open, because one that is open for minutes would stop the checkpoints and the cleaning of tables.
- * Transfers never change, so that the parts agree if the period has ended before the oldest open transaction began.
+ * Reads the transfers of a period for reports, a few thousand with each short statement. No transaction stays open,
+ * because one that is open for minutes would stop the checkpoints and the vacuuming of tables. Transfers never change:
+ * the pages agree if the period ended before the oldest open transaction began.
  */
 import { firstIdOf, idAfter, type Minor } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
@@ -23,25 +23,29 @@ export type Sums = store.Sums
 export type AccountSums = store.AccountSums
 export type Period = { readonly from: Date; readonly to: Date }
 
-/** One part of a period. `end` is the moment up to which the period is read. */
-export type Part<T> = { readonly content: T; readonly end: string }
+/** Page of a period. `end`: the moment up to which the period is read. */
+export type PeriodPage<T> = { readonly content: T; readonly end: string }
 
 export type PeriodReader = {
-  /** The lines of an account, oldest first. While the caller works with a part, the next one is read. */
-  readonly linesOfPeriod: (tx: Tx, filter: LineFilter, period: Period) => AsyncGenerator<Part<readonly PeriodLine[]>>
+  /** Reads the lines of an account, oldest first. While the caller works with a page, the next one is read. */
+  readonly linesOfPeriod: (
+    tx: Tx,
+    filter: LineFilter,
+    period: Period,
+  ) => AsyncGenerator<PeriodPage<readonly PeriodLine[]>>
   readonly sumOfPeriod: (tx: Tx, filter: LineFilter, period: Period) => Promise<Sums>
   /** Sums the movements on each account of a partner. */
   readonly sumsOfPeriod: (tx: Tx, partnerId: string, period: Period) => Promise<readonly AccountSums[]>
 }
 
-/** A part is formatted in about 5 ms, so that a request of the same process waits no longer. */
+/** A page is formatted in about 5 ms, so that other requests of the process do not wait longer. */
 const linesPerPartMax = 4_000
-/** Size of a part of which only sums leave the database. It is read in about 20 ms. */
+/** Size of a page of which only sums leave the database. It is read in about 20 ms. */
 const summedPerPartMax = 50_000
 /** Looking up 100,000 keys takes about 15 ms. */
-const partsPerLookMax = 25
-/** Each holds a connection while it is read. */
-const partsAheadMax = 2
+const pagesPerLookMax = 25
+/** Each page holds a connection while it is read. */
+const pagesAheadMax = 2
 
 const idLength = 36
 const chars = { sign: idLength, counter: idLength + 1, kind: idLength * 2 + 1 }
@@ -67,35 +71,35 @@ function unpack(text: string): readonly PeriodLine[] {
 
 const rangeOf = ({ from, to }: Period): IdRange => ({ after: firstIdOf(from), end: firstIdOf(to) })
 
-/** The ranges of ids of the parts. Their ends are looked up many at a time, by the primary key alone. */
+/** Computes the id ranges of the pages. The primary key gives the ends of many pages with one look-up. */
 async function* rangesOf(tx: Tx, partnerId: string, { after, end }: IdRange, perPart: number): AsyncGenerator<IdRange> {
   for (let start = after; ;) {
-    const ends = await store.partEnds(tx, partnerId, { after: start, end }, perPart, partsPerLookMax)
+    const ends = await store.pageEnds(tx, partnerId, { after: start, end }, perPart, pagesPerLookMax)
     for (const last of ends) {
       yield { after: start, end: idAfter(last, 1) }
       start = last
     }
-    if (ends.length === partsPerLookMax) continue
+    if (ends.length === pagesPerLookMax) continue
     yield { after: start, end }
     return
   }
 }
 
-/** Two parts are read ahead, so that the database works while the caller does. */
+/** Reads two pages ahead, so that the database works while the caller does. */
 async function* parts<T>(
   tx: Tx,
   partnerId: string,
   range: IdRange,
   perPart: number,
   read: (part: IdRange) => Promise<T>,
-): AsyncGenerator<Part<T>> {
+): AsyncGenerator<PeriodPage<T>> {
   const ahead: { readonly end: string; readonly content: Promise<T> }[] = []
   for await (const part of rangesOf(tx, partnerId, range, perPart)) {
     const content = read(part)
-    // The caller may stop before it awaits this part.
+    // The caller may stop before it awaits this page.
     content.catch(() => undefined)
     ahead.push({ end: part.end, content })
-    const first = ahead.length > partsAheadMax ? ahead.shift() : undefined
+    const first = ahead.length > pagesAheadMax ? ahead.shift() : undefined
     if (first) yield { end: first.end, content: await first.content }
   }
   for (const { end, content } of ahead) yield { end, content: await content }
@@ -109,21 +113,21 @@ export const periodReader: PeriodReader = {
   },
   sumOfPeriod: async (tx, filter, period) => {
     let total: Sums = { lines: 0n, creditLines: 0n, credits: 0n, debits: 0n }
-    const read = (part: IdRange) => store.sumOfLines(tx, filter, part)
+    const read = (part: IdRange) => store.sumLines(tx, filter, part)
     for await (const { content } of parts(tx, filter.partnerId, rangeOf(period), summedPerPartMax, read))
-      total = plus(total, content)
+      total = addSums(total, content)
     return total
   },
   sumsOfPeriod: async (tx, partnerId, period) => {
     const totals = new Map<string, Sums>()
     const read = (part: IdRange) => store.sumsByAccount(tx, partnerId, part)
     for await (const { content } of parts(tx, partnerId, rangeOf(period), summedPerPartMax, read))
-      for (const { accountId, ...sums } of content) totals.set(accountId, plus(totals.get(accountId), sums))
+      for (const { accountId, ...sums } of content) totals.set(accountId, addSums(totals.get(accountId), sums))
     return [...totals].map(([accountId, sums]) => ({ accountId, ...sums }))
   },
 }
 
-const plus = (one: Sums | undefined, other: Sums): Sums => ({
+const addSums = (one: Sums | undefined, other: Sums): Sums => ({
   lines: (one?.lines ?? 0n) + other.lines,
   creditLines: (one?.creditLines ?? 0n) + other.creditLines,
   credits: (one?.credits ?? 0n) + other.credits,

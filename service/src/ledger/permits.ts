@@ -1,6 +1,6 @@
 /**
- * The gate of money that is on hold: screening holds a customer or a partner, and no verb may move its money past that. An entry says by its
- * permit why it may change a balance, and only `clear` makes a permit for what a request asks for.
+ * The gate of held money: screening holds a customer or a partner, and no verb may move its money. The permit of an
+ * entry says why it may change a balance. Only `clear` creates a permit for a request.
  */
 import { Refusal } from '../kernel/api/index.ts'
 import { assert, partnerKey } from '../kernel/index.ts'
@@ -8,42 +8,45 @@ import type { Tx } from '../postgres/index.ts'
 import { creditAccount, debitAccount, type Entry, type EntryRequest, type Movement, type Permit } from './rules.ts'
 
 export type PartyOfMoney = { readonly partnerId: string; readonly partyId: string }
-/** Reads in the transaction which parties are on hold, in their order. */
+/** Reads in the transaction which parties are held, in order. */
 export type MoneyHolds = (tx: Tx, parties: readonly PartyOfMoney[]) => Promise<readonly boolean[]>
 
-export type Clearing = {
-  /** Asks whether the parties of these requests are on hold. Each gets the permit of its entry, or account_blocked. */
+export type MoneyGate = {
+  /** Checks whether the parties of these requests are held. Each request gets the permit of its entry, or account_blocked. */
   readonly clear: (
     tx: Tx,
     requests: readonly Pick<EntryRequest, 'transfers'>[],
   ) => Promise<readonly (Permit | Refusal)[]>
 }
 
-/** Refuses money of a blocked or closed account, and in the same words what is on hold: a partner must not learn of a name on a list. */
+/**
+ * Refuses money of a blocked or closed account. Held money gets the same words: a partner must not learn of a sanctions
+ * match.
+ */
 export const refuseBlocked = (): Refusal =>
   new Refusal('account_blocked', 'An account of this payment is blocked or closed.')
 
-/** The permits that `clear` made. */
+/** Permits that `clear` created. */
 const cleared = new WeakSet<object>()
 
-const keyOf = ({ partnerId, partyId }: PartyOfMoney): string => partnerKey(partnerId, partyId)
+const partyKey = ({ partnerId, partyId }: PartyOfMoney): string => partnerKey(partnerId, partyId)
 
-/** The parties whose balance a request changes. A partner is a party under its own id. */
+/** Lists the parties whose balance a request changes. A partner is a party under its own id. */
 function partiesOf({ transfers }: Pick<EntryRequest, 'transfers'>): readonly PartyOfMoney[] {
   const isOfBalance = (movement: Movement) =>
     [debitAccount(movement), creditAccount(movement)].some(({ name }) => name === 'balance')
   return transfers.filter(isOfBalance)
 }
 
-export function createClearing(holds: MoneyHolds): Clearing {
+export function createMoneyGate(holds: MoneyHolds): MoneyGate {
   return {
     clear: async (tx, requests) => {
       const asked = requests.map(partiesOf)
-      const parties = new Map(asked.flat().map((party) => [keyOf(party), party]))
+      const parties = new Map(asked.flat().map((party) => [partyKey(party), party]))
       const answers = parties.size === 0 ? [] : await holds(tx, [...parties.values()])
       const held = new Set([...parties.keys()].filter((_key, index) => answers[index] === true))
       return asked.map((ofRequest) => {
-        const keys = new Set(ofRequest.map(keyOf))
+        const keys = new Set(ofRequest.map(partyKey))
         if (!keys.isDisjointFrom(held)) return refuseBlocked()
         const permit = { parties: keys }
         cleared.add(permit)
@@ -53,7 +56,7 @@ export function createClearing(holds: MoneyHolds): Clearing {
   }
 }
 
-/** Every entry passes here before it is written. */
+/** Checks every entry before it is written. */
 export function requirePermit(entry: Entry): void {
   const { permit, transfers } = entry
   if (permit === 'bank' || permit === 'decision') return
@@ -65,7 +68,7 @@ export function requirePermit(entry: Entry): void {
     return
   }
   assert(
-    cleared.has(permit) && partiesOf(entry).every((party) => permit.parties.has(keyOf(party))),
+    cleared.has(permit) && partiesOf(entry).every((party) => permit.parties.has(partyKey(party))),
     'an entry changes the balances of parties that were asked about',
   )
 }

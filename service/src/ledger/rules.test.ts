@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { debitAccount, effects, type EntryRequest, fits, mapKey, type TransferKind } from './rules.ts'
+import { debitAccount, effects, type EntryRequest, fitsLimits, accountMapKey, type TransferKind } from './rules.ts'
 import type { Minor } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { type BalancesRead, createFundsCheck, type FundsCheck, type ReadMark } from './funds-check.ts'
@@ -33,24 +33,27 @@ test('reserve and post equal a direct transfer; reserve and release change nothi
   )
 })
 
-test('a balance falls to its reserved part and no lower; a system account has no lower limit', () => {
+test('a balance cannot fall below its reserved part; a system account has no lower limit', () => {
   const out = effects('direct', 10n).debit
   const reserve = effects('reserve', 10n).debit
   assert.deepEqual(
     [
-      fits('balance', { posted: 10n, reserved: 0n }, out),
-      fits('balance', { posted: 9n, reserved: 0n }, out),
-      fits('balance', { posted: 15n, reserved: 6n }, out),
+      fitsLimits('balance', { posted: 10n, reserved: 0n }, out),
+      fitsLimits('balance', { posted: 9n, reserved: 0n }, out),
+      fitsLimits('balance', { posted: 15n, reserved: 6n }, out),
     ],
     [true, false, false],
   )
   assert.deepEqual(
-    [fits('balance', { posted: 15n, reserved: 5n }, reserve), fits('balance', { posted: 15n, reserved: 6n }, reserve)],
+    [
+      fitsLimits('balance', { posted: 15n, reserved: 5n }, reserve),
+      fitsLimits('balance', { posted: 15n, reserved: 6n }, reserve),
+    ],
     [true, false],
   )
-  assert.ok(fits('settlement.sandbox', { posted: 0n, reserved: 0n }, out))
+  assert.ok(fitsLimits('settlement.sandbox', { posted: 0n, reserved: 0n }, out))
   assert.ok(
-    !fits('balance', { posted: 20n, reserved: 5n }, effects('release', 10n).debit),
+    !fitsLimits('balance', { posted: 20n, reserved: 5n }, effects('release', 10n).debit),
     'a release cannot exceed the reserved part',
   )
 })
@@ -78,7 +81,7 @@ const transfer = (amount: Minor, partnerId = 'p1', currency: 'EUR' | 'GBP' = 'EU
 const request = (...given: Parameters<typeof transfer>): EntryRequest => ({ transfers: [transfer(...given)] })
 const read = (mark: ReadMark, available: Minor): BalancesRead => ({
   mark,
-  accounts: new Map([[mapKey(debitAccount(transfer(0n))), { id: 'a1', available }]]),
+  accounts: new Map([[accountMapKey(debitAccount(transfer(0n))), { id: 'a1', available }]]),
 })
 
 /** The place of a batch in the queue. `end` ends the batch, and resolves when the funds check has seen it. */
@@ -181,7 +184,7 @@ test('batches of other partners and currencies do not count', async () => {
   assert.deepEqual(await checkOne(funds, 100n, 100n), [true])
 })
 
-test('the batches admitted without a lock never overdraw, whatever the order of reads, checks and commits', async () => {
+test('batches admitted without a lock never overdraw, in any order of reads, checks and commits', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.bigInt({ min: 1n, max: 50n }), { minLength: 2, maxLength: 8 }),

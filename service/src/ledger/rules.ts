@@ -13,41 +13,41 @@ export type Transfer = {
   readonly amount: Minor
   /** Party of the money: a customer's guid, or the partner's own id. */
   readonly partyId: string
-  /** The transaction's reference. */
+  /** Reference of the transaction. */
   readonly reference: string
 }
 
-/** A transfer of an entry: it moves money at once, or reserves it. */
+/** Transfer of an entry: it moves money at once, or reserves it. */
 export type EntryTransfer = Transfer & { readonly kind: Extract<TransferKind, 'direct' | 'reserve'> }
 
-/** Asked for by `clear`: none of the parties is on hold. */
-type Cleared = { readonly parties: ReadonlySet<string> }
+/** Result of `clear`: the parties are not held. */
+type ClearedParties = { readonly parties: ReadonlySet<string> }
 /**
- * `bank`: a bank has moved the money, or screening has let its credit pass. `decision`: staff decided about this money. `waits`: the
- * entry reserves only, and the worker asks before the bank is told.
+ * `bank`: a bank has moved the money, or screening has passed its credit. `decision`: staff decided about this money.
+ * `waits`: the entry only reserves, and the worker asks again before it instructs the bank.
  */
-export type Permit = 'bank' | 'decision' | 'waits' | Cleared
+export type Permit = 'bank' | 'decision' | 'waits' | ClearedParties
 
 /** Transfers of one partner that take effect together or not at all. The first one has the id of the entry. */
 export type Entry = {
   readonly id: string
-  /** Gives the reason why the entry may change the balances of its parties. */
+  /** Reason why the entry may change the balances of its parties. */
   readonly permit: Permit
   readonly transfers: readonly EntryTransfer[]
 }
 
-/** Request by which the funds of an entry are judged. */
+/** Request that checks the funds of an entry. */
 export type EntryRequest = {
   readonly transfers: readonly Omit<EntryTransfer, 'reference'>[]
 }
 
-/** Change that one side of a transfer makes to an account row. */
-export type Change = { readonly posted: Minor; readonly reserved: Minor }
+/** Change of an account row by one side of a transfer. */
+export type BalanceChange = { readonly posted: Minor; readonly reserved: Minor }
 
 /** More than a payout, its fees and a conversion need. Bounds the ids that an entry takes. */
 export const entryTransfersMax = 100
 
-/** An entry of one transfer: it reserves if it waits, and moves at once otherwise. */
+/** Creates an entry of one transfer: it reserves if it waits, and moves money at once otherwise. */
 export const entryOf = (permit: Permit, transfer: Transfer, id = newId()): Entry => ({
   id,
   permit,
@@ -57,10 +57,10 @@ export const entryOf = (permit: Permit, transfer: Transfer, id = newId()): Entry
 /** `entryId`: the entry, if it has several transfers. */
 type IdentifiedTransfer = EntryTransfer & { readonly id: string; readonly entryId: string | null }
 
-/** An entry of one transfer is that transfer. */
-export function transfersOf({ id, transfers }: Entry): readonly IdentifiedTransfer[] {
+/** Returns the transfers of an entry. An entry of one transfer is that transfer. */
+export function entryTransfers({ id, transfers }: Entry): readonly IdentifiedTransfer[] {
   const [first] = transfers
-  assert(first !== undefined && transfers.length <= entryTransfersMax, 'an entry has 1 to 100 transfers')
+  assert(first !== undefined && transfers.length <= entryTransfersMax, `entry ${id} has ${transfers.length} transfers`)
   if (transfers.length === 1) return [{ ...first, id, entryId: null }]
   assert(
     transfers.every(({ partnerId }) => partnerId === first.partnerId),
@@ -76,7 +76,10 @@ export function transfersOf({ id, transfers }: Entry): readonly IdentifiedTransf
  * post      posted - amount, reserved -   posted + amount
  * release   reserved - amount             -
  */
-export function effects(kind: TransferKind, amount: Minor): { readonly debit: Change; readonly credit: Change } {
+export function effects(
+  kind: TransferKind,
+  amount: Minor,
+): { readonly debit: BalanceChange; readonly credit: BalanceChange } {
   const nothing = { posted: 0n, reserved: 0n }
   switch (kind) {
     case 'direct':
@@ -90,28 +93,32 @@ export function effects(kind: TransferKind, amount: Minor): { readonly debit: Ch
   }
 }
 
-export const plus = (a: Change, b: Change): Change => ({
+export const addChanges = (a: BalanceChange, b: BalanceChange): BalanceChange => ({
   posted: a.posted + b.posted,
   reserved: a.reserved + b.reserved,
 })
 
-/** Reports whether an account may take a change: no reserved part falls below zero, and no limited account below that part. */
-export function fits(name: AccountName, balance: Change, change: Change): boolean {
-  const { posted, reserved } = plus(balance, change)
+/** Reports whether an account permits a change: no reserved part falls below zero, and no limited account below that part. */
+export function fitsLimits(name: AccountName, balance: BalanceChange, change: BalanceChange): boolean {
+  const { posted, reserved } = addChanges(balance, change)
   return reserved >= 0n && (kindOf(name).mayFallBelowZero || posted >= reserved)
 }
 
 /** True, or the balance that the entry exceeds. */
-export type Fit = true | Shortage
-/** `of`: whose part of a segregated balance is too small. Undefined: the whole balance. */
-export type Shortage = { readonly currency: Currency; readonly available: Minor; readonly of?: 'customer' | 'partner' }
+export type FundsResult = true | FundsShortage
+/** `of`: whose part of a segregated balance is too small. Undefined: the whole balance is. */
+export type FundsShortage = {
+  readonly currency: Currency
+  readonly available: Minor
+  readonly of?: 'customer' | 'partner'
+}
 
 /** `partyId`: the party of a segregated balance that is short. Undefined: the whole account is. */
-export function shortageOf(
+export function findShortage(
   { partnerId, currency }: AccountKey,
   partyId: string | undefined,
   available: Minor,
-): Shortage {
+): FundsShortage {
   if (partyId === undefined) return { currency, available }
   return { currency, available, of: partyId === partnerId ? 'partner' : 'customer' }
 }
@@ -122,9 +129,9 @@ const shortBalances = {
   partner: (currency: Currency) => `Your own part of the available ${currency} balance, without your customers' money,`,
 }
 
-/** Builds the refusal insufficient_funds. It states the available amount to a caller who may read balances. */
+/** Builds the refusal insufficient_funds. States the available amount to a caller who may read balances. */
 export function insufficientFunds(
-  { currency, available, of }: Shortage,
+  { currency, available, of }: FundsShortage,
   caller: Pick<Caller, 'permissions'> | undefined,
   costs = 'the amount',
 ): Refusal {
@@ -141,42 +148,41 @@ type AccountSnapshot = {
   readonly id: string
   readonly available: Minor
   /**
-   * How often the operator has changed the rules for money that leaves the account; absent: no rules. The module that
-   * moves the money stores the rules.
+   * Number of changes of the operator's rules for outgoing money. Absent: no rules. The module that moves the money
+   * stores the rules.
    */
   readonly controls?: number
   /** Absent: Active. */
   readonly state?: AccountState
-  /** How often the state of this balance or of a customer of the partner was changed. Absent: never. */
+  /** Number of state changes of this balance or of a customer of the partner. Absent: none. */
   readonly blocks?: number
   /** True: each party has an account of its own in this balance, with its snapshot under `partyMapKey`. */
   readonly segregated?: true
 }
 
-/** The part of a balance that belongs to a customer, or to the partner itself. */
+/** Part of a balance that belongs to a customer, or to the partner itself. */
 export type PartyKey = Pick<AccountKey, 'partnerId' | 'currency'> & { readonly partyId: string }
 
 export const partyMapKey = ({ partnerId, currency, partyId }: PartyKey): string =>
   partnerKey(partnerId, currency, `balance ${partyId}`)
 
-export const mapKey = ({ partnerId, currency, name }: AccountKey): string => partnerKey(partnerId, currency, name)
+export const accountMapKey = ({ partnerId, currency, name }: AccountKey): string =>
+  partnerKey(partnerId, currency, name)
 
-/**
- * The version of the rules for money that leaves the partner's balance, at the time of the read. Undefined: no rules.
- */
+/** Returns the version of the rules for outgoing money of the partner's balance, at the time of the read. Undefined: no rules. */
 export const controlsVersion = (
   accounts: AccountSnapshots,
   partnerId: string,
   currency: Currency,
-): number | undefined => accounts.get(mapKey({ partnerId, currency, name: 'balance' }))?.controls
+): number | undefined => accounts.get(accountMapKey({ partnerId, currency, name: 'balance' }))?.controls
 
-/** The state of the partner's balance, at the time of the read. */
+/** Returns the state of the partner's balance, at the time of the read. */
 export const balanceStateIn = (accounts: AccountSnapshots, partnerId: string, currency: Currency): AccountState =>
-  accounts.get(mapKey({ partnerId, currency, name: 'balance' }))?.state ?? 'Active'
+  accounts.get(accountMapKey({ partnerId, currency, name: 'balance' }))?.state ?? 'Active'
 
-/** The available money of the partner's balance, at the time of the read. */
+/** Returns the available money of the partner's balance, at the time of the read. */
 export const availableIn = (accounts: AccountSnapshots, partnerId: string, currency: Currency): Minor =>
-  accounts.get(mapKey({ partnerId, currency, name: 'balance' }))?.available ?? 0n
+  accounts.get(accountMapKey({ partnerId, currency, name: 'balance' }))?.available ?? 0n
 
 export const debitAccount = ({ partnerId, currency, debit }: Omit<Movement, 'credit'>): AccountKey => ({
   partnerId,
@@ -191,13 +197,13 @@ export const creditAccount = ({ partnerId, currency, credit }: Omit<Movement, 'd
 })
 
 /** Reports whether both accounts of a movement were read. */
-export const areRead = (accounts: AccountSnapshots, movement: Movement): boolean =>
-  accounts.has(mapKey(debitAccount(movement))) && accounts.has(mapKey(creditAccount(movement)))
+export const isMovementRead = (accounts: AccountSnapshots, movement: Movement): boolean =>
+  accounts.has(accountMapKey(debitAccount(movement))) && accounts.has(accountMapKey(creditAccount(movement)))
 
-/** Each account once: the transfers of a batch name the same few accounts again and again. */
+/** Removes duplicates: the transfers of a batch name the same few accounts. */
 export const distinctAccounts = (accounts: readonly AccountKey[]): readonly AccountKey[] => [
-  ...new Map(accounts.map((account) => [mapKey(account), account])).values(),
+  ...new Map(accounts.map((account) => [accountMapKey(account), account])).values(),
 ]
 
-export const accountsNamed = (movements: readonly Movement[]): readonly AccountKey[] =>
+export const accountsOfMovements = (movements: readonly Movement[]): readonly AccountKey[] =>
   distinctAccounts([...movements.map(debitAccount), ...movements.map(creditAccount)])

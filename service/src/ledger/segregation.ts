@@ -1,19 +1,19 @@
 /**
- * Changes balances between pooled and segregated. In a segregated balance each party has an account of its own, which does not
- * fall below zero. Payments that were judged by the other mode run again (`accounts_judged_by_state`).
+ * Changes balances between pooled and segregated. In a segregated balance each party has an account of its own, which
+ * does not fall below zero. Payments that were judged by the other mode run again (`accounts_judged_by_state`).
  */
 import { assert, type Currency, type Minor, present } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { ensureAccount, type Opening } from './accounts.ts'
+import { ensureAccount, type LedgerDeps } from './accounts.ts'
 import { lockProgress } from './store-history.ts'
 import { partyPosition } from './store-parties.ts'
 import * as store from './store-parties.ts'
 import { lockBalance } from './store.ts'
 
-/** A party with less money than its payouts have reserved, or with less than nothing. */
+/** Party whose sum is negative or below the amount that its payouts have reserved. */
 export type ShortParty = store.PartyTotal & { readonly missing: Minor }
 
-/** `own`: the partner's own part; undefined in a pooled balance, which has no parts. */
+/** `own`: the partner's own part. Undefined for a pooled balance, which has no parts. */
 export type BalanceMode = {
   readonly currency: Currency
   readonly segregated: boolean
@@ -23,7 +23,7 @@ export type BalanceMode = {
 export type Segregation = {
   readonly modes: (tx: Tx, partnerId: string) => Promise<readonly BalanceMode[]>
   /**
-   * Finds the parties that prevent a pooled balance from being segregated, and what the partner itself has in it. Reads the last
+   * Finds the parties that prevent a pooled balance from being segregated, and the partner's own part. Reads the last
    * checkpoint of every party.
    */
   readonly shortParties: (
@@ -32,13 +32,12 @@ export type Segregation = {
     currency: Currency,
   ) => Promise<{ readonly short: readonly ShortParty[]; readonly own: Minor }>
   /**
-   * Opens the accounts of all parties with what they have, and segregates the balance; a missing balance is created. Locks the
-   * balance after the checkpoints are copied, and reads only the transfers since then under the lock. Returns the parties that
-   * are short; then the caller must roll back. A segregated balance stays as it is. The lock of the partner's checkpoints lets
-   * one transaction at a time write or delete accounts of parties as a whole, and keeps the checkpoints as they are.
+   * Segregates a balance, and opens the accounts of all its parties with their sums; creates a missing balance. Locks
+   * the balance after copying the checkpoints, and reads only the later transfers under the lock. Returns the parties
+   * that are short: then the caller must roll back. The lock of the partner's checkpoints serialises such changes.
    */
   readonly segregate: (tx: Tx, partnerId: string, currency: Currency) => Promise<readonly ShortParty[]>
-  /** Pools a balance again. The accounts of its parties stay without use until `clearParties`. */
+  /** Pools a balance again. The accounts of its parties stay, unused, until `clearParties`. */
   readonly pool: (tx: Tx, partnerId: string, currency: Currency) => Promise<void>
   /** Deletes the accounts of parties of a pooled balance. */
   readonly clearParties: (tx: Tx, partnerId: string, currency: Currency) => Promise<void>
@@ -46,13 +45,13 @@ export type Segregation = {
 
 const partiesPerStatement = 10_000
 
-export function createSegregation(opening: Opening): Segregation {
+export function createSegregation(opening: LedgerDeps): Segregation {
   const balanceOf = async (tx: Tx, partnerId: string, currency: Currency) =>
-    (await store.modes(tx, partnerId)).find((mode) => mode.currency === currency)
+    (await store.readModes(tx, partnerId)).find((mode) => mode.currency === currency)
 
   return {
     modes: async (tx, partnerId) =>
-      (await store.modes(tx, partnerId)).map(({ currency, segregated, ownPosted, ownReserved }) => ({
+      (await store.readModes(tx, partnerId)).map(({ currency, segregated, ownPosted, ownReserved }) => ({
         currency,
         segregated,
         own: segregated ? { posted: ownPosted ?? 0n, reserved: ownReserved ?? 0n } : undefined,
@@ -62,13 +61,14 @@ export function createSegregation(opening: Opening): Segregation {
       if (balance === undefined || balance.segregated) return { short: [], own: 0n }
       const position = await partyPosition(tx, partnerId)
       const totals = new Map(
-        (await store.shortAt(tx, partnerId, balance.id, position)).map((row) => [row.partyId, row]),
+        (await store.listShortParties(tx, partnerId, balance.id, position)).map((row) => [row.partyId, row]),
       )
-      const changed = await store.changedSince(tx, partnerId, balance.id, position)
+      const changed = await store.sumChangesSince(tx, partnerId, balance.id, position)
       const others = [partnerId, ...changed.map(({ partyId }) => partyId)].filter((partyId) => !totals.has(partyId))
-      for (const row of await store.sumsOf(tx, partnerId, balance.id, position, others)) totals.set(row.partyId, row)
-      const now = withChanges(totals, changed)
-      return { short: shortAmong(now), own: now.get(partnerId)?.posted ?? 0n }
+      for (const row of await store.sumParties(tx, partnerId, balance.id, position, others))
+        totals.set(row.partyId, row)
+      const now = addChangesSince(totals, changed)
+      return { short: findShortParties(now), own: now.get(partnerId)?.posted ?? 0n }
     },
     segregate: async (tx, partnerId, currency) => {
       const key = { partnerId, name: 'balance', currency } as const
@@ -82,16 +82,16 @@ export function createSegregation(opening: Opening): Segregation {
       const position = await partyPosition(tx, partnerId)
       await store.clearParties(tx, partnerId, id)
       await store.copyParties(tx, partnerId, id, position)
-      const short = await store.shortAt(tx, partnerId, id, position)
+      const short = await store.listShortParties(tx, partnerId, id, position)
       const { posted, reserved } = present(
         await lockBalance(tx, key),
         `no ${currency} balance for partner ${partnerId}`,
       )
-      const changed = await store.changedSince(tx, partnerId, id, position)
+      const changed = await store.sumChangesSince(tx, partnerId, id, position)
       const keys = changed.map(({ partyId }) => ({ partnerId, accountId: id, partyId }))
-      const totals = new Map([...(await store.partiesByKey(tx, keys)), ...short].map((row) => [row.partyId, row]))
-      const now = withChanges(totals, changed)
-      const missing = shortAmong(now)
+      const totals = new Map([...(await store.readParties(tx, keys)), ...short].map((row) => [row.partyId, row]))
+      const now = addChangesSince(totals, changed)
+      const missing = findShortParties(now)
       if (missing.length > 0) return missing
       const rows = [...now.values()]
       for (let at = 0; at < rows.length; at += partiesPerStatement)
@@ -120,8 +120,8 @@ export function createSegregation(opening: Opening): Segregation {
   }
 }
 
-/** The totals with what has changed since. */
-function withChanges(
+/** Adds the changes to the totals. */
+function addChangesSince(
   totals: ReadonlyMap<string, store.PartyTotal>,
   changed: readonly store.PartyTotal[],
 ): ReadonlyMap<string, store.PartyTotal> {
@@ -137,7 +137,7 @@ function withChanges(
   return now
 }
 
-const shortAmong = (totals: ReadonlyMap<string, store.PartyTotal>): readonly ShortParty[] =>
+const findShortParties = (totals: ReadonlyMap<string, store.PartyTotal>): readonly ShortParty[] =>
   [...totals.values()].flatMap((total) =>
     total.posted < total.reserved ? [{ ...total, missing: total.reserved - total.posted }] : [],
   )

@@ -1,10 +1,12 @@
-/** The verbs of the ledger. Each joins the caller's transaction: money moves together with the state that it follows. */
+/**
+ * The verbs of the ledger. Each runs in the caller's transaction: money moves together with the state that causes it.
+ */
 import { type Currency, firstIdOf, type Minor, nilId, present } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { ensureAccount, type Opening } from './accounts.ts'
+import { ensureAccount, type LedgerDeps } from './accounts.ts'
 import { createEntries, type Entries } from './entries.ts'
 import { type History, history } from './history.ts'
-import { type Clearing, createClearing } from './permits.ts'
+import { type MoneyGate, createMoneyGate } from './permits.ts'
 import { type Movements, movements, type Positions, positions } from './movements.ts'
 import { type PeriodReader, periodReader } from './period.ts'
 import { createSegregation, type Segregation } from './segregation.ts'
@@ -23,7 +25,7 @@ export type Balance = {
   readonly available: Minor
 }
 
-export type Ledger = Clearing &
+export type Ledger = MoneyGate &
   ClosingBalances &
   Entries &
   History &
@@ -31,23 +33,20 @@ export type Ledger = Clearing &
   PeriodReader &
   Positions &
   Segregation &
-  States & {
+  BalanceStates & {
     readonly balances: (tx: Tx, partnerId: string) => Promise<readonly Balance[]>
-    /**
-     * Marks a balance as controlled or not, and creates it if it is missing. Other transactions cannot mark it until
-     * this one ends.
-     */
+    /** Marks a balance as controlled or not, and creates it if it is missing. Locks the mark until the transaction ends. */
     readonly setControlled: (tx: Tx, partnerId: string, currency: Currency, controlled: boolean) => Promise<void>
-    /** Sums of the `fx` accounts of all partners: positive for bought money, negative for owed money. */
+    /** Sums the `fx` accounts of all partners: positive for bought money, negative for owed money. */
     readonly positions: (tx: Tx) => Promise<readonly store.PositionRow[]>
-    /** Totals of the settlement accounts of connectors and of `suspense`, over all partners. */
+    /** Sums the settlement accounts of connectors and `suspense`, over all partners. */
     readonly connectorTotals: (tx: Tx) => Promise<readonly store.ConnectorTotal[]>
   }
 
-export function createLedger(opening: Opening): Ledger {
+export function createLedger(opening: LedgerDeps): Ledger {
   return {
     ...closingBalances,
-    ...createClearing(opening.holds),
+    ...createMoneyGate(opening.holds),
     ...createEntries(opening),
     ...history,
     ...movements,
@@ -60,10 +59,10 @@ export function createLedger(opening: Opening): Ledger {
       await ensureAccount(tx, account, opening)
       await store.setControlled(tx, account, controlled)
     },
-    positions: store.positions,
+    positions: store.readPositions,
     connectorTotals: store.connectorTotals,
     balances: async (tx, partnerId) =>
-      (await store.balances(tx, partnerId)).map(({ id, currency, posted, reserved }) => ({
+      (await store.readBalances(tx, partnerId)).map(({ id, currency, posted, reserved }) => ({
         id,
         currency,
         posted,
@@ -73,20 +72,20 @@ export function createLedger(opening: Opening): Ledger {
   }
 }
 
-// Changes the states of balances. A payment is judged by rows that were read without a lock. Each change counts in `blocks`, and a
-// payment that was judged by an earlier count violates a constraint: its batch runs again, by the new state.
+// Changes the states of balances. A payment is judged by rows that were read without a lock. `blocks` counts each
+// change. A payment that was judged by an earlier count violates a constraint: its batch runs again with the new state.
 
-type States = {
+type BalanceStates = {
   /**
    * Sets the state of a balance under its lock, creates it if it is missing, and returns the previous state. Setting
    * the same state changes nothing. Refuses: account_blocked (it is closed; or it has money and would be closed).
    */
   readonly setState: (tx: Tx, partnerId: string, currency: Currency, state: AccountState) => Promise<AccountState>
-  /** Counts a change of a customer's state: payments that were judged before do not commit after this transaction. */
+  /** Counts a change of a customer's state: payments that were judged before cannot commit after this transaction. */
   readonly countBlock: (tx: Tx, partnerId: string) => Promise<void>
 }
 
-function createStates(opening: Opening): States {
+function createStates(opening: LedgerDeps): BalanceStates {
   return {
     setState: async (tx, partnerId, currency, state) => {
       const key = { partnerId, name: 'balance', currency } as const
@@ -105,35 +104,35 @@ function createStates(opening: Opening): States {
   }
 }
 
-// The balances of a partner at several moments, read from checkpoints and the transfers between them (README.md).
+// Balances of a partner at several moments, read from checkpoints and the transfers between them (README.md).
 
 type Sums = { readonly posted: Minor; readonly reserved: Minor }
 
-type Closings = {
+type BalanceClosings = {
   readonly currency: Currency
-  /** The sums before each moment, in the order of the moments. Zero before the balance existed. */
+  /** Sums before each moment, in the order of the moments. Zero before the balance existed. */
   readonly sums: readonly Sums[]
-  /** The sums of the account row. */
+  /** Sums of the account row. */
   readonly now: Sums
 }
 
 type ClosingBalances = {
   /**
-   * The balances of a partner before each of some different moments, the first one first. To be read in one snapshot. Four statements, however many transfers the
-   * partner has: the ranges do not overlap, so a transfer is read once at most, and each range ends within a stretch of 1,000 transfers
-   * after its checkpoint or after the moment before.
+   * Reads the balances of a partner before each of some different moments, in ascending order, in one snapshot. Needs
+   * four statements for any number of transfers: the ranges do not overlap, and each ends within a stretch of 1,000
+   * transfers after its checkpoint or after the previous moment.
    */
-  readonly closingBalances: (tx: Tx, partnerId: string, moments: readonly Date[]) => Promise<readonly Closings[]>
+  readonly closingBalances: (tx: Tx, partnerId: string, moments: readonly Date[]) => Promise<readonly BalanceClosings[]>
 }
 
-type Step = {
-  /** The end of a stretch whose checkpoints the sums begin with. Undefined: with the sums of the moment before. */
+type ClosingStep = {
+  /** Stretch whose checkpoints the sums begin with. Undefined: they begin with the sums of the previous moment. */
   readonly base: string | undefined
   readonly range: IdRange
 }
 
-/** Plans what is read for each moment. `boundaries`: the last end of a stretch before each. */
-function stepsOf(ends: readonly string[], boundaries: ReadonlyMap<string, string>): readonly Step[] {
+/** Plans the reads for each moment. `boundaries`: the last end of a stretch before each moment. */
+function planSteps(ends: readonly string[], boundaries: ReadonlyMap<string, string>): readonly ClosingStep[] {
   return ends.map((end, index) => {
     const before = ends[index - 1]
     const boundary = boundaries.get(end) ?? nilId
@@ -143,32 +142,32 @@ function stepsOf(ends: readonly string[], boundaries: ReadonlyMap<string, string
   })
 }
 
-const none: Sums = { posted: 0n, reserved: 0n }
-const plus = (one: Sums, other: Sums): Sums => ({
+const noSums: Sums = { posted: 0n, reserved: 0n }
+const addSums = (one: Sums, other: Sums): Sums => ({
   posted: one.posted + other.posted,
   reserved: one.reserved + other.reserved,
 })
 
 const closingBalances: ClosingBalances = {
   closingBalances: async (tx, partnerId, moments) => {
-    const accounts = await store.balances(tx, partnerId)
+    const accounts = await store.readBalances(tx, partnerId)
     const ids = accounts.map(({ id }) => id)
     const ends = moments.map(firstIdOf)
     const found = await stored.boundariesBefore(tx, partnerId, ends)
-    const steps = stepsOf(ends, new Map(found.map(({ endId, position }) => [endId, position])))
+    const steps = planSteps(ends, new Map(found.map(({ endId, position }) => [endId, position])))
     const positions = steps.flatMap(({ base }) => (base === undefined || base === nilId ? [] : [base]))
     const bases = await stored.checkpointsAt(tx, partnerId, ids, positions)
     const ranges = steps.map(({ range }) => range)
-    const changes = await stored.changesIn(tx, partnerId, ids, ranges)
+    const changes = await stored.sumChanges(tx, partnerId, ids, ranges)
     const [baseOf, changeOf] = [
       new Map(bases.map((sum) => [`${sum.position} ${sum.accountId}`, sum])),
       new Map(changes.map((sum) => [`${sum.endId} ${sum.accountId}`, sum])),
     ]
     return accounts.map(({ id, currency, posted, reserved }) => {
-      let last = none
+      let last = noSums
       const sums = steps.map(({ base, range }) => {
-        const start = base === undefined ? last : (baseOf.get(`${base} ${id}`) ?? none)
-        last = plus(start, changeOf.get(`${range.end} ${id}`) ?? none)
+        const start = base === undefined ? last : (baseOf.get(`${base} ${id}`) ?? noSums)
+        last = addSums(start, changeOf.get(`${range.end} ${id}`) ?? noSums)
         return last
       })
       return { currency, sums, now: { posted, reserved } }

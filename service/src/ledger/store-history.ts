@@ -1,4 +1,4 @@
-/** The SQL of checkpoints, past balances and statements. `end` and `after` are ids that a range does not contain. */
+/** SQL of checkpoints, past balances and statements. A range does not include its ids `after` and `end`. */
 import { type Minor, nilId } from '../kernel/index.ts'
 import {
   columnOf,
@@ -18,11 +18,11 @@ import type { AccountState } from './account-kinds.ts'
 export const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 export type IdRange = { readonly after: string; readonly end: string }
-export type Direction = 'ascending' | 'descending'
+export type SortDirection = 'ascending' | 'descending'
 
 /**
- * Changes that transfers make to their accounts, as `effects` in rules.ts: one row per changed account. `lines`
- * counts the transfers that move posted money.
+ * Selects the changes that transfers make to their accounts, like `effects` in rules.ts: one row per changed account.
+ * `lines` counts the transfers that move posted money.
  */
 export const sidesOfTransfers = sql`ledger.transfers as transfer cross join lateral (values
       (debit_account_id, case when kind in ('direct', 'post') then -amount else 0 end,
@@ -30,7 +30,7 @@ export const sidesOfTransfers = sql`ledger.transfers as transfer cross join late
       (credit_account_id, case when kind in ('direct', 'post') then amount else 0 end, 0)
     ) as side (account_id, posted, reserved)`
 
-/** The last transfer of the next stretch after the checkpoints of a partner; undefined: there are too few transfers. */
+/** Finds the last transfer of the next stretch after the checkpoints of a partner. Undefined: there are too few transfers. */
 export async function nextStretchEnd(
   tx: Tx,
   partnerId: string,
@@ -61,7 +61,7 @@ export type AccountChanges = {
   readonly lines: number
 }
 
-/** Reads the changes that the transfers after `after`, up to `position`, make to each account. */
+/** Sums the changes of each account by the transfers after `after` and up to `position`. */
 export function changesOfStretch(
   tx: Tx,
   partnerId: string,
@@ -98,23 +98,27 @@ export function insertCheckpoints(tx: Tx, checkpoints: readonly Checkpoint[]): v
     ${newCheckpoints(tx, checkpoints)}`)
 }
 
-/** `partyPosition`: how far the checkpoints of parties reach. Null: there are none. */
-export type Progress = { readonly position: string; readonly differs: boolean; readonly partyPosition: string | null }
+/** `partyPosition`: position of the checkpoints of parties. Null: there are none. */
+export type CheckpointProgress = {
+  readonly position: string
+  readonly differs: boolean
+  readonly partyPosition: string | null
+}
 
-/** Undefined: there is none, or another process has locked it. */
-export function claimProgress(tx: Tx, partnerId: string): Promise<Progress | undefined> {
-  return tx.row<Progress>(sql`/* ledger.claimProgress */
+/** Locks the progress of a partner. Undefined: none exists, or another process has locked it. */
+export function claimProgress(tx: Tx, partnerId: string): Promise<CheckpointProgress | undefined> {
+  return tx.row<CheckpointProgress>(sql`/* ledger.claimProgress */
     select position, differs, party_position from ledger.checkpoint_progress where partner_id = ${partnerId} for update skip locked`)
 }
 
-/** Locks the checkpoints of a partner, and waits for a process that has them. A partner without any is as new. */
+/** Locks the checkpoints of a partner, and waits for a process that has them. Creates the row if it is missing. */
 export async function lockProgress(tx: Tx, partnerId: string): Promise<void> {
   await createProgress(tx, partnerId)
   await tx.run(sql`/* ledger.lockProgress */
     select 1 from ledger.checkpoint_progress where partner_id = ${partnerId} for update`)
 }
 
-/** Returns whether it was created: without it the partner has no checkpoints. */
+/** Creates the progress of a partner. Returns false if it exists. */
 export async function createProgress(tx: Tx, partnerId: string): Promise<boolean> {
   const count = await tx.run(sql`/* ledger.createProgress */
     insert into ledger.checkpoint_progress (partner_id, position, differs) values (${partnerId}, ${nilId}, false)
@@ -125,7 +129,7 @@ export async function createProgress(tx: Tx, partnerId: string): Promise<boolean
 export function setProgress(
   tx: Tx,
   partnerId: string,
-  { position, differs }: Pick<Progress, 'position' | 'differs'>,
+  { position, differs }: Pick<CheckpointProgress, 'position' | 'differs'>,
 ): void {
   tx.later(sql`/* ledger.setProgress */
     update ledger.checkpoint_progress set position = ${position}, differs = ${differs}
@@ -137,12 +141,12 @@ export function deleteCheckpoints(tx: Tx, partnerId: string): void {
 }
 
 export type PastBalance = AccountRow & {
-  /** Posted sum of the account row: the balance at this moment. */
+  /** Posted sum of the account row: the present balance. */
   readonly postedNow: Minor
   readonly reservedNow: Minor
 }
 
-/** The last transfer before `end` that ends a stretch. */
+/** Finds the last transfer before `end` that ends a stretch. */
 async function boundaryBefore(tx: Tx, partnerId: string, end: string): Promise<string> {
   const row = await tx.row<{ readonly position: string }>(sql`/* ledger.boundaryBefore */
     select position from ledger.checkpoints where partner_id = ${partnerId} and position < ${end}
@@ -151,14 +155,14 @@ async function boundaryBefore(tx: Tx, partnerId: string, end: string): Promise<s
 }
 
 /**
- * The sums of all transfers before `end`, by one snapshot: the last checkpoints before it, and the transfers since. Their
- * position is a parameter, because PostgreSQL plans a range that it does not know as a third of the table.
+ * Sums all transfers before `end` in one snapshot: the last checkpoints before it, and the transfers since. The
+ * position is a parameter, because PostgreSQL estimates an unknown range as a third of the table.
  */
 export async function balancesBefore(tx: Tx, partnerId: string, end: string): Promise<readonly PastBalance[]> {
   for (;;) {
     const boundary = await boundaryBefore(tx, partnerId, end)
     const rows = await balancesSince(tx, partnerId, boundary, end)
-    // The checkpoints may have been deleted in between, to be made again.
+    // The checkpoints may have been deleted in the meantime, to be recreated.
     if (boundary === nilId || rows.every(({ hasBoundary }) => hasBoundary)) return rows
   }
 }
@@ -192,30 +196,30 @@ function balancesSince(
 
 export type Stretch = { readonly position: string; readonly stretchAfter: string; readonly lines: number }
 
-/** The last transfer that the checkpoints of a partner cover. */
+/** Finds the last transfer that the checkpoints of a partner cover. */
 export async function lastPosition(tx: Tx, partnerId: string): Promise<string> {
   const row = await tx.row<{ readonly position: string }>(sql`/* ledger.lastPosition */
     select position from ledger.checkpoints where partner_id = ${partnerId} order by position desc limit 1`)
   return row?.position ?? nilId
 }
 
-export const inOrder = (direction: Direction): Sql => (direction === 'ascending' ? sql`asc` : sql`desc`)
+export const orderBy = (direction: SortDirection): Sql => (direction === 'ascending' ? sql`asc` : sql`desc`)
 
-/** The stretches that reach into a range, and in which posted money of the account moved. */
-export function stretchesOf(
+/** Lists the stretches in a range in which posted money of the account moved. */
+export function listStretches(
   tx: Tx,
   { partnerId, accountId }: AccountOfPartner,
   { after, end }: IdRange,
-  direction: Direction,
+  direction: SortDirection,
   stretchesMax: number,
 ): Promise<readonly Stretch[]> {
   return tx.rows<Stretch>(
-    unprepared(sql`/* ledger.stretchesOf */
+    unprepared(sql`/* ledger.listStretches */
       select position, stretch_after, lines from ledger.checkpoints
       where partner_id = ${partnerId} and account_id = ${accountId} and lines > 0 and position > ${after}
         and position <= coalesce((select position from ledger.checkpoints where partner_id = ${partnerId}
           and position >= ${end} order by position limit 1), ${lastId})
-      order by position ${inOrder(direction)} limit ${stretchesMax}`),
+      order by position ${orderBy(direction)} limit ${stretchesMax}`),
   )
 }
 
@@ -226,30 +230,30 @@ export type AccountOfPartner = {
   readonly partyId?: string | undefined
 }
 
-/** The transfers in some ranges that move posted money of the account. Each range is read by the primary key. */
-export function linesIn(
+/** Reads the transfers in some ranges that move posted money of the account. Each range is read by the primary key. */
+export function readLines(
   tx: Tx,
   { partnerId, accountId, partyId }: AccountOfPartner,
   ranges: readonly IdRange[],
-  direction: Direction,
+  direction: SortDirection,
   linesMax: number,
 ): Promise<readonly TransferRow[]> {
   return tx.rows<TransferRow>(
-    unprepared(sql`/* ledger.linesIn */
+    unprepared(sql`/* ledger.readLines */
       select line.* from unnest(${ranges.map(({ after }) => after)}::uuid[], ${ranges.map(({ end }) => end)}::uuid[])
         as stretch (after_id, end_id) cross join lateral (
           select id, kind, debit_account_id, credit_account_id, currency, amount, party_id, reference, entry_id
           from ledger.transfers where partner_id = ${partnerId} and id > stretch.after_id and id < stretch.end_id
             and ${accountId} in (debit_account_id, credit_account_id) and kind in ('direct', 'post')
             ${partyId === undefined ? noSql : sql`and party_id = ${partyId}`}
-          order by id ${inOrder(direction)} limit ${linesMax}) as line
-      order by line.id ${inOrder(direction)} limit ${linesMax}`),
+          order by id ${orderBy(direction)} limit ${linesMax}) as line
+      order by line.id ${orderBy(direction)} limit ${linesMax}`),
   )
 }
 
-// The SQL of closing balances: checkpoints and the transfers between them, at several moments.
+// SQL of closing balances: checkpoints and the transfers between them, at several moments.
 
-/** The last transfer before each end that ends a stretch. An end without one is absent. */
+/** Finds the last transfer before each end that ends a stretch. An end without one is absent. */
 export function boundariesBefore(
   tx: Tx,
   partnerId: string,
@@ -265,7 +269,7 @@ export function boundariesBefore(
 
 export type AccountSum = { readonly accountId: string; readonly posted: Minor; readonly reserved: Minor }
 
-/** The last checkpoint of each account at each position. An account that had not moved by then is absent. */
+/** Reads the last checkpoint of each account at each position. An account that had not moved by then is absent. */
 export function checkpointsAt(
   tx: Tx,
   partnerId: string,
@@ -282,15 +286,15 @@ export function checkpointsAt(
   )
 }
 
-/** The changes of some accounts in some ranges. Each range is read by the primary key. */
-export function changesIn(
+/** Sums the changes of accounts in some ranges. Each range is read by the primary key. */
+export function sumChanges(
   tx: Tx,
   partnerId: string,
   accountIds: readonly string[],
   ranges: readonly IdRange[],
 ): Promise<readonly (AccountSum & { readonly endId: string })[]> {
   return tx.rows(
-    unprepared(sql`/* ledger.changesIn */
+    unprepared(sql`/* ledger.sumChanges */
       select stretch.end_id, moved.account_id, moved.posted, moved.reserved
       from unnest(${ranges.map(({ after }) => after)}::uuid[], ${ranges.map(({ end }) => end)}::uuid[])
         as stretch (after_id, end_id) cross join lateral (
@@ -302,10 +306,10 @@ export function changesIn(
   )
 }
 
-// The SQL that reads the transfers of a period in parts. A part is a range of ids: `after` and `end` are not in it.
+// SQL that reads the transfers of a period in pages. A page is a range of ids without `after` and `end`.
 
-/** The transfers at which the next parts of `transfersPerPart` transfers end, themselves included; only whole parts. */
-export async function partEnds(
+/** Lists the last transfers of the next full pages of `transfersPerPart` transfers. */
+export async function pageEnds(
   tx: Tx,
   partnerId: string,
   { after, end }: IdRange,
@@ -313,7 +317,7 @@ export async function partEnds(
   partsMax: number,
 ): Promise<readonly string[]> {
   const rows = await tx.rows<{ readonly id: string }>(
-    unprepared(sql`/* ledger.partEnds */
+    unprepared(sql`/* ledger.pageEnds */
       select id from (select id, row_number() over (order by id) as position from (
           select id from ledger.transfers where partner_id = ${partnerId} and id > ${after} and id < ${end}
           order by id limit ${transfersPerPart * partsMax}) as next) as numbered
@@ -330,14 +334,15 @@ export type LineFilter = {
   readonly partyId?: string | undefined
 }
 
-const among = ({ accountId, counterAccountId, partyId }: LineFilter) => sql`
+const lineConditions = ({ accountId, counterAccountId, partyId }: LineFilter) => sql`
           and ${accountId} in (debit_account_id, credit_account_id)
           ${counterAccountId === undefined ? noSql : sql`and ${counterAccountId} in (debit_account_id, credit_account_id)`}
           ${partyId === undefined ? noSql : sql`and party_id = ${partyId}`}`
 
 /**
- * The transfers of a part that move posted money of an account, as one text: the driver needs longer for a row of columns
- * than PostgreSQL needs to read it. Neither separator occurs in a reference, which is one line without control characters.
+ * Reads the transfers of a page that move posted money of an account, as one text: the driver needs longer for a row of
+ * columns than PostgreSQL needs to read it. References are one line without control characters, so that they cannot
+ * contain a separator.
  */
 export async function packedLines(tx: Tx, filter: LineFilter, { after, end }: IdRange): Promise<string> {
   const { partnerId, accountId } = filter
@@ -348,7 +353,7 @@ export async function packedLines(tx: Tx, filter: LineFilter, { after, end }: Id
             else '+' || debit_account_id::text end || kind || chr(31) || amount || chr(31) || party_id || chr(31)
             || translate(reference, chr(30) || chr(31), '  ') as line
         from ledger.transfers
-        where partner_id = ${partnerId} and id > ${after} and id < ${end} and kind in ('direct', 'post') ${among(filter)}
+        where partner_id = ${partnerId} and id > ${after} and id < ${end} and kind in ('direct', 'post') ${lineConditions(filter)}
         order by id) as ordered`),
   )
   return row?.lines ?? ''
@@ -361,23 +366,23 @@ export type Sums = {
   readonly debits: Minor
 }
 
-/** Sums the lines of a part. */
-export async function sumOfLines(tx: Tx, filter: LineFilter, { after, end }: IdRange): Promise<Sums> {
+/** Sums the lines of a page. */
+export async function sumLines(tx: Tx, filter: LineFilter, { after, end }: IdRange): Promise<Sums> {
   const { partnerId, accountId } = filter
   const row = await tx.row<Sums>(
-    unprepared(sql`/* ledger.sumOfLines */
+    unprepared(sql`/* ledger.sumLines */
       select count(*) as lines, count(*) filter (where credit_account_id = ${accountId}) as credit_lines,
         coalesce(sum(amount) filter (where credit_account_id = ${accountId}), 0)::bigint as credits,
         coalesce(sum(amount) filter (where debit_account_id = ${accountId}), 0)::bigint as debits
       from ledger.transfers
-      where partner_id = ${partnerId} and id > ${after} and id < ${end} and kind in ('direct', 'post') ${among(filter)}`),
+      where partner_id = ${partnerId} and id > ${after} and id < ${end} and kind in ('direct', 'post') ${lineConditions(filter)}`),
   )
   return row ?? { lines: 0n, creditLines: 0n, credits: 0n, debits: 0n }
 }
 
 export type AccountSums = Sums & { readonly accountId: string }
 
-/** Sums what the transfers of a part add to and take from the posted sum of each account. */
+/** Sums the debits and credits of each account by the transfers of a page. */
 export function sumsByAccount(tx: Tx, partnerId: string, { after, end }: IdRange): Promise<readonly AccountSums[]> {
   return tx.rows<AccountSums>(
     unprepared(sql`/* ledger.sumsByAccount */
@@ -391,9 +396,9 @@ export function sumsByAccount(tx: Tx, partnerId: string, { after, end }: IdRange
   )
 }
 
-// The SQL that reads account movements after a position, for many accounts at a time.
+// SQL that reads account movements after a position, for many accounts at a time.
 
-/** An account, and the transfer up to which its transfers are known. */
+/** Account, and the transfer up to which its transfers are known. */
 export type AccountPosition = { readonly partnerId: string; readonly accountId: string; readonly position: string }
 
 export type StandingRow = Pick<AccountRow, 'posted' | 'reserved'> & {
@@ -404,15 +409,16 @@ export type StandingRow = Pick<AccountRow, 'posted' | 'reserved'> & {
   readonly isQuiet: boolean
 }
 
-/**
- * All standings in one snapshot. Each position is one lookup in the primary key, whatever the number of transfers after
- * it.
- */
-export function standings(tx: Tx, positions: readonly AccountPosition[], end: string): Promise<readonly StandingRow[]> {
+/** Reads all standings in one snapshot. Each position is one look-up in the primary key, for any number of transfers after it. */
+export function readStandings(
+  tx: Tx,
+  positions: readonly AccountPosition[],
+  end: string,
+): Promise<readonly StandingRow[]> {
   const column = columnOf(positions)
   const partnerIds = column('partnerId')
   return tx.rows<StandingRow>(
-    unprepared(sql`/* ledger.standings */
+    unprepared(sql`/* ledger.readStandings */
       select account.id as account_id, account.posted, account.reserved, account.state,
         exists (select from ledger.transfers as transfer where transfer.partner_id = known.owner_id
           and ${ofOnePartner(partnerIds, sql`transfer.partner_id`)}
@@ -430,13 +436,13 @@ export type MovementRow = Pick<TransferRow, 'id' | 'kind' | 'amount' | 'referenc
   readonly accountId: string
   readonly isDebit: boolean
   readonly isCredit: boolean
-  /** Counts the transfers of the partner after the position, from 1. */
+  /** Place among the transfers of the partner after the position, from 1. */
   readonly place: bigint
 }
 
 /**
- * Reads the account's transfers among the next `transfersMax` of the partner after each position, and the last transfer
- * of all, which marks how far was read.
+ * Reads the account's transfers among the next `transfersMax` transfers of the partner after each position, and the
+ * last transfer of these, which marks how far was read.
  */
 export function movementsBehind(
   tx: Tx,

@@ -1,18 +1,20 @@
-/** The SQL of the checkpoints of parties: what moved on the balances of a partner for one customer, or for itself. */
+/**
+ * SQL of the checkpoints of parties: what moved on a partner's balances for each customer and for the partner itself.
+ */
 import { type Currency, type Minor, nilId } from '../kernel/index.ts'
 import { columnOf, insertBy, ofOnePartner, sql, type Tx, unprepared } from '../postgres/index.ts'
-import { type Direction, type IdRange, inOrder, lastId, sidesOfTransfers, type Stretch } from './store-history.ts'
-import type { Change } from './rules.ts'
+import { type SortDirection, type IdRange, orderBy, lastId, sidesOfTransfers, type Stretch } from './store-history.ts'
+import type { BalanceChange } from './rules.ts'
 
-/** The next stretches that the checkpoints of accounts cover, and those of parties do not. */
-export function stretchesBehind(
+/** Lists the next stretches that have checkpoints of accounts and not yet of parties. */
+export function listStretchesBehind(
   tx: Tx,
   partnerId: string,
   position: string,
   stretchesMax: number,
 ): Promise<readonly Omit<Stretch, 'lines'>[]> {
   return tx.rows(
-    unprepared(sql`/* ledger.stretchesBehind */
+    unprepared(sql`/* ledger.listStretchesBehind */
       select distinct position, stretch_after from ledger.checkpoints
       where partner_id = ${partnerId} and position > ${position} order by position limit ${stretchesMax}`),
   )
@@ -55,7 +57,7 @@ export function deletePartyCheckpoints(tx: Tx, partnerId: string): void {
     delete from ledger.party_checkpoints where partner_id = ${partnerId}`)
 }
 
-/** The last transfer that the checkpoints of parties cover. */
+/** Finds the last transfer that the checkpoints of parties cover. */
 export async function partyPosition(tx: Tx, partnerId: string): Promise<string> {
   const row = await tx.row<{ readonly partyPosition: string | null }>(sql`/* ledger.partyPosition */
     select party_position from ledger.checkpoint_progress where partner_id = ${partnerId}`)
@@ -71,7 +73,7 @@ export type PartySum = {
   readonly reserved: Minor
 }
 
-/** The sums of a party's transfers before `end` on each balance on which it had any, as `balancesBefore`. */
+/** Sums a party's transfers before `end` on each balance on which it had any, like `balancesBefore`. */
 export async function partySumsBefore(
   tx: Tx,
   { partnerId, partyId }: PartyKey,
@@ -80,7 +82,7 @@ export async function partySumsBefore(
   for (;;) {
     const boundary = await partyBoundaryBefore(tx, partnerId, end)
     const rows = await partySumsSince(tx, { partnerId, partyId }, boundary, end)
-    // The checkpoints may have been deleted in between, to be made again.
+    // The checkpoints may have been deleted in the meantime, to be recreated.
     if (boundary === nilId || rows.every(({ hasBoundary }) => hasBoundary))
       return rows.filter(({ hasMoved }) => hasMoved)
   }
@@ -121,33 +123,33 @@ function partySumsSince(
   )
 }
 
-/** Stretches that reach into a range and in which the account had lines of the party; as `stretchesOf`. */
-export function stretchesOfParty(
+/** Lists stretches in a range in which the account had lines of the party, like `listStretches`. */
+export function listStretchesOfParty(
   tx: Tx,
   { partnerId, partyId, accountId }: PartyKey & { readonly accountId: string },
   { after, end }: IdRange,
-  direction: Direction,
+  direction: SortDirection,
   stretchesMax: number,
 ): Promise<readonly Stretch[]> {
   return tx.rows<Stretch>(
-    unprepared(sql`/* ledger.stretchesOfParty */
+    unprepared(sql`/* ledger.listStretchesOfParty */
       select position, stretch_after, lines from ledger.party_checkpoints
       where partner_id = ${partnerId} and party_id = ${partyId} and account_id = ${accountId} and lines > 0
         and position > ${after}
         and position <= coalesce((select position from ledger.party_checkpoints where partner_id = ${partnerId}
           and party_id = ${partyId} and account_id = ${accountId} and position >= ${end} order by position limit 1),
           ${lastId})
-      order by position ${inOrder(direction)} limit ${stretchesMax}`),
+      order by position ${orderBy(direction)} limit ${stretchesMax}`),
   )
 }
 
-// The SQL of the accounts of parties, and of the change between pooled and segregated balances.
+// SQL of the accounts of parties, and of the change between pooled and segregated balances.
 
 /** `accountId`: the balance. */
 export type PartyAccountKey = { readonly partnerId: string; readonly accountId: string; readonly partyId: string }
-export type PartyChange = PartyAccountKey & Change
+export type PartyChange = PartyAccountKey & BalanceChange
 
-const newParties = insertBy<PartyAccountKey & Change>(
+const newParties = insertBy<PartyAccountKey & BalanceChange>(
   { partnerId: 'uuid', accountId: 'uuid', partyId: 'uuid', posted: 'bigint', reserved: 'bigint' },
   [
     ['partnerId', 'accountId'],
@@ -155,7 +157,7 @@ const newParties = insertBy<PartyAccountKey & Change>(
   ],
 )
 
-/** Creates the accounts that are missing, empty. */
+/** Creates missing accounts without money. */
 export function ensureParties(tx: Tx, parties: readonly PartyAccountKey[]): void {
   const rows = parties.map(({ partnerId, accountId, partyId }) => {
     return { partnerId, accountId, partyId, posted: 0n, reserved: 0n }
@@ -165,7 +167,7 @@ export function ensureParties(tx: Tx, parties: readonly PartyAccountKey[]): void
     on conflict (partner_id, account_id, party_id) do nothing`)
 }
 
-/** Each account of a party once. The transaction has the lock of the balance. */
+/** Changes each account of a party once. The transaction has locked the balance. */
 export function changeParties(tx: Tx, changes: readonly PartyChange[]): void {
   const column = columnOf(changes)
   tx.later(sql`/* ledger.changeParties */
@@ -178,11 +180,11 @@ export function changeParties(tx: Tx, changes: readonly PartyChange[]): void {
       and party.party_id = change.changed_id and ${ofOnePartner(column('partnerId'), sql`party.partner_id`)}`)
 }
 
-export async function partiesByKey(tx: Tx, keys: readonly PartyAccountKey[]): Promise<readonly PartyChange[]> {
-  // Without a key no partner is named, and a sharded database would ask every shard.
+export async function readParties(tx: Tx, keys: readonly PartyAccountKey[]): Promise<readonly PartyChange[]> {
+  // Without a key no partner is named, and a sharded database would ask all shards.
   if (keys.length === 0) return []
   const column = columnOf(keys)
-  return tx.rows(sql`/* ledger.partiesByKey */
+  return tx.rows(sql`/* ledger.readParties */
     select party.partner_id, party.account_id, party.party_id, party.posted, party.reserved
     from unnest(${column('partnerId')}::uuid[], ${column('accountId')}::uuid[], ${column('partyId')}::uuid[])
         as asked (owner_id, balance_id, asked_id)
@@ -191,7 +193,7 @@ export async function partiesByKey(tx: Tx, keys: readonly PartyAccountKey[]): Pr
     where ${ofOnePartner(column('partnerId'), sql`party.partner_id`)}`)
 }
 
-/** A balance with its mode, and the partner's own part of it. Null: the balance is pooled, or the partner has no money of its own. */
+/** Balance with its mode, and the partner's own part. Null: the balance is pooled, or the partner has no money of its own. */
 export type BalanceMode = {
   readonly id: string
   readonly currency: Currency
@@ -202,8 +204,8 @@ export type BalanceMode = {
   readonly ownReserved: Minor | null
 }
 
-export function modes(tx: Tx, partnerId: string): Promise<readonly BalanceMode[]> {
-  return tx.rows(sql`/* ledger.modes */
+export function readModes(tx: Tx, partnerId: string): Promise<readonly BalanceMode[]> {
+  return tx.rows(sql`/* ledger.readModes */
     select account.id, account.currency, account.posted, account.reserved, coalesce(account.segregated, false) as segregated,
       own.posted as own_posted, own.reserved as own_reserved
     from ledger.accounts as account left join ledger.party_accounts as own on own.partner_id = ${partnerId}
@@ -217,13 +219,13 @@ export async function clearParties(tx: Tx, partnerId: string, accountId: string)
     delete from ledger.party_accounts where partner_id = ${partnerId} and account_id = ${accountId}`)
 }
 
-/** The last checkpoint of each party of a balance up to a position, at which no transfer can still appear. */
+/** Selects the last checkpoint of each party of a balance up to a position, at which no transfer can still appear. */
 const sumsAt = (partnerId: string, accountId: string, position: string) => sql`
   select distinct on (party_id) party_id, posted, reserved from ledger.party_checkpoints
   where partner_id = ${partnerId} and account_id = ${accountId} and position <= ${position}
   order by party_id, position desc`
 
-/** Copies the sums at a position. Leaves out the parties that had less than their reserved part then. */
+/** Copies the sums at a position. Omits parties that had less than their reserved part. */
 export async function copyParties(tx: Tx, partnerId: string, accountId: string, position: string): Promise<void> {
   await tx.run(
     unprepared(sql`/* ledger.copyParties */
@@ -236,22 +238,22 @@ export async function copyParties(tx: Tx, partnerId: string, accountId: string, 
 
 export type PartyTotal = { readonly partyId: string; readonly posted: Minor; readonly reserved: Minor }
 
-/** The parties that `copyParties` leaves out. */
-export function shortAt(
+/** Lists the parties that `copyParties` omits. */
+export function listShortParties(
   tx: Tx,
   partnerId: string,
   accountId: string,
   position: string,
 ): Promise<readonly PartyTotal[]> {
   return tx.rows(
-    unprepared(sql`/* ledger.shortAt */
+    unprepared(sql`/* ledger.listShortParties */
       select party_id, posted, reserved from (${sumsAt(partnerId, accountId, position)}) as sums
       where posted < reserved or reserved < 0 order by party_id`),
   )
 }
 
-/** The sums of some parties at a position. A party without one is absent. */
-export async function sumsOf(
+/** Sums the transfers of parties up to a position. A party without any is absent. */
+export async function sumParties(
   tx: Tx,
   partnerId: string,
   accountId: string,
@@ -259,7 +261,7 @@ export async function sumsOf(
   partyIds: readonly string[],
 ): Promise<readonly PartyTotal[]> {
   return tx.rows(
-    unprepared(sql`/* ledger.sumsOf */
+    unprepared(sql`/* ledger.sumParties */
       select distinct on (party_id) party_id, posted, reserved from ledger.party_checkpoints
       where partner_id = ${partnerId} and account_id = ${accountId} and position <= ${position}
         and party_id = any(${partyIds}::uuid[])
@@ -267,15 +269,15 @@ export async function sumsOf(
   )
 }
 
-/** Sums what the transfers after a position changed for each party. */
-export function changedSince(
+/** Sums the changes of each party by the transfers after a position. */
+export function sumChangesSince(
   tx: Tx,
   partnerId: string,
   accountId: string,
   position: string,
 ): Promise<readonly PartyTotal[]> {
   return tx.rows(
-    unprepared(sql`/* ledger.changedSince */
+    unprepared(sql`/* ledger.sumChangesSince */
       select transfer.party_id, sum(side.posted)::bigint as posted, sum(side.reserved)::bigint as reserved
       from ${sidesOfTransfers}
       where transfer.partner_id = ${partnerId} and transfer.id > ${position} and side.account_id = ${accountId}
@@ -284,7 +286,7 @@ export function changedSince(
   )
 }
 
-/** Sets what parties have. */
+/** Sets the sums of parties. */
 export async function setParties(
   tx: Tx,
   partnerId: string,
@@ -298,9 +300,9 @@ export async function setParties(
       do update set posted = excluded.posted, reserved = excluded.reserved`)
 }
 
-/** Sums of all parties of a balance. */
-export async function sumOfParties(tx: Tx, partnerId: string, accountId: string): Promise<Change> {
-  const sum = await tx.row<Change>(
+/** Sums all parties of a balance. */
+export async function sumOfParties(tx: Tx, partnerId: string, accountId: string): Promise<BalanceChange> {
+  const sum = await tx.row<BalanceChange>(
     unprepared(sql`/* ledger.sumOfParties */
       select coalesce(sum(posted), 0)::bigint as posted, coalesce(sum(reserved), 0)::bigint as reserved
       from ledger.party_accounts where partner_id = ${partnerId} and account_id = ${accountId}`),

@@ -2,7 +2,7 @@
 import { type Currency, idAfter, type Minor } from '../kernel/index.ts'
 import { acrossPartners, columnOf, insertBy, ofOnePartner, ofPartners, sql, type Tx } from '../postgres/index.ts'
 import type { AccountKey, AccountName, AccountState } from './account-kinds.ts'
-import type { Change, TransferKind } from './rules.ts'
+import type { BalanceChange, TransferKind } from './rules.ts'
 
 export type AccountRow = {
   readonly id: string
@@ -20,7 +20,7 @@ export type TransferRow = {
   readonly amount: Minor
   readonly partyId: string
   readonly reference: string
-  /** The entry of several transfers that contains it. */
+  /** The entry of several transfers that contains this one. */
   readonly entryId: string | null
 }
 
@@ -55,7 +55,7 @@ export async function setControlled(
 
 export type TransferKey = { readonly partnerId: string; readonly id: string }
 
-/** A transfer, and which of its accounts are segregated balances. Null: it is not. */
+/** Transfer, and which of its accounts are segregated balances. Null: not segregated. */
 export type WrittenTransfer = TransferRow & {
   readonly partnerId: string
   readonly debitSegregated: boolean | null
@@ -77,7 +77,10 @@ export function transfersById(tx: Tx, keys: readonly TransferKey[]): Promise<rea
     )} and transfer.id = any(${keys.map((key) => key.id)}::uuid[])`)
 }
 
-/** The transfers of entries with several. Their ids follow that of the entry, so that each entry is one range of the key. */
+/**
+ * Reads the transfers of entries with several. Their ids follow that of the entry, so that each entry is one range of
+ * the key.
+ */
 export function transfersOfEntries(
   tx: Tx,
   entries: readonly TransferKey[],
@@ -94,8 +97,8 @@ export function transfersOfEntries(
     order by transfer.partner_id, transfer.id`)
 }
 
-export function balances(tx: Tx, partnerId: string): Promise<readonly AccountRow[]> {
-  return tx.rows<AccountRow>(sql`/* ledger.balances */
+export function readBalances(tx: Tx, partnerId: string): Promise<readonly AccountRow[]> {
+  return tx.rows<AccountRow>(sql`/* ledger.readBalances */
     select id, name, currency, posted, reserved from ledger.accounts
     where partner_id = ${partnerId} and name = 'balance' order by currency`)
 }
@@ -104,7 +107,7 @@ const namesOf = (keys: readonly AccountKey[]) => [...new Set(keys.map((key) => k
 const currenciesOf = (keys: readonly AccountKey[]) => [...new Set(keys.map((key) => key.currency))]
 
 /**
- * Locks the accounts of many partners in id order, whatever the order of `keys`. May also return and lock accounts that
+ * Locks the accounts of many partners in id order, for any order of `keys`. May also return and lock accounts that
  * combine the partner of one key with the name or currency of another.
  */
 export function lockAccountsByKey(
@@ -118,7 +121,7 @@ export function lockAccountsByKey(
     order by id for update`)
 }
 
-/** Null: false, 0, Active, 0, false. */
+/** Null means false, 0, Active, 0 and false. */
 type AccountMarks = {
   readonly controlled: boolean | null
   readonly controlsChanged: number | null
@@ -127,7 +130,7 @@ type AccountMarks = {
   readonly segregated: boolean | null
 }
 
-/** Reads accounts as `lockAccountsByKey`, without a lock: the ids never change, the balances do. */
+/** Reads accounts like `lockAccountsByKey`, without a lock: the ids never change, the balances do. */
 export function accountsByKey(
   tx: Tx,
   keys: readonly AccountKey[],
@@ -139,7 +142,10 @@ export function accountsByKey(
       and name = any(${namesOf(keys)}::text[]) and currency = any(${currenciesOf(keys)}::text[])`)
 }
 
-/** An update locks its rows in any order, so that two batches could deadlock. A single row needs no order. */
+/**
+ * Locks several rows in order, because an update locks them in any order: two batches could deadlock. A single row
+ * needs no order.
+ */
 export function lockBeforeChange(
   tx: Tx,
   accounts: readonly { readonly partnerId: string; readonly id: string }[],
@@ -151,19 +157,19 @@ export function lockBeforeChange(
         and id = any(${accounts.map(({ id }) => id)}::uuid[]) order by id for no key update) as locked`)
 }
 
-export type AccountChange = Change & {
+export type AccountChange = BalanceChange & {
   readonly partnerId: string
   readonly id: string
-  /** The `blocks` by which the change was judged. Null: states do not concern it. */
+  /** The `blocks` by which the change was judged. Null: states do not matter. */
   readonly judgedAt: number | null
-  /** True if the parties of the balance are changed beside it. */
+  /** True: the accounts of parties change with the balance. */
   readonly segregated: boolean
 }
 
 /**
- * Each account once. The join with `unnest` finds the rows: an `any(array)` beside it is sorted again for each row. A change that
- * was judged before the last change of state, or before the balance was segregated or pooled, violates
- * `accounts_judged_by_state`, so that the batch runs again.
+ * Changes each account once. The join with `unnest` finds the rows: PostgreSQL would sort an `any(array)` again for
+ * each row. A change that was judged before the last change of state, or before the balance was segregated or pooled,
+ * violates `accounts_judged_by_state`, so that the batch runs again.
  */
 export function changeAccounts(tx: Tx, changes: readonly AccountChange[]): void {
   const column = columnOf(changes)
@@ -181,7 +187,7 @@ export function changeAccounts(tx: Tx, changes: readonly AccountChange[]): void 
 /** `reserveId`: the reserve that the transfer ends. */
 export type NewTransfer = TransferRow & { readonly partnerId: string; readonly reserveId: string | null }
 
-/** Most batches move the money of one partner between the same two accounts, and are of one kind. */
+/** Most batches move the money of one partner between the same two accounts, and have one kind. */
 const newTransfers = insertBy<NewTransfer & { readonly createdAt: Date }>(
   {
     partnerId: 'uuid',
@@ -204,7 +210,7 @@ const newTransfers = insertBy<NewTransfer & { readonly createdAt: Date }>(
   ],
 )
 
-/** A reserve that another transaction has ended is a unique violation. */
+/** A second end of a reserve is a unique violation. */
 export function insertTransfers(tx: Tx, transfers: readonly NewTransfer[], now: Date): void {
   const rows = transfers.map((transfer) => ({ ...transfer, createdAt: now }))
   tx.later(sql`/* ledger.insertTransfers */
@@ -214,12 +220,12 @@ export function insertTransfers(tx: Tx, transfers: readonly NewTransfer[], now: 
 
 export type PositionRow = { readonly currency: Currency; readonly posted: Minor; readonly reserved: Minor }
 
-/** The accounts `fx` of all partners together. */
-export function positions(tx: Tx): Promise<readonly PositionRow[]> {
+/** Sums the accounts `fx` of all partners. */
+export function readPositions(tx: Tx): Promise<readonly PositionRow[]> {
   return tx.rows<PositionRow>(
     acrossPartners(
       "adds up the positions of all partners, for the operator's command",
-      sql`/* ledger.positions */
+      sql`/* ledger.readPositions */
         select currency, sum(posted)::bigint as posted, sum(reserved)::bigint as reserved from ledger.accounts
         where name = 'fx' group by currency order by currency`,
     ),
@@ -228,7 +234,7 @@ export function positions(tx: Tx): Promise<readonly PositionRow[]> {
 
 export type ConnectorTotal = { readonly name: AccountName; readonly currency: Currency; readonly posted: Minor }
 
-/** The accounts `settlement.<connector>` and `suspense` of all partners together. */
+/** Sums the accounts `settlement.<connector>` and `suspense` of all partners. */
 export function connectorTotals(tx: Tx): Promise<readonly ConnectorTotal[]> {
   return tx.rows<ConnectorTotal>(
     acrossPartners(
@@ -242,7 +248,7 @@ export function connectorTotals(tx: Tx): Promise<readonly ConnectorTotal[]> {
   )
 }
 
-// The SQL of the states of balances.
+// SQL of the states of balances.
 
 export function lockBalance(
   tx: Tx,

@@ -96,7 +96,7 @@ test('a trigger that implies an earlier transition makes that one, and its own w
   assert.deepEqual(written, [['send'], ['lose']])
 })
 
-test('no actor makes a transition that only others may cause, and none of the batch is written', async () => {
+test('a transition by a wrong actor fails, and nothing of the batch is written', async () => {
   const cases = [
     { status: 'New', kind: 'packed', allowed: ['worker'] },
     { status: 'New', kind: 'expired', allowed: ['time'] },
@@ -115,14 +115,14 @@ test('no actor makes a transition that only others may cause, and none of the ba
     }
 })
 
-test('a worker that holds the lease and contradicts the status is a defect, time and partners are late', async () => {
+test('a worker that contradicts the status under its lease is a bug; time and partners are only late', async () => {
   const { send } = createOrders('Lost')
   await assert.rejects(send({ kind: 'sent', actor: 'worker' }), AssertionFailure)
   for (const actor of ['time', 'partner'] as const)
     assert.deepEqual(await send({ kind: 'sent', actor }), [false], actor)
 })
 
-test('a report of the bank that is no transition repeats, is early, or contradicts, as the table says', async () => {
+test('the table classifies a bank report without a transition as a repetition, early or a contradiction', async () => {
   const { send, written } = createOrders('Lost', 'New', 'Packed')
   const arrived = { kind: 'arrived', actor: 'bank' } as const
   assert.deepEqual(await send(arrived), [false])
@@ -131,7 +131,7 @@ test('a report of the bank that is no transition repeats, is early, or contradic
   assert.deepEqual(written, [])
 })
 
-test('a trigger names a payment that exists; a bank may not know', async () => {
+test('a trigger for an unknown payment is a bug, except from a bank', async () => {
   await assert.rejects(createOrders().send({ kind: 'packed', actor: 'worker' }), AssertionFailure)
   assert.deepEqual(await createOrders().send({ kind: 'arrived', actor: 'bank' }), ['unknown'])
 })

@@ -1,7 +1,4 @@
-/**
- * Applies a batch of triggers in one transaction. It locks the payments, judges each trigger by the table of transitions,
- * and then has the module write all transitions together.
- */
+/** Applies a batch of triggers in one transaction. */
 import type { ErrorKey, EventName, TimelineStep, TransactionStatus } from '@partner-payments/wire'
 import { assert, type Clock, partnerKey, present } from '../kernel/index.ts'
 import { type BatcherOptions, createBatcher, type Tx } from '../postgres/index.ts'
@@ -9,55 +6,55 @@ import { type BatcherOptions, createBatcher, type Tx } from '../postgres/index.t
 type Key = { readonly partnerId: string; readonly id: string }
 
 /**
- * False: nothing changed, because the trigger repeats what is recorded, or does not hold. `deferred`: the batch holds
- * an earlier trigger of the payment, or the implied earlier transition was made first; the caller repeats the trigger
- * once that is committed. Reports of a bank also: `early`, `contradiction` (`Unmoved`), and `unknown`: no such payment.
+ * Effect of a trigger in a batch. True: the status changed. False: the trigger repeats what is recorded, or no longer
+ * holds. `deferred`: the caller must repeat the trigger after the commit. Bank reports can also be `early` or a
+ * `contradiction` (`ReportMeaning`), or `unknown`: no such payment.
  */
 export type Advanced = boolean | 'deferred' | 'early' | 'contradiction' | 'unknown'
 
 type Payment = Key & { readonly status: string }
-type Kinded<Kind extends string> = { readonly kind: Kind }
+type WithKind<Kind extends string> = { readonly kind: Kind }
 
-/** A transition of one payment, as the module writes it. */
-export type Move<Row extends Payment, Trigger, Event extends EventName> = Found<Row['status'], Event> & {
+/** Transition of one payment, for the module to write. */
+export type Move<Row extends Payment, Trigger, Event extends EventName> = FoundTransition<Row['status'], Event> & {
   readonly row: Row
   readonly trigger: Trigger
-  /** Actor that caused it. */
+  /** Actor that caused the transition. */
   readonly actor: Actor
 }
 
-type Parts<Row extends Payment, Trigger, Kind extends string, Event extends EventName, Refused = never> = {
+type EngineDeps<Row extends Payment, Trigger, Kind extends string, Event extends EventName, Refused = never> = {
   readonly clock: Clock
   readonly lifecycle: Lifecycle<Row['status'], Kind, Event>
-  /** Locks the rows of all payments in one order, so that two batches cannot deadlock. */
+  /** Locks the rows of all payments in the same order, so that two batches cannot deadlock. */
   readonly lock: (tx: Tx, keys: readonly Key[]) => Promise<readonly Row[]>
   /** Derives the actor from the content of the trigger, not from its kind. */
   readonly actorOf: (trigger: Trigger) => Actor
   /** The kind of a trigger, if it depends on the payment. */
   readonly kindOf?: (row: Row, trigger: Trigger) => Kind
-  /** Reports whether a report of the bank cannot be about this payment, whatever its status: another connector, another currency. */
+  /** Reports whether a bank report cannot be about this payment in any status: it has another connector or currency. */
   readonly isForeign?: (row: Row, trigger: Trigger) => boolean
-  /** Reports whether a report of the bank has to wait for something other than a report: the bank is left to repeat it. */
+  /** Reports whether a bank report has to wait for something other than a report: the bank must repeat it. */
   readonly isEarly?: (row: Row, trigger: Trigger) => boolean
-  /** Reports whether the trigger still holds under the lock: its lease is not lost, its time has come. */
+  /** Reports whether the trigger still holds under the lock: the worker has its lease, or the time has come. */
   readonly holds: (row: Row, trigger: Trigger, now: Date) => boolean
-  /** Judges the transitions of a batch by further rows, which it locks. The refused ones are not written; their triggers get the answers. */
-  readonly refusedOf?: (
+  /** Locks and reads further rows, and returns the answer for each refused move. Refused moves are not written. */
+  readonly findRefused?: (
     tx: Tx,
     moves: readonly Move<Row, Trigger, Event>[],
     now: Date,
   ) => Promise<ReadonlyMap<Move<Row, Trigger, Event>, Refused>>
-  /** Writes with one statement for each table. The statement on the payments names the status that each row leaves. */
+  /** Writes with one statement for each table. The statement on payments compares the previous status of each row. */
   readonly write: (tx: Tx, moves: readonly Move<Row, Trigger, Event>[], now: Date) => Promise<void>
 }
 
 export function createEngine<
   Row extends Payment,
-  Trigger extends Kinded<Kind>,
+  Trigger extends WithKind<Kind>,
   Kind extends string,
   Event extends EventName,
   Refused = never,
->(parts: Parts<Row, Trigger, Kind, Event, Refused>) {
+>(parts: EngineDeps<Row, Trigger, Kind, Event, Refused>) {
   const { clock, lifecycle, lock, holds, write, actorOf } = parts
   return async (
     tx: Tx,
@@ -69,7 +66,7 @@ export function createEngine<
       batch.map(({ key }) => key),
     )
     const byKey = new Map(rows.map((row) => [partnerKey(row.partnerId, row.id), row]))
-    // After the locks: no transition bears an earlier time than one that it waited for.
+    // Read after the locks: a transition that waited for another one must not have an earlier time.
     const now = clock.now()
     const seen = new Set<string>()
     const moves = new Map<Trigger, Move<Row, Trigger, Event>>()
@@ -87,7 +84,7 @@ export function createEngine<
       return move.implied ? 'deferred' : true
     })
     if (moves.size === 0) return answers
-    const refused = await parts.refusedOf?.(tx, [...moves.values()], now)
+    const refused = await parts.findRefused?.(tx, [...moves.values()], now)
     const admitted = [...moves.values()].filter((move) => refused?.has(move) !== true)
     if (admitted.length > 0) await write(tx, admitted, now)
     return batch.map(({ key, trigger }, index) => {
@@ -97,11 +94,11 @@ export function createEngine<
   }
 }
 
-function judge<Row extends Payment, Trigger extends Kinded<Kind>, Kind extends string, Event extends EventName>(
-  { lifecycle, actorOf, kindOf, isForeign, isEarly }: Omit<Parts<Row, Trigger, Kind, Event>, 'refusedOf'>,
+function judge<Row extends Payment, Trigger extends WithKind<Kind>, Kind extends string, Event extends EventName>(
+  { lifecycle, actorOf, kindOf, isForeign, isEarly }: Omit<EngineDeps<Row, Trigger, Kind, Event>, 'findRefused'>,
   row: Row,
   trigger: Trigger,
-): Move<Row, Trigger, Event> | Unmoved {
+): Move<Row, Trigger, Event> | ReportMeaning {
   const { subject } = lifecycle
   const actor = actorOf(trigger)
   const kind = kindOf?.(row, trigger) ?? trigger.kind
@@ -109,64 +106,59 @@ function judge<Row extends Payment, Trigger extends Kinded<Kind>, Kind extends s
   if (isEarly?.(row, trigger)) return 'early'
   const found = transitionOn(lifecycle, row.status, kind)
   if (found === undefined) {
-    // Other actors learn of a payment late or twice. A worker that holds the lease knows the status, because it has
-    // written it.
+    // Other actors may report late or twice. The worker that holds the lease has written the status itself.
     assert(actor !== 'worker', `${subject} ${row.id} is ${row.status}: its worker reports ${kind}`)
-    return actor === 'bank' ? unmovedBy(lifecycle, row.status, kind) : 'repeat'
+    return actor === 'bank' ? reportMeaning(lifecycle, row.status, kind) : 'repeat'
   }
   assert(found.transition.by.includes(actor), `${found.name} of ${subject} ${row.id} is not caused by: ${actor}`)
   return { ...found, row, trigger, actor }
 }
 
-// The form of a table of transitions: everything that a change of status writes, and who may cause it.
-
-/** `worker`: under its lease. `bank`: by a notification. `time`: a time has passed. */
+/** `worker`: under its lease. `bank`: by a notification. `time`: an expiry. */
 export type Actor = 'partner' | 'worker' | 'bank' | 'time' | 'operator'
 
 /**
  * Effect of a transition on the money. `post` and `release` end the reserve. `credit` moves money to the balance.
- * `refund` brings posted money back by a new transaction.
+ * `refund` returns posted money by a new transaction.
  */
 type LedgerEffect = 'reserve' | 'post' | 'release' | 'credit' | 'refund'
 
-/** One row of a table. */
 export type Transition<Status extends string = string, Event extends EventName = EventName> = {
-  /** Empty: the payment begins with this transition. */
+  /** Empty: the transition creates the payment. */
   readonly from: readonly Status[]
   readonly to: Status
-  /** The cause in plain words, for the page of lifecycles. */
+  /** Cause in plain words, for the documentation page of lifecycles. */
   readonly cause: string
   readonly by: readonly Actor[]
-  /** The triggers that make the transition. */
+  /** Triggers that cause the transition. */
   readonly on: readonly string[]
-  /** Triggers that prove it, and that are then applied once more to the status that it leads to. */
+  /** Later triggers that prove the transition. The engine applies them again to the new status. */
   readonly impliedBy?: readonly string[]
   readonly ledger?: LedgerEffect
-  /** The steps that the timeline of the transaction gets. */
+  /** Steps that the transition adds to the timeline of the transaction. */
   readonly steps: readonly TimelineStep[]
-  /** The final status of the transaction. */
+  /** Final status of the transaction, if the transition ends it. */
   readonly concludes?: Exclude<TransactionStatus, 'Pending'>
-  /** `transaction.status.changed` follows each conclusion, and no row lists it. */
+  /** Every conclusion also emits `transaction.status.changed`, which no row lists. */
   readonly event?: Event
-  /** Only if it is the same for every trigger. */
+  /** Set only if it is the same for every trigger. */
   readonly errorKey?: ErrorKey
 }
 
 type Transitions<Status extends string> = Readonly<Record<string, Transition<Status>>>
 
 /**
- * Meaning of a bank report in a status that it does not change. `repeat`: nothing new. `early`: an earlier report is
- * still missing, and the bank has to repeat this one. `contradiction`: it fits no recorded state.
+ * Meaning of a bank report that causes no transition. `repeat`: it is already recorded. `early`: an earlier report is
+ * missing, and the bank must repeat this one. `contradiction`: it fits no recorded state.
  */
-type Unmoved = 'repeat' | 'early' | 'contradiction'
+type ReportMeaning = 'repeat' | 'early' | 'contradiction'
 
-/** Statuses by trigger. A pair in neither list is a contradiction. */
+/** Statuses by trigger. A trigger and status in neither list contradict each other. */
 type Reports<Status extends string> = Readonly<
-  Record<Exclude<Unmoved, 'contradiction'>, Readonly<Record<string, readonly Status[]>>>
+  Record<Exclude<ReportMeaning, 'contradiction'>, Readonly<Record<string, readonly Status[]>>>
 >
 
-/** Transition that a trigger causes in a status. */
-type Found<Status extends string = string, Event extends EventName = EventName> = {
+type FoundTransition<Status extends string = string, Event extends EventName = EventName> = {
   readonly name: string
   readonly transition: Transition<Status, Event>
   readonly implied: boolean
@@ -178,17 +170,16 @@ export type Lifecycle<
   Event extends EventName = EventName,
 > = {
   readonly subject: string
-  /** Every status of the contract, including those that no transition leads to. */
+  /** All statuses of the contract, including those that no transition leads to. */
   readonly statuses: readonly Status[]
   readonly triggers: readonly Trigger[]
   readonly transitions: Readonly<Record<string, Transition<Status, Event>>>
-  readonly found: ReadonlyMap<string, Found<Status, Event>>
+  readonly found: ReadonlyMap<string, FoundTransition<Status, Event>>
   readonly reports: Reports<Status>
 }
 
-/** The triggers and the events that a table names. */
-type TriggerIn<T extends Transitions<string>> = T[keyof T]['on'][number]
-type EventIn<T extends Transitions<string>> = Extract<T[keyof T], { readonly event: EventName }>['event']
+type TriggerNames<T extends Transitions<string>> = T[keyof T]['on'][number]
+type EventNames<T extends Transitions<string>> = Extract<T[keyof T], { readonly event: EventName }>['event']
 
 const keyOf = (status: string, trigger: string) => `${status} ${trigger}`
 
@@ -197,9 +188,9 @@ export function createLifecycle<const Status extends string, const T extends Tra
   readonly statuses: readonly Status[]
   readonly transitions: T
   readonly reports?: Reports<Status>
-}): Lifecycle<Status, TriggerIn<T>, EventIn<T>> {
-  const transitions = table.transitions as Readonly<Record<string, Transition<Status, EventIn<T>>>>
-  const found = new Map<string, Found<Status, EventIn<T>>>()
+}): Lifecycle<Status, TriggerNames<T>, EventNames<T>> {
+  const transitions = table.transitions as Readonly<Record<string, Transition<Status, EventNames<T>>>>
+  const found = new Map<string, FoundTransition<Status, EventNames<T>>>()
   for (const [name, transition] of Object.entries(transitions)) {
     const causes = [
       ...transition.on.map((trigger) => ({ trigger, implied: false })),
@@ -220,32 +211,31 @@ export function createLifecycle<const Status extends string, const T extends Tra
           !found.has(keyOf(status, trigger)),
           `${table.subject}: ${trigger} in ${status} is both a transition and: ${meaning}`,
         )
-  const triggers = [...new Set(Object.values(transitions).flatMap(({ on }) => on as readonly TriggerIn<T>[]))]
+  const triggers = [...new Set(Object.values(transitions).flatMap(({ on }) => on as readonly TriggerNames<T>[]))]
   return { ...table, transitions, triggers, found, reports }
 }
 
 export type EventOf<L extends Lifecycle> = L extends Lifecycle<string, string, infer Event> ? Event : never
 
-/** Undefined: the trigger changes nothing in this status. */
+/** Finds the transition that a trigger causes in a status. Undefined: none. */
 export const transitionOn = <Status extends string, Trigger extends string, Event extends EventName>(
   { found }: Lifecycle<Status, Trigger, Event>,
   status: NoInfer<Status>,
   trigger: NoInfer<Trigger>,
-): Found<Status, Event> | undefined => found.get(keyOf(status, trigger))
+): FoundTransition<Status, Event> | undefined => found.get(keyOf(status, trigger))
 
 /** Classifies a bank report that causes no transition. */
-export function unmovedBy<Status extends string>(
+export function reportMeaning<Status extends string>(
   { reports }: Pick<Lifecycle<Status>, 'reports'>,
   status: NoInfer<Status>,
   trigger: string,
-): Unmoved {
+): ReportMeaning {
   if (reports.repeat[trigger]?.includes(status)) return 'repeat'
   return reports.early[trigger]?.includes(status) ? 'early' : 'contradiction'
 }
 
-/** How long payments have stood in a status that is not final. */
 /** A payment in a status that is not final. */
-export type Unfinished = {
+export type UnfinishedPayment = {
   readonly partnerId: string
   readonly id: string
   readonly status: string
@@ -254,20 +244,20 @@ export type Unfinished = {
   readonly since: Date
 }
 
-/** The oldest payment in a status, over all partners. Null: there is none. `limitMs`: the permitted age. */
+/** The oldest payment in a status, over all partners. Null: no payment has the status. `limitMs`: the permitted age. */
 export type OldestUnfinished = {
   readonly subject: string
   readonly status: string
   readonly limitMs: number
   readonly ageMs: number
-  readonly oldest: Unfinished | null
+  readonly oldest: UnfinishedPayment | null
 }
 
-/** The oldest of `rows` in each status that has a limit. */
-export function oldestOf<Status extends string>(
+/** Finds the oldest row in each status that has a limit. */
+export function oldestByStatus<Status extends string>(
   subject: string,
   limitsMs: Readonly<Record<Status, number>>,
-  rows: readonly Unfinished[],
+  rows: readonly UnfinishedPayment[],
   now: Date,
 ): readonly OldestUnfinished[] {
   return (Object.keys(limitsMs) as Status[]).map((status): OldestUnfinished => {
@@ -281,14 +271,14 @@ export function oldestOf<Status extends string>(
 
 // Triggers that arrive at the same time share a transaction.
 
-/** A batch of 128 spent a tenth of its time on planning and round trips. */
+/** Batches of 128 spent a tenth of their time on planning and round trips. */
 const triggersPerBatchMax = 512
-/** A batch locks the balances last, so a second batch can run until then. */
+/** A batch locks the balances last: a second batch can run until then. */
 const batchesUnderWayMax = 2
 
 export type Applied = Exclude<Advanced, 'deferred'>
 
-/** Returns the effect of the trigger. Repeats a deferred trigger in a later batch. */
+/** Creates a function that applies a trigger in a shared transaction. Repeats a deferred trigger in a later batch. */
 export function applyInBatches<Trigger extends { readonly partnerId: string }, Read = undefined>(
   options: Pick<BatcherOptions<Trigger, Advanced, Read>, 'db' | 'read' | 'work'>,
 ): (trigger: Trigger) => Promise<Applied> {

@@ -1,14 +1,14 @@
 /**
- * Lifecycles: the form of a table of transitions, and the engine that applies it. Payouts and deposits each state what
- * happens in their table. The engine is the same for both: it locks, judges each trigger by the table, and has the module
- * write all transitions of a batch together.
+ * Lifecycles: the form of a table of transitions, and the engine that applies it. Payouts, deposits and recalls each
+ * have a table of their own. The engine locks the payments, judges each trigger by the table, and has the module write
+ * all transitions of a batch together.
  *
- * No tables of its own. Invariants: a status changes only by a row of its table, and only by an actor that the row names.
+ * It has no tables. Invariants: a status changes only by a row of its table, and only by an actor that the row names.
  */
 export {
-  oldestOf,
+  oldestByStatus,
   type OldestUnfinished,
-  type Unfinished,
+  type UnfinishedPayment,
   type Advanced,
   createEngine,
   type Move,

@@ -231,7 +231,7 @@ test('without a rule that is evaluated before, payouts cost one statement in fiv
     assert.deepEqual(new Set(data.map(({ status }) => status)), new Set(['Sent']))
     await pay(alone, concerned, '1.00')
     await submitDuePayouts(alone.settlement)
-    assert.deepEqual(names.toSorted(), ['monitoring.holding', 'transactions.byIds', 'transactions.firstEnds'])
+    assert.deepEqual(names.toSorted(), ['monitoring.holding', 'transactions.byIds', 'transactions.selectFirstEnds'])
   } finally {
     await alone.close()
   }

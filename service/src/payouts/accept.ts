@@ -1,39 +1,45 @@
 /**
- * Accepts a batch of payouts in one transaction, of one partner or of many: look up, validate, check the operator's rules and funds, write,
- * answer. Each call is answered alone; a refused call takes nothing from the others.
+ * Accepts a batch of payouts of one or many partners in one transaction: look up, validate, check the operator's rules
+ * and the funds, write, answer. Each call gets its own answer; a refused call takes nothing from the others.
  */
 import { Refusal } from '../kernel/api/index.ts'
 import { after, amountText, newId, partnerKey, present } from '../kernel/index.ts'
-import { createFundsCheck, type Entry, type EntryRequest, insufficientFunds, type Shortage } from '../ledger/index.ts'
+import {
+  createFundsCheck,
+  type Entry,
+  type EntryRequest,
+  insufficientFunds,
+  type FundsShortage,
+} from '../ledger/index.ts'
 import { type BatchPosition, replayOf, type Tx } from '../postgres/index.ts'
 import {
   count,
   countersOf,
-  type Exceeding,
-  haveRoom,
+  type ExceedingPayout,
+  fitLimits,
   refuseCoolingOff,
   withControls,
   withinLimits,
   writeCounted,
   writeReference,
 } from './controls/index.ts'
-import { callMapKey, type Outcome, outcomeOf, type PayoutCall, reservesOf } from './calls.ts'
+import { callMapKey, type Outcome, catchRefusal, type PayoutCall, reserveTransfers } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
-import { createDuplicates, type DuplicateCandidate, type Duplicates, possibleDuplicate } from './duplicates.ts'
+import { createFindDuplicates, type DuplicateCandidate, type Duplicates, refuseDuplicate } from './duplicates.ts'
 import { createLookUp, type LookedUp, payoutsByKeys } from './look-up.ts'
 import type { PayoutRow } from './store.ts'
-import { type ControlledPayout, executionDayAt, judgedOf, validate, type ValidPayout } from './validate.ts'
-import { type NewTransaction, requesterOf } from '../transactions/index.ts'
+import { type ControlledPayout, executionDayAt, toJudgedPayout, validate, type ValidPayout } from './validate.ts'
+import { type NewTransaction, toRequester } from '../transactions/index.ts'
 import { withdrawal } from './events.ts'
-import { endToEndIdOf, partyOf, typesOf } from './rules.ts'
+import { deriveEndToEndId, creditorParty, transactionTypes } from './rules.ts'
 import * as store from './store.ts'
 import { insertNotes, lockDuplicateTurns } from './store-duplicates.ts'
 import { insertApprovals } from './store-waiting.ts'
 
-/** The answers of a batch so far. */
+/** Answers of a batch so far. */
 type Outcomes = Map<PayoutCall, Outcome>
 
-/** Accepts batches of calls. `read` looks up what `work` needs, before its transaction. */
+/** Accepts batches of calls. `read` looks up the data for `work` before its transaction. */
 export type Acceptance = {
   readonly read: (tx: Tx, calls: readonly PayoutCall[]) => Promise<LookedUp>
   readonly work: (
@@ -47,14 +53,14 @@ export type Acceptance = {
 export function createAcceptance(deps: PayoutsDeps): Acceptance {
   const funds = createFundsCheck(deps.ledger)
   const lookUp = createLookUp(deps, funds)
-  const duplicatesOf = createDuplicates(deps)
+  const duplicatesOf = createFindDuplicates(deps)
 
   const accept: Acceptance['work'] = async (tx, calls, found, position) => {
     const outcomes: Outcomes = new Map()
     const unanswered = answerReplays(calls, found, outcomes)
     const firstCalls = firstOfEachKey(unanswered)
     const valid = validateAll(deps, firstCalls, found, outcomes)
-    // One time for the periods of limits and for the payouts that are counted in them.
+    // The same time for the periods of limits and for the payouts counted in them.
     const now = deps.clock.now()
     const candidates = answerCoolingOff(withControls(valid, found.controls, now), outcomes)
     const repeating = await answerRepeated(tx, candidates, position, outcomes, now)
@@ -67,8 +73,9 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
   }
 
   /**
-   * Answers payouts that refuse to repeat another, and returns the others. Costs nothing if none does. Payouts of one batch are compared with
-   * each other; those of other transactions wait for the turn of their partner, until the commit. Refuses: possible_duplicate.
+   * Answers payouts that refuse duplicates, and returns the others. Costs nothing if no call refuses duplicates.
+   * Payouts of one batch are compared with each other; other transactions wait for the lock of their partner until the
+   * commit. Refuses: possible_duplicate.
    */
   const answerRepeated = async (
     tx: Tx,
@@ -79,16 +86,16 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
   ): Promise<readonly ControlledPayout[]> => {
     const refusing = new Set(payouts.filter(({ call }) => call.refusesDuplicates === true))
     if (refusing.size === 0) return payouts
-    // A batch that waits for an earlier one of this process holds no lock that the earlier one needs.
+    // A batch that waits for an earlier one of this process must not hold a lock that the earlier one needs.
     await position?.earlierEnded
     const partnerIds = [...refusing].map(({ call }) => call.caller.partnerId)
     await lockDuplicateTurns(tx, partnerIds)
     for (const partnerId of new Set(partnerIds)) {
       const own = payouts.filter(({ call }) => call.caller.partnerId === partnerId)
-      const found = await duplicatesOf(tx, partnerId, own.map(candidateOf), now)
+      const found = await duplicatesOf(tx, partnerId, own.map(toDuplicateCandidate), now)
       for (const [index, payout] of own.entries()) {
         const repeated = present(found[index], `no duplicates for payout ${index} of partner ${partnerId}`)
-        const outcome = refusing.has(payout) ? repetitionOf(payout, repeated, own) : undefined
+        const outcome = refusing.has(payout) ? repeatedInBatch(payout, repeated, own) : undefined
         if (outcome !== undefined) outcomes.set(payout.call, outcome)
       }
     }
@@ -96,8 +103,8 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
   }
 
   /**
-   * Admits payouts without a lock if limits and balances cover all. Otherwise locks the counters and then the balances,
-   * the order of every transaction that holds both. Refuses: limit_exceeded, insufficient_funds.
+   * Admits payouts without a lock if limits and balances cover all of them. Otherwise locks the counters and then the
+   * balances, in the same order as every transaction that needs both. Refuses: limit_exceeded, insufficient_funds.
    */
   const admit = async (
     tx: Tx,
@@ -107,8 +114,8 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
     outcomes: Outcomes,
   ): Promise<readonly ControlledPayout[]> => {
     if (candidates.length === 0) return []
-    const isCovered = funds.isAmple(candidates.map(requestOf), balances, position)
-    if (isCovered && haveRoom(candidates, controls.used)) return candidates
+    const isCovered = funds.isAmple(candidates.map(entryRequest), balances, position)
+    if (isCovered && fitLimits(candidates, controls.used)) return candidates
     await position?.earlierEnded
     const { within, exceeding } = await withinLimits(tx, candidates)
     const funded = isCovered ? within : await keepFunded(tx, within, balances, outcomes)
@@ -116,7 +123,7 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
     return funded
   }
 
-  /** Keeps the payouts that their balances cover. Refuses: insufficient_funds. */
+  /** Selects the payouts that their balances cover. Refuses: insufficient_funds. */
   const keepFunded = async (
     tx: Tx,
     valid: readonly ControlledPayout[],
@@ -124,11 +131,11 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
     outcomes: Outcomes,
   ): Promise<readonly ControlledPayout[]> => {
     if (valid.length === 0) return []
-    // The balances stay locked until the commit, so that everything else must be read before.
-    const fits = await deps.ledger.fittingUnderLock(tx, valid.map(requestOf), accounts)
+    // The balances stay locked until the commit: everything else must be read before.
+    const fits = await deps.ledger.fittingUnderLock(tx, valid.map(entryRequest), accounts)
     return valid.filter((payout, index) => {
       const fit = present(fits[index], `no judgement of funds for partner ${payout.call.caller.partnerId}`)
-      if (fit !== true) outcomes.set(payout.call, notCovered(payout, fit))
+      if (fit !== true) outcomes.set(payout.call, refuseUncovered(payout, fit))
       return fit === true
     })
   }
@@ -136,33 +143,35 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
   return { read: lookUp, work: accept }
 }
 
-/** The transfers that take a payout and its fee from their balance. */
-export const requestOf = (payout: ControlledPayout): EntryRequest => ({ transfers: reservesOf(payout.call, payout) })
+/** Returns the transfers that take a payout and its fee from the balance. */
+export const entryRequest = (payout: ControlledPayout): EntryRequest => ({
+  transfers: reserveTransfers(payout.call, payout),
+})
 
-/** The refusal of a payout that its balance does not cover: insufficient_funds. */
-export function notCovered({ call, fee }: ControlledPayout, short: Shortage): Refusal {
+/** Returns the refusal of a payout that its balance does not cover: insufficient_funds. */
+export function refuseUncovered({ call, fee }: ControlledPayout, short: FundsShortage): Refusal {
   if (fee === 0n) return insufficientFunds(short, call.caller)
   const { currency } = short
   return insufficientFunds(short, call.caller, `the amount and its fee of ${amountText(fee, currency)} ${currency}`)
 }
 
-/** The payment as duplicates are judged. */
-export function candidateOf({ call, creditor }: ValidPayout): DuplicateCandidate {
+/** Returns the payment for the comparison with duplicates. */
+export function toDuplicateCandidate({ call, creditor }: ValidPayout): DuplicateCandidate {
   const { amount, currency, reference, operation, idempotencyKey } = call
   const key = idempotencyKey === null ? {} : { key: { operation, idempotencyKey } }
   return { account: creditor.account, amount, currency, reference, ...key }
 }
 
 /**
- * A repetition of another payout of the batch is judged again after that one is made or refused, except in one bulk, whose payouts are made
- * together. Undefined: it repeats nothing.
+ * Finds an earlier payout of the batch that this one repeats: it is judged again after that one. Payouts of one bulk
+ * are created together and do not repeat each other. Undefined: none.
  */
-function repetitionOf(
+function repeatedInBatch(
   { call }: ControlledPayout,
   { positions, ...others }: Duplicates,
   batch: readonly ControlledPayout[],
 ): Outcome | undefined {
-  const refusal = possibleDuplicate(others)
+  const refusal = refuseDuplicate(others)
   if (refusal !== undefined) return refusal
   const [repeated] = positions.flatMap((position) => batch[position] ?? [])
   if (repeated === undefined) return undefined
@@ -171,7 +180,7 @@ function repetitionOf(
   return new Refusal('possible_duplicate', `The payout may repeat the one with the key ${key} of the same bulk.`)
 }
 
-/** Answers the calls whose idempotency key has a payout, and returns the others. Refuses: idempotency_key_reused. */
+/** Answers calls whose idempotency key has a payout, and returns the others. Refuses: idempotency_key_reused. */
 function answerReplays(calls: readonly PayoutCall[], { payouts }: LookedUp, outcomes: Outcomes): readonly PayoutCall[] {
   return calls.filter((call) => {
     const key = callMapKey(call)
@@ -182,9 +191,9 @@ function answerReplays(calls: readonly PayoutCall[], { payouts }: LookedUp, outc
 }
 
 const replay = (payout: PayoutRow, { requestFingerprint }: PayoutCall): Outcome =>
-  outcomeOf(() => ({ payout: replayOf(payout, requestFingerprint), replayed: true }))
+  catchRefusal(() => ({ payout: replayOf(payout, requestFingerprint), replayed: true }))
 
-/** One call for each idempotency key, and every call without a key. */
+/** Selects one call for each idempotency key, and every call without a key. */
 function firstOfEachKey(calls: readonly PayoutCall[]): readonly PayoutCall[] {
   const seen = new Set<string>()
   return calls.filter((call) => {
@@ -204,14 +213,14 @@ function validateAll(
 ): readonly ValidPayout[] {
   const executionDay = executionDayAt(deps, deps.clock.now())
   return calls.flatMap((call) => {
-    const outcome = outcomeOf(() => validate(judgedOf(call, deps.chooseConnector, found, executionDay)))
+    const outcome = catchRefusal(() => validate(toJudgedPayout(call, deps.chooseConnector, found, executionDay)))
     if (!(outcome instanceof Refusal)) return [outcome]
     outcomes.set(call, outcome)
     return []
   })
 }
 
-/** Refuses: beneficiary_cooling_off. Answers these calls, and returns the others. */
+/** Answers payouts to beneficiaries in cooling-off, and returns the others. Refuses: beneficiary_cooling_off. */
 const answerCoolingOff = (payouts: readonly ControlledPayout[], outcomes: Outcomes): readonly ControlledPayout[] =>
   payouts.filter(({ call, coolingOff }) => {
     if (coolingOff) outcomes.set(call, refuseCoolingOff(coolingOff))
@@ -219,13 +228,13 @@ const answerCoolingOff = (payouts: readonly ControlledPayout[], outcomes: Outcom
   })
 
 /**
- * Refuses: limit_exceeded. The call must be submitted again where the limit may not be what refuses it: if the batch held a payout
- * that would have filled the same counter, and that the balance does not cover; or if another process accepted the same key while
- * this batch waited for the counter.
+ * Answers payouts that exceed a limit. Refuses: limit_exceeded. A call is submitted again if the limit may not be the
+ * reason: a payout of the batch that filled the same counter is not covered by the balance, or another process accepted
+ * the same key while this batch waited for the counter.
  */
 async function answerExceeding(
   tx: Tx,
-  exceeding: readonly Exceeding<ControlledPayout>[],
+  exceeding: readonly ExceedingPayout<ControlledPayout>[],
   within: readonly ControlledPayout[],
   outcomes: Outcomes,
 ): Promise<void> {
@@ -245,8 +254,8 @@ async function answerExceeding(
 }
 
 /**
- * Answers the later calls of a key with the payout of the first call, as if they had come after the commit. If the first
- * call was refused, the key is free and the later calls must be submitted again.
+ * Answers the later calls of a key with the payout of the first call, as if they had come after the commit. If the
+ * first call was refused, the key is free and the later calls must be submitted again.
  */
 function answerDuplicates(calls: readonly PayoutCall[], firstCalls: readonly PayoutCall[], outcomes: Outcomes): void {
   const duplicates = calls.filter((call) => !outcomes.has(call))
@@ -266,8 +275,8 @@ function answerDuplicates(calls: readonly PayoutCall[], firstCalls: readonly Pay
 type WrittenPayout = { readonly call: PayoutCall; readonly row: store.PayoutRow }
 
 /**
- * Sends the writes with the commit. An idempotency key or a reference that another transaction took since the look-up is a
- * unique violation.
+ * Writes with the commit. An idempotency key or a reference that another transaction took since the look-up is a unique
+ * violation.
  */
 async function write(
   deps: PayoutsDeps,
@@ -277,10 +286,10 @@ async function write(
   now: Date,
 ): Promise<readonly WrittenPayout[]> {
   if (accepted.length === 0) return []
-  const made = accepted.map(({ call }): Made => {
+  const made = accepted.map(({ call }): PayoutIds => {
     const { caller, operation, idempotencyKey } = call
     const id = newId()
-    return { id, endToEndId: endToEndIdOf({ id, partnerId: caller.partnerId, operation, idempotencyKey }) }
+    return { id, endToEndId: deriveEndToEndId({ id, partnerId: caller.partnerId, operation, idempotencyKey }) }
   })
   const opened = deps.transactions.openMany(
     tx,
@@ -296,14 +305,14 @@ async function write(
   })
   const rows = written.map(({ row }) => row)
   store.insertPayouts(tx, rows)
-  hold(deps, tx, accepted, rows)
+  holdForApproval(deps, tx, accepted, rows)
   writeNotes(tx, written, now)
   appendRequested(deps, tx, rows, found, now)
-  await reserve(deps, tx, written, found)
+  await reserveFunds(deps, tx, written, found)
   return written
 }
 
-function hold(
+function holdForApproval(
   { facts }: PayoutsDeps,
   tx: Tx,
   accepted: readonly ControlledPayout[],
@@ -317,7 +326,7 @@ function hold(
     return [{ partnerId, payoutId, ...needed, requestedBy, requestedName, bulkId: bulk?.id ?? null }]
   })
   if (held.length > 0) insertApprovals(tx, held)
-  // A bulk is told as a whole when its payouts are made.
+  // People are notified of a bulk as a whole when its payouts are created.
   const alone = held.filter(({ bulkId }) => bulkId === null)
   facts.append(
     tx,
@@ -333,7 +342,7 @@ function writeNotes(tx: Tx, written: readonly WrittenPayout[], now: Date): void 
   if (notes.length > 0) insertNotes(tx, notes)
 }
 
-/** A payout of the partner's own has no withdrawal events. */
+/** Appends the withdrawal events of customers' payouts. A partner's own payout has none. */
 function appendRequested(
   { eventOutbox }: PayoutsDeps,
   tx: Tx,
@@ -356,7 +365,7 @@ function appendRequested(
   )
 }
 
-function reserve(
+function reserveFunds(
   { ledger }: PayoutsDeps,
   tx: Tx,
   written: readonly WrittenPayout[],
@@ -364,19 +373,19 @@ function reserve(
 ): Promise<void> {
   const reserves = written.map(({ call, row }): Entry => {
     const { reserveId: id, reference, feeAmount } = row
-    const transfers = reservesOf(call, { ...row, fee: feeAmount ?? 0n })
+    const transfers = reserveTransfers(call, { ...row, fee: feeAmount ?? 0n })
     return { id, permit: 'waits', transfers: transfers.map((moved) => ({ ...moved, reference })) }
   })
   // A customer may have been erased since the look-up.
   return ledger.enterMany(tx, reserves, balances.accounts)
 }
 
-/** The ids of a payout: its own, and that of its instruction. */
-type Made = Pick<store.PayoutRow, 'id' | 'endToEndId'>
+/** Ids of a payout: its own, and that of its instruction. */
+type PayoutIds = Pick<store.PayoutRow, 'id' | 'endToEndId'>
 
 function toTransaction(
   { call, rail, creditor, customerId, beneficiary }: ControlledPayout,
-  made: Made,
+  made: PayoutIds,
 ): NewTransaction {
   const { caller, amount, currency, idempotencyKey, quote } = call
   const sold = quote && { amount: quote.sellAmount, currency: quote.sellCurrency }
@@ -394,15 +403,16 @@ function toTransaction(
     ...(exchange === undefined ? {} : { exchange }),
     category: 'Withdrawal',
     direction: 'Outward',
-    type: typesOf({ currency, customerId, isExchanged: quote !== undefined, operation: call.operation }).withdrawal,
+    type: transactionTypes({ currency, customerId, isExchanged: quote !== undefined, operation: call.operation })
+      .withdrawal,
     rail,
     customerId,
     steps: ['Created', 'Reserved'],
     actor: 'partner',
     endToEndId: call.endToEndId ?? made.endToEndId,
     idempotencyKey,
-    creditor: partyOf({ ...creditor, currency }),
-    requestedBy: requesterOf(caller, call.ip),
+    creditor: creditorParty({ ...creditor, currency }),
+    requestedBy: toRequester(caller, call.ip),
     requestId: caller.requestId,
     ...(beneficiary === null ? {} : { beneficiary }),
     ...(call.originatingReference === undefined ? {} : { originatingReference: call.originatingReference }),
@@ -412,7 +422,7 @@ function toTransaction(
 function toPayout(
   { waitMsOf }: PayoutsDeps,
   payout: ControlledPayout,
-  made: Made & Pick<store.PayoutRow, 'transactionId' | 'reference'>,
+  made: PayoutIds & Pick<store.PayoutRow, 'transactionId' | 'reference'>,
   now: Date,
 ): store.PayoutRow {
   const { call, rail, connector, creditor, customerId, beneficiary } = payout
@@ -445,7 +455,7 @@ function toPayout(
     partnerEndToEndId: call.endToEndId ?? null,
     ipAddress: call.ip,
     simulatedOutcome,
-    // A payout that waits for an approval is due once it has it.
+    // A payout that waits for an approval becomes due with the approval.
     status: payout.approval === null ? 'Pending' : 'PendingApproval',
     errorKey: null,
     errorDetails: null,

@@ -1,6 +1,6 @@
 /**
- * The only writer of a payout's progress: the engine of lifecycles with the table of payouts. One transaction applies a batch
- * of triggers and writes all transitions together. A duplicate changes nothing.
+ * The only writer of a payout's progress: the lifecycle engine with the table of payouts. One transaction applies a
+ * batch of triggers and writes all transitions together. A duplicate changes nothing.
  */
 import { Refusal } from '../kernel/api/index.ts'
 import type { Cases, NewCase } from '../cases/index.ts'
@@ -13,13 +13,13 @@ import type { Database, Tx } from '../postgres/index.ts'
 import type { Customers, Payer } from '../parties/customers/index.ts'
 import { countApprovals, giveBack } from './controls/index.ts'
 import type { Cause, NewTransaction, TransactionMove, Transactions } from '../transactions/index.ts'
-import { failed, withdrawal } from './events.ts'
+import { failedWithdrawal, withdrawal } from './events.ts'
 import {
   actorOf,
   type BankReport,
-  type Failure,
+  type PayoutFailure,
   holds,
-  type Instructions,
+  type InstructionPayouts,
   isForeign,
   kindOf,
   leaseMs,
@@ -29,9 +29,9 @@ import {
   type PayoutTrigger,
   type Person,
 } from './lifecycle.ts'
-import { endToEndIdSent, partyOf, retryDelayAfter, typesOf } from './rules.ts'
+import { endToEndIdSent, creditorParty, retryDelayAfter, transactionTypes } from './rules.ts'
 import * as store from './store.ts'
-import { countedApprovals, type Decision, keepCounted } from './store-waiting.ts'
+import { countedApprovals, type ApprovalDecision, recordCounters } from './store-waiting.ts'
 import * as storeApprovals from './store-waiting.ts'
 import type { Rates } from '../rates/index.ts'
 import type { Screening } from '../screening/index.ts'
@@ -48,13 +48,13 @@ export function createAdvance(deps: PayoutLifeDeps) {
     kindOf,
     isForeign: (payout, trigger) => 'report' in trigger && isForeign(payout, trigger),
     holds,
-    refusedOf: (tx, moves, now) => refusedApprovals(deps, tx, moves, now),
+    findRefused: (tx, moves, now) => refusedApprovals(deps, tx, moves, now),
     write: (tx, moves, now) => write(deps, tx, moves, now),
   })
   return (
     tx: Tx,
     triggers: readonly PayoutTrigger[],
-    instructions: Instructions,
+    instructions: InstructionPayouts,
   ): Promise<readonly (Advanced | Refusal)[]> =>
     apply(
       tx,
@@ -65,37 +65,37 @@ export function createAdvance(deps: PayoutLifeDeps) {
     )
 }
 
-type Written = {
+type WrittenMove = {
   readonly payout: store.PayoutRow
   readonly move: PayoutMove['transition']
-  readonly failure?: Failure
+  readonly failure?: PayoutFailure
   readonly report?: BankReport
   readonly kind: PayoutTrigger['kind']
   readonly transactionHash: string | null
   readonly cause: Cause
-  /** The bulk that a person has rejected as a whole. */
+  /** Bulk that an approver has rejected as a whole. */
   readonly bulkId: string | undefined
 }
 
-/** Null: the trigger names no hash, or only implies this transition. */
-const hashOf = ({ trigger, implied }: PayoutMove): string | null =>
+/** Null: the trigger has no hash, or only implies this transition. */
+const transactionHashOf = ({ trigger, implied }: PayoutMove): string | null =>
   implied || !('transactionHash' in trigger) ? null : (trigger.transactionHash ?? null)
 
-function personOf(trigger: PayoutTrigger): Person | undefined {
+function approverIn(trigger: PayoutTrigger): Person | undefined {
   if ('by' in trigger) return trigger.by
   return trigger.kind === 'cancelled' && typeof trigger.canceller !== 'string' ? trigger.canceller : undefined
 }
 
-/** The trigger does not report an implied transition, which therefore has no failure. */
-const toWritten = (transit: PayoutMove): Written => {
+/** An implied transition is not the subject of the trigger, and has no failure. */
+const toWrittenMove = (transit: PayoutMove): WrittenMove => {
   const { row: payout, trigger, transition: move, implied, actor } = transit
   const { reasonCode: reason = null, bankText = null } = 'failure' in trigger && !implied ? trigger.failure : {}
-  const by = personOf(trigger)
+  const by = approverIn(trigger)
   return {
     payout,
     move,
     kind: trigger.kind,
-    transactionHash: hashOf(transit),
+    transactionHash: transactionHashOf(transit),
     cause: { actor, reason, bankText, ...(by && { by }) },
     bulkId: 'bulkId' in trigger ? trigger.bulkId : undefined,
     ...('failure' in trigger && !implied ? { failure: trigger.failure } : {}),
@@ -105,7 +105,7 @@ const toWritten = (transit: PayoutMove): Written => {
 
 async function write(deps: PayoutLifeDeps, tx: Tx, moves: readonly PayoutMove[], now: Date): Promise<void> {
   const { cases, ledger, transactions } = deps
-  const written = moves.map(toWritten)
+  const written = moves.map(toWrittenMove)
   const changes = moves.map((move) => changeOf(move, now))
   store.updatePayouts(tx, changes, now)
   decideApprovals(
@@ -114,10 +114,10 @@ async function write(deps: PayoutLifeDeps, tx: Tx, moves: readonly PayoutMove[],
     now,
   )
   await appendEvents(deps, tx, written, now)
-  await noteRefunds(deps, tx, written, now)
-  deps.facts.append(tx, [...written.flatMap(toldOf), ...rejectionsOf(written)])
+  await reportEndedRefunds(deps, tx, written, now)
+  deps.facts.append(tx, [...written.flatMap(endNotification), ...rejectionNotifications(written)])
   const refunded = written.filter(({ move }) => move.ledger === 'refund')
-  // Lock order: payouts, counters of approvers (approvers.ts), recalls, transactions, other counters, accounts.
+  // Lock order: payouts, counters of approvers (maxima.ts), recalls, transactions, other counters, accounts.
   const recalls = await deps.recalls.lock(
     tx,
     refunded.map(({ payout }) => payout),
@@ -128,7 +128,7 @@ async function write(deps: PayoutLifeDeps, tx: Tx, moves: readonly PayoutMove[],
   if (ofRecalls.length > 0) await deps.recalls.settle(tx, ofRecalls)
   for (const { payout, move, cause } of refunded) {
     const { partnerId, transactionId: id } = payout
-    const caused = { ...cause, ...recalledBy(recalls, payout) }
+    const caused = { ...cause, ...recallCause(recalls, payout) }
     for (const step of move.steps) await transactions.noteAfterEnd(tx, { partnerId, id }, step, caused)
   }
   await giveBack(
@@ -138,15 +138,15 @@ async function write(deps: PayoutLifeDeps, tx: Tx, moves: readonly PayoutMove[],
   const ends = written.flatMap(({ payout: { partnerId, reserveId }, move }) =>
     move.ledger === 'post' || move.ledger === 'release' ? [{ partnerId, entryId: reserveId, kind: move.ledger }] : [],
   )
-  const differences = written.flatMap(differenceOf)
+  const differences = written.flatMap(differenceCases)
   const suspended = differences.length > 0 ? await cases.record(tx, differences) : []
-  // Last, because it locks the balances that all other payments of the partner need.
+  // Last, because it locks the balances, which all other payments of the partner need.
   const credits = refunds.map(({ credit }) => credit)
   await ledger.settleMany(tx, ends, [...credits, ...suspended])
 }
 
 const decisions = { approved: 'approved', declined: 'rejected', lapsed: 'expired', cancelled: 'cancelled' } as const
-const decisionOf = ({ kind }: PayoutTrigger): Decision =>
+const decisionOf = ({ kind }: PayoutTrigger): ApprovalDecision =>
   present(
     kind in decisions ? decisions[kind as keyof typeof decisions] : undefined,
     `trigger ${kind} decides no approval`,
@@ -163,29 +163,31 @@ function decideApprovals(tx: Tx, moves: readonly PayoutMove[], now: Date): void 
   storeApprovals.decideApprovals(tx, decided, now)
 }
 
-/** The refunded amount: no more than the partner paid, and no more than the bank sent. */
-const refundedOf = ({ payout: { amount }, report }: Written): Minor =>
+/** Returns the refunded amount: no more than the partner paid, and no more than the bank sent. */
+const refundedAmount = ({ payout: { amount }, report }: WrittenMove): Minor =>
   report?.money !== undefined && report.money.amount < amount ? report.money.amount : amount
 
 /**
- * The bank booked another amount than was instructed. The payment moves as instructed; the difference is booked between
- * the bank's settlement account and suspense, with a case. A partial return has a case without money: only that part
- * came. A payment that has not settled when it ends is booked by neither side, or by both with its amount.
+ * Finds payments of which the bank booked another amount than instructed. The payment moves as instructed; the
+ * difference is booked between the bank's settlement account and suspense, with a case. A partial return has a case
+ * without money, because only that part came. A payment that ends before it is settled is not booked.
  */
-function differenceOf(written: Written): readonly NewCase[] {
+function differenceCases(written: WrittenMove): readonly NewCase[] {
   const { payout, move, report } = written
   const { partnerId, id: subject, amount, currency } = payout
   if (report?.money === undefined || report.money.amount === amount) return []
   const { connector, notificationId, money } = report
   const isPaid = written.kind === 'settled'
-  const more = isPaid ? amount - money.amount : money.amount - (move.ledger === 'refund' ? refundedOf(written) : amount)
+  const more = isPaid
+    ? amount - money.amount
+    : money.amount - (move.ledger === 'refund' ? refundedAmount(written) : amount)
   const booked = more === 0n ? null : { currency, amount: more }
   const told = { status: move.to, money, instructed: { currency, amount } }
   return [{ partnerId, kind: 'amount_differs', connector, notificationId, subject, report: told, booked }]
 }
 
 function changeOf(transit: PayoutMove, now: Date): store.PayoutChange {
-  const { payout, move, failure, report, kind } = toWritten(transit)
+  const { payout, move, failure, report, kind } = toWrittenMove(transit)
   const notificationId = report?.notificationId ?? null
   return {
     partnerId: payout.partnerId,
@@ -194,7 +196,7 @@ function changeOf(transit: PayoutMove, now: Date): store.PayoutChange {
     status: move.to,
     errorKey: failure?.errorKey ?? move.errorKey ?? payout.errorKey,
     errorDetails: failure?.details ?? payout.errorDetails,
-    transactionHash: hashOf(transit),
+    transactionHash: transactionHashOf(transit),
     settledBy: kind === 'settled' ? notificationId : null,
     endedBy: kind === 'settled' ? null : notificationId,
     ...scheduleOf(transit, now),
@@ -202,8 +204,8 @@ function changeOf(transit: PayoutMove, now: Date): store.PayoutChange {
 }
 
 /**
- * An attempt keeps the lease. After an unreachable bank, or one that opens later, the payout is due again. Every other
- * trigger ends the lease and the schedule.
+ * Schedules the next attempt. An attempt keeps the lease. If the bank is unreachable or opens later, the payout is due
+ * again. Every other trigger ends the lease and the schedule.
  */
 function scheduleOf({ row, trigger }: PayoutMove, now: Date) {
   const { sendAttempts } = row
@@ -216,7 +218,7 @@ function scheduleOf({ row, trigger }: PayoutMove, now: Date) {
 }
 
 /** A refund adds its step to a transaction that has ended (`noteAfterEnd`). */
-function transactionMove({ payout, failure, move, transactionHash, cause }: Written): readonly TransactionMove[] {
+function transactionMove({ payout, failure, move, transactionHash, cause }: WrittenMove): readonly TransactionMove[] {
   const { partnerId, transactionId: id } = payout
   const { steps, concludes } = move
   if (move.ledger === 'refund' || steps.length === 0) return []
@@ -226,11 +228,11 @@ function transactionMove({ payout, failure, move, transactionHash, cause }: Writ
   return [{ ...stepped, conclusion: { status: concludes, ...(errorKey === undefined ? {} : { errorKey }) } }]
 }
 
-/** The events of customers' withdrawals. A payout of the partner's own has only the event of its status. */
+/** Appends the events of customers' withdrawals. A partner's own payout only has the event of its status. */
 async function appendEvents(
   { customers, eventOutbox }: PayoutLifeDeps,
   tx: Tx,
-  written: readonly Written[],
+  written: readonly WrittenMove[],
   now: Date,
 ): Promise<void> {
   const told = written.flatMap(({ payout, failure, move }) => {
@@ -255,22 +257,22 @@ async function appendEvents(
   eventOutbox.appendMany(tx, events)
 }
 
-const endsOfRefunds: ReadonlySet<string> = new Set(['Completed', 'Failed', 'Returned', 'Cancelled'])
+const endedRefunds: ReadonlySet<string> = new Set(['Completed', 'Failed', 'Returned', 'Cancelled'])
 
-const toldEnds: Readonly<Partial<Record<store.PayoutRow['status'], 'payout.failed' | 'payout.returned'>>> = {
+const notifiedEnds: Readonly<Partial<Record<store.PayoutRow['status'], 'payout.failed' | 'payout.returned'>>> = {
   Failed: 'payout.failed',
   Returned: 'payout.returned',
 }
 
-/** The ends of which persons are told: those that no person of the team has made. Refunds of sessions: `checkout/refunds.ts`. */
-function toldOf({ payout: { partnerId, id: subject, status, operation }, move, kind }: Written) {
+/** Lists ends to notify people of: those that no team member has caused. Refunds of sessions: `checkout/refunds.ts`. */
+function endNotification({ payout: { partnerId, id: subject, status, operation }, move, kind }: WrittenMove) {
   if (operation === 'createCheckoutRefund' || move.to === status) return []
-  const type = kind === 'lapsed' ? 'payout.lapsed' : toldEnds[move.to]
+  const type = kind === 'lapsed' ? 'payout.lapsed' : notifiedEnds[move.to]
   return type === undefined ? [] : [{ partnerId, type, subject, occasion: `${subject} ${move.to}` } as const]
 }
 
-/** Rejections, of which who asked for the payouts is told. A bulk that is rejected as a whole is told once: its occasion is the bulk. */
-const rejectionsOf = (written: readonly Written[]) =>
+/** Lists rejections to notify the requesters of. A bulk that is rejected as a whole is one notification. */
+const rejectionNotifications = (written: readonly WrittenMove[]) =>
   written.flatMap(({ kind, payout: { partnerId, id }, cause, bulkId }) => {
     if (kind !== 'declined') return []
     const told =
@@ -281,14 +283,14 @@ const rejectionsOf = (written: readonly Written[]) =>
   })
 
 /** Reports the refunds of checkout sessions that have ended, or came back after that. */
-async function noteRefunds(
+async function reportEndedRefunds(
   { checkoutRefunds }: PayoutLifeDeps,
   tx: Tx,
-  written: readonly Written[],
+  written: readonly WrittenMove[],
   now: Date,
 ): Promise<void> {
   const ended = written.filter(
-    ({ payout: { operation }, move }) => operation === 'createCheckoutRefund' && endsOfRefunds.has(move.to),
+    ({ payout: { operation }, move }) => operation === 'createCheckoutRefund' && endedRefunds.has(move.to),
   )
   if (ended.length === 0) return
   await checkoutRefunds.appendEnded(
@@ -304,13 +306,13 @@ function eventOf(
   payout: store.PayoutRow,
   payer: Payer,
   type: PayoutEvent,
-  failure: Failure | undefined,
+  failure: PayoutFailure | undefined,
   now: Date,
 ): WithdrawalEvent {
   const origin = { partnerId: payout.partnerId, occurredAt: now }
   const data = withdrawal(payout, payer)
   return type === 'partner.customer.withdrawal.failed'
-    ? { ...origin, type, data: failed(data, failure?.details ?? null) }
+    ? { ...origin, type, data: failedWithdrawal(data, failure?.details ?? null) }
     : { ...origin, type, data }
 }
 
@@ -320,19 +322,19 @@ type RecallsOfPayouts = ReadonlyMap<string, { readonly id: string }>
 type Refund = {
   readonly move: TransactionMove
   readonly credit: Entry
-  readonly recallReturn: RecallReturn | undefined
+  readonly recallReturn: RecallSettlement | undefined
 }
 
-const recalledBy = (recalls: RecallsOfPayouts, { partnerId, id }: store.PayoutRow): Pick<Cause, 'recallId'> => {
+const recallCause = (recalls: RecallsOfPayouts, { partnerId, id }: store.PayoutRow): Pick<Cause, 'recallId'> => {
   const recall = recalls.get(partnerKey(partnerId, id))
   return recall === undefined ? {} : { recallId: recall.id }
 }
 
-/** Opens new transactions, which complete at once and name the transactions that they refund. */
+/** Opens new, completed transactions that name the transactions that they refund. */
 function openRefunds(
   { transactions }: PayoutLifeDeps,
   tx: Tx,
-  refunded: readonly Written[],
+  refunded: readonly WrittenMove[],
   recalls: RecallsOfPayouts,
 ): readonly Refund[] {
   const opened = transactions.openMany(tx, refunded.map(refundOf), new Set())
@@ -340,10 +342,10 @@ function openRefunds(
     const { payout, cause } = one
     const { id, reference } = present(opened[index], `no refund transaction for payout ${payout.id}`)
     const { partnerId, currency, customerId, connector } = payout
-    const amount = refundedOf(one)
+    const amount = refundedAmount(one)
     const moved = { partnerId, currency, amount, partyId: customerId ?? partnerId, reference }
     const accounts = { debit: `settlement.${connector}`, credit: 'balance' } as const
-    const recalled = recalledBy(recalls, payout)
+    const recalled = recallCause(recalls, payout)
     const { recallId } = recalled
     const caused = { ...cause, ...recalled }
     return {
@@ -354,7 +356,7 @@ function openRefunds(
   })
 }
 
-const refundOf = (written: Written): NewTransaction => toRefund(written.payout, refundedOf(written))
+const refundOf = (written: WrittenMove): NewTransaction => toRefund(written.payout, refundedAmount(written))
 
 const toRefund = (payout: store.PayoutRow, amount: Minor): NewTransaction => ({
   partnerId: payout.partnerId,
@@ -363,7 +365,7 @@ const toRefund = (payout: store.PayoutRow, amount: Minor): NewTransaction => ({
   currency: payout.currency,
   category: 'Deposit',
   direction: 'Inward',
-  type: typesOf({ ...payout, isExchanged: payout.quoteId !== null }).refund,
+  type: transactionTypes({ ...payout, isExchanged: payout.quoteId !== null }).refund,
   rail: payout.rail,
   customerId: payout.customerId,
   steps: ['Created'],
@@ -371,7 +373,7 @@ const toRefund = (payout: store.PayoutRow, amount: Minor): NewTransaction => ({
   endToEndId: endToEndIdSent(payout),
   originatingReference: payout.reference,
   description: `Return of ${payout.reference}`,
-  debtor: partyOf({
+  debtor: creditorParty({
     name: payout.creditorName,
     account: payout.creditorAccount,
     bic: null,
@@ -392,50 +394,55 @@ export type PayoutLifeDeps = {
   readonly screening: Pick<Screening, 'holdsOf' | 'partiesOfPayments'>
   readonly monitoring: Pick<Monitoring, 'holdsOf'>
   readonly cases: Pick<Cases, 'byId' | 'record' | 'release'>
-  /** Reports whether a person or a key of the partner may make and approve payouts now. */
+  /** Reports whether a person or an API key of the partner may create and approve payouts now. */
   readonly mayPay: MayPay
   readonly rates: Pick<Rates, 'converter'>
-  readonly recalls: ReturnedByRecall
-  readonly checkoutRefunds: EndedRefunds
+  readonly recalls: RecallReturns
+  readonly checkoutRefunds: RefundEvents
   /** PAYOUT_ATTEMPTS_MAX. */
   readonly attemptsMax: number
 }
 
 export type MayPay = (tx: Tx, partnerId: string, id: string) => Promise<boolean>
 
-/** The recalls by which the money of payouts comes back. Their module is above this one, and gives its part of a return. */
-export type ReturnedByRecall = {
-  /** Locks the recalls of payouts that the caller has locked. By `partnerKey(partnerId, payoutId)`; a payout without a recall is absent. */
+/** Recalls that return the money of payouts. Implemented by `payouts/recalls`, a module above this one. */
+export type RecallReturns = {
+  /**
+   * Locks the recalls of payouts that the caller has locked, by `partnerKey(partnerId, payoutId)`. A payout without a
+   * recall is absent.
+   */
   readonly lock: (
     tx: Tx,
     payouts: readonly { readonly partnerId: string; readonly id: string }[],
   ) => Promise<ReadonlyMap<string, { readonly id: string }>>
-  /** Settles recalls that the caller has locked, each by the transaction that brings the money back. */
-  readonly settle: (tx: Tx, returns: readonly RecallReturn[]) => Promise<void>
+  /** Settles recalls that the caller has locked, each by the transaction that returns the money. */
+  readonly settle: (tx: Tx, returns: readonly RecallSettlement[]) => Promise<void>
 }
-/** The refunds of checkout sessions that payouts make. Their module is above this one, and gives its part of their end. */
-export type EndedRefunds = {
+/** Refunds of checkout sessions by payouts. Implemented by `checkout`, a module above this one. */
+export type RefundEvents = {
   /** Appends the event of each refund. `ended`: its payout, with the status to which it moves. */
   readonly appendEnded: (tx: Tx, ended: readonly PayoutRow[], now: Date) => Promise<void>
 }
-export type RecallReturn = {
+export type RecallSettlement = {
   readonly partnerId: string
   readonly recallId: string
   readonly amount: Minor
   readonly reference: string
 }
 
-// Judges approvals by the daily maxima of their persons, and gives back what ends without a settlement.
+// Checks approvals against the daily maximum of each approver, and gives back the amounts of payouts that end without a
+// settlement.
 
 type PayoutMove = Move<PayoutRow, PayoutTrigger, PayoutEvent>
 
 /** Reports whether a payout that a second person has approved ends without a settlement. */
-const isReturned = ({ row, transition }: PayoutMove) =>
+const endsUnsettled = ({ row, transition }: PayoutMove) =>
   transition.ledger === 'release' && row.approvalExpiresAt !== null && row.status !== 'PendingApproval'
 
 /**
- * The approvals of a batch by who may no longer approve (permission_denied), or beyond the maximum of their person (approver_limit_exceeded).
- * Counts the others. A batch without approvals, and without the end of a payout that was approved, sends no statement.
+ * Refuses approvals by persons who lost the right (permission_denied) or exceed their maximum
+ * (approver_limit_exceeded), and counts the others. Sends no statement for a batch without approvals and without ends
+ * of approved payouts.
  */
 async function refusedApprovals(
   deps: Pick<PayoutLifeDeps, 'mayPay' | 'rates'>,
@@ -448,10 +455,10 @@ async function refusedApprovals(
     const { row: payout, trigger } = move
     return trigger.kind === 'approved' ? [{ move, payout, by: trigger.by }] : []
   })
-  const lost = await lostRights(deps, tx, given)
-  for (const { move, by } of given) if (lost.has(by.id)) refused.set(move, mayNoLonger(by.name))
+  const lost = await approversWithoutRight(deps, tx, given)
+  for (const { move, by } of given) if (lost.has(by.id)) refused.set(move, rightLostText(by.name))
   const approvals = given.filter(({ move }) => !refused.has(move))
-  const ended = moves.filter(isReturned).map(({ row }) => row)
+  const ended = moves.filter(endsUnsettled).map(({ row }) => row)
   if (approvals.length === 0 && ended.length === 0) return refused
   const counted = new Map(
     (await countedApprovals(tx, ended)).map((row) => [partnerKey(row.partnerId, row.payoutId), row]),
@@ -473,15 +480,15 @@ async function refusedApprovals(
     }
     return []
   })
-  if (kept.length > 0) keepCounted(tx, kept)
+  if (kept.length > 0) recordCounters(tx, kept)
   return refused
 }
 
-const mayNoLonger = (name: string) =>
+const rightLostText = (name: string) =>
   new Refusal('permission_denied', `${name} may no longer approve payouts. Another person must approve this one.`)
 
-/** The persons of approvals who lost the right since they decided, as the rows of this transaction say. */
-async function lostRights(
+/** Finds the approvers who lost the right since they decided, by the rows of this transaction. */
+async function approversWithoutRight(
   { mayPay }: Pick<PayoutLifeDeps, 'mayPay'>,
   tx: Tx,
   approvals: readonly { readonly payout: PayoutRow; readonly by: { readonly id: string } }[],

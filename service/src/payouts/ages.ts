@@ -1,23 +1,23 @@
-/** How long payouts have stood in a status or waited for a person: for metrics, alerts and the queue of the desk. */
+/** How long payouts have been in a status or waited for a person: for metrics, alerts and the queue of the desk. */
 import type { TimelineStep } from '@partner-payments/wire'
 import { after, type Currency, dayMs, type Minor, minuteMs } from '../kernel/index.ts'
-import { oldestOf, type OldestUnfinished, type Unfinished } from '../lifecycle/index.ts'
+import { oldestByStatus, type OldestUnfinished, type UnfinishedPayment } from '../lifecycle/index.ts'
 import type { Hold, TransactionView } from '../transactions/index.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { payoutAgeLimitsMs, payoutLifecycle } from './lifecycle.ts'
 import { type PayoutStatus, retryDelayMsMax } from './rules.ts'
-import { oldestIn, oldestInScreening, type PayoutRow, payoutsKnownAs } from './store.ts'
+import { readOldestByStatus, oldestInScreening, type PayoutRow, findPayoutsByIds } from './store.ts'
 import {
   heldPayouts,
   oldestOfStatuses,
-  type StatusOfPartner,
+  type PartnerStatus,
   unfinishedByIds,
-  type WaitingRow,
+  type WaitingPayoutRow,
 } from './store-waiting.ts'
 
 /**
- * `held`: a name or a rule holds it. `unknown`: the bank has not answered an attempt, and is asked again. `stands`: it is in its status for longer
- * than it may.
+ * `held`: screening or monitoring holds it. `unknown`: the bank has not answered an attempt, and is asked again.
+ * `stands`: it has been in its status for too long.
  */
 export type WaitingPayout = {
   readonly partnerId: string
@@ -31,15 +31,15 @@ export type WaitingPayout = {
 }
 
 export type PayoutAges = {
-  /** The oldest payout in each status that is not final, of the given partners. */
+  /** Finds the oldest payout in each unfinished status, of the given partners. */
   readonly oldestUnfinished: (partnerIds: readonly string[]) => Promise<readonly OldestUnfinished[]>
-  /** The time since which the oldest payout waits for a decision about a name; null: none does. */
+  /** Finds the time since which the oldest payout waits for a decision about a name. Null: no payout waits. */
   readonly oldestInScreening: () => Promise<Date | null>
-  /** The payouts that wait for a person, oldest first: at most `rowsMax` held ones, and as many others. */
+  /** Lists payouts that wait for a person, oldest first: up to `rowsMax` held ones, and as many others. */
   readonly waiting: (partnerIds: readonly string[], rowsMax: number) => Promise<readonly WaitingPayout[]>
-  /** Returns those of these payouts of a partner that wait for a person. */
+  /** Lists those of these payouts that wait for a person. */
   readonly waitingOf: (partnerId: string, ids: readonly string[]) => Promise<readonly WaitingPayout[]>
-  /** The payout of a transaction, with why it does not go on. `hold`: undefined if it has ended. */
+  /** Finds the payout of a transaction and why it waits. `hold`: undefined if it has ended. */
   readonly ofTransaction: (
     transaction: TransactionView,
   ) => Promise<{ readonly payout: PayoutRow; readonly hold: Hold | undefined } | undefined>
@@ -48,34 +48,34 @@ export type PayoutAges = {
 type Deps = Pick<PayoutsDeps, 'db' | 'clock' | 'forecastOf'>
 type Status = keyof typeof payoutAgeLimitsMs
 
-/** A connector keeps a payout whose due time is later by this much: longer than every delay between attempts. */
+/** A payout that is due later than this is kept by its connector: the delays between attempts are shorter. */
 const keptMsMin = 10 * minuteMs
-/** Partners of one statement, which makes a look-up for each of them and each status. */
+/** Partners of one statement, which looks up each of them in each status. */
 const partnersPerLookMax = 1000
-/** Payouts of a partner in a status that are looked at: of many that stand still a person needs to see that they do. */
+/** Payouts of a partner in a status: a person needs no more to see that they are stuck. */
 const payoutsEachMax = 20
-/** A younger payout may be on its way to the bank at this moment. */
+/** A younger payout may be on its way to the bank now. */
 const unknownMsMin = minuteMs
 
 const statuses = Object.keys(payoutAgeLimitsMs) as Status[]
 
 export function createPayoutAges(deps: Deps): PayoutAges {
   const { db, clock } = deps
-  const classified = (rows: readonly WaitingRow[]) => rows.flatMap((row) => waitingOf(row, clock.now()) ?? [])
+  const classified = (rows: readonly WaitingPayoutRow[]) => rows.flatMap((row) => waitingOf(row, clock.now()) ?? [])
   return {
     oldestUnfinished: async (partnerIds) =>
-      oldestOf(payoutLifecycle.subject, payoutAgeLimitsMs, await readOldest(deps, partnerIds), clock.now()),
+      oldestByStatus(payoutLifecycle.subject, payoutAgeLimitsMs, await readOldest(deps, partnerIds), clock.now()),
     oldestInScreening: () => oldestInScreening(db),
     waiting: async (partnerIds, rowsMax) => {
       const held = classified(await heldPayouts(db, rowsMax))
       const oldest = await readOldest(deps, partnerIds)
-      const others = classified(await readBehind(deps, suspects(oldest, clock.now()).slice(0, rowsMax)))
+      const others = classified(await readWaiting(deps, possiblyWaiting(oldest, clock.now()).slice(0, rowsMax)))
       return [...held, ...oldestFirst(others.filter(({ why }) => why !== 'held')).slice(0, rowsMax)]
     },
     waitingOf: async (partnerId, ids) => classified(await unfinishedByIds(db, partnerId, ids)),
     ofTransaction: async ({ row: { partnerId, reference, endToEndId }, timeline }) => {
       const known = { ids: [], endToEndIds: endToEndId === null ? [] : [endToEndId], references: [reference] }
-      const payout = (await payoutsKnownAs(db, partnerId, known)).find((each) => each.reference === reference)
+      const payout = (await findPayoutsByIds(db, partnerId, known)).find((each) => each.reference === reference)
       if (payout === undefined) return undefined
       // Read for every payout that waits for the worker, held or not.
       const [row] = payout.status === 'Pending' ? await unfinishedByIds(db, payout.partnerId, [payout.id]) : []
@@ -87,81 +87,84 @@ export function createPayoutAges(deps: Deps): PayoutAges {
   }
 }
 
-type Held = Pick<Deps, 'forecastOf'> & {
+type HeldPayout = Pick<Deps, 'forecastOf'> & {
   readonly payout: PayoutRow
   readonly steps: readonly TimelineStep[]
   readonly isHeld: boolean
   readonly now: Date
 }
 
-const none = () => undefined
-/** The hold of a payout in each status. */
-const holdIn: Readonly<Record<PayoutStatus, (held: Held) => Hold | undefined>> = {
+const noHold = () => undefined
+/** Hold of a payout by status. */
+const holdIn: Readonly<Record<PayoutStatus, (held: HeldPayout) => Hold | undefined>> = {
   PendingApproval: ({ payout }) => ({ kind: 'approval', by: payout.approvalExpiresAt }),
   Pending: ({ isHeld, payout, now }) =>
-    isHeld ? { kind: 'decision', by: null } : { kind: 'sending', by: ahead(payout.dueAt, now) },
+    isHeld ? { kind: 'decision', by: null } : { kind: 'sending', by: futureTime(payout.dueAt, now) },
   Processing: ({ payout, now }) =>
     payout.dueAt !== null && !isRetried(payout)
-      ? { kind: 'bankWindow', by: ahead(payout.dueAt, now) }
+      ? { kind: 'bankWindow', by: futureTime(payout.dueAt, now) }
       : { kind: 'bankAnswer', by: null },
-  Sent: atBank,
-  Completed: none,
-  Failed: none,
-  Returned: none,
-  Cancelled: none,
+  Sent: holdAtBank,
+  Completed: noHold,
+  Failed: noHold,
+  Returned: noHold,
+  Cancelled: noHold,
 }
 
-const ahead = (time: Date | null, now: Date): Date | null => (time !== null && time > now ? time : null)
+const futureTime = (time: Date | null, now: Date): Date | null => (time !== null && time > now ? time : null)
 
-/** The bank that found another name keeps the payment. Otherwise the forecast of the time at which it got it says when it pays. */
-function atBank({ payout, steps, forecastOf, now }: Held): Hold {
+/** A bank that found another payee name keeps the payment. Otherwise the forecast at the time of submission gives the day. */
+function holdAtBank({ payout, steps, forecastOf, now }: HeldPayout): Hold {
   const checked = steps.findLast((step) => step.startsWith('Payee'))
   if (checked === 'PayeeNotMatched' || checked === 'PayeeMatchedClosely') return { kind: 'payeeCheck', by: null }
   const forecast = forecastOf(payout.connector, payout, payout.updatedAt)
   if (forecast?.possible !== true) return { kind: 'execution', by: null }
   if (forecast.submitsAt > now) return { kind: 'bankWindow', by: forecast.submitsAt }
   const endOfDay = after(new Date(`${forecast.arrivesOn ?? forecast.valueDate}T00:00:00Z`), dayMs)
-  return { kind: 'execution', by: ahead(endOfDay, now) }
+  return { kind: 'execution', by: futureTime(endOfDay, now) }
 }
 
-/** The due time is the delay of a further attempt, and not the time until which a connector keeps the payout. */
-const isRetried = ({ dueAt, updatedAt }: Pick<WaitingRow, 'dueAt' | 'updatedAt'>): boolean =>
+/**
+ * Reports whether the due time is the delay of another attempt, rather than the time until which a connector keeps the
+ * payout.
+ */
+const isRetried = ({ dueAt, updatedAt }: Pick<WaitingPayoutRow, 'dueAt' | 'updatedAt'>): boolean =>
   dueAt !== null && dueAt.getTime() - updatedAt.getTime() <= retryDelayMsMax
 
 const oldestFirst = <T extends { readonly since: Date }>(rows: readonly T[]): readonly T[] =>
   rows.toSorted((a, b) => a.since.getTime() - b.since.getTime())
 
-/** The oldest payout of each partner in each status. */
-async function readOldest({ db, clock }: Deps, partnerIds: readonly string[]): Promise<readonly Unfinished[]> {
-  const rows: Unfinished[] = []
+/** Finds the oldest payout of each partner in each status. */
+async function readOldest({ db, clock }: Deps, partnerIds: readonly string[]): Promise<readonly UnfinishedPayment[]> {
+  const rows: UnfinishedPayment[] = []
   const size = db.sharded ? 1 : partnersPerLookMax
   const keptBeyond = after(clock.now(), keptMsMin)
   for (let from = 0; from < partnerIds.length; from += size)
-    rows.push(...(await oldestIn(db, partnerIds.slice(from, from + size), statuses, keptBeyond)))
+    rows.push(...(await readOldestByStatus(db, partnerIds.slice(from, from + size), statuses, keptBeyond)))
   return rows
 }
 
-/** The partners and statuses in which a payout may wait for a person, the longest wait first. */
-const suspects = (oldest: readonly Unfinished[], now: Date): readonly StatusOfPartner[] =>
+/** Lists the partners and statuses in which a payout may wait for a person, the longest wait first. */
+const possiblyWaiting = (oldest: readonly UnfinishedPayment[], now: Date): readonly PartnerStatus[] =>
   oldestFirst(oldest)
     .map((row) => ({ ...row, status: row.status as Status }))
     .filter(({ status, since }) => {
       const limitMs = status === 'Processing' ? unknownMsMin : payoutAgeLimitsMs[status]
-      // One that its connector keeps may stand before others.
+      // A payout that its connector keeps may precede others.
       return since > now || now.getTime() - since.getTime() > limitMs
     })
     .map(({ partnerId, status }) => ({ partnerId, status }))
 
-async function readBehind({ db }: Deps, wanted: readonly StatusOfPartner[]): Promise<readonly WaitingRow[]> {
+async function readWaiting({ db }: Deps, wanted: readonly PartnerStatus[]): Promise<readonly WaitingPayoutRow[]> {
   if (wanted.length === 0) return []
   if (!db.sharded) return oldestOfStatuses(db, wanted, payoutsEachMax)
-  const rows: WaitingRow[] = []
+  const rows: WaitingPayoutRow[] = []
   for (const one of wanted) rows.push(...(await oldestOfStatuses(db, [one], payoutsEachMax)))
   return rows
 }
 
-/** Undefined: it does not wait for a person. */
-function waitingOf(row: WaitingRow, now: Date): WaitingPayout | undefined {
+/** Undefined: the payout does not wait for a person. */
+function waitingOf(row: WaitingPayoutRow, now: Date): WaitingPayout | undefined {
   const { partnerId, id, transactionId, status, amount, currency } = row
   const { createdAt, dueAt, leaseId, sendAttempts, screeningSince } = row
   const found = (why: WaitingPayout['why'], since: Date) => ({

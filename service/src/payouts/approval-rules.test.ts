@@ -140,7 +140,7 @@ suite('by day', async () => {
     return rows.map(({ used }) => used)
   }
 
-  test('what would take the sum of the day above the amount waits; a smaller one still leaves, and the next day begins at zero', async () => {
+  test('a payout that would exceed the daily sum waits; a smaller one still leaves, and the next day begins at zero', async () => {
     const partner = await addHolding()
     assert.equal(await statusOf(partner, '60.00'), 'Pending')
     const { payout } = await pay(service, partner, '40.01')
@@ -157,7 +157,7 @@ suite('by day', async () => {
     assert.deepEqual(await usedOf(partner), [100_00n, 100_00n])
   })
 
-  test('of many payouts just under the threshold in two processes exactly as many leave as the sum allows', async () => {
+  test('of many payouts under the threshold in two processes exactly as many leave as the sum permits', async () => {
     const partner = await addHolding(30_00n)
     const paid = await Promise.all(
       Array.from({ length: 40 }, (_none, index) => statusOf(partner, '30.00', index % 2 === 0 ? service : other)),
@@ -168,7 +168,7 @@ suite('by day', async () => {
     assert.deepEqual(await usedOf(partner), [90_00n])
   })
 
-  test('a payout that ends without a settlement gives its part of the day back', async () => {
+  test('a payout that ends without a settlement gives its amount back to the daily sum', async () => {
     const partner = await addHolding()
     const { payout } = await pay(service, partner, '100.00')
     assert.equal(await statusOf(partner, '1.00'), 'PendingApproval')
@@ -204,7 +204,7 @@ suite('by day', async () => {
 suite('by signature', async () => {
   const service = await useModules()
 
-  test('a key that the team made approves nothing, and its maker approves none of its payouts', async () => {
+  test('an API key that the team created cannot approve, and its creator cannot approve its payouts', async () => {
     const partner = await addApprovers(service, { aboveAmount: 100_00n })
     const { caller, second, third } = partner
     const { serviceAccounts, payouts } = service
@@ -287,7 +287,7 @@ suite('by payee', async () => {
     assert.equal((await service.payouts.get(partnerId, forgotten.id)).status, 'Cancelled')
   })
 
-  test('a new name is not what the bank compared, also if its answer comes later', async () => {
+  test("a bank's result does not apply to a name that changed before its answer", async () => {
     const partner = await addHolding()
     const { partnerId, beneficiary } = partner
     const rename = (name: string) => service.beneficiaries.update(partnerId, { id: beneficiary.id, name })
@@ -298,7 +298,7 @@ suite('by payee', async () => {
     assert.equal((await payOne(partner)).status, 'Pending')
   })
 
-  test('an answer of the verification of payee counts, given before or after the beneficiary was made', async () => {
+  test('a verification of payee counts whether it came before or after the beneficiary', async () => {
     const partner = await addHolding()
     const { partnerId, caller } = partner
     const payee = { name: 'NoMatch Grace', iban: 'NL91ABNA0417164300' }
@@ -312,7 +312,7 @@ suite('by payee', async () => {
     assert.equal((await payOne(partner, early)).status, 'Pending')
   })
 
-  test('nothing waits without the rule, and another partner learns nothing', async () => {
+  test('without the rule no payout waits, and another partner sees nothing', async () => {
     const [without, stranger] = [await addHolding(false), await addHolding()]
     await checked(without, 'no_match')
     assert.equal((await payOne(without)).status, 'Pending')

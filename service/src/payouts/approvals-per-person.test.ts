@@ -79,7 +79,7 @@ async function overlapping(
   return Promise.all([held, ...ofOther, ...ofSame])
 }
 
-test('of forty approvals at once by one person in two processes exactly as many pass as fit', async () => {
+test('of forty concurrent approvals by one person in two processes exactly as many pass as fit', async () => {
   for (const [perPersonAmount, fit] of [
     [250_00n, 8],
     [40_00n, 1],
@@ -98,7 +98,7 @@ test('of forty approvals at once by one person in two processes exactly as many 
   }
 })
 
-test('approvals and cancellations at once in two processes leave what is approved, and never deadlock', async () => {
+test('concurrent approvals and cancellations in two processes leave the approved sum, and never deadlock', async () => {
   const partner = await addHolding({ perPersonAmount: 100_00n })
   const { partnerId, second, third } = partner
   for (let round = 0; round < 6; round += 1) {
@@ -114,7 +114,7 @@ test('approvals and cancellations at once in two processes leave what is approve
   }
 })
 
-test('the refusal says the maximum, what is left and until when, and another person goes on', async () => {
+test('the refusal states the maximum, the remaining amount and its end, and another person can approve', async () => {
   const partner = await addHolding()
   const { second, third } = partner
   const first = await waitingOf(partner, '60.00')
@@ -133,7 +133,7 @@ test('the refusal says the maximum, what is left and until when, and another per
   assert.deepEqual(await usedOf(second), [100_00n])
 })
 
-test('a rotated credential and a renamed account go on with the sum of their person', async () => {
+test('a rotated credential and a renamed account keep the sum of their person', async () => {
   const partner = await addHolding()
   const { second, personOf } = partner
   assert.equal(await approve(second, await waitingOf(partner, '60.00')), 'Pending')
@@ -142,7 +142,7 @@ test('a rotated credential and a renamed account go on with the sum of their per
   assert.equal(await approve({ ...second, name: 'Renamed' }, id), 'approver_limit_exceeded')
 })
 
-test('passkey, code and service account count alike, and a rejection does not', async () => {
+test('approvals by passkey, code and service account count, and rejections do not', async () => {
   const partner = await addHolding()
   const { second } = partner
   const confirmed = (factor: 'passkey' | 'code'): Caller => ({ ...second, confirmation: { snapshot: '{}', factor } })
@@ -155,7 +155,7 @@ test('passkey, code and service account count alike, and a rejection does not', 
   assert.deepEqual(await usedOf(second), [100_00n])
 })
 
-test('what ends without a settlement is given back to the day of its approval, once', async () => {
+test('a payout that ends without a settlement is given back to the day of its approval, once', async () => {
   const partner = await addHolding({ perPersonAmount: 10_000_00n })
   const { partnerId, second } = partner
   const cancelled = await waitingOf(partner, '60.00')
@@ -189,7 +189,7 @@ test('the next day begins at zero', async () => {
   assert.deepEqual(await usedOf(second), [100_00n, 100_00n])
 })
 
-test('currencies are apart: a payout by quote counts what is sold and what is paid, each against its maximum', async () => {
+test('a payout by quote counts the sold and the paid amount, each against the maximum of its currency', async () => {
   const partner = await addHolding()
   const { partnerId, caller, second } = partner
   await setRule(partner, { currency: 'USD', aboveAmount: null, perPersonAmount: 20_00n })
@@ -215,7 +215,7 @@ test('currencies are apart: a payout by quote counts what is sold and what is pa
   assert.deepEqual(await usedOf(second), [90_00n, 0n])
 })
 
-test('a rule without a maximum counts nothing, a changed one holds at once, and nothing unapproved is counted', async () => {
+test('a rule without a maximum counts nothing, a changed one applies at once, and only approvals count', async () => {
   const partner = await addHolding({ perPersonAmount: null })
   const { partnerId, second, third } = partner
   assert.equal(await approve(second, await waitingOf(partner, '500.00')), 'Pending')
@@ -230,7 +230,7 @@ test('a rule without a maximum counts nothing, a changed one holds at once, and 
   assert.deepEqual(await usedOf(third), [])
 })
 
-test('what a person is shown before the signature says that the maximum would be passed', async () => {
+test('a person sees before signing that the maximum would be exceeded', async () => {
   const partner = await addHolding()
   const { second, third } = partner
   const asked = { nonce: 'nonce', expiresAt: new Date('2030-01-01T00:02:00Z') }

@@ -43,7 +43,7 @@ const approvalOf = (partnerId: string, id: string) =>
   service.db.row<{ decision: string | null; decidedName: string | null; reason: string | null }>(sql`
     select decision, decided_name, reason from payouts.approvals where partner_id = ${partnerId} and payout_id = ${id}`)
 
-test('a payout above the amount waits with its money reserved, and the first answer says so at every repetition', async () => {
+test('a payout above the amount waits with its money reserved, and every replay says so', async () => {
   const partner = await addHolding()
   const { partnerId, second } = partner
   assert.equal((await pay(service, partner, '100.00')).payout.status, 'Pending')
@@ -65,7 +65,7 @@ test('a payout above the amount waits with its money reserved, and the first ans
   assert.deepEqual([again.replayed, again.payout.approvalExpiresAt], [true, payout.approvalExpiresAt])
 })
 
-test('a payout to a young beneficiary waits, whatever its amount, until the beneficiary is old enough', async () => {
+test('a payout of any amount to a new beneficiary waits until the beneficiary is old enough', async () => {
   const partner = await addHolding({ aboveAmount: null, beneficiaryHours: 1, payeeMismatch: false })
   const young = await service.beneficiaries.create(partner.partnerId, {
     name: 'Hedy Lamarr',
@@ -84,7 +84,7 @@ test('a payout to a young beneficiary waits, whatever its amount, until the bene
   await almost.close()
 })
 
-test('the creator does not decide, by whatever credential, and strangers find nothing', async () => {
+test('the creator cannot decide with any credential, and another partner finds nothing', async () => {
   const partner = await addHolding()
   const { caller, second } = partner
   const { payout } = await pay(service, partner, '200.00')
@@ -108,7 +108,7 @@ test('the creator does not decide, by whatever credential, and strangers find no
   assert.equal((await service.payouts.get(partner.partnerId, payout.id)).status, 'PendingApproval')
 })
 
-test('a rejection gives the money and the limits back, and keeps who rejected and why', async () => {
+test('a rejection releases the money and the limits, and records the person and the reason', async () => {
   const partner = await addHolding()
   const { partnerId, second, third } = partner
   await service.db.transaction((tx) =>
@@ -149,7 +149,7 @@ test('a rejection gives the money and the limits back, and keeps who rejected an
   assert.equal((await pay(service, partner, '100.00')).payout.status, 'Pending')
 })
 
-test('a payout tells what became of its approval, and one that needs none has none', async () => {
+test('a payout shows the result of its approval, and none if it needs none', async () => {
   const partner = await addHolding()
   const { partnerId, second } = partner
   const { payout: free } = await pay(service, partner, '1.00')
@@ -188,7 +188,7 @@ test('the erasure of a customer erases why a payout to its beneficiary was rejec
   assert.deepEqual([decision, reason], ['Rejected', undefined])
 })
 
-test('of two approvals at once exactly one decides, and the other person is refused', async () => {
+test('of two concurrent approvals exactly one decides, and the other person is refused', async () => {
   const partner = await addHolding()
   const { partnerId, second, third } = partner
   for (let round = 0; round < 8; round += 1) {
@@ -205,7 +205,7 @@ test('of two approvals at once exactly one decides, and the other person is refu
   }
 })
 
-test('an approval against a rejection has one winner', async () => {
+test('a concurrent approval and rejection have one result', async () => {
   const partner = await addHolding()
   const { partnerId, second, third } = partner
   for (let round = 0; round < 8; round += 1) {
@@ -225,7 +225,7 @@ test('an approval against a rejection has one winner', async () => {
   await checkLedger(service.db, partnerId)
 })
 
-test('an approval against a cancellation leaves a cancelled payout, and its money is back once', async () => {
+test('a concurrent approval and cancellation leave a cancelled payout, whose money is released once', async () => {
   const partner = await addHolding()
   const { partnerId, second } = partner
   const before = await balanceOf(service, partnerId)
@@ -247,7 +247,7 @@ test('an approval against a cancellation leaves a cancelled payout, and its mone
   await checkLedger(service.db, partnerId)
 })
 
-test('a payout that no person approves in time is cancelled, and an approval afterwards is refused', async () => {
+test('a payout that is not approved in time is cancelled, and a later approval is refused', async () => {
   const partner = await addHolding({ expiresHours: 2, needsPasskey: false })
   const { partnerId, second } = partner
   const before = await balanceOf(service, partnerId)
@@ -276,7 +276,7 @@ test('a payout that no person approves in time is cancelled, and an approval aft
   await later.close()
 })
 
-test('an approval, a cancellation and the end of the time at once leave one outcome', async () => {
+test('a concurrent approval, cancellation and expiry leave one outcome', async () => {
   const partner = await addHolding({ expiresHours: 1, needsPasskey: false })
   const { partnerId, second } = partner
   const before = await balanceOf(service, partnerId)
@@ -301,7 +301,7 @@ test('an approval, a cancellation and the end of the time at once leave one outc
   await Promise.all([early.close(), late.close()])
 })
 
-test('a rule is set, replaced and removed, and what waits goes on waiting', async () => {
+test('a rule can be set, replaced and removed, and waiting payouts still wait', async () => {
   const partner = await addHolding()
   const { partnerId, second } = partner
   const { payout } = await pay(service, partner, '200.00')
@@ -316,7 +316,7 @@ test('a rule is set, replaced and removed, and what waits goes on waiting', asyn
   assert.equal((await service.payouts.approve(second, payout.id)).status, 'Pending')
 })
 
-test('the text that a person signs names amount, payee by digest and person, and is made for a second person while the payout waits', async () => {
+test("the text to sign has the amount, the payee's digest and the person, for a second person while the payout waits", async () => {
   const partner = await addHolding()
   const { partnerId, caller, second } = partner
   const { payout } = await pay(service, partner, '100.01')
@@ -341,7 +341,7 @@ test('the text that a person signs names amount, payee by digest and person, and
   assert.equal(await outcomeOf(service.payouts.snapshot(second, free.id, asked)), 'payout_not_awaiting_approval')
 })
 
-test('a rule that demands a passkey refuses a credential and a code, and the record of the step has the signature', async () => {
+test("a rule that requires a passkey refuses a credential and a code, and the step's record has the signature", async () => {
   const partner = await addHolding({ needsPasskey: true })
   const { partnerId, second, third } = partner
   const { payout } = await pay(service, partner, '100.01')

@@ -12,44 +12,46 @@ import {
 } from '@partner-payments/wire'
 import { type Caller, Refusal } from '../kernel/api/index.ts'
 import { amountText, type Currency, isSamePerson, type Minor, present, randomBytes } from '../kernel/index.ts'
-import { type BeyondMaximum, lookBeyondMaximum } from './controls/index.ts'
+import { type BeyondMaximum, findExceededMaximum } from './controls/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import type { PayoutsDeps } from './deps.ts'
-import type { PayoutRow } from './store.ts'
+import { type PayoutRow, payoutsByIds } from './store.ts'
 import {
   type Approval,
   approvalById,
   bulksThatWait,
   decisionsOf,
-  keepPayeeSalt,
-  keepPayeeSalts,
-  type MadeDecision,
-  openOfBulk,
-  payoutsByIds,
+  storePayeeSalt,
+  storePayeeSalts,
+  type ApprovalRecord,
+  openApprovalsOfBulk,
 } from './store-waiting.ts'
 import * as store from './store-waiting.ts'
 
 export type Approvals = {
-  /** The approvals of these payouts of the partner, by payout id. A payout that needs none has none. */
-  readonly decisionsOf: (partnerId: string, payouts: readonly PayoutRow[]) => Promise<ReadonlyMap<string, MadeDecision>>
+  /** Reads the approvals of payouts, by payout id. A payout that needs no approval is absent. */
+  readonly decisionsOf: (
+    partnerId: string,
+    payouts: readonly PayoutRow[],
+  ) => Promise<ReadonlyMap<string, ApprovalRecord>>
   /**
-   * Approves a waiting payout. A repetition by the same caller returns the payout. Refuses: not_found,
+   * Approves a waiting payout. Repeating it as the same caller returns the payout. Refuses: not_found,
    * approver_is_creator, approver_limit_exceeded, permission_denied (no passkey), payout_not_awaiting_approval.
    */
   readonly approve: (caller: Caller, idOrReference: string) => Promise<PayoutRow>
   /**
-   * The text that a person signs to approve a waiting payout, with what it shows. Refuses: not_found, approver_is_creator,
-   * payout_not_awaiting_approval.
+   * Returns the text that a person signs to approve a waiting payout, with its data. Refuses: not_found,
+   * approver_is_creator, payout_not_awaiting_approval.
    */
-  readonly snapshot: (caller: Caller, idOrReference: string, asked: Asked) => Promise<Snapshot>
+  readonly snapshot: (caller: Caller, idOrReference: string, asked: ApprovalPage) => Promise<PayoutSnapshot>
   /** Cancels a waiting payout. Repetition and refusals as for `approve`. */
   readonly reject: (caller: Caller, idOrReference: string, reason: string) => Promise<PayoutRow>
 }
 
-/** The page that asks for an approval: its nonce, and until when it can be answered. */
-export type Asked = { readonly nonce: string; readonly expiresAt: Date }
+/** Page that requests an approval: its nonce and its expiry. */
+export type ApprovalPage = { readonly nonce: string; readonly expiresAt: Date }
 
-type Snapshot = {
+type PayoutSnapshot = {
   /** JSON of an `ApprovalSnapshot`. */
   readonly text: string
   readonly payout: PayoutRow
@@ -58,20 +60,23 @@ type Snapshot = {
   readonly beyond: BeyondMaximum | undefined
   /** Name of the creator. */
   readonly requestedName: string
-  /** True if the creator has left, or may no longer make payouts. The payout stands: it was made by right, and this person answers for it. */
+  /**
+   * True: the creator has left, or may no longer create payouts. The payout stays valid, and the approver is
+   * responsible for it.
+   */
   readonly hasMakerLeft: boolean
-  /** The reason why it waits. */
+  /** Reason why the payout waits. */
   readonly cause: Approval['cause']
 }
 
-type Requested = Pick<Approval, 'requestedBy' | 'requestedName'>
+type ApprovalRequester = Pick<Approval, 'requestedBy' | 'requestedName'>
 
-/** A salt of a payee's digest. */
+/** Creates a salt for a payee's digest. */
 const newSalt = (): string => Buffer.from(randomBytes(16)).toString('base64url')
 
-type Get = (partnerId: string, idOrReference: string) => Promise<PayoutRow>
+type GetPayout = (partnerId: string, idOrReference: string) => Promise<PayoutRow>
 
-export function createApprovals({ db, clock, access, mayPay, rates, life }: PayoutsDeps, get: Get): Approvals {
+export function createApprovals({ db, clock, access, mayPay, rates, life }: PayoutsDeps, get: GetPayout): Approvals {
   const requireOtherMaker = createMakerCheck(access, db)
   const decide = async (
     caller: Caller,
@@ -90,7 +95,7 @@ export function createApprovals({ db, clock, access, mayPay, rates, life }: Payo
     if (isMoved) return payout
     const made = await approvalById(db, partnerId, id)
     if (made?.decision === decision && made.decidedBy === serviceAccountId) return payout
-    throw new Refusal('payout_not_awaiting_approval', whyNot(payout, made))
+    throw new Refusal('payout_not_awaiting_approval', notWaitingText(payout, made))
   }
   const byOf = ({ serviceAccountId: id, name, confirmation }: Caller) => ({ id, name, confirmation })
   return {
@@ -110,17 +115,17 @@ export function createApprovals({ db, clock, access, mayPay, rates, life }: Payo
 const createSnapshot =
   (
     { db, clock, access, mayPay, rates }: Pick<PayoutsDeps, 'db' | 'clock' | 'access' | 'mayPay' | 'rates'>,
-    get: Get,
+    get: GetPayout,
   ): Approvals['snapshot'] =>
   async (caller, idOrReference, { nonce, expiresAt }) => {
     const { partnerId, serviceAccountId: approverId } = caller
     const payout = await get(partnerId, idOrReference)
     const { id } = payout
     const approval = await approvalById(db, partnerId, id)
-    if (approval?.decision !== null) throw new Refusal('payout_not_awaiting_approval', whyNot(payout, approval))
+    if (approval?.decision !== null) throw new Refusal('payout_not_awaiting_approval', notWaitingText(payout, approval))
     requireSecondPerson(caller, approval)
     await createMakerCheck(access, db)(caller, approval)
-    const salt = await keepPayeeSalt(db, partnerId, id, newSalt())
+    const salt = await storePayeeSalt(db, partnerId, id, newSalt())
     const { amount, currency, reference, creditorName, creditorAccount } = payout
     const text = JSON.stringify({
       version: 1,
@@ -136,7 +141,7 @@ const createSnapshot =
       nonce,
     } satisfies ApprovalSnapshot)
     const { needsPasskey, requestedName, cause } = approval
-    const beyond = await lookBeyondMaximum(
+    const beyond = await findExceededMaximum(
       { rates },
       db,
       { payouts: [payout], by: { id: approverId, name: caller.name } },
@@ -146,11 +151,8 @@ const createSnapshot =
     return { text, payout, needsPasskey, requestedName, hasMakerLeft, cause, beyond }
   }
 
-/**
- * Another credential of the creator has another id and the same name, and a second account of the same person has a
- * similar name.
- */
-function requireSecondPerson(caller: Caller, { requestedBy, requestedName }: Requested): void {
+/** Another credential of the creator has another id and the same name. A second account of the same person has a similar name. */
+function requireSecondPerson(caller: Caller, { requestedBy, requestedName }: ApprovalRequester): void {
   if (caller.serviceAccountId !== requestedBy && !isSamePerson(caller.name, requestedName)) return
   throw new Refusal(
     'approver_is_creator',
@@ -158,78 +160,81 @@ function requireSecondPerson(caller: Caller, { requestedBy, requestedName }: Req
   )
 }
 
-/** A person could make a key, and be the second person of their own payouts by it. */
+/** A person could create an API key, and use it to approve their own payouts. */
 const createMakerCheck =
   (access: PayoutsDeps['access'], tx: Tx) =>
-  async (caller: Caller, { requestedBy, requestedName }: Requested): Promise<void> => {
+  async (caller: Caller, { requestedBy, requestedName }: ApprovalRequester): Promise<void> => {
     const { partnerId, serviceAccountId, name } = caller
     if (await access.issuerOf(tx, partnerId, serviceAccountId))
       throw new Refusal(
         'permission_denied',
-        'A service account that your team made approves no payout. A person, or a service account of the operator, approves it.',
+        'A service account that your team created cannot approve payouts. A person, or a service account of the operator, must approve it.',
       )
     const maker = await access.issuerOf(tx, partnerId, requestedBy)
     if (maker === undefined || (maker.id !== serviceAccountId && !isSamePerson(maker.name, name))) return
     throw new Refusal(
       'approver_is_creator',
-      `The payout was created by ${requestedName}, a service account that you made. Another person must approve it.`,
+      `The payout was created by ${requestedName}, a service account that you created. Another person must approve it.`,
     )
   }
 
 function requirePasskey({ confirmation }: Caller, { needsPasskey }: Pick<Approval, 'needsPasskey'>): void {
   if (!needsPasskey || confirmation?.factor === 'passkey') return
-  throw new Refusal('permission_denied', 'The rule of this currency demands a person with a passkey, in the console.')
+  throw new Refusal(
+    'permission_denied',
+    'The approval rule of this currency requires a person with a passkey. Approve the payout in the console.',
+  )
 }
 
-function whyNot({ status }: PayoutRow, approval: Approval | undefined): string {
+function notWaitingText({ status }: PayoutRow, approval: Approval | undefined): string {
   if (approval === undefined) return `The payout is ${status}, and needs no approval.`
   if (approval.decision === null) return `The time for an approval ended at ${approval.expiresAt.toISOString()}.`
   return `The payout is ${status}: it was already ${approval.decision}.`
 }
 
-// Approvals of the payouts of a bulk as a whole. One signature is over how many wait, their sums and the root of a tree of them, so that each
-// payout is proved without the others. The payouts move one by one, each with its place in the tree: a process that dies in between leaves
-// whole approvals and payouts that still wait.
+// Approvals of the payouts of a bulk as a whole. One signature covers their number, their sums and the root of a hash
+// tree, so that each payout is proved without the others. The payouts move one by one, each with its place in the tree:
+// if the process ends in between, some payouts are approved and the others still wait.
 
-type Total = { readonly currency: Currency; readonly amount: Minor }
+type CurrencyTotal = { readonly currency: Currency; readonly amount: Minor }
 
-/** The payouts of a bulk that wait for an approval, in the order of their references. */
+/** Payouts of a bulk that wait for an approval, in the order of their references. */
 export type BulkAwaitingApproval = {
   readonly payouts: readonly PayoutRow[]
   /** Sums by currency, in the order of the codes. */
-  readonly totals: readonly Total[]
-  /** The earliest end of a wait. */
+  readonly totals: readonly CurrencyTotal[]
+  /** Earliest expiry among the payouts. */
   readonly expiresAt: Date
   readonly needsPasskey: boolean
-  /** The accounts that asked for them, usually one. */
+  /** Accounts that requested them, usually one. */
   readonly requesters: readonly Requester[]
 }
 type Requester = { readonly requestedBy: string; readonly requestedName: string }
 
-export type DecidedOfBulk = {
+export type BulkDecision = {
   readonly decided: number
   /** Payouts that were refused while the others moved. */
   readonly refused: readonly { readonly payoutId: string; readonly refusal: Refusal }[]
 }
 
 export type BulkApprovals = {
-  /** Undefined: none waits. */
+  /** Reads the waiting payouts of a bulk. Undefined: none waits. */
   readonly waitingOfBulk: (partnerId: string, bulkId: string) => Promise<BulkAwaitingApproval | undefined>
-  /** The newest bulks with payouts that wait. */
+  /** Lists the newest bulks with waiting payouts. */
   readonly bulksThatWait: (partnerId: string) => Promise<readonly string[]>
-  /** The text that a person signs for all payouts that wait. Refuses: approver_is_creator, payout_not_awaiting_approval. */
-  readonly snapshotOfBulk: (caller: Caller, bulkId: string, asked: Asked) => Promise<BulkSnapshot>
+  /** Returns the text that a person signs for all waiting payouts. Refuses: approver_is_creator, payout_not_awaiting_approval. */
+  readonly snapshotOfBulk: (caller: Caller, bulkId: string, asked: ApprovalPage) => Promise<BulkSnapshot>
   /**
-   * Approves all that wait, if they are as many as the caller says. Refuses: approver_is_creator, approver_limit_exceeded,
+   * Approves all waiting payouts, if their number is as given. Refuses: approver_is_creator, approver_limit_exceeded,
    * payout_not_awaiting_approval, permission_denied.
    */
-  readonly approveBulk: (caller: Caller, bulkId: string, payouts: number) => Promise<DecidedOfBulk>
-  /** Cancels all that wait. Refusals as for `approveBulk`. */
-  readonly rejectBulk: (caller: Caller, bulkId: string, payouts: number, reason: string) => Promise<DecidedOfBulk>
+  readonly approveBulk: (caller: Caller, bulkId: string, payouts: number) => Promise<BulkDecision>
+  /** Cancels all waiting payouts. Refusals as for `approveBulk`. */
+  readonly rejectBulk: (caller: Caller, bulkId: string, payouts: number, reason: string) => Promise<BulkDecision>
 }
 
 type BulkSnapshot = BulkAwaitingApproval & {
-  /** True if one of the requesters has left, or may no longer make payouts. */
+  /** True: one of the requesters has left, or may no longer create payouts. */
   readonly hasMakerLeft: boolean
   /** JSON of a `BulkApprovalSnapshot`. */
   readonly text: string
@@ -268,20 +273,25 @@ export function createBulkApprovals(deps: Deps): BulkApprovals {
     snapshotOfBulk: async (caller, bulkId, asked) => {
       const waiting = await waitingFor(caller, bulkId)
       await requireOtherMakers(caller, waiting)
-      const { root } = treeOf((await itemsOf(deps, waiting)).map((item) => leafOf(itemText(item))))
+      const { root } = treeOf((await readItems(deps, waiting)).map((item) => leafOf(itemText(item))))
       const text = snapshotText(caller, bulkId, waiting, root, asked)
       const may = await Promise.all(
         waiting.requesters.map(({ requestedBy }) => deps.mayPay(db, caller.partnerId, requestedBy)),
       )
-      return { ...waiting, text, hasMakerLeft: may.includes(false), beyond: await beyondOf(deps, caller, waiting) }
+      return {
+        ...waiting,
+        text,
+        hasMakerLeft: may.includes(false),
+        beyond: await findExceededByAll(deps, caller, waiting),
+      }
     },
     approveBulk: async (caller, bulkId, payouts) => {
       const waiting = await forCount(caller, bulkId, payouts)
       await requireOtherMakers(caller, waiting)
       requirePasskey(caller, waiting)
-      const beyond = await beyondOf(deps, caller, waiting)
-      if (beyond !== undefined) throw tooMuch(beyond)
-      const evidenceOf = await evidence(deps, caller, waiting)
+      const beyond = await findExceededByAll(deps, caller, waiting)
+      if (beyond !== undefined) throw refuseTooMuch(beyond)
+      const evidenceOf = await createEvidence(deps, caller, waiting)
       const { serviceAccountId: id, name, partnerId } = caller
       return decideAll(waiting, (payout, index) =>
         life.approve(partnerId, payout.id, { id, name, confirmation: evidenceOf(index) }),
@@ -301,7 +311,7 @@ async function readWaiting(
   partnerId: string,
   bulkId: string,
 ): Promise<BulkAwaitingApproval | undefined> {
-  const open = await openOfBulk(db, partnerId, bulkId, clock.now())
+  const open = await openApprovalsOfBulk(db, partnerId, bulkId, clock.now())
   const rows = await payoutsByIds(
     db,
     partnerId,
@@ -327,12 +337,12 @@ async function readWaiting(
   }
 }
 
-/** The leaves of the tree. The salts of the payees are made when a tree is first needed. */
-async function itemsOf({ db }: Deps, { payouts }: BulkAwaitingApproval): Promise<readonly BulkApprovalItem[]> {
+/** Lists the leaves of the tree. The salts of the payees are created when a tree is first needed. */
+async function readItems({ db }: Deps, { payouts }: BulkAwaitingApproval): Promise<readonly BulkApprovalItem[]> {
   const [first] = payouts
   if (first === undefined) return []
   const wanted = payouts.map(({ id: payoutId }) => ({ payoutId, salt: newSalt() }))
-  const salts = await keepPayeeSalts(db, first.partnerId, wanted)
+  const salts = await storePayeeSalts(db, first.partnerId, wanted)
   return payouts.map(({ id, reference, amount, currency, creditorName, creditorAccount }) => ({
     reference,
     amount: amountText(amount, currency),
@@ -348,7 +358,7 @@ const snapshotText = (
   bulkId: string,
   { payouts, totals }: BulkAwaitingApproval,
   root: Uint8Array,
-  { nonce, expiresAt }: Asked,
+  { nonce, expiresAt }: ApprovalPage,
 ): string =>
   JSON.stringify({
     version: 1,
@@ -363,19 +373,22 @@ const snapshotText = (
     nonce,
   } satisfies BulkApprovalSnapshot)
 
-/** The evidence of each payout: what the person has signed, and its place there. A caller without a signature has none. */
-async function evidence(
+/**
+ * Creates the evidence of each payout: what the person has signed, and the payout's place in it. Undefined without a
+ * signature.
+ */
+async function createEvidence(
   deps: Deps,
   { confirmation }: Caller,
   waiting: BulkAwaitingApproval,
 ): Promise<(index: number) => SignedApproval | undefined> {
   if (confirmation === undefined) return () => undefined
-  const items = await itemsOf(deps, waiting)
+  const items = await readItems(deps, waiting)
   const { root, paths } = treeOf(items.map((item) => leafOf(itemText(item))))
   if (ownJson<BulkApprovalSnapshot>(confirmation.snapshot).payouts !== hex(root))
     throw new Refusal(
       'payout_not_awaiting_approval',
-      'Other payouts wait than those that were signed. Read them again.',
+      'The waiting payouts have changed since they were signed. Read them again.',
     )
   return (index) => {
     const [item, path] = [items[index], paths[index]]
@@ -383,15 +396,15 @@ async function evidence(
   }
 }
 
-/** The maximum of the person that all of them would pass together. */
-const beyondOf = (
+/** Finds the daily maximum that all payouts together would exceed. */
+const findExceededByAll = (
   deps: Deps,
   { serviceAccountId: id, name }: Caller,
   { payouts }: BulkAwaitingApproval,
 ): Promise<BeyondMaximum | undefined> =>
-  lookBeyondMaximum(deps, deps.db, { payouts, by: { id, name } }, deps.clock.now())
+  findExceededMaximum(deps, deps.db, { payouts, by: { id, name } }, deps.clock.now())
 
-function tooMuch({ currency, most, left, resetsAt, counted }: BeyondMaximum): Refusal {
+function refuseTooMuch({ currency, most, left, resetsAt, counted }: BeyondMaximum): Refusal {
   const money = (amount: Minor) => `${amountText(amount, currency)} ${currency}`
   return new Refusal(
     'approver_limit_exceeded',
@@ -399,11 +412,11 @@ function tooMuch({ currency, most, left, resetsAt, counted }: BeyondMaximum): Re
   )
 }
 
-/** Decides each payout. One that moved meanwhile is not counted. */
+/** Decides each payout. Payouts that have moved in the meantime are not counted. */
 async function decideAll(
   { payouts }: BulkAwaitingApproval,
   move: (payout: PayoutRow, index: number) => Promise<boolean>,
-): Promise<DecidedOfBulk> {
+): Promise<BulkDecision> {
   const outcomes = await Promise.allSettled(payouts.map(move))
   const refused: { readonly payoutId: string; readonly refusal: Refusal }[] = []
   let decided = 0
@@ -416,15 +429,15 @@ async function decideAll(
   return { decided, refused }
 }
 
-// Lists what waits for an approval, newest first: payouts that are approved alone, and each bulk as one. One key pages both.
+// Lists what waits for an approval, newest first: single payouts, and each bulk as one. Both share one cursor.
 
-type MadeBy = store.MadeBy
+type MadeBy = store.RequesterFilter
 
 /** `id`: of the payout, or of the bulk. */
 export type WaitingApproval = {
   readonly id: string
   readonly expiresAt: Date
-  /** The accounts that asked for it, usually one. */
+  /** Accounts that requested it, usually one. */
   readonly requestedNames: readonly string[]
   readonly requestedBy: readonly string[]
 } & (
@@ -432,7 +445,7 @@ export type WaitingApproval = {
   | {
       readonly kind: 'bulk'
       readonly payouts: number
-      readonly totals: readonly Total[]
+      readonly totals: readonly CurrencyTotal[]
       readonly createdAt: Date
     }
 )
@@ -448,18 +461,18 @@ export const createWaitingApprovals =
     const keys = await store.waitingKeys(db, partnerId, page)
     const idsOf = (isBulk: boolean) => keys.filter((key) => key.isBulk === isBulk).map(({ id }) => id)
     const found = await waitingAmong(db, partnerId, { payoutIds: idsOf(false), bulkIds: idsOf(true) })
-    // One that was decided between the two statements is left out.
+    // Omits payouts that were decided between the two statements.
     return keys.flatMap(({ id }) => found.get(id) ?? [])
   }
 
-/** Reads which of these payouts and bulks wait, by id. */
+/** Finds which of these payouts and bulks wait, by id. */
 export async function waitingAmong(
   tx: Tx,
   partnerId: string,
   { payoutIds, bulkIds }: { readonly payoutIds: readonly string[]; readonly bulkIds: readonly string[] },
 ): Promise<ReadonlyMap<string, WaitingApproval>> {
-  const alone = await store.waitingAlone(tx, partnerId, payoutIds)
-  const bulks = toBulks(await store.waitingOfBulks(tx, partnerId, bulkIds))
+  const alone = await store.waitingPayoutsAlone(tx, partnerId, payoutIds)
+  const bulks = toBulks(await store.waitingBulkSums(tx, partnerId, bulkIds))
   return new Map<string, WaitingApproval>([
     ...alone.map((row): [string, WaitingApproval] => {
       const { requestedBy, requestedName, expiresAt, ...payout } = row
@@ -470,7 +483,7 @@ export async function waitingAmong(
   ])
 }
 
-/** One row for each bulk, with a sum for each currency. */
+/** Merges the rows of each bulk, which has one for each currency. */
 function toBulks(rows: readonly store.BulkSum[]): readonly [string, WaitingApproval][] {
   return [...Map.groupBy(rows, ({ bulkId }) => bulkId)].flatMap(([id, sums]): [string, WaitingApproval][] => {
     const [first] = sums

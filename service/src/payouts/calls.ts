@@ -1,4 +1,4 @@
-/** The calls of a batch of payouts, their keys in maps, and their answers. */
+/** Calls of a batch of payouts, their map keys, and their results. */
 import type { PayoutOperation } from './rules.ts'
 import type { AccountType, PayeeAddress, Rail, WithdrawalOutcome } from '@partner-payments/wire'
 import { type Caller, type OpenNonce, Refusal } from '../kernel/api/index.ts'
@@ -11,18 +11,18 @@ import type { PayoutRow } from './store.ts'
 
 export type Creditor = {
   readonly name: string
-  /** An IBAN, or the address of a wallet. */
+  /** IBAN, or the address of a wallet. */
   readonly account: string
   readonly bic: string | null
   readonly country: string
-  /** The type of an American account. Absent: it is not known. */
+  /** Type of an American account. Absent: unknown. */
   readonly accountType?: AccountType | null
-  /** Null: the beneficiary has none. Absent: there is no beneficiary that could have one. */
+  /** Null: the beneficiary has no address. Absent: the payout has no beneficiary. */
   readonly address?: PayeeAddress | null
 }
 
-/** The address as an instruction has it. */
-export const addressOf = ({ address }: Pick<Creditor, 'address'>): Pick<Instruction, 'creditorAddress'> =>
+/** Returns the address for an instruction. */
+export const instructionAddress = ({ address }: Pick<Creditor, 'address'>): Pick<Instruction, 'creditorAddress'> =>
   address === undefined ? {} : { creditorAddress: address }
 
 export type PayoutCall = {
@@ -34,38 +34,38 @@ export type PayoutCall = {
   readonly amount: Minor
   readonly currency: Currency
   readonly reference: string | null
-  /** The end-to-end id that the partner gave in a pain.001. Undefined: it gave none, and ours is sent. */
+  /** End-to-end id from the partner's pain.001. Undefined: we send our own. */
   readonly endToEndId?: string | undefined
   readonly ip: string
-  /** `onDuplicate` is `Refuse`. Absent: a repetition is made. */
+  /** `onDuplicate` is `Refuse`. Absent: duplicates are accepted. */
   readonly refusesDuplicates?: boolean
   /** Text for colleagues. Absent: none. */
   readonly note?: string
-  /** The bulk that the payout is in, its sum in the currency, and its sums in all. Undefined: it is in none. */
+  /** Bulk of the payout, with its sum in the currency and its sums in all currencies. Undefined: none. */
   readonly bulk?: {
     readonly id: string
     readonly sum: Minor
     readonly sums: readonly { readonly currency: Currency; readonly amount: Minor }[]
   }
-  /** The exchange that buys the amount. Undefined: the amount leaves the balance in its own currency. */
+  /** Quote that buys the amount. Undefined: the amount leaves the balance in its own currency. */
   readonly quote?: OpenQuote
-  /** Reference of the transaction whose money the payout sends back. Undefined: of none. */
+  /** Reference of the transaction whose money the payout returns. Undefined: none. */
   readonly originatingReference?: string
-  /** A registered beneficiary, or the creditor of a refund or of a simulated withdrawal of a customer. */
+  /** A registered beneficiary, or the creditor of a refund or of a customer's simulated withdrawal. */
   readonly payee:
     | { readonly beneficiaryId: string }
     | { readonly customerId: string; readonly creditor: Creditor; readonly outcome?: WithdrawalOutcome }
 }
 
 /**
- * `resubmit`: an earlier call of the batch had the same idempotency key and was refused. The key is free, so that this
- * call must be submitted again.
+ * `resubmit`: an earlier call of the batch with the same idempotency key was refused. The key is free: the caller must
+ * submit this call again.
  */
-export type Accepted = { readonly payout: PayoutRow; readonly replayed: boolean } | 'resubmit'
-export type Outcome = Accepted | Refusal
+export type AcceptResult = { readonly payout: PayoutRow; readonly replayed: boolean } | 'resubmit'
+export type Outcome = AcceptResult | Refusal
 
-/** The refusal that `work` throws becomes its result, so that the other calls of the batch continue. */
-export function outcomeOf<T>(work: () => T): T | Refusal {
+/** Returns the refusal that `work` throws, so that the other calls of the batch continue. */
+export function catchRefusal<T>(work: () => T): T | Refusal {
   try {
     return work()
   } catch (error) {
@@ -83,15 +83,18 @@ export const idempotencyMapKey = ({ partnerId, operation, idempotencyKey }: Idem
 export const callMapKey = ({ caller, operation, idempotencyKey }: PayoutCall): string | undefined =>
   idempotencyMapKey({ partnerId: caller.partnerId, operation, idempotencyKey })
 
-/** The key of a beneficiary, in any spelling of its UUID. */
+/** Returns the map key of a beneficiary, in any spelling of its UUID. */
 export const beneficiaryMapKey = (partnerId: string, beneficiaryId: string): string =>
   partnerKey(partnerId, beneficiaryId.toLowerCase())
 
-/** The rail of a payout, and the connector that carries it. Undefined: none does. */
+/** Rail of a payout and the connector that carries it. Undefined: no connector does. */
 export type Route = { readonly rail: Rail; readonly connector: string | undefined }
 
-/** `account`: undefined if it is not known. `ownIbans`: those of the batch that this service has issued. */
-export function routeOf(
+/**
+ * Chooses the rail and the connector. `account`: undefined if unknown. `ownIbans`: IBANs of the batch that this service
+ * has issued.
+ */
+export function chooseRoute(
   { caller: { partnerId }, currency }: PayoutCall,
   account: Omit<Creditor, 'name'> | undefined,
   choose: ChooseConnector,
@@ -103,11 +106,11 @@ export function routeOf(
 }
 
 /**
- * A payout reserves its money on the way from the partner's balance to the settlement account of its connector, and its fee on
- * the way to the account `fees`, in one entry: both are posted, or both are released. The money and the fee are the customer's,
- * or those of the partner itself.
+ * Returns the transfers that reserve a payout: its money goes to the settlement account of its connector, its fee to
+ * the account `fees`, in one entry. Both are posted, or both are released. Money and fee belong to the customer, or to
+ * the partner itself.
  */
-export function reservesOf(
+export function reserveTransfers(
   call: PayoutCall,
   {
     customerId,

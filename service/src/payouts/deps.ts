@@ -1,4 +1,4 @@
-/** The dependencies of the verbs of payouts. */
+/** Dependencies of the verbs of payouts. */
 import type { Access } from '../access/index.ts'
 import type { Cursors } from '../kernel/api/index.ts'
 import type { Clock, Currency, Minor } from '../kernel/index.ts'
@@ -16,7 +16,7 @@ import type {
 } from '../rails/index.ts'
 import type { Beneficiaries } from '../parties/beneficiaries/index.ts'
 import type { Customers } from '../parties/customers/index.ts'
-import type { Acceptances } from '../fx/index.ts'
+import type { QuoteAcceptances } from '../fx/index.ts'
 import type { Screening } from '../screening/index.ts'
 import type { Rates } from '../rates/index.ts'
 import type { Transactions } from '../transactions/index.ts'
@@ -24,15 +24,15 @@ import type { Wallets } from '../chains/wallets/index.ts'
 import type { PayoutLife } from './life.ts'
 import type { MayPay } from './advance.ts'
 
-/** A standing order with the payout that it makes next. */
-export type ScheduledRow = {
+/** Standing order with its next payout. */
+export type ScheduledPayoutRow = {
   readonly id: string
   readonly reference: string | null
   readonly amount: Minor
   readonly currency: Currency
   readonly creditorName: string
   readonly creditorAccount: string
-  /** When its next payout is made. */
+  /** When the next payout is created. */
   readonly dueAt: Date
   readonly createdAt: Date
 }
@@ -41,7 +41,7 @@ export type PayoutsDeps = {
   readonly db: Database
   readonly access: Pick<Access, 'issuerOf'>
   readonly clock: Clock
-  /** Reports whether a person or a key of the partner may make and approve payouts now. */
+  /** Reports whether a person or an API key of the partner may create and approve payouts now. */
   readonly mayPay: MayPay
   readonly cursors: Cursors
   readonly ledger: Ledger
@@ -52,9 +52,9 @@ export type PayoutsDeps = {
   readonly transactions: Transactions
   readonly screening: Pick<Screening, 'holdsOf' | 'countries'>
   readonly rates: Pick<Rates, 'converter'>
-  readonly quotes: Pick<Acceptances, 'lockOpen' | 'look' | 'markAccepted'>
+  readonly quotes: Pick<QuoteAcceptances, 'lockOpen' | 'look' | 'markAccepted'>
   readonly life: Pick<PayoutLife, 'approve' | 'cancel' | 'decline'>
-  /** How many payouts share a transaction at most; undefined: the default. The bench measures other sizes. */
+  /** Most payouts that share a transaction; undefined: the default. Benchmarks measure other sizes. */
   readonly payoutsPerBatchMax?: number | undefined
   /** DUPLICATE_PAYMENT_DAYS. */
   readonly duplicateDays: number
@@ -63,9 +63,9 @@ export type PayoutsDeps = {
     tx: Tx,
     partnerId: string,
     payments: readonly { readonly account: string; readonly amount: Minor }[],
-  ) => Promise<readonly ScheduledRow[]>
+  ) => Promise<readonly ScheduledPayoutRow[]>
   readonly chooseConnector: ChooseConnector
-  /** Reports for payments to wallets whether each needs a proof of who controls the wallet that is missing. */
+  /** Reports for payments to wallets whether each needs a proof of ownership that is missing. */
   readonly proofsMissing: Wallets['ownership']['areMissing']
   /** Finds the IBANs that this service has issued. `mayHave` needs no statement. */
   readonly ownIbans: {
@@ -74,15 +74,15 @@ export type PayoutsDeps = {
   }
   /** Forecasts how a connector would carry a payment at a time. Undefined: this process does not have the connector. */
   readonly forecastOf: (connector: string, payment: ForecastPayment, at: Date) => Forecast | undefined
-  /** Absent: no bank is told of customers. */
+  /** Absent: customer data are not sent to any bank. */
   readonly payers?: {
-    /** Says whether a connector tells its bank of customers, and needs what the law asks for (`Connector`). */
+    /** Reports whether a connector sends customer data to its bank, and requires what the law asks for (`Connector`). */
     readonly modeOf: (connector: string) => Connector['payerData']
-    /** Reads customers as banks are told of them. Undefined: it is not known. */
+    /** Reads the customer data for a bank. Undefined: unknown. */
     readonly read: (
       keys: readonly { readonly partnerId: string; readonly customerId: string }[],
     ) => Promise<readonly (PayerData | undefined)[]>
   }
-  /** How long a payout waits for its first attempt by a connector. */
+  /** Returns how long a payout waits for its first attempt by a connector. */
   readonly waitMsOf: (connector: string, payment: WaitingPayment) => number
 }

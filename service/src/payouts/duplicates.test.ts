@@ -12,7 +12,7 @@ import { sql } from '../postgres/index.ts'
 import type { PayoutCall } from './calls.ts'
 import { payoutsRoutes } from './routes.ts'
 import { erasePayouts } from './store.ts'
-import { comparable, createDuplicates, type DuplicateCandidate, repeatedAmong } from './duplicates.ts'
+import { comparable, createFindDuplicates, type DuplicateCandidate, duplicatesAmong } from './duplicates.ts'
 
 const account = 'DE89370400440532013000'
 const candidate = (fields: Partial<DuplicateCandidate> = {}): DuplicateCandidate => ({
@@ -36,7 +36,7 @@ test('references are compared without case, blanks and punctuation', () => {
   for (const [reference, expected] of table) assert.equal(comparable(reference), expected, String(reference))
 })
 
-test('candidates of one list repeat earlier ones, by reference only if no days are set', () => {
+test('candidates of a list repeat earlier ones, and only by reference if no days are set', () => {
   const list = [
     candidate({ reference: 'INV-1' }),
     candidate({ reference: 'inv 1' }),
@@ -46,8 +46,8 @@ test('candidates of one list repeat earlier ones, by reference only if no days a
     candidate({ reference: 'INV-2', account: 'NL91ABNA0417164300' }),
     candidate({ account: account.toLowerCase() }),
   ]
-  assert.deepEqual(repeatedAmong(list, 0), [[], [0], [], [], [], [], []])
-  assert.deepEqual(repeatedAmong(list, 14), [[], [0], [0, 1], [], [], [], [0, 1, 2]])
+  assert.deepEqual(duplicatesAmong(list, 0), [[], [0], [], [], [], [], []])
+  assert.deepEqual(duplicatesAmong(list, 14), [[], [0], [0, 1], [], [], [], [0, 1, 2]])
 })
 
 suite('earlier payouts', async () => {
@@ -102,12 +102,12 @@ suite('earlier payouts', async () => {
     return payout
   }
 
-  test('each rule of the table', async () => {
+  test('possible duplicates are found by each rule of the table', async () => {
     for (const { holds, earlier, daysLater = 0, asked = {}, days = 14, because } of cases) {
       const partner = await addPartner(service, 100_00n)
       const payout = await payOne(partner, earlier)
       const later = new Date(clock.now().getTime() + daysLater * dayMs)
-      const [found] = await createDuplicates({ duplicateDays: days, scheduledPayouts: async () => [] })(
+      const [found] = await createFindDuplicates({ duplicateDays: days, scheduledPayouts: async () => [] })(
         db,
         partner.partnerId,
         [candidate(asked)],
@@ -122,7 +122,7 @@ suite('earlier payouts', async () => {
     }
   })
 
-  test('another beneficiary with the account is found, one of another partner is not', async () => {
+  test('another beneficiary with the account is found, but not that of another partner', async () => {
     const [partner, other] = [await addPartner(service, 100_00n), await addPartner(service, 100_00n)]
     const again = await service.beneficiaries.create(partner.partnerId, {
       name: 'Ada B.V.',
@@ -138,7 +138,7 @@ suite('earlier payouts', async () => {
     )
   })
 
-  test('a payout is no repetition of itself, nor a date of an order of its other dates', async () => {
+  test('a payout does not repeat itself, nor a date of an order its other dates', async () => {
     const partner = await addPartner(service, 100_00n)
     const payout = await payOne(partner)
     const operation = 'createFiatPayout'
@@ -160,7 +160,7 @@ suite('earlier payouts', async () => {
     )
   })
 
-  test('an equal reference is found behind many other payments of the days', async () => {
+  test('an equal reference is found among many other recent payments', async () => {
     const partner = await addPartner(service, 1_000_00n)
     const payout = await payOne(partner)
     for (let count = 0; count < 12; count += 1) await payOne(partner, { reference: `OTHER-${count}` })
@@ -174,7 +174,7 @@ suite('earlier payouts', async () => {
     assert.deepEqual([found?.earlier[0]?.id, found?.earlier[0]?.because], [payout.id, 'reference'])
   })
 
-  test('nothing is asked of no candidates', async () => {
+  test('an empty list of candidates needs no statement', async () => {
     assert.deepEqual(await service.payouts.duplicatesOf(db, newId(), [], clock.now()), [])
   })
 })
@@ -202,7 +202,7 @@ suite('payouts that refuse to repeat another', async () => {
       return outcome.reason instanceof Refusal ? outcome.reason.code : String(outcome.reason)
     })
 
-  test('the second is refused, names the first, takes nothing and leaves its key', async () => {
+  test('the second payout is refused, names the first, takes nothing and leaves its key free', async () => {
     const partner = await addPartner(service, 100_00n)
     const { payout } = await create(partner)
     const before = await balanceOf(service, partner.partnerId)
@@ -218,13 +218,13 @@ suite('payouts that refuse to repeat another', async () => {
     assert.equal((await service.payouts.create(partner.caller, allowed, ip)).replayed, true)
   })
 
-  test('without the field a repetition is made as before', async () => {
+  test('without the field a duplicate is accepted as before', async () => {
     const partner = await addPartner(service, 100_00n)
     for (const reference of ['INV-7', 'INV-7']) await pay(service, partner, '10.00', { reference })
     assert.equal((await payoutsOf(partner)).length, 2)
   })
 
-  test('a repeated key returns its payout, also at once', async () => {
+  test('a repeated key returns its payout, also concurrently', async () => {
     const partner = await addPartner(service, 100_00n)
     const idempotencyKey = newId()
     const made = await Promise.all([1, 2, 3, 4].map(() => create(partner, { idempotencyKey })))
@@ -232,7 +232,7 @@ suite('payouts that refuse to repeat another', async () => {
     assert.equal((await create(partner, { idempotencyKey })).replayed, true)
   })
 
-  test('of many at once, in one process or in two, one is made', async () => {
+  test('of many concurrent duplicates, in one process or two, one is accepted', async () => {
     const other = await service.anotherProcess()
     for (let round = 0; round < 5; round += 1) {
       const partner = await addPartner(service, 1_000_00n)
@@ -245,7 +245,7 @@ suite('payouts that refuse to repeat another', async () => {
     }
   })
 
-  test('a second one waits for the end of a transaction that makes the first', async () => {
+  test('a duplicate waits for the transaction that creates the first payout', async () => {
     const partner = await addPartner(service, 100_00n)
     const { caller, beneficiary } = partner
     const callOf = (reference: string): PayoutCall => ({
@@ -276,12 +276,12 @@ suite('payouts that refuse to repeat another', async () => {
     assert.deepEqual(await Promise.all([first, second]), ['made', 'possible_duplicate'])
   })
 
-  test('if the first of a batch cannot be paid, a second one is judged again', async () => {
+  test('if the first payout of a batch cannot be paid, its duplicate is judged again', async () => {
     const partner = await addPartner(service, 5_00n)
     assert.deepEqual(await outcomesOf([create(partner), create(partner)]), ['insufficient_funds', 'insufficient_funds'])
   })
 
-  test('the preview warns, names the payout, and refuses only if it is asked to', async () => {
+  test('the preview warns and names the payout, and fails only if the request refuses duplicates', async () => {
     const partner = await addPartner(service, 100_00n)
     const { payout } = await create(partner)
     const ofRule = async (onDuplicate: 'Allow' | 'Refuse') => {
@@ -297,7 +297,7 @@ suite('payouts that refuse to repeat another', async () => {
     assert.equal(body.accepted, true)
   })
 
-  test('a payout shows only the payouts before it', async () => {
+  test('a payout shows only earlier payouts as possible duplicates', async () => {
     const partner = await addPartner(service, 100_00n)
     const made: string[] = []
     for (const reference of ['A', 'B', 'C']) made.push((await pay(service, partner, '10.00', { reference })).payout.id)
@@ -308,7 +308,7 @@ suite('payouts that refuse to repeat another', async () => {
     )
   })
 
-  test('a note is written, changed, taken away and erased with its customer', async () => {
+  test('a note is written, changed, deleted, and erased with its customer', async () => {
     const partner = await addPartner(service, 100_00n)
     const { payout } = await create(partner)
     const { partnerId, caller } = partner

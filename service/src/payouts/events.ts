@@ -1,13 +1,16 @@
-/** Maps a payout to event `data`. A missing value is the empty string where the interface document requires a string. */
-import { type EventData, ownJson, type PayeeAddress } from '@partner-payments/wire'
+/**
+ * Maps a payout to event `data`. A missing value is the empty string where the interface document requires a string.
+ */
+import { ownJson, type PayeeAddress } from '@partner-payments/wire'
 import { writeAmount } from '../kernel/index.ts'
 import type { Payer } from '../parties/customers/index.ts'
 import { addressText } from '../rails/index.ts'
+import type { EventPayload } from '../events/index.ts'
 import { unknownCountry } from './rules.ts'
 import type { PayoutRow } from './store.ts'
 
-/** The amount that leaves the balance, as the transaction has it and every event of the payout. */
-export function leftBalance({ amount, currency, soldAmount, soldCurrency }: PayoutRow) {
+/** Returns the amount that leaves the balance, which the transaction and all events of the payout show. */
+export function amountLeaving({ amount, currency, soldAmount, soldCurrency }: PayoutRow) {
   if (soldAmount === null || soldCurrency === null) return { amount: writeAmount(amount, currency), currency }
   return { amount: writeAmount(soldAmount, soldCurrency), currency: soldCurrency }
 }
@@ -15,12 +18,9 @@ export function leftBalance({ amount, currency, soldAmount, soldCurrency }: Payo
 const addressLine = (text: string | null): string | null =>
   text === null ? null : addressText(ownJson<PayeeAddress>(text))
 
-export function withdrawal(
-  payout: PayoutRow,
-  customer: Payer,
-): Omit<EventData<'partner.customer.withdrawal.requested'>, 'eventType' | 'timestamp'> {
+export function withdrawal(payout: PayoutRow, customer: Payer): EventPayload<'partner.customer.withdrawal.requested'> {
   return {
-    ...leftBalance(payout),
+    ...amountLeaving(payout),
     customFields: null,
     idempotencyKey: payout.idempotencyKey,
     reference: payout.reference,
@@ -43,4 +43,4 @@ export function withdrawal(
 
 type Withdrawal = ReturnType<typeof withdrawal>
 
-export const failed = (data: Withdrawal, errorDetails: string | null) => ({ ...data, errorDetails })
+export const failedWithdrawal = (data: Withdrawal, errorDetails: string | null) => ({ ...data, errorDetails })

@@ -1,16 +1,17 @@
 /**
- * Payouts: money out to a beneficiary, once per idempotency key. accept.ts accepts a payout, life.ts has its steps from there to its end,
- * lifecycle.ts is the table of its transitions.
+ * Payouts: money out to a beneficiary, once per idempotency key. accept.ts accepts a payout, life.ts has its later
+ * steps, lifecycle.ts is the table of its transitions.
  *
- * Tables: payouts.payouts, payouts.approvals, payouts.notes, payouts.duplicate_turns. Invariants: one payout per (partner, operation, key), for ever. The transaction that
- * accepts a payout reserves its money and its fee, which are posted or released exactly once. `Pending -> Processing -> Sent -> Completed`, or
- * `Failed` or `Returned`; each move writes its events in the same transaction. The id of the
- * instruction at the bank is derived from the idempotency key, so that a repeated attempt is never a second payment.
- * A payout of an earlier version has its own id as the id of its instruction.
- * A payout that waits for an approval has an open row of payouts.approvals. Leaving PendingApproval closes it.
+ * Tables: payouts.payouts, payouts.approvals, payouts.notes, payouts.duplicate_turns. Invariants: one payout per
+ * (partner, operation, key), for ever. The transaction that accepts a payout reserves its money and its fee, which are
+ * posted or released exactly once. `Pending -> Processing -> Sent -> Completed`, or `Failed` or `Returned`; each
+ * transition writes its events in the same transaction. The id of the instruction at the bank is derived from the
+ * idempotency key, so that a repeated attempt is never a second payment. For a payout of an earlier version the id of
+ * the instruction is that of the payout. A payout that waits for an approval has an open row of payouts.approvals.
+ * Leaving PendingApproval closes it.
  */
 export type { Acceptance } from './accept.ts'
-export type { DecidedOfBulk, BulkAwaitingApproval, WaitingApproval } from './approvals.ts'
+export type { BulkDecision, BulkAwaitingApproval, WaitingApproval } from './approvals.ts'
 export { createPayoutAges, type PayoutAges, type WaitingPayout } from './ages.ts'
 export type { Creditor, Outcome, PayoutCall } from './calls.ts'
 export type { PayoutsDeps } from './deps.ts'
@@ -21,12 +22,12 @@ export {
   comparable,
   type DuplicateCandidate,
   type Duplicates,
-  type DuplicatesOf,
+  type FindDuplicates,
   type EarlierPayout,
   type Repeated,
   type ScheduledPayout,
 } from './duplicates.ts'
-export { leftBalance } from './events.ts'
+export { amountLeaving } from './events.ts'
 export {
   instructionOf,
   payoutOfInstruction,
@@ -38,11 +39,18 @@ export {
   type Payouts,
 } from './service.ts'
 
-export type { EndedRefunds, RecallReturn, ReturnedByRecall } from './advance.ts'
+export type { RefundEvents, RecallSettlement, RecallReturns } from './advance.ts'
 export { findOwnIbans, type LookedUp } from './look-up.ts'
 export { payoutsRoutes, toPayoutRecord } from './routes.ts'
-export { endToEndIdSent, fingerprintOf, instructionIdOf, problemOf, requirePaidBy, retryDelayAfter } from './rules.ts'
+export {
+  endToEndIdSent,
+  payoutFingerprint,
+  instructionIdOf,
+  problemOf,
+  requirePaidBy,
+  retryDelayAfter,
+} from './rules.ts'
 export { partiesOf, subjectOfPayout } from './screen.ts'
 export { payoutsOfHit } from './store-waiting.ts'
 
-export { judgedOf, validate } from './validate.ts'
+export { toJudgedPayout, validate } from './validate.ts'

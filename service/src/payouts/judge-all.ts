@@ -1,30 +1,30 @@
-/** A dry run of many payouts: judges them in their order as a batch of acceptance does, and writes nothing. */
+/** Dry run of many payouts: judges them in order like a batch of acceptance, and writes nothing. */
 import { Refusal } from '../kernel/api/index.ts'
 import type { Currency, Minor } from '../kernel/index.ts'
-import { availableIn, coveredBy, createFundsCheck } from '../ledger/index.ts'
+import { availableIn, fitsRead, createFundsCheck } from '../ledger/index.ts'
 import type { Payee } from '../parties/beneficiaries/index.ts'
-import { requestOf } from './accept.ts'
-import { addressOf, beneficiaryMapKey, outcomeOf, type PayoutCall } from './calls.ts'
-import { refuseCoolingOff, withControls, withinUsed } from './controls/index.ts'
+import { entryRequest } from './accept.ts'
+import { instructionAddress, beneficiaryMapKey, catchRefusal, type PayoutCall } from './calls.ts'
+import { refuseCoolingOff, withControls, judgeLimits } from './controls/index.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createLookUp } from './look-up.ts'
-import { type ControlledPayout, executionDayAt, judgedOf, validate } from './validate.ts'
+import { type ControlledPayout, executionDayAt, toJudgedPayout, validate } from './validate.ts'
 
-/** A call with its refusal, or with what follows from accepting it. */
+/** Call with its refusal, or with the consequences of accepting it. */
 export type JudgedCall = {
   readonly call: PayoutCall
   readonly refusal: Refusal | undefined
   readonly fee: Minor
-  /** True if it would wait for the approval of a second person. */
+  /** The payout would wait for the approval of a second person. */
   readonly isHeld: boolean
-  /** The reason why the bank would refuse the payment after it was accepted. Undefined: none is known. */
+  /** Reason why the bank would refuse the payment after it was accepted. Undefined: no reason is known. */
   readonly unreachable: string | undefined
 }
 
 export type JudgedBatch = {
-  /** The judgements in the order of the calls. */
+  /** Judgements in the order of the calls. */
   readonly calls: readonly JudgedCall[]
-  /** The money that the calls without a refusal take with their fees, and the available money, by currency. */
+  /** Money that the calls without a refusal take with their fees, and the available money, by currency. */
   readonly funds: readonly {
     readonly currency: Currency
     readonly needed: Minor
@@ -35,7 +35,7 @@ export type JudgedBatch = {
   }[]
 }
 
-/** `unsaved`: payees that are not made yet, which calls name by the id that they have here. */
+/** `unsaved`: payees that do not exist yet. Calls name them by the ids given here. */
 export type JudgeAll = (calls: readonly PayoutCall[], unsaved: readonly Payee[]) => Promise<JudgedBatch>
 
 export function createJudgeAll(deps: PayoutsDeps): JudgeAll {
@@ -52,7 +52,7 @@ export function createJudgeAll(deps: PayoutsDeps): JudgeAll {
     const day = executionDayAt(deps, now)
     const refusals = new Map<PayoutCall, Refusal>()
     const valid = calls.flatMap((call) => {
-      const outcome = outcomeOf(() => validate(judgedOf(call, chooseConnector, found, day)))
+      const outcome = catchRefusal(() => validate(toJudgedPayout(call, chooseConnector, found, day)))
       if (outcome instanceof Refusal) refusals.set(call, outcome)
       return outcome instanceof Refusal ? [] : [outcome]
     })
@@ -60,14 +60,14 @@ export function createJudgeAll(deps: PayoutsDeps): JudgeAll {
       if (coolingOff) refusals.set(call, refuseCoolingOff(coolingOff))
       return !coolingOff
     })
-    const { within, exceeding } = withinUsed(cooled, found.controls.used)
+    const { within, exceeding } = judgeLimits(cooled, found.controls.used)
     for (const { payout, refusal } of exceeding) refusals.set(payout.call, refusal)
     const accepted = new Map(within.map((payout) => [payout.call, payout]))
     const { accounts } = found.balances
     const funds = [...Map.groupBy(within, ({ call }) => call.currency)].map(([currency, payouts]) => {
       const needed = payouts.reduce((sum, { call, fee }) => sum + call.amount + fee, 0n)
       const fees = payouts.reduce((sum, { fee }) => sum + fee, 0n)
-      const fit = coveredBy(accounts, { transfers: payouts.flatMap((payout) => requestOf(payout).transfers) })
+      const fit = fitsRead(accounts, { transfers: payouts.flatMap((payout) => entryRequest(payout).transfers) })
       const [first] = payouts
       const available = first === undefined ? 0n : availableIn(accounts, first.call.caller.partnerId, currency)
       return { currency, needed, fees, available, covers: fit === true }
@@ -87,7 +87,7 @@ function judgedCall(
   const { creditor, connector, fee, approval } = payout
   const { amount, currency } = call
   const { account: creditorAccount, bic: creditorBic } = creditor
-  const instructed = { amount, currency, creditorAccount, creditorBic, ...addressOf(creditor) }
+  const instructed = { amount, currency, creditorAccount, creditorBic, ...instructionAddress(creditor) }
   const forecast = forecastOf(connector, instructed, now)
   const unreachable = forecast === undefined || forecast.possible ? undefined : forecast.details
   return { call, refusal, fee, isHeld: approval !== null, unreachable }

@@ -21,26 +21,26 @@ import { type Acknowledgement, internalConnectorId, type PayeeResult } from '../
 import { createAdvance, type PayoutLifeDeps } from './advance.ts'
 import {
   type BankReport,
-  type Failure,
+  type PayoutFailure,
   leaseMs,
   type PayoutTrigger,
   type Person,
   readInstructions,
 } from './lifecycle.ts'
-import { createScreen, free, postponeHeld, type ScreenedClaims } from './screen.ts'
+import { createScreen, free, postponeHeldPayout, type ScreenedClaims } from './screen.ts'
 import * as store from './store.ts'
-import { lapsedApprovals, partnersWithHeld } from './store-waiting.ts'
+import { expiredApprovals, partnersWithHeld } from './store-waiting.ts'
 import { defineJob, type Job } from '../postgres/jobs/index.ts'
 import { approvalsDue } from './store.ts'
 
 export type PayoutClaim = store.PayoutClaim
 
 export type PayoutLife = {
-  // 1. A payout that waits for a second person. Each verb returns whether it has moved the payout.
+  // 1. A payout that waits for a second person. Each verb returns whether it has changed the payout.
 
-  /** PendingApproval -> Pending, in time. Refuses: approver_limit_exceeded, permission_denied. */
+  /** PendingApproval -> Pending, before the deadline. Refuses: approver_limit_exceeded, permission_denied. */
   readonly approve: (partnerId: string, payoutId: string, by: Person) => Promise<boolean>
-  /** PendingApproval -> Cancelled, in time. */
+  /** PendingApproval -> Cancelled, before the deadline. */
   readonly decline: (
     partnerId: string,
     payoutId: string,
@@ -48,25 +48,26 @@ export type PayoutLife = {
     reason: string,
     bulkId?: string,
   ) => Promise<boolean>
-  /** Cancels as `cancel` does, in the caller's transaction, because the bank has taken back the payment that these refund. */
+  /** Cancels like `cancel`, in the caller's transaction: the bank has taken back the payment that the payouts refund. */
   readonly stopRefunds: (tx: Tx, partnerId: string, payoutIds: readonly string[]) => Promise<void>
-  /** PendingApproval -> Cancelled, for payouts whose time for an approval has ended. Returns how many. */
+  /** PendingApproval -> Cancelled, after the deadline. Returns the number of payouts. */
   readonly lapseStep: () => Promise<number>
   /** Pending or PendingApproval -> Cancelled, before a worker records its first attempt. */
   readonly cancel: (partnerId: string, payoutId: string, canceller?: 'operator' | Person) => Promise<boolean>
 
-  // 2. A worker takes it under a lease, whose id fences every change: a worker that was frozen past its lease changes nothing.
+  // 2. A worker claims it under a lease, whose id fences every change: a worker that was frozen past its lease changes
+  // nothing.
 
   /** Ends the leases of dead workers. Only for the embedded database, which serves one process. */
   readonly releaseLeases: (partnerId: string) => Promise<void>
-  /** The due-work scan: the partners that have due payouts of the connector. */
+  /** Lists the partners with due payouts of the connector: the due-work scan. */
   readonly partnersWithDue: (connector: string, partnersMax: number) => Promise<readonly string[]>
   /** Claims at most `payoutsMax` due payouts of the connector for each partner, oldest first. */
   readonly claim: (
     connector: string,
     partnerIds: readonly string[],
     payoutsMax: number,
-    /** Only those that wait for a decision. */
+    /** Claims only payouts that wait for a decision. */
     isHeld?: boolean,
   ) => Promise<readonly PayoutClaim[]>
   /** Reads at most `payoutsMax` due payouts of the connector for each partner, oldest first. Takes no lease. */
@@ -77,65 +78,66 @@ export type PayoutLife = {
   ) => Promise<readonly store.DuePayout[]>
   /** Claims those of these payouts that are still due. */
   readonly claimAgain: (connector: string, payouts: readonly store.DuePayout[]) => Promise<readonly PayoutClaim[]>
-  /** Returns those of these payouts that no worker has begun and that nothing holds. */
+  /** Selects those of these payouts that no worker has begun and that are not held. */
   readonly free: (due: readonly store.DuePayout[]) => Promise<readonly store.DuePayout[]>
-  /**
-   * Acts as a claim and `begin` in one, with one write. Returns undefined if the payout is no longer due as it was read: another
-   * worker has it.
-   */
+  /** Claims and begins a payout with one write. Undefined: another worker has it, or it is no longer due as it was read. */
   readonly beginDue: (payout: store.DuePayout, leaseId: string) => Promise<PayoutClaim | undefined>
   /**
-   * Returns the claims that may be sent, and those about which only the bank is asked. The others wait for a decision
+   * Screens claims. Returns those that may be sent, and those whose bank is only asked. The others wait for a decision
    * about a name, or are stopped: Pending -> Failed.
    */
   readonly screen: (claims: readonly PayoutClaim[]) => Promise<ScreenedClaims>
   /**
-   * Applies the decisions about payouts that waited for one, which needs no bank: those that are stopped end. The others wait for the bank.
-   * Returns how many it claimed.
+   * Applies decisions to waiting payouts without a bank: stopped payouts end, the others wait for the bank. Returns the
+   * number of claimed payouts.
    */
   readonly screenHeld: (connector: string, payoutsMax: number) => Promise<number>
   /**
    * Pending -> Processing, after the checks have passed. Counts the attempt before the bank receives the instruction.
-   * Returns undefined when the lease is lost.
+   * Undefined: the lease is lost.
    */
   readonly begin: (claim: PayoutClaim) => Promise<PayoutClaim | undefined>
   /**
-   * Gives attempts by SWIFT that have no address the one that their beneficiary has now: a payout that was accepted before an address was
-   * required, and waited, goes once the partner has given it.
+   * Adds the beneficiary's present address to SWIFT payouts without one: a payout that was accepted before an address
+   * was required leaves once the partner has added it.
    */
   readonly withAddresses: (attempts: readonly PayoutClaim[]) => Promise<readonly PayoutClaim[]>
-  /** Processing -> Sent or Failed, as the bank has answered; due again later if the connector keeps the instruction until then. */
+  /** Processing -> Sent or Failed, by the bank's answer; due again later if the connector keeps the instruction until then. */
   readonly answered: (claim: PayoutClaim, acknowledgement: Acknowledgement) => Promise<void>
-  /** The bank was unreachable, so that the outcome of the attempt is unknown. Schedules an enquiry. */
+  /** The bank was unreachable: the outcome of the attempt is unknown. Schedules an enquiry. */
   readonly unreachable: (claim: PayoutClaim) => Promise<void>
   /**
-   * Processing -> Failed after many attempts, and returns whether it did. The caller has asked the bank before this attempt,
-   * and the bank does not have the instruction: after a broken attempt that would be unknown.
+   * Processing -> Failed after many attempts. Returns whether it did. The caller has asked the bank before this
+   * attempt, and the bank does not have the instruction: after a broken attempt that would be unknown.
    */
   readonly giveUp: (claim: PayoutClaim) => Promise<boolean>
 
-  // 3. The bank reports. It needs no lease: only a report that fits the recorded status changes something (`Applied`).
+  // 3. The bank reports, without a lease: only a report that fits the recorded status changes anything
+  // (`AppliedOutcome`).
 
   /** Sent -> Completed. Posts the reserved money. */
-  readonly settled: (reporting: Reporting & { readonly transactionHash?: string | undefined }) => Promise<Applied>
+  readonly settled: (reporting: ReportedPayout & { readonly transactionHash?: string | undefined }) => Promise<Applied>
   /** Sent -> Failed. Releases the reserved money. */
-  readonly rejected: (reporting: Reporting, failure: Failure) => Promise<Applied>
-  /** Acts as `rejected` before settlement. After it, a new, linked transaction brings the money back. */
-  readonly returned: (reporting: Reporting, failure: Failure) => Promise<Applied>
-  /** Adds the bank's result for the payee to the timeline. False: it is there, or the payout has ended or is unknown. */
+  readonly rejected: (reporting: ReportedPayout, failure: PayoutFailure) => Promise<Applied>
+  /** Works like `rejected` before settlement. After it, a new, linked transaction returns the money. */
+  readonly returned: (reporting: ReportedPayout, failure: PayoutFailure) => Promise<Applied>
+  /**
+   * Adds the bank's verification of the payee to the timeline. Returns false if it is already there, or the payout has
+   * ended or is unknown.
+   */
   readonly payeeChecked: (
-    key: Omit<Reporting, 'report'>,
+    key: Omit<ReportedPayout, 'report'>,
     payee: PayeeResult,
     bankText?: string | null,
   ) => Promise<boolean>
   /**
-   * Sent -> Completed or Failed, by the written word of the bank that two persons have. A later report that says otherwise is a contradiction.
-   * Refuses: validation_failed (another status; a payout that no bank carries).
+   * Sent -> Completed or Failed, by a written statement of the bank to two operators. A later contrary report is a
+   * contradiction. Refuses: validation_failed (another status; a payout that no bank carries).
    */
   readonly endByWord: (tx: Tx, payment: store.PayoutId & { readonly end: 'paid' | 'not-paid' }) => Promise<void>
   /**
-   * An operator has found that money paid this payout, or came back from it. Works as a report of the bank, in the caller's
-   * transaction. `payoutId`: of the payout, or of its instruction.
+   * Applies an operator's finding that money paid this payout, or came back from it, like a report of the bank, in the
+   * caller's transaction. `payoutId`: of the payout, or of its instruction.
    */
   readonly matched: (
     tx: Tx,
@@ -143,13 +145,13 @@ export type PayoutLife = {
       readonly partnerId: string
       readonly payoutId: string
       readonly report: BankReport
-      readonly returned?: Failure | undefined
+      readonly returned?: PayoutFailure | undefined
     },
   ) => Promise<Applied>
 }
 
-type Reporting = { readonly partnerId: string; readonly instructionId: string; readonly report: BankReport }
-type Advance = (trigger: PayoutTrigger) => Promise<Applied>
+type ReportedPayout = { readonly partnerId: string; readonly instructionId: string; readonly report: BankReport }
+type AdvancePayout = (trigger: PayoutTrigger) => Promise<Applied>
 
 export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
   const apply = createAdvance(deps)
@@ -168,7 +170,7 @@ export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
       const claims = await claiming.claim(connector, partnerIds, payoutsMax, true)
       const { cleared } = await screen(claims)
       if (cleared.length > 0)
-        await postponeHeld(
+        await postponeHeldPayout(
           deps,
           cleared.map((claim) => ({ claim, hold: undefined })),
         )
@@ -177,7 +179,7 @@ export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
     ...createSending(deps, advance),
     ...createReporting(deps, advance),
     matched: createMatched(apply),
-    endByWord: createEndByWord(apply),
+    endByWord: createEndByStatement(apply),
     stopRefunds: async (tx, partnerId, payoutIds) => {
       const triggers = payoutIds.map((payoutId): PayoutTrigger => {
         return { partnerId, payoutId, kind: 'cancelled', canceller: 'bank' }
@@ -207,7 +209,7 @@ async function withAddresses(
       return address == null ? [] : [[attempt, { ...attempt, creditorAddressJson: JSON.stringify(address) }] as const]
     })
     if (given.length > 0)
-      await store.putAddresses(
+      await store.storeAddresses(
         db,
         partnerId,
         given.map(([, row]) => row),
@@ -217,12 +219,12 @@ async function withAddresses(
   return attempts.map((attempt) => completed.get(attempt) ?? attempt)
 }
 
-/** Bounds a step, so that a stop does not wait long for it. */
+/** Limits a step, so that a stop does not wait long for it. */
 const lapsedPerStepMax = 100
 
 function createWaiting(
   { db, clock }: PayoutLifeDeps,
-  advance: Advance,
+  advance: AdvancePayout,
 ): Pick<PayoutLife, 'approve' | 'decline' | 'lapseStep' | 'cancel'> {
   const isMoved = async (trigger: PayoutTrigger) => (await advance(trigger)) === true
   return {
@@ -230,7 +232,7 @@ function createWaiting(
     decline: (partnerId, payoutId, by, reason, bulkId) =>
       isMoved({ partnerId, payoutId, kind: 'declined', by, reason, bulkId }),
     lapseStep: async () => {
-      const lapsed = await lapsedApprovals(db, clock.now(), lapsedPerStepMax)
+      const lapsed = await expiredApprovals(db, clock.now(), lapsedPerStepMax)
       const moved = await Promise.all(
         lapsed.map(({ partnerId, id: payoutId }) => isMoved({ partnerId, payoutId, kind: 'lapsed' })),
       )
@@ -244,7 +246,7 @@ function createClaiming({
   db,
   clock,
 }: PayoutLifeDeps): Pick<PayoutLife, 'releaseLeases' | 'partnersWithDue' | 'due' | 'claim' | 'claimAgain'> {
-  /** A statement on a sharded database names one partner. */
+  /** Splits payouts by partner on a sharded database, where a statement names one partner. */
   const inGroups = async <T extends store.DuePayout>(
     partnerIds: readonly string[],
     read: (group: readonly string[]) => Promise<readonly T[]>,
@@ -276,7 +278,7 @@ function createClaiming({
       const wrapsAround = behind.complete && missing > 0 && from !== nilId
       const before = wrapsAround ? (await store.partnersWithDue(db, connector, now, nilId, missing)).partnerIds : []
       const partnerIds = [...new Set([...behind.partnerIds, ...before])]
-      // The next scan continues here, so that partners with many payouts do not starve the others.
+      // The next scan continues here: partners with many payouts must not starve the others.
       scannedUpTo.set(connector, partnerIds.at(-1) ?? nilId)
       return partnerIds
     },
@@ -297,7 +299,7 @@ const hashIn = ({ transactionHash }: { readonly transactionHash?: string | undef
 
 const underLease = ({ partnerId, id: payoutId, leaseId }: PayoutClaim) => ({ partnerId, payoutId, leaseId })
 
-const begun = (claim: PayoutClaim): PayoutClaim => ({
+const beginClaim = (claim: PayoutClaim): PayoutClaim => ({
   ...claim,
   status: 'Processing',
   sendAttempts: claim.sendAttempts + 1,
@@ -305,7 +307,7 @@ const begun = (claim: PayoutClaim): PayoutClaim => ({
 
 const createSending = (
   { attemptsMax }: PayoutLifeDeps,
-  advance: Advance,
+  advance: AdvancePayout,
 ): Pick<PayoutLife, 'beginDue' | 'begin' | 'answered' | 'unreachable' | 'giveUp'> => ({
   beginDue: async (payout, leaseId) => {
     const { partnerId, id: payoutId, dueAt } = payout
@@ -316,11 +318,11 @@ const createSending = (
       kind: 'attempt',
       dueAt: present(dueAt, `payout ${payoutId} has no due time`),
     })
-    return isBegun === true ? begun({ ...payout, leaseId }) : undefined
+    return isBegun === true ? beginClaim({ ...payout, leaseId }) : undefined
   },
   begin: async (claim) => {
     const isBegun = await advance({ ...underLease(claim), kind: 'attempt' })
-    return isBegun === true ? begun(claim) : undefined
+    return isBegun === true ? beginClaim(claim) : undefined
   },
   answered: async (claim, acknowledgement) => {
     const held = underLease(claim)
@@ -347,7 +349,7 @@ const payeeSteps = {
 
 const createReporting = (
   deps: PayoutLifeDeps,
-  advance: Advance,
+  advance: AdvancePayout,
 ): Pick<PayoutLife, 'settled' | 'rejected' | 'returned' | 'payeeChecked'> => ({
   settled: ({ transactionHash, ...reporting }) =>
     advance({ ...reporting, kind: 'settled', ...hashIn({ transactionHash }) }),
@@ -355,7 +357,7 @@ const createReporting = (
   payeeChecked: ({ partnerId, instructionId }, payee, bankText = null) =>
     deps.db.transaction(async (tx) => {
       const endToEndId = instructionId.replaceAll('-', '')
-      const noted = await store.notePayeeCheck(tx, { partnerId, endToEndId }, payee)
+      const noted = await store.recordPayeeCheck(tx, { partnerId, endToEndId }, payee)
       if (noted === undefined) return false
       const move = { partnerId, id: noted.transactionId, steps: [payeeSteps[payee]], actor: 'bank' as const, bankText }
       await deps.transactions.moveMany(tx, [move])
@@ -388,20 +390,20 @@ const createMatched =
     const named = { partnerId, instructionId, report }
     const trigger: PayoutTrigger =
       returned === undefined ? { ...named, kind: 'settled' } : { ...named, kind: 'returned', failure: returned }
-    // Deferred: the implied earlier transition was made first, so that the report is applied again.
+    // Deferred: the implied transition was applied first, and the report must be applied again.
     for (;;) {
       const [advanced] = await apply(tx, [trigger], await readInstructions(tx, [trigger]))
-      assert(!(advanced instanceof Refusal), 'a report of the bank is not refused')
+      assert(!(advanced instanceof Refusal), 'a bank report was answered with a refusal')
       if (advanced !== 'deferred') return present(advanced, `no answer to the report on instruction ${instructionId}`)
     }
   }
 
-const createEndByWord =
+const createEndByStatement =
   (apply: ReturnType<typeof createAdvance>): PayoutLife['endByWord'] =>
   async (tx, { partnerId, id, end }) => {
     const [payout] = await store.lockPayouts(tx, [{ partnerId, id }])
     const { status, rail, connector } = present(payout, `no payout ${id}`)
-    // A chain says itself what it has executed, and an account of this service is credited by its worker.
+    // A chain reports its own transfers, and a worker credits internal accounts.
     if (rail === 'Wallet' || connector === internalConnectorId)
       throw new Refusal(
         'validation_failed',
@@ -417,7 +419,7 @@ const createEndByWord =
     const trigger: PayoutTrigger =
       end === 'paid' ? { ...named, kind: 'settled' } : { ...named, kind: 'rejected', failure }
     const [ended] = await apply(tx, [trigger], new Map())
-    assert(ended === true, 'a payout that is Sent takes the word of its bank')
+    assert(ended === true, `payout ${id} did not end by the statement of its bank`)
   }
 
 // The job of payouts that needs no bank. Settlement declares those that call one.

@@ -1,4 +1,4 @@
-/** The transitions of a payout: the only ones that exist. The page of lifecycles shows them. */
+/** The table of transitions of a payout. The documentation page of lifecycles shows it. */
 import { type ErrorKey, payouts, type SignedApproval } from '@partner-payments/wire'
 import { dayMs, hourMs, minuteMs, partnerKey, secondMs } from '../kernel/index.ts'
 import { type Actor, createLifecycle, type EventOf } from '../lifecycle/index.ts'
@@ -7,10 +7,10 @@ import type { Money } from '../rails/index.ts'
 import * as store from './store.ts'
 
 /**
- * `returned-in-part`: less comes back than was paid. A partial return implies settlement, so that `settled` is applied
- * first. `settled-otherwise`: the bank has paid another amount.
+ * `returned-in-part`: less money came back than was paid. A partial return implies settlement: apply `settled` first.
+ * `settled-otherwise`: the bank has paid another amount.
  */
-const reported = ['settled', 'settled-otherwise', 'rejected', 'returned', 'returned-in-part'] as const
+const reportKinds = ['settled', 'settled-otherwise', 'rejected', 'returned', 'returned-in-part'] as const
 
 export const payoutLifecycle = createLifecycle({
   subject: 'payout',
@@ -112,7 +112,7 @@ export const payoutLifecycle = createLifecycle({
       cause: 'The bank accepts the instruction. If its answer was lost, a notification about the payment proves it.',
       by: ['worker', 'bank'],
       on: ['accepted'],
-      impliedBy: reported,
+      impliedBy: reportKinds,
       steps: ['Sent'],
       event: 'partner.customer.withdrawal.sent',
     },
@@ -184,8 +184,8 @@ export const payoutLifecycle = createLifecycle({
       rejected: ['Failed', 'Returned'],
       returned: ['Returned'],
     },
-    // A bank that knows the payout from before the database was restored reports it before it is submitted again.
-    early: Object.fromEntries(reported.map((kind) => [kind, ['Pending', 'PendingApproval'] as const])),
+    // After the database was restored, a bank that already knows the payout reports it before it is submitted again.
+    early: Object.fromEntries(reportKinds.map((kind) => [kind, ['Pending', 'PendingApproval'] as const])),
   },
 })
 
@@ -195,8 +195,8 @@ export type PayoutEvent = EventOf<typeof payoutLifecycle>
 export const leaseMs = 15 * secondMs
 
 /**
- * How old a payout in a status may be before an operator looks at it. `Sent`: a SEPA credit transfer takes a bank day, and a
- * long weekend has four days without one.
+ * Permitted age of a payout by status, after which an operator looks at it. `Sent`: a SEPA credit transfer takes a bank
+ * day, and a long weekend has four days without one.
  */
 export const payoutAgeLimitsMs = {
   Pending: 5 * minuteMs,
@@ -204,62 +204,62 @@ export const payoutAgeLimitsMs = {
   Sent: 5 * dayMs,
 } as const
 
-// The triggers of a payout: the requests of workers, the bank, persons and deadlines. Says who makes each, and whether
-// it applies.
+// Triggers of a payout: requests of workers, of the bank, of persons and by deadlines; who causes each, and whether it
+// applies.
 
-/** `reasonCode`: the bank's ISO 20022 code; `bankText`: its own words, which `details` ends with. */
-export type Failure = {
+/** `reasonCode`: the bank's ISO 20022 code; `bankText`: the bank's own text, at the end of `details`. */
+export type PayoutFailure = {
   readonly errorKey: ErrorKey
   readonly details: string
   readonly reasonCode?: string | null
   readonly bankText?: string | null
 }
 
-/** A worker's step under its lease. Changes nothing once another worker has the lease. */
+/** Step of a worker under its lease. Changes nothing once another worker has the lease. */
 type UnderLease =
   /** `dueAt`: the payout has no lease. The attempt takes it if the payout is still due as it was read. */
   | { readonly kind: 'attempt'; readonly dueAt?: Date }
   | { readonly kind: 'unreachable' }
   | { readonly kind: 'kept'; readonly until: Date }
   | { readonly kind: 'accepted'; readonly transactionHash?: string }
-  | { readonly kind: 'refused' | 'stopped'; readonly failure: Failure }
-/** A service account of the partner, or a member of its team. */
+  | { readonly kind: 'refused' | 'stopped'; readonly failure: PayoutFailure }
+/** Service account of the partner, or member of its team. */
 export type Person = {
   readonly id: string
   readonly name: string
-  /** The evidence that the person has confirmed the decision. */
+  /** Evidence that the person has confirmed the decision. */
   readonly confirmation?: SignedApproval | undefined
 }
 /** `bank`: it has taken back the payment that the payout refunds. Undefined: the partner. */
 type Canceller = 'operator' | 'bank' | Person | undefined
-/** The decision of a second person about a payout that waits for it. */
-type Decided = {
+/** Decision of a second person about a waiting payout. */
+type PersonDecision = {
   readonly kind: 'approved' | 'declined'
   readonly by: Person
   readonly reason: string | null
-  /** The bulk that is rejected as a whole. */
+  /** Bulk that is rejected as a whole. */
   readonly bulkId?: string | undefined
 }
-/** A report of the bank. The status of the payout decides whether it applies. */
-type Notified = { readonly report: BankReport } & (
+/** Report of the bank. The status of the payout decides whether it applies. */
+type ReportTrigger = { readonly report: BankReport } & (
   | { readonly kind: 'settled'; readonly transactionHash?: string }
-  | { readonly kind: 'rejected' | 'returned'; readonly failure: Failure }
+  | { readonly kind: 'rejected' | 'returned'; readonly failure: PayoutFailure }
 )
-/** The notification that reports, and the money that it names, if it does. */
+/** Notification of the bank, and the money in it, if any. */
 export type BankReport = { readonly connector: string; readonly notificationId: string; readonly money?: Money }
 
 export type PayoutTrigger = { readonly partnerId: string } & (
   | (UnderLease & { readonly payoutId: string; readonly leaseId: string })
-  | (Notified & { readonly instructionId: string })
+  | (ReportTrigger & { readonly instructionId: string })
   | { readonly kind: 'cancelled'; readonly payoutId: string; readonly canceller: Canceller }
   | { readonly kind: 'lapsed'; readonly payoutId: string }
-  | (Decided & { readonly payoutId: string })
+  | (PersonDecision & { readonly payoutId: string })
 )
 
-/** The payout ids of the instructions that a batch names. They never change, so that no lock protects them. */
-export type Instructions = ReadonlyMap<string, string>
+/** Payout ids of the instructions in a batch. They never change, so that no lock is needed. */
+export type InstructionPayouts = ReadonlyMap<string, string>
 
-export const readInstructions = async (tx: Tx, triggers: readonly PayoutTrigger[]): Promise<Instructions> => {
+export const readInstructions = async (tx: Tx, triggers: readonly PayoutTrigger[]): Promise<InstructionPayouts> => {
   const named = triggers.flatMap((trigger) => ('instructionId' in trigger ? [trigger] : []))
   if (named.length === 0) return new Map()
   const rows = await store.payoutsOfInstructions(
@@ -271,10 +271,10 @@ export const readInstructions = async (tx: Tx, triggers: readonly PayoutTrigger[
 }
 
 /**
- * An instruction without a row was submitted by a process of an earlier version, during an upgrade, under the payout's
- * own id.
+ * Returns the payout of a trigger. During an upgrade, a process of an earlier version submits an instruction under the
+ * payout's own id, and stores no row for it.
  */
-export const payoutIdOf = (trigger: PayoutTrigger, instructions: Instructions): string => {
+export const payoutIdOf = (trigger: PayoutTrigger, instructions: InstructionPayouts): string => {
   if ('payoutId' in trigger) return trigger.payoutId
   const { partnerId, instructionId } = trigger
   return instructions.get(partnerKey(partnerId, instructionId.replaceAll('-', ''))) ?? instructionId
@@ -287,10 +287,13 @@ export function actorOf(trigger: PayoutTrigger): Actor {
   return trigger.kind === 'lapsed' ? 'time' : 'partner'
 }
 
-/** Reports whether a trigger still holds under the lock: a lease is not lost, a report repeats none, and an approval comes before its time has ended. */
+/**
+ * Reports whether a trigger still holds under the lock: the lease is not lost, the report is not a repetition, and the
+ * approval is not too late.
+ */
 export function holds(payout: store.PayoutRow, trigger: PayoutTrigger, now: Date): boolean {
   const { leaseId, approvalExpiresAt } = payout
-  // Every other worker, decision and command that takes or postpones the payout changes its due time.
+  // Every other worker, decision and command that claims or postpones the payout changes its due time.
   if (trigger.kind === 'attempt' && trigger.dueAt !== undefined)
     return payout.status === 'Pending' && payout.dueAt?.getTime() === trigger.dueAt.getTime()
   if ('leaseId' in trigger) return leaseId === trigger.leaseId
@@ -302,10 +305,10 @@ export function holds(payout: store.PayoutRow, trigger: PayoutTrigger, now: Date
   return !('by' in trigger) || (approvalExpiresAt !== null && now < approvalExpiresAt)
 }
 
-type Reporting = PayoutTrigger & Notified
+type ReportOfPayout = PayoutTrigger & ReportTrigger
 
-/** The notification by which the bank reported the same about the payout before. */
-const reportedBy = ({ settledBy, endedBy }: store.PayoutRow, { kind }: Reporting): string | null =>
+/** Returns the notification by which the bank reported the same before. */
+const reportedBy = ({ settledBy, endedBy }: store.PayoutRow, { kind }: ReportOfPayout): string | null =>
   kind === 'settled' ? settledBy : endedBy
 
 export function kindOf({ amount }: store.PayoutRow, trigger: PayoutTrigger) {
@@ -315,11 +318,10 @@ export function kindOf({ amount }: store.PayoutRow, trigger: PayoutTrigger) {
 }
 
 /**
- * Reports whether a report does not belong to the payout that it names: another bank carries the payout; the currency differs;
- * no money is named; or the bank reported the same before by another notification, so that this money moved in
- * addition.
+ * Reports whether a report does not belong to its payout: another bank carries the payout; the currency differs; the
+ * report names no money; or another notification reported the same before, so that this money moved in addition.
  */
-export function isForeign(payout: store.PayoutRow, trigger: Reporting): boolean {
+export function isForeign(payout: store.PayoutRow, trigger: ReportOfPayout): boolean {
   const { connector, money } = trigger.report
   if (connector !== payout.connector) return true
   return (

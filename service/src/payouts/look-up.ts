@@ -1,4 +1,4 @@
-/** Reads everything that a batch of payouts needs, before its transaction and without a lock. */
+/** Reads all data that a batch of payouts needs, before its transaction and without a lock. */
 import { isFiat, partnerKey } from '../kernel/index.ts'
 import type { BalancesRead, FundsCheck } from '../ledger/index.ts'
 import type { Tx } from '../postgres/index.ts'
@@ -16,16 +16,16 @@ import {
 } from './controls/index.ts'
 import type { CountryRules } from '../screening/index.ts'
 import type { TakenReferences } from '../transactions/index.ts'
-import { beneficiaryMapKey, idempotencyMapKey, type PayoutCall, reservesOf, routeOf } from './calls.ts'
+import { beneficiaryMapKey, idempotencyMapKey, type PayoutCall, reserveTransfers, chooseRoute } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import * as store from './store.ts'
 
 /**
- * Data read before the transaction. If another transaction changes it, the write violates a constraint and the batch
+ * Data read before the transaction. If another transaction changes them, the write violates a constraint and the batch
  * runs again.
  */
 export type LookedUp = {
-  /** The payouts of the idempotency keys of the batch. */
+  /** Payouts of the batch's idempotency keys. */
   readonly payouts: ReadonlyMap<string, store.PayoutRow>
   readonly beneficiaries: ReadonlyMap<string, Payee>
   readonly customers: ReadonlyMap<string, Payer>
@@ -33,11 +33,11 @@ export type LookedUp = {
   readonly references: TakenReferences
   readonly controls: Controls
   readonly countryRules: CountryRules
-  /** The payees' IBANs that this service has issued: their payouts need no bank. */
+  /** Payees' IBANs that this service has issued: their payouts need no bank. */
   readonly ownIbans: ReadonlySet<string>
-  /** Customers as their banks are told of them, by `partnerKey`. Only those whose bank requires their data. */
+  /** Customer data for banks, by `partnerKey`. Only customers whose bank requires them. */
   readonly payers: ReadonlyMap<string, PayerData>
-  /** The calls to a wallet whose owner is not known, and whose amount needs that. */
+  /** Calls to a wallet of an unknown owner whose amount requires a known one. */
   readonly unproved: ReadonlySet<PayoutCall>
 }
 
@@ -48,10 +48,7 @@ const cachedOwnersMax = 100_000
 
 export function createLookUp(deps: PayoutsDeps, funds: FundsCheck) {
   const { beneficiaries, clock, customers, ledger, chooseConnector, ownIbans, rates, screening, transactions } = deps
-  /**
-   * The customer of each beneficiary, which never changes. With it the customer is read in one round trip with the
-   * beneficiary.
-   */
+  /** Customer of each beneficiary, which never changes: the customer is read in one round trip with the beneficiary. */
   const customerIds = new Map<string, string | null>()
 
   const remember = (payees: ReadonlyMap<string, Payee>) => {
@@ -61,7 +58,7 @@ export function createLookUp(deps: PayoutsDeps, funds: FundsCheck) {
 
   const rules = createRuleReader()
 
-  /** `unsaved`: payees of a preview that are not made yet, by `beneficiaryMapKey`. */
+  /** `unsaved`: payees of a preview that do not exist yet, by `beneficiaryMapKey`. */
   return async (
     tx: Tx,
     calls: readonly PayoutCall[],
@@ -74,35 +71,36 @@ export function createLookUp(deps: PayoutsDeps, funds: FundsCheck) {
       'customerId' in payee
         ? payee.customerId
         : customerIds.get(beneficiaryMapKey(caller.partnerId, payee.beneficiaryId))
-    // Sent together: the batch waits for one round trip.
+    // Sent together, so that the batch waits for one round trip.
     const [accounts, payouts, saved, references, cachedCustomers, early, countryRules] = await Promise.all([
-      // First: the balances count changes of customers, so that the write detects a change after this read (ledger/states.ts).
+      // First: the balances count changes of customers, so that the write detects a change after this read
+      // (ledger/service.ts).
       ledger.accountsOf(tx, movementsOfAll(calls, chooseConnector, rules.lastRead)),
       payoutsByKeys(tx, calls),
-      beneficiaries.payeesByIds(tx, calls.flatMap(beneficiaryOf)),
+      beneficiaries.payeesByIds(tx, calls.flatMap(payeeKey)),
       transactions.taken(
         tx,
         calls.map(({ caller, reference }) => ({ partnerId: caller.partnerId, reference })),
       ),
       customers.payersByIds(
         tx,
-        calls.flatMap((call) => customerOf(call, (key) => customerIds.get(key))),
+        calls.flatMap((call) => findCustomer(call, (key) => customerIds.get(key))),
       ),
       readEarly(tx, rules, calls, cachedCustomerIdOf, now),
       screening.countries.recent(tx),
     ])
     remember(saved)
     const payees = unsaved.size === 0 ? saved : new Map([...saved, ...unsaved])
-    const needed = calls.flatMap((call) => customerOf(call, (key) => payees.get(key)?.customerId))
+    const needed = calls.flatMap((call) => findCustomer(call, (key) => payees.get(key)?.customerId))
     const isMissing = ({ partnerId, id }: CustomerKey) => !cachedCustomers.has(partnerKey(partnerId, id))
     const customerIdOf = (call: PayoutCall) =>
-      customerOf(call, (key) => payees.get(key)?.customerId).map(({ id }) => id)[0] ?? null
+      findCustomer(call, (key) => payees.get(key)?.customerId).map(({ id }) => id)[0] ?? null
     const [otherCustomers, parties, issued, controls, payers, unproved] = await Promise.all([
       customers.payersByIds(tx, needed.filter(isMissing)),
       ledger.partiesOf(
         tx,
         accounts,
-        calls.map((call) => payerOf(call, customerIdOf(call))),
+        calls.map((call) => payingParty(call, customerIdOf(call))),
       ),
       findOwnIbans(ownIbans, tx, calls, payees),
       readControls(tx, { ledger, rates, rules }, calls, accounts, early, customerIdOf, now),
@@ -174,7 +172,7 @@ async function readUnproved(
   return new Set(toWallets.filter((_, index) => missing[index] === true).map(({ call }) => call))
 }
 
-/** The payouts of the idempotency keys of some calls, by key. */
+/** Reads the payouts of the calls' idempotency keys, by key. */
 export async function payoutsByKeys(
   tx: Tx,
   calls: readonly PayoutCall[],
@@ -192,13 +190,13 @@ export async function payoutsByKeys(
   )
 }
 
-/** The part of the balance that a call pays from, if the balance is segregated. */
-const payerOf = (call: PayoutCall, customerId: string | null) => {
+/** Returns the party that a call pays from, if the balance is segregated. */
+const payingParty = (call: PayoutCall, customerId: string | null) => {
   const { partnerId } = call.caller
   return { partnerId, currency: debitedCurrency(call), partyId: customerId ?? partnerId }
 }
 
-const beneficiaryOf = ({ caller, payee }: PayoutCall) =>
+const payeeKey = ({ caller, payee }: PayoutCall) =>
   'beneficiaryId' in payee ? [{ partnerId: caller.partnerId, id: payee.beneficiaryId }] : []
 
 /** Finds the IBANs of payees that this service has issued. Most payees have none of its bank codes, and need no statement. */
@@ -208,12 +206,12 @@ export async function findOwnIbans(
   calls: readonly PayoutCall[],
   payees: ReadonlyMap<string, Payee>,
 ): Promise<ReadonlySet<string>> {
-  const candidates = new Set(calls.flatMap((call) => accountOf(call, payees)).filter(mayHave))
+  const candidates = new Set(calls.flatMap((call) => ibanOf(call, payees)).filter(mayHave))
   return new Set(candidates.size === 0 ? [] : await among(tx, [...candidates]))
 }
 
-/** The IBAN that a call pays, if it is known. */
-function accountOf({ caller, payee }: PayoutCall, payees: ReadonlyMap<string, Payee>): readonly string[] {
+/** Returns the IBAN that a call pays, if it is known. */
+function ibanOf({ caller, payee }: PayoutCall, payees: ReadonlyMap<string, Payee>): readonly string[] {
   if ('creditor' in payee) return [payee.creditor.account]
   const iban = payees.get(beneficiaryMapKey(caller.partnerId, payee.beneficiaryId))?.iban ?? null
   return iban === null ? [] : [iban]
@@ -221,7 +219,7 @@ function accountOf({ caller, payee }: PayoutCall, payees: ReadonlyMap<string, Pa
 
 type Movement = Parameters<PayoutsDeps['ledger']['accountsOf']>[1][number]
 
-/** Includes the fee of a call that is charged one by the rules that were read last. */
+/** Lists the movements of calls, with the fees that the last read rules charge. */
 const movementsOfAll = (
   calls: readonly PayoutCall[],
   choose: PayoutsDeps['chooseConnector'],
@@ -232,17 +230,17 @@ const movementsOfAll = (
     return isCharged(call, lastRead) ? [...moved, feeMovement(call)] : moved
   })
 
-/** The reserves, and the balance in the currency of the payout: its row says whether limits hold for payments in it. */
+/** Lists the reserves, and the balance in the payout's currency: its row says whether limits apply to payments in it. */
 const movementsOf = (call: PayoutCall, choose: PayoutsDeps['chooseConnector']): readonly Movement[] => {
   const { caller, currency, quote } = call
-  const { connector = internalConnectorId } = routeOf(call, undefined, choose, new Set())
-  const reserves = reservesOf(call, { customerId: null, connector, fee: 0n })
+  const { connector = internalConnectorId } = chooseRoute(call, undefined, choose, new Set())
+  const reserves = reserveTransfers(call, { customerId: null, connector, fee: 0n })
   if (quote === undefined) return reserves
   return [...reserves, { partnerId: caller.partnerId, currency, debit: 'balance', credit: 'fx' } as const]
 }
 
-/** The customer that the events of a call name, if it has one. */
-function customerOf(
+/** Finds the customer for the events of a call, if it has one. */
+function findCustomer(
   { caller: { partnerId }, payee }: PayoutCall,
   ownerOf: (beneficiaryKey: string) => string | null | undefined,
 ): readonly CustomerKey[] {

@@ -188,7 +188,7 @@ suite('preview', async () => {
     assert.match(ofKey?.detail ?? '', new RegExp(payout.reference))
   })
 
-  test('the last result for the name and the account of the payee is told, refuses nothing, and is of this partner', async () => {
+  test("the preview shows this partner's last result for the payee's name and account, which refuses nothing", async () => {
     const [partner, stranger] = [await addPartner(service, 1_000_00n), await addPartner(service, 1_000_00n)]
     const { partnerId, beneficiary } = partner
     const checked = async (payee: 'match' | 'close_match' | 'no_match' | 'unchecked') => {
@@ -214,7 +214,7 @@ suite('preview', async () => {
     assert.equal(await told(partner), 'notApplicable', 'another name was not checked')
   })
 
-  test('the rule of the funds says whose money pays: of all in a pooled balance, of its customer in a segregated one', async () => {
+  test("the funds rule says whose money pays: everyone's in a pooled balance, the customer's in a segregated one", async () => {
     const partner = await addPartner(service, 10_00n)
     const detail = async () => (await previewOf(partner)).verdicts.find(({ rule }) => rule === 'funds')?.detail ?? ''
     assert.match(await detail(), /money of all customers and yours/)
@@ -276,7 +276,7 @@ suite('rails', async () => {
     assert.deepEqual(await balanceOf(service, partner.partnerId), { posted: 100_00n, reserved: 0n, available: 100_00n })
   })
 
-  test('with a BIC it goes by SWIFT, at the fee of SWIFT, and everything that names the rail says so', async () => {
+  test('with a BIC the payout goes by SWIFT, at the SWIFT fee, wherever the rail is shown', async () => {
     const partner = await addPartner(service, 1_000_00n)
     const { partnerId } = partner
     const rule = { partnerId, currency: 'EUR', basisPoints: 0, minAmount: 0n, maxAmount: null } as const
@@ -300,7 +300,7 @@ suite('rails', async () => {
     assert.equal(data.length, Object.keys(outside).length)
   })
 
-  test('territories of SEPA are paid by SEPA, without a BIC', async () => {
+  test('accounts in SEPA territories are paid by SEPA, without a BIC', async () => {
     const partner = await addPartner(service, 100_00n)
     for (const [iban, country] of [
       ['FR1420041010050500013M02606', 'RE'],
@@ -316,7 +316,7 @@ suite('rails', async () => {
     }
   })
 
-  test('the connector is chosen by the rail: where no bank pays by SWIFT, SEPA goes on', async () => {
+  test('the rail chooses the connector: without a SWIFT bank SEPA payouts continue', async () => {
     const partner = await addPartner(service, 100_00n)
     const beneficiaryId = await payee(partner, 'SA0380000000608010167519', 'RJHISARI')
     const { code, detail } = await refusalOf(pay(withoutSwift, partner, '10.00', { beneficiaryId }))
@@ -378,7 +378,7 @@ suite('exchanges', async () => {
   const viewOf = async ({ partnerId }: Trader, reference: string) =>
     (await service.transactions.get(partnerId, reference)).row
 
-  test('a payout reserves what its quote sells, and its settlement moves both currencies in one entry', async () => {
+  test('a payout reserves the sold amount of its quote, and its settlement moves both currencies in one entry', async () => {
     const trader = await addTrader(service)
     const before = await balanceOf(service, trader.partnerId)
     const { quote: accepted, payout } = await payByQuote(trader)
@@ -415,7 +415,7 @@ suite('exchanges', async () => {
     assert.equal((await balanceOf(service, trader.partnerId)).reserved, 0n)
   })
 
-  test('money that comes back after the settlement is credited in the bought currency', async () => {
+  test('money that is returned after settlement is credited in the bought currency', async () => {
     const trader = await addTrader(service)
     const before = await balanceOf(service, trader.partnerId, 'USD')
     const { quote: accepted, payout } = await payByQuote(trader, { name: 'Sandbox Returned' })
@@ -442,7 +442,7 @@ suite('exchanges', async () => {
     )
   })
 
-  test('requests with one key that race make one payout; others for the same quote are refused', async () => {
+  test('concurrent requests with one key create one payout; others for the same quote are refused', async () => {
     const trader = await addTrader(service)
     const { row } = await quote(service, trader)
     const beneficiaryId = await beneficiaryOf(trader)

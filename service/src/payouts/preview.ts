@@ -1,13 +1,13 @@
-/** A dry run: judges a payout by the rules by which it would be accepted now, and writes nothing. */
+/** Dry run: judges a payout by the rules of acceptance now, and writes nothing. */
 import type { payouts as wire } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
 import { type Currency, type Minor, present } from '../kernel/index.ts'
-import { coveredBy, createFundsCheck, isSegregated } from '../ledger/index.ts'
+import { fitsRead, createFundsCheck, isSegregated } from '../ledger/index.ts'
 import { replayOf } from '../postgres/index.ts'
 import type { Forecast } from '../rails/index.ts'
 import {
   exceeds,
-  leftOf,
+  remainingAmount,
   payeeMismatches,
   refuseCoolingOff,
   resetsAt,
@@ -16,16 +16,16 @@ import {
   withDayApproval,
 } from './controls/index.ts'
 import type { Hold } from '../transactions/index.ts'
-import { candidateOf, notCovered, requestOf } from './accept.ts'
-import { addressOf, callMapKey, outcomeOf, type PayoutCall } from './calls.ts'
+import { toDuplicateCandidate, refuseUncovered, entryRequest } from './accept.ts'
+import { instructionAddress, callMapKey, catchRefusal, type PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
-import { createDuplicates, possibleDuplicate, type Repeated } from './duplicates.ts'
+import { createFindDuplicates, refuseDuplicate, type Repeated } from './duplicates.ts'
 import { createLookUp, type LookedUp } from './look-up.ts'
 import {
   type ControlledPayout,
   executionDayAt,
-  type Judged,
-  judgedOf,
+  type JudgedPayout,
+  toJudgedPayout,
   type Judgement,
   payerFieldsMissing,
   payoutRules,
@@ -44,11 +44,11 @@ export type Verdict = {
   /** The code of the refusal, or the error key with which the connector would end the payout. */
   readonly code?: string
   readonly detail?: string
-  /** The sums of `detail`, for words in other languages. */
+  /** The amounts in `detail`, for translations. */
   readonly amounts?: readonly RuleAmount[]
   /** The hold by which the payout would be refused or would wait. Undefined: the request itself is wrong, or nothing holds it. */
   readonly hold?: Hold
-  /** The payouts and standing orders that this one may repeat. Absent: there are none. */
+  /** Payouts and standing orders that this one may repeat. Absent: none. */
   readonly repeated?: Repeated
 }
 
@@ -61,14 +61,14 @@ export type Preview = {
 }
 
 const notApplicable = (rule: string): Verdict => ({ rule, verdict: 'notApplicable' })
-/** The holds of rules that judge more than the request. */
+/** Holds of rules that judge more than the request. */
 const holdsOfRules: Readonly<Record<string, Hold['kind']>> = {
   walletOwnership: 'walletOwnership',
   country: 'country',
   customer: 'customerGate',
   account: 'accountBlocked',
 }
-export function verdictOf(rule: string, judgement: Judgement): Verdict {
+export function toVerdict(rule: string, judgement: Judgement): Verdict {
   if (!(judgement instanceof Refusal)) return { rule, verdict: judgement }
   const failed = {
     verdict: 'failed',
@@ -79,24 +79,27 @@ export function verdictOf(rule: string, judgement: Judgement): Verdict {
   return { rule, ...failed, ...(kind === undefined ? {} : { hold: { kind, by: null } }) }
 }
 
-/** A rule that begins later fails nothing yet, and says when it begins. */
-function ruleVerdict({ name, judge, coming }: (typeof payoutRules)[number], judged: Judged): Verdict {
-  const verdict = verdictOf(name, judge(judged))
+/** Creates the verdict of a rule. A rule that begins later does not fail yet, and names its start. */
+function ruleVerdict({ name, judge, coming }: (typeof payoutRules)[number], judged: JudgedPayout): Verdict {
+  const verdict = toVerdict(name, judge(judged))
   const detail = verdict.verdict === 'passed' ? coming?.(judged) : undefined
   return detail === undefined ? verdict : { ...verdict, detail }
 }
 
-/** `paidAt`: when it is paid, if later, for the rule `duplicate`. The other rules judge it now. */
+/**
+ * Creates the preview of a call. `paidAt`: a later date of payment, for the rule `duplicate`. The other rules apply as
+ * of now.
+ */
 export function createPreview(deps: PayoutsDeps) {
   const lookUp = createLookUp(deps, createFundsCheck(deps.ledger))
-  const duplicatesOf = createDuplicates(deps)
+  const duplicatesOf = createFindDuplicates(deps)
   return async (call: PayoutCall, paidAt?: Date): Promise<Preview> => {
     const { db, clock, chooseConnector, forecastOf } = deps
     const now = clock.now()
     const found = await lookUp(db, [call])
-    const judged = judgedOf(call, chooseConnector, found, executionDayAt(deps, now))
+    const judged = toJudgedPayout(call, chooseConnector, found, executionDayAt(deps, now))
     const ofRequest = [keyVerdict(call, found), ...payoutRules.map((rule) => ruleVerdict(rule, judged))]
-    const valid = outcomeOf(() => validate(judged))
+    const valid = catchRefusal(() => validate(judged))
     if (valid instanceof Refusal) {
       const verdicts = [
         ...ofRequest,
@@ -114,22 +117,22 @@ export function createPreview(deps: PayoutsDeps) {
     const { creditor, connector } = payout
     const { amount, currency } = call
     const { account: creditorAccount, bic: creditorBic } = creditor
-    const instructed = { amount, currency, creditorAccount, creditorBic, ...addressOf(creditor) }
+    const instructed = { amount, currency, creditorAccount, creditorBic, ...instructionAddress(creditor) }
     const forecast = forecastOf(connector, instructed, now)
-    const fit = coveredBy(found.balances.accounts, requestOf(payout))
-    const [repeated] = await duplicatesOf(db, call.caller.partnerId, [candidateOf(valid)], paidAt ?? now)
-    const duplicate = duplicateVerdict(call, present(repeated, 'no duplicates of a preview'))
+    const fit = fitsRead(found.balances.accounts, entryRequest(payout))
+    const [repeated] = await duplicatesOf(db, call.caller.partnerId, [toDuplicateCandidate(valid)], paidAt ?? now)
+    const duplicate = duplicateVerdict(call, present(repeated, 'no duplicate check for a preview'))
     const last = [reachVerdict(forecast), payeeCheckVerdict(payout)]
-    const sent = await payerSent(deps, payout)
+    const sent = await payerDataText(deps, payout)
     const judgedRequest = ofRequest.map((verdict) => (verdict.rule === 'payer' ? (sent ?? verdict) : verdict))
-    const judgedFunds = verdictOf('funds', fit === true ? 'passed' : notCovered(payout, fit))
-    const segregated = isSegregated(found.balances.accounts, requestOf(payout))
+    const judgedFunds = toVerdict('funds', fit === true ? 'passed' : refuseUncovered(payout, fit))
+    const segregated = isSegregated(found.balances.accounts, entryRequest(payout))
     const available =
       fit !== true && call.caller.permissions.includes('accounts:read')
         ? { amounts: [{ kind: 'available', amount: fit.available, currency: fit.currency }] as const }
         : {}
     const short = { ...available, hold: { kind: segregated === true ? 'segregatedFunds' : 'funds', by: null } } as const
-    const funds = withPayer({ ...judgedFunds, ...(fit === true ? {} : short) }, payout, segregated)
+    const funds = addPayer({ ...judgedFunds, ...(fit === true ? {} : short) }, payout, segregated)
     return {
       call,
       verdicts: [...judgedRequest, duplicate, coolingOff, ...limits, approvalVerdict(payout), funds, ...last],
@@ -139,8 +142,11 @@ export function createPreview(deps: PayoutsDeps) {
   }
 }
 
-/** Says what a bank that requires nothing is not told. Undefined: it is told of no customer, or refuses what lacks. */
-async function payerSent(
+/**
+ * Describes customer data that are not sent to a bank that requires none. Undefined: the bank gets no customer data, or
+ * requires what is missing.
+ */
+async function payerDataText(
   { payers }: PayoutsDeps,
   { call, connector, customerId, creditor }: ControlledPayout,
 ): Promise<Verdict | undefined> {
@@ -152,38 +158,38 @@ async function payerSent(
   return { rule: 'payer', verdict: 'passed', detail }
 }
 
-/** A key that the same request has used would return that payout again. */
+/** The key of an earlier identical request returns that payout again. */
 function keyVerdict(call: PayoutCall, { payouts }: LookedUp): Verdict {
   const rule = 'idempotencyKey'
   const key = callMapKey(call)
   if (key === undefined) return notApplicable(rule)
   const known = payouts.get(key)
   if (known === undefined) return { rule, verdict: 'passed' }
-  const replayed = outcomeOf(() => replayOf(known, call.requestFingerprint))
-  if (replayed instanceof Refusal) return verdictOf(rule, replayed)
+  const replayed = catchRefusal(() => replayOf(known, call.requestFingerprint))
+  if (replayed instanceof Refusal) return toVerdict(rule, replayed)
   return { rule, verdict: 'passed', detail: `The request repeats ${known.reference}, which would be returned.` }
 }
 
-/** A payout that may repeat others is accepted, unless its request refuses that. */
+/** A payout that may repeat others is accepted, unless its request refuses duplicates. */
 function duplicateVerdict({ refusesDuplicates }: PayoutCall, repeated: Repeated): Verdict {
   const rule = 'duplicate'
-  const refusal = possibleDuplicate(repeated)
+  const refusal = refuseDuplicate(repeated)
   if (refusal === undefined) return { rule, verdict: 'passed' }
   const { code, detail } = refusal
   return { rule, verdict: refusesDuplicates === true ? 'failed' : 'warning', code, detail, repeated }
 }
 
 function limitVerdicts(payout: ControlledPayout, used: Used): readonly Verdict[] {
-  // What leaves on a day without an approval is reported with the approval.
+  // The daily sum without approval is reported with the approval.
   const limits = payout.limits.filter(({ otherwise }) => otherwise === undefined)
   if (limits.length === 0) return [notApplicable('limits')]
   return limits.map((limit) => {
     const refusal = exceeds(limit, used)
-    const verdict = verdictOf(`limit.${limit.name}`, refusal ?? 'passed')
+    const verdict = toVerdict(`limit.${limit.name}`, refusal ?? 'passed')
     if (refusal === undefined) return verdict
     const { counter, side } = limit
     const { amount, currency } = limit.limit
-    const left = counter && leftOf(limit.limit, used.get(counter.mapKey) ?? 0n)
+    const left = counter && remainingAmount(limit.limit, used.get(counter.mapKey) ?? 0n)
     const amounts: readonly RuleAmount[] = [
       { kind: 'limit', amount, currency },
       ...(left === undefined ? [] : [{ kind: 'left', amount: left, currency } as const]),
@@ -198,11 +204,11 @@ function coolingOffVerdict({ coolingOff: from }: ControlledPayout): Verdict {
   const rule = 'coolingOff'
   if (from === null) return notApplicable(rule)
   if (from === undefined) return { rule, verdict: 'passed' }
-  return { ...verdictOf(rule, refuseCoolingOff(from)), hold: { kind: 'coolingOff', by: from } }
+  return { ...toVerdict(rule, refuseCoolingOff(from)), hold: { kind: 'coolingOff', by: from } }
 }
 
-/** Says whose money pays: a payout that a pooled balance covers may be refused in a segregated one. */
-function withPayer(verdict: Verdict, { customerId }: ControlledPayout, segregated: boolean | undefined): Verdict {
+/** Adds whose money pays: a segregated balance may refuse a payout that a pooled one covers. */
+function addPayer(verdict: Verdict, { customerId }: ControlledPayout, segregated: boolean | undefined): Verdict {
   if (segregated === undefined) return verdict
   const own = customerId === null ? 'Only your own money pays' : `Only the money of the customer ${customerId} pays`
   const whose = segregated
@@ -220,14 +226,14 @@ function approvalVerdict({ approval }: ControlledPayout): Verdict {
   return { rule: 'approval', verdict: 'passed', detail, ...(amounts && { amounts }), hold }
 }
 
-/** The service accepts a payment that its connector will refuse, and it fails there. */
+/** The service accepts a payment that its connector will refuse, and the payment fails there. */
 function reachVerdict(forecast: Forecast | undefined): Verdict {
   if (forecast === undefined) return notApplicable('reach')
   if (forecast.possible) return { rule: 'reach', verdict: 'passed' }
   return { rule: 'reach', verdict: 'failed', code: forecast.errorKey, detail: forecast.details }
 }
 
-/** A bank checks each payment again: an earlier result refuses nothing. */
+/** A bank checks each payment again: an earlier result does not refuse the payout. */
 function payeeCheckVerdict({ payeeCheck }: ControlledPayout): Verdict {
   const rule = 'payeeCheck'
   if (payeeCheck === null) return notApplicable(rule)

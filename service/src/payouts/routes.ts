@@ -12,7 +12,7 @@ import type { Preview, RuleAmount } from './preview.ts'
 import { endToEndIdSent } from './rules.ts'
 import type { AcceptedPayout, Payouts } from './service.ts'
 import type { PayoutRow } from './store.ts'
-import type { MadeDecision } from './store-waiting.ts'
+import type { ApprovalRecord } from './store-waiting.ts'
 
 export function payoutsRoutes(payouts: Payouts) {
   const toRecords = async (partnerId: string, rows: readonly PayoutRow[]) => {
@@ -30,7 +30,7 @@ export function payoutsRoutes(payouts: Payouts) {
     createFxPayout: async ({ caller, body, ip }) => {
       const accepted = await payouts.createFx(caller, body, ip)
       const { body: answer, ...rest } = toAnswer(accepted, body.idempotencyKey)
-      return { body: { ...answer, ...soldFor(accepted.payout) }, ...rest }
+      return { body: { ...answer, ...writeSold(accepted.payout) }, ...rest }
     },
     previewFiatPayout: async ({ caller, body, ip }) => ({ body: toPreview(await payouts.preview(caller, body, ip)) }),
     previewFxPayout: async ({ caller, body, ip }) => {
@@ -44,7 +44,7 @@ export function payoutsRoutes(payouts: Payouts) {
       body: toVerification(await payouts.verificationOf(caller.partnerId, params.id)),
     }),
     listPayoutDuplicates: async ({ caller, params }) => ({
-      body: toRepeated(await payouts.repeatedBy(caller.partnerId, params.id)),
+      body: toPossibleDuplicates(await payouts.repeatedBy(caller.partnerId, params.id)),
     }),
     getPayoutNote: async ({ caller, params }) => ({ body: toNote(await payouts.note(caller.partnerId, params.id)) }),
     setPayoutNote: async ({ caller, params, body }) => {
@@ -67,14 +67,14 @@ export function payoutsRoutes(payouts: Payouts) {
   } satisfies Partial<Handlers<'payouts'>>
 }
 
-/** A replay repeats the first answer: the status with which the payout began, not its current one. */
+/** A replay repeats the first answer: the initial status of the payout. */
 function toAnswer(
   { payout, replayed }: AcceptedPayout,
   idempotencyKey: string,
 ): Answer<ResponseOf<'createFiatPayout'>> {
   return {
     body: {
-      ...documented(payout),
+      ...toDocumentedPayout(payout),
       status: payout.approvalExpiresAt === null ? 'Pending' : 'PendingApproval',
       idempotencyKey,
     },
@@ -86,18 +86,18 @@ function toAnswer(
   }
 }
 
-const soldFor = ({ soldAmount, soldCurrency, quoteId }: PayoutRow) =>
+const writeSold = ({ soldAmount, soldCurrency, quoteId }: PayoutRow) =>
   soldAmount === null || soldCurrency === null || quoteId === null
     ? {}
     : { sellAmount: writeAmount(soldAmount, soldCurrency), sellCurrency: soldCurrency, quoteId }
 
-const referenceFor = (reference: ReferenceAmount | null | undefined) => {
+const writeReferenceAmount = (reference: ReferenceAmount | null | undefined) => {
   if (!reference) return {}
   const { amount, currency, rate, rateOn } = reference
   return { referenceAmount: { amount: writeAmount(amount, currency), currency, rate: rawNumber(rate), rateOn } }
 }
 
-function documented(payout: PayoutRow) {
+function toDocumentedPayout(payout: PayoutRow) {
   return {
     amount: writeAmount(payout.amount, payout.currency),
     beneficiaryAccount: payout.creditorAccount,
@@ -109,16 +109,16 @@ function documented(payout: PayoutRow) {
 }
 
 /** `decision`: undefined if the payout needs no approval. */
-export function toPayoutRecord(payout: PayoutRow, decision: MadeDecision | undefined): ResponseOf<'getPayout'> {
+export function toPayoutRecord(payout: PayoutRow, decision: ApprovalRecord | undefined): ResponseOf<'getPayout'> {
   return {
     id: payout.id,
-    ...documented(payout),
-    ...soldFor(payout),
+    ...toDocumentedPayout(payout),
+    ...writeSold(payout),
     ...(payout.remittance === null ? {} : { userReference: payout.remittance }),
     ...(payout.feeAmount === null
       ? {}
       : { fee: writeAmount(payout.feeAmount, payout.soldCurrency ?? payout.currency) }),
-    ...referenceFor(readReference(payout.referenceAmount)),
+    ...writeReferenceAmount(readReference(payout.referenceAmount)),
     endToEndId: endToEndIdSent(payout),
     rail: payout.rail,
     createdAt: payout.createdAt.toISOString(),
@@ -135,7 +135,7 @@ export function toPayoutRecord(payout: PayoutRow, decision: MadeDecision | undef
 
 const decisions = { approved: 'Approved', rejected: 'Rejected', expired: 'Expired', cancelled: 'Cancelled' } as const
 
-const toApproval = ({ decision, decidedBy, decidedName, decidedAt, reason, payeeSalt }: MadeDecision) => ({
+const toApproval = ({ decision, decidedBy, decidedName, decidedAt, reason, payeeSalt }: ApprovalRecord) => ({
   ...(decision === null ? {} : { decision: decisions[decision] }),
   ...(decidedBy === null ? {} : { decidedBy: { id: decidedBy, name: decidedName ?? '' } }),
   ...(decidedAt === null ? {} : { decidedAt: decidedAt.toISOString() }),
@@ -157,18 +157,18 @@ function toPreview({ call, verdicts, payout, forecast }: Preview): ResponseOf<'p
     currency,
     fee: writeAmount(fee, leaving.currency),
     total: writeAmount(leaving.amount + fee, leaving.currency),
-    ...(payout === undefined ? {} : { rail: payout.rail, ...referenceFor(payout.reference) }),
+    ...(payout === undefined ? {} : { rail: payout.rail, ...writeReferenceAmount(payout.reference) }),
     ...(forecast?.possible === true ? toRoute(forecast) : {}),
     rules: verdicts.map(({ hold, repeated, amounts, ...verdict }) => ({
       ...verdict,
       ...(amounts === undefined ? {} : { amounts: amounts.map(toAmount) }),
       ...(hold === undefined ? {} : { hold: explain(hold) }),
-      ...(repeated === undefined ? {} : withoutEmpty(toRepeated(repeated))),
+      ...(repeated === undefined ? {} : withoutEmpty(toPossibleDuplicates(repeated))),
     })),
   }
 }
 
-const toRepeated = ({ earlier, scheduled }: Repeated) => ({
+const toPossibleDuplicates = ({ earlier, scheduled }: Repeated) => ({
   data: earlier.map(toEarlier),
   scheduled: scheduled.map(({ reference, because, createdAt, dueAt, creditorName, ...order }) => ({
     ...{ standingOrderId: order.id, currency: order.currency, beneficiaryName: creditorName },
@@ -182,8 +182,8 @@ const toRepeated = ({ earlier, scheduled }: Repeated) => ({
 
 const toAmount = ({ kind, amount, currency }: RuleAmount) => ({ kind, amount: writeAmount(amount, currency), currency })
 
-/** A rule has only the lists with something in them. */
-const withoutEmpty = ({ data: earlier, scheduled }: ReturnType<typeof toRepeated>) => ({
+/** Omits empty lists. */
+const withoutEmpty = ({ data: earlier, scheduled }: ReturnType<typeof toPossibleDuplicates>) => ({
   ...(earlier.length === 0 ? {} : { earlier }),
   ...(scheduled.length === 0 ? {} : { scheduled }),
 })

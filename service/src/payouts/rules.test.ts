@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../kernel/api/index.ts'
-import { fingerprintOf, requirePaidBy, retryDelayAfter } from './rules.ts'
+import { payoutFingerprint, requirePaidBy, retryDelayAfter } from './rules.ts'
 import { checkSoundness } from '../../../test/lifecycle/soundness.ts'
 import type { Transition } from '../lifecycle/index.ts'
 import { payoutLifecycle } from './lifecycle.ts'
 
-test('requests that ask for the same payout have one fingerprint', () => {
+test('requests for the same payout have the same fingerprint', () => {
   const request = { amount: 100n, currency: 'EUR', beneficiaryId: 'ABC', reference: 'R' } as const
-  assert.equal(fingerprintOf(request), fingerprintOf({ ...request, beneficiaryId: 'abc' }))
+  assert.equal(payoutFingerprint(request), payoutFingerprint({ ...request, beneficiaryId: 'abc' }))
   const others = [
     { ...request, amount: 101n },
     { ...request, currency: 'GBP' as const },
@@ -18,10 +18,10 @@ test('requests that ask for the same payout have one fingerprint', () => {
     { amount: 100n, currency: 'EUR', beneficiaryId: 'ABC' } as const,
     { amount: 100n, currency: 'EUR', customerId: 'ABC', reference: 'R' } as const,
   ]
-  assert.equal(new Set([request, ...others].map(fingerprintOf)).size, others.length + 1)
+  assert.equal(new Set([request, ...others].map(payoutFingerprint)).size, others.length + 1)
 })
 
-test('retry delays grow up to the last one', () => {
+test('retry delays grow up to a maximum', () => {
   const delays = Array.from({ length: 300 }, (_, index) => retryDelayAfter(index + 1))
   assert.deepEqual(
     delays,
@@ -30,7 +30,7 @@ test('retry delays grow up to the last one', () => {
   assert.deepEqual([delays[0], delays.at(-1)], [1000, 300_000])
 })
 
-test('an operation pays fiat money or tokens, and refuses the others', () => {
+test('an operation pays either fiat money or tokens', () => {
   requirePaidBy('createFiatPayout', 'GBP')
   requirePaidBy('createTokenPayout', 'EURC')
   for (const [operation, currency] of [
@@ -57,7 +57,7 @@ const expected: Readonly<Record<string, readonly string[]>> = {
 }
 const rows: readonly (readonly [string, Transition])[] = Object.entries(payoutLifecycle.transitions)
 
-test('the transitions that leave each status, and no others', () => {
+test('each status has exactly these transitions', () => {
   const leaving = (status: string) =>
     rows.filter(([, { from }]) => from.includes(status)).map(([name, { to }]) => `${name} -> ${to}`)
   assert.deepEqual(Object.fromEntries(payoutLifecycle.statuses.map((status) => [status, leaving(status)])), expected)

@@ -1,4 +1,6 @@
-/** Pure: the operations of payouts, the fingerprint of a request, rail, parties and types, the id of the instruction. */
+/**
+ * Pure: the operations of payouts, the fingerprint of a request, rail, parties and types, the id of the instruction.
+ */
 import { hash } from 'node:crypto'
 import type { PayeeAddress, payouts, TransactionType } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
@@ -8,14 +10,14 @@ import type { Party } from '../transactions/index.ts'
 
 export type PayoutStatus = (typeof payouts.payoutStatuses)[number]
 
-/** Every operation that accepts payouts. Each has idempotency keys of its own. */
+/** Operations that accept payouts. Each has its own idempotency keys. */
 export const payoutOperations = [
   'createFiatPayout',
   'createFxPayout',
   'createTokenPayout',
-  // Makes the payouts of an order, under a key of its date.
+  // Creates the payouts of an order, under a key of its date.
   'createStandingOrder',
-  // Sends money of a checkout session back to the account that paid.
+  // Refunds a checkout session to the account that paid.
   'createCheckoutRefund',
   'simulateWithdrawal',
 ] as const
@@ -23,11 +25,11 @@ export type PayoutOperation = (typeof payoutOperations)[number]
 export const isPayoutOperation = (operation: string): operation is PayoutOperation =>
   payoutOperations.some((each) => each === operation)
 
-/** The stored problem of a refused payout that has no answer of its own: in a bulk, or of a standing order. */
+/** Returns the stored problem of a refused payout of a bulk or a standing order. */
 export const problemOf = ({ code, detail }: Refusal) => ({ problemCode: code, problemDetail: detail })
 
-/** Equal for requests that ask for the same payout: `100` and `100.00` are one amount. */
-export function fingerprintOf(request: {
+/** Returns the same text for requests of the same payout: `100` and `100.00` are one amount. */
+export function payoutFingerprint(request: {
   readonly amount: Minor
   readonly currency: Currency
   readonly beneficiaryId?: string
@@ -42,28 +44,28 @@ export function fingerprintOf(request: {
   return JSON.stringify(typeof endToEndId === 'string' ? [...all, endToEndId] : all)
 }
 
-/** Equal for requests that pay the same beneficiary by the same quote. */
-export const fxFingerprintOf = (request: {
+/** Returns the same text for requests that pay the same beneficiary by the same quote. */
+export const fxFingerprint = (request: {
   readonly quoteId: string
   readonly beneficiaryId: string
   readonly reference: string | null
 }): string => JSON.stringify([request.quoteId.toLowerCase(), request.beneficiaryId.toLowerCase(), request.reference])
 
-/** Requires that an operation pays a currency: tokens have an operation of their own. Refuses: currency_not_supported. */
+/** Checks that an operation pays a currency: tokens have their own operation. Refuses: currency_not_supported. */
 export function requirePaidBy(operation: PayoutOperation, currency: Currency, pointer = '/currency'): void {
   const isPaid = (code: string) => isFiat(code) === (operation !== 'createTokenPayout')
   if (isPaid(currency)) return
   const message = `must be one of ${Object.keys(currencies).filter(isPaid).join(', ')}`
-  throw new Refusal('currency_not_supported', `${currency} is not paid by this operation.`, {
+  throw new Refusal('currency_not_supported', `This operation does not pay ${currency}.`, {
     errors: [{ pointer, code: 'invalid_value', message }],
   })
 }
 
-/** The code of an unknown region (CLDR): a wallet has no country. */
+/** CLDR code of an unknown region: a wallet has no country. */
 export const unknownCountry = 'ZZ'
 
-/** The creditor as a party of a transaction. */
-export function partyOf(creditor: {
+/** Maps the creditor to a party of a transaction. */
+export function creditorParty(creditor: {
   readonly name: string
   readonly account: string
   readonly bic: string | null
@@ -88,17 +90,17 @@ function bankAccountOf(text: string): Pick<Party, 'iban' | 'sortCode' | 'routing
   return account
 }
 
-type Types = { readonly withdrawal: TransactionType; readonly refund: TransactionType }
+type PayoutTypes = { readonly withdrawal: TransactionType; readonly refund: TransactionType }
 
-/** The types of a payout's transaction, and of the one that brings its money back. */
-export function typesOf(payout: {
+/** Returns the types of a payout's transaction, and of the transaction that returns its money. */
+export function transactionTypes(payout: {
   readonly currency: Currency
   readonly customerId: string | null
   readonly isExchanged: boolean
   readonly operation: string
-}): Types {
+}): PayoutTypes {
   const { currency, customerId, isExchanged, operation } = payout
-  // The payment that it sends back is a `CustomerDeposit`.
+  // The payment that it refunds is a `CustomerDeposit`.
   if (operation === 'createCheckoutRefund') return { withdrawal: 'CustomerRefund', refund: 'CustomerRefund' }
   if (!isFiat(currency)) return { withdrawal: 'TokenTransferOut', refund: 'TokenTransferIn' }
   if (customerId === null) return { withdrawal: 'PartnerWithdraw', refund: 'PartnerDeposit' }
@@ -108,12 +110,12 @@ export function typesOf(payout: {
 }
 
 /**
- * The end-to-end id, 32 hexadecimal digits: ISO 20022 permits 35 characters (Max35Text). It is also the id of the instruction, and is
- * sent unless the partner gave one (`endToEndIdSent`).
- * Derived from the partner, the operation and the idempotency key, so that a bank recognises a payout that its partner
- * repeats after the database was restored to an earlier time. Without a key, the payout's id.
+ * Derives the end-to-end id: 32 hexadecimal digits (ISO 20022 permits 35 characters, Max35Text). It is also the id of
+ * the instruction, and is sent unless the partner gave its own (`endToEndIdSent`). It depends on the partner, the
+ * operation and the idempotency key, so that a bank recognises a payout that its partner repeats after the database was
+ * restored to an earlier time. Without a key, it is the payout's id.
  */
-export function endToEndIdOf(payout: {
+export function deriveEndToEndId(payout: {
   readonly id: string
   readonly partnerId: string
   readonly operation: string
@@ -122,17 +124,17 @@ export function endToEndIdOf(payout: {
   const { id, partnerId, operation, idempotencyKey } = payout
   if (idempotencyKey === null) return id.replaceAll('-', '')
   const hex = hash('sha256', JSON.stringify([partnerId, operation, idempotencyKey]), 'hex')
-  // A UUID of version 8 (RFC 9562), so that it never equals the id of another payout.
+  // A UUID of version 8 (RFC 9562), which never equals the id of another payout.
   return `${hex.slice(0, 12)}8${hex.slice(13, 16)}8${hex.slice(17, 32)}`
 }
 
-/** The end-to-end id of the payment message, of the transaction, and in reports. */
+/** Returns the end-to-end id of the payment message, of the transaction and in reports. */
 export const endToEndIdSent = (payout: {
   readonly endToEndId: string
   readonly partnerEndToEndId: string | null
 }): string => payout.partnerEndToEndId ?? payout.endToEndId
 
-/** The id under which the bank knows the payout, as a UUID. */
+/** Returns the id under which the bank knows the payout, as a UUID. */
 export const instructionIdOf = ({ endToEndId }: { readonly endToEndId: string }): string =>
   endToEndId.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 

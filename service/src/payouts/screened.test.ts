@@ -77,13 +77,13 @@ suite('names', async () => {
 
   const listed = 'Borislav Tremurov'
 
-  test('without a list payouts go on without screening', async () => {
+  test('without a list payouts continue without screening', async () => {
     const { get } = await payoutTo(listed)
     await submit()
     assert.equal((await get()).status, 'Sent')
   })
 
-  test('with a list a payout waits for its names, then for the decision about a hit, and goes on when it is cleared', async () => {
+  test('with a list a payout waits for screening, then for the decision about a hit, and continues when it is cleared', async () => {
     await loadList()
     const { get, steps, decide, partner } = await payoutTo(listed)
     await submit()
@@ -136,7 +136,7 @@ suite('names', async () => {
     assert.deepEqual(await balanceOf(service, partner.partnerId), frozen, 'the other one is frozen still')
   })
 
-  test('a decision that is taken back lets a frozen payout go on, and releases its case', async () => {
+  test('a withdrawn decision releases a frozen payout and its case', async () => {
     const { get, decideHits, hits, partner, payout } = await payoutTo(listed)
     await screen()
     await submit()
@@ -150,7 +150,7 @@ suite('names', async () => {
     assert.equal(resolution, 'released')
   })
 
-  test('a payout that persons stop ends while its bank is away, and one that they clear waits for the bank', async () => {
+  test('while the bank is unavailable, a stopped payout ends, and a cleared payout waits', async () => {
     const [refusedOne, clearedOne] = [await payoutTo(listed, 'FR1420041010050500013M02606'), await payoutTo(listed)]
     await screen()
     await submit()
@@ -216,7 +216,7 @@ suite('names', async () => {
         assert.equal((await made.get()).status, 'Pending')
       })
 
-  test('a new name of the customer, of an owner or of the company frees no payout', async () => {
+  test('a new name of the customer, an owner or the company does not release a payout', async () => {
     const partner = await addPartner(service, 1_000_00n)
     const { partnerId, customer } = partner
     const rename = (kyc: Readonly<Record<string, string | null>>) =>
@@ -300,7 +300,7 @@ suite('names', async () => {
     assert.equal((await balanceOf(service, partner.partnerId)).reserved, 0n)
   })
 
-  test('an ordinary name goes on as soon as it is screened', async () => {
+  test('a payout to an unlisted name continues as soon as it is screened', async () => {
     const { get, steps } = await payoutTo('Grace Hopper')
     await screen()
     await submit()
@@ -308,7 +308,7 @@ suite('names', async () => {
     assert.deepEqual(await steps(), ['Created', 'Reserved', 'Accepted', 'Sent'])
   })
 
-  test('cancelled while the worker screens it: exactly one outcome', async () => {
+  test('a payout that is cancelled during screening has exactly one outcome', async () => {
     for (let round = 0; round < 5; round += 1) {
       await thaw()
       const { get, decide, partner, payout } = await payoutTo(listed)
@@ -365,7 +365,7 @@ suite('texts and countries', async () => {
   const subjects = async () =>
     (await service.db.rows<{ id: string }>(sql`select id from screening.subjects where kind = 'payout'`)).length
 
-  test('a payout whose reference has a listed IMO number waits for two persons; others make no subject', async () => {
+  test('a payout whose reference has a listed IMO number waits for two persons; other references are not screened', async () => {
     const before = await subjects()
     const plain = (await pay(service, partner, '10.00', { reference: 'Invoice 9999993' })).payout
     const other = (await pay(service, partner, '10.00', { reference: 'Freight IMO 9074729' })).payout
@@ -397,7 +397,7 @@ suite('texts and countries', async () => {
     assert.equal(await statusOf(held), 'Sent')
   })
 
-  test('a name beside the word for a vessel needs one person; confirmed, the payout is frozen and cannot be cancelled', async () => {
+  test('a name next to a word for a vessel needs one person; once confirmed, the payout is frozen and cannot be cancelled', async () => {
     const { payout } = await pay(service, partner, '10.00', { reference: 'Charter of MV Northern Velmora' })
     await submit()
     await screenAll(service)
@@ -413,7 +413,7 @@ suite('texts and countries', async () => {
     assert.equal(await statusOf(next), 'Sent')
   })
 
-  test('a list that is loaded while a payout waits for its decision asks again, and an open hit holds without its entry', async () => {
+  test('a list that is loaded while a payout waits screens it again, and an open hit stays without its entry', async () => {
     const { payout } = await pay(service, partner, '10.00', { reference: 'MV Northern Velmora IMO 9999993' })
     await submit()
     await screenAll(service)
@@ -439,7 +439,7 @@ suite('texts and countries', async () => {
     assert.deepEqual(await openHits(payout.id), [], 'what has left is not compared again')
   })
 
-  test('the same file is no repetition for a version that reads more of it than the one that loaded it', async () => {
+  test('a version that reads more of a list loads the same file again', async () => {
     const list = await readSanctionsList(sample())
     const later = { ...list, publishedAt: new Date(list.publishedAt.getTime() + 9 * 86_400_000), hash: 'same' }
     const poorer = later.entries.map(({ craft: _craft, ...entry }) => entry)
@@ -505,7 +505,7 @@ suite('texts and countries', async () => {
     assert.deepEqual((await stateOf(service, reference.partner.partnerId)).statuses, ['Screening'])
   })
 
-  test('a payee and a customer whose names name a listed vessel are hits as other names', async () => {
+  test('a payee and a customer named like a listed vessel are hits like other names', async () => {
     const payee = await service.beneficiaries.create(partner.partnerId, {
       ...{ iban: 'DE89370400440532013000', currency: 'EUR', name: 'Owners of the vessel Northern Velmora' },
     })
@@ -516,7 +516,7 @@ suite('texts and countries', async () => {
     )
   })
 
-  test('a refund that was accepted before the rule for the country of its payer is held by it', async () => {
+  test('a country rule holds a refund that was accepted before the rule', async () => {
     const opened = await sessions.open()
     const { partner: shop, session } = opened
     await screenAll(service)

@@ -38,7 +38,7 @@ suite('verbs', async () => {
     )
   })
 
-  test('a taken reference still reaches the beneficiary, and the transaction gets its own reference', async () => {
+  test('a reference that is in use still reaches the beneficiary, and the transaction gets another one', async () => {
     await pay(service, partner, '1.00', { reference: 'Rent' })
     const { payout } = await pay(service, partner, '1.00', { reference: 'Rent' })
     assert.match(payout.reference, /^txn_/)
@@ -199,7 +199,7 @@ suite('available money', async () => {
 
   const short = 'The available EUR balance is smaller than the amount.'
   for (const [name, ask] of Object.entries(asked))
-    test(`${name}: who may read balances is told what is available, and no other caller is`, async () => {
+    test(`${name}: only a caller that may read balances sees the available amount`, async () => {
       const partner = await addTrader(service)
       assert.equal(await ask(partner), `${short} 1000.00 EUR is available.`)
       const permissions = partner.caller.permissions.filter((permission) => permission !== 'accounts:read')
@@ -207,7 +207,7 @@ suite('available money', async () => {
     })
 
   /** Every reader of payouts reads the stored result, whatever else it may read. */
-  test('the stored result of a bulk does not say what is available', async () => {
+  test('the stored result of a bulk does not contain the available amount', async () => {
     const partner = await addTrader(service)
     const body = { mode: 'BestEffort' as const, idempotencyKey: newId(), payouts: [bodyOf(partner)] }
     const { bulk } = await service.bulkPayouts.create(partner.caller, body, ip)
@@ -216,7 +216,7 @@ suite('available money', async () => {
     assert.deepEqual([item?.problemCode, item?.problemDetail], ['insufficient_funds', short])
   })
 
-  test('of payouts at once each refusal says what the accepted ones have left', async () => {
+  test('the refusals of concurrent payouts state the amount left by the accepted ones', async () => {
     const partner = await addTrader(service)
     const answers = await Promise.allSettled([1, 2, 3].map(() => pay(service, partner, '600.00')))
     const refusals = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as unknown] : []))
@@ -240,7 +240,7 @@ suite('due payouts', async () => {
     return { partnerId, read, due: await read() }
   }
 
-  test('of two workers that read the same due payouts, one begins each', async () => {
+  test('if two workers read the same due payouts, one of them begins each', async () => {
     const { partnerId, read, due } = await readDue(5)
     assert.equal(due.length, 5)
     const begin = () => {
@@ -265,7 +265,7 @@ suite('due payouts', async () => {
     assert.deepEqual(await read(), [])
   })
 
-  test('a payout that was cancelled or claimed after it was read does not begin', async () => {
+  test('a payout that was cancelled or claimed after the read does not begin', async () => {
     const { partnerId, due } = await readDue(2)
     const [cancelled, claimed] = due
     assert.ok(cancelled && claimed)
@@ -284,7 +284,7 @@ suite('due payouts', async () => {
     )
   })
 
-  test('without due payouts nothing is read, free or claimed', async () => {
+  test('without due payouts nothing is read or claimed', async () => {
     const { read, due } = await readDue(0)
     assert.deepEqual([due, await read()], [[], []])
     assert.deepEqual(await service.payoutLife.free(due), [])
@@ -314,7 +314,7 @@ suite('retries', async () => {
     service.db.transaction((tx) => service.payouts.retry(tx, partnerId, id))
   const read = (id: string) => service.payouts.get(partner.partnerId, id)
 
-  test('of two retries at once of a payout with an unknown outcome one attempt follows, which asks and pays nothing again', async () => {
+  test('two concurrent retries of a payout with an unknown outcome cause one attempt, which only asks the bank', async () => {
     const { payout } = await pay(service, partner, '10.00')
     isSilent = true
     await retry(payout.id)
@@ -330,7 +330,7 @@ suite('retries', async () => {
     assert.deepEqual([(await read(payout.id)).status, instructed], ['Sent', 1])
   })
 
-  test('a running attempt, a status without attempts and the payout of another partner are refused', async () => {
+  test('a retry is refused during an attempt, in a status without attempts, and for another partner', async () => {
     const { payout } = await pay(service, partner, '11.00')
     await retry(payout.id)
     const [claim] = await service.payoutLife.claim('sandbox', [partner.partnerId], 1)
@@ -350,7 +350,7 @@ suite('retries', async () => {
 suite('types of accounts', async () => {
   const service = await useModules()
 
-  test('a payout keeps the type that its payee had when it was accepted', async () => {
+  test('a payout keeps the account type that its payee had at acceptance', async () => {
     const { partnerId, caller } = await addPartner(service)
     const float = { debit: 'settlement.sandbox', currency: 'USD', amount: 100_00n } as const
     await service.db.transaction((tx) => service.deposits.creditPartner(tx, partnerId, float))

@@ -1,7 +1,4 @@
-/**
- * The verbs of payouts: how they are requested, read, and decided about before they begin. `life.ts` has the later
- * steps.
- */
+/** The verbs of payouts before a payout begins: request, read and decide. `life.ts` has the later steps. */
 import { type BodyOf, type QueryOf, type WithdrawalOutcome } from '@partner-payments/wire'
 import {
   type Caller,
@@ -31,25 +28,25 @@ import {
   type WaitingApprovals,
 } from './approvals.ts'
 import { type Acceptance, createAcceptance } from './accept.ts'
-import type { Accepted, Creditor, PayoutCall } from './calls.ts'
+import type { AcceptResult, Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import {
-  createDuplicates,
+  createFindDuplicates,
   type DuplicateCandidate,
-  type DuplicatesOf,
-  possibleDuplicate,
+  type FindDuplicates,
+  refuseDuplicate,
   type Repeated,
 } from './duplicates.ts'
 import { partiesOf } from './screen.ts'
 import { createJudgeAll, type JudgeAll } from './judge-all.ts'
-import { createPreview, type Preview, verdictOf } from './preview.ts'
-import { fingerprintOf, fxFingerprintOf, instructionIdOf, isPayoutOperation, type PayoutStatus } from './rules.ts'
+import { createPreview, type Preview, toVerdict } from './preview.ts'
+import { payoutFingerprint, fxFingerprint, instructionIdOf, isPayoutOperation, type PayoutStatus } from './rules.ts'
 import { feesOf, sumPayouts } from './store-sums.ts'
 import * as store from './store.ts'
-import { lockDuplicateTurns, type NoteRow, notesOf, putNote } from './store-duplicates.ts'
+import { lockDuplicateTurns, type NoteRow, readNotes, putNote } from './store-duplicates.ts'
 import type { Person } from './lifecycle.ts'
 import type { TransactionView, WithdrawalSearch } from '../transactions/index.ts'
-import { makeDue, stateOfPayout } from './store.ts'
+import { makeDue, readAttemptState } from './store.ts'
 import type { OpenQuote } from '../fx/index.ts'
 
 export type AcceptedPayout = { readonly payout: store.PayoutRow; readonly replayed: boolean }
@@ -59,8 +56,8 @@ export type Payouts = {
    * Accepts a payout and reserves its money. Refuses: validation_failed (amount, currency), currency_not_supported,
    * not_found (beneficiaryId), beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported,
    * customer_not_verified, account_blocked, beneficiary_cooling_off, limit_exceeded, insufficient_funds,
-   * possible_duplicate, idempotency_key_reused, request_in_progress. Consumes an open nonce together with the payout or its refusal, and then
-   * also refuses: nonce_replayed.
+   * possible_duplicate, idempotency_key_reused, request_in_progress. Consumes an open nonce together with the payout or
+   * its refusal, and then also refuses: nonce_replayed.
    */
   readonly create: (
     caller: Caller,
@@ -68,90 +65,78 @@ export type Payouts = {
     ip: string,
     nonce?: OpenNonce,
   ) => Promise<AcceptedPayout>
-  /** Accepts a payout in tokens to the wallet of a beneficiary, by the rules of `create`. Refuses as `create` does, and ownership_proof_required. */
-  readonly createToken: (caller: Caller, body: TokenPayout, ip: string) => Promise<AcceptedPayout>
+  /** Accepts a payout in tokens to a beneficiary's wallet. Refuses as `create` does, and ownership_proof_required. */
+  readonly createToken: (caller: Caller, body: BodyOf<'createTokenPayout'>, ip: string) => Promise<AcceptedPayout>
   /**
-   * Accepts a quote and a payout of what it buys, in one transaction. Refuses as `create` does, and fx_quote_expired,
+   * Accepts a quote and a payout of the bought amount in one transaction. Refuses as `create` does, and fx_quote_expired,
    * fx_quote_accepted, not_found (quoteId).
    */
-  readonly createFx: (caller: Caller, body: FxPayout, ip: string) => Promise<AcceptedPayout>
-  /** Accepts a simulated withdrawal of a customer to an account of the sandbox. Refuses as `create` does. */
+  readonly createFx: (caller: Caller, body: BodyOf<'createFxPayout'>, ip: string) => Promise<AcceptedPayout>
+  /** Accepts a simulated withdrawal of a customer to a sandbox account. Refuses as `create` does. */
   readonly simulate: (caller: Caller, request: SimulatedWithdrawal, ip: string) => Promise<AcceptedPayout>
-  /** Accepts a call that another module makes. Refuses as `createToken` does. */
+  /** Accepts a call of another module. Refuses as `createToken` does. */
   readonly submit: (call: PayoutCall) => Promise<AcceptedPayout>
-  /**
-   * Accepts calls in transactions of another module. Each caller has one of its own, because it remembers what its
-   * batches hold.
-   */
+  /** Creates an acceptance for transactions of another module. Each caller needs its own, because it remembers its batches. */
   readonly acceptance: () => Acceptance
   /**
-   * Judges this request as `create` would judge it now, rule by rule. Writes nothing. Refuses: validation_failed (amount, currency),
-   * currency_not_supported (a currency that the service does not have).
+   * Judges a request as `create` would now, rule by rule. Writes nothing. Refuses: validation_failed (amount,
+   * currency), currency_not_supported (a currency that the service does not have).
    */
   readonly preview: (caller: Caller, body: BodyOf<'previewFiatPayout'>, ip: string) => Promise<Preview>
-  /** Judges many calls as one batch of acceptance would, in as many statements. Writes nothing. */
+  /** Judges many calls like one batch of acceptance, with as many statements. Writes nothing. */
   readonly judgeAll: JudgeAll
-  /** Judges this request as `createFx` would judge it now. Refuses: not_found (quoteId). */
+  /** Judges a request as `createFx` would now. Refuses: not_found (quoteId). */
   readonly previewFx: (caller: Caller, body: BodyOf<'previewFxPayout'>, ip: string) => Promise<FxPreview>
-  /** The earlier payouts and the orders that payments may repeat, and the payments of one list that may repeat each other. */
-  readonly duplicatesOf: DuplicatesOf
+  /** Finds earlier payouts and standing orders that payments may repeat, and payments of one list that may repeat each other. */
+  readonly duplicatesOf: FindDuplicates
   /**
-   * Keeps other requests that refuse repetitions waiting until the end of the transaction. Refuses: possible_duplicate. `at`: when it is
-   * paid.
+   * Refuses a duplicate payment. Other requests that refuse duplicates wait until the transaction ends. `at`: when it
+   * is paid. Refuses: possible_duplicate.
    */
   readonly refuseRepeated: (tx: Tx, partnerId: string, payment: DuplicateCandidate, at: Date) => Promise<void>
-  /** The earlier payouts and the orders that a payout may repeat. Refuses: not_found. */
+  /** Finds the earlier payouts and the orders that a payout may repeat. Refuses: not_found. */
   readonly repeatedBy: (partnerId: string, idOrReference: string) => Promise<Repeated>
-  /** The note about a payout for colleagues. Undefined: none was written. Refuses: not_found. */
-  readonly note: (partnerId: string, idOrReference: string) => Promise<Note>
-  /** The notes about these payouts, by payout id. */
+  /** Reads the note about a payout for colleagues. Undefined: none. Refuses: not_found. */
+  readonly note: (partnerId: string, idOrReference: string) => Promise<PayoutNote>
+  /** Reads the notes about these payouts, by payout id. */
   readonly notes: (partnerId: string, payouts: readonly store.PayoutRow[]) => Promise<ReadonlyMap<string, string>>
-  /** Writes the note about a payout, or takes it away. Refuses: not_found. */
-  readonly setNote: (caller: Caller, idOrReference: string, note: string | undefined) => Promise<Note>
-  /** The payouts of a partner with these ids, in no order. */
+  /** Writes or deletes the note about a payout. Refuses: not_found. */
+  readonly setNote: (caller: Caller, idOrReference: string, note: string | undefined) => Promise<PayoutNote>
+  /** Reads payouts by id, in no order. */
   readonly byIds: typeof store.payoutsByIds
-  /** The payout that a request with this key has made. */
+  /** Finds the payout of a request with this key. */
   readonly byKey: (tx: Tx, key: store.PayoutKey) => Promise<store.PayoutRow | undefined>
-  /** A payout by its id or its reference. A text in the form of an id is an id first. Refuses: not_found. */
+  /** Reads a payout by its id or its reference. A text in the form of an id is first tried as an id. Refuses: not_found. */
   readonly get: (partnerId: string, idOrReference: string) => Promise<store.PayoutRow>
-  /** The payout that `get` returns, read in the caller's transaction. Refuses: not_found. */
+  /** Does the same in the caller's transaction. Refuses: not_found. */
   readonly named: (tx: Tx, partnerId: string, idOrReference: string) => Promise<store.PayoutRow>
-  /** Newest first. An unknown customer has no payouts. Refuses: validation_failed (cursor). */
+  /** Lists payouts, newest first. An unknown customer has none. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listPayouts'>) => Promise<Page<store.PayoutRow>>
-  /** The fees of these transactions, by their references. One without a fee is absent. */
+  /** Reads the fees of transactions, by reference. A transaction without a fee is absent. */
   readonly feesOf: (
     partnerId: string,
     transactions: readonly { readonly endToEndId?: string | undefined }[],
   ) => Promise<ReadonlyMap<string, { readonly amount: string; readonly currency: Currency }>>
-  /** Sums over at most `sumRowsMax` payouts. */
+  /** Sums at most `sumRowsMax` payouts. */
   readonly sums: (partnerId: string, query: QueryOf<'sumPayouts'>) => Promise<Sums>
-  /** Lists what waits for an approval, newest first: payouts that are approved alone, and each bulk as one. */
+  /** Lists what waits for an approval, newest first: single payouts, and each bulk as one. */
   readonly waitingApprovals: WaitingApprovals
-  /** Reads which of these payouts and bulks wait for an approval, by id. */
+  /** Finds which of these payouts and bulks wait for an approval, by id. */
   readonly waitingAmong: typeof waitingAmong
   /** Finds payouts for the operator. */
-  readonly find: Find
-  readonly retry: Retry
-  /** The verification of payee that preceded a payout. Refuses: not_found (the payout, or no verification before it). */
+  readonly find: FindPayouts
+  readonly retry: RetryPayout
+  /** Reads the verification of payee that preceded a payout. Refuses: not_found (the payout, or no earlier verification). */
   readonly verificationOf: (partnerId: string, idOrReference: string) => Promise<VerificationRow>
   /**
-   * Cancels a payout that is Pending or PendingApproval. A repetition returns the payout. Refuses: not_found,
+   * Cancels a payout that is Pending or PendingApproval. Cancelling again returns the payout. Refuses: not_found,
    * payout_not_cancellable.
    */
   readonly cancel: (partnerId: string, idOrReference: string, by?: Person) => Promise<store.PayoutRow>
 } & Approvals &
   BulkApprovals
 
-type Requested = {
-  readonly beneficiaryId: string
-  readonly idempotencyKey: string
-  readonly reference?: string | undefined
-  readonly onDuplicate?: OnDuplicate | undefined
-}
-type OnDuplicate = NonNullable<BodyOf<'createFiatPayout'>['onDuplicate']>
-export type TokenPayout = Requested & Pick<BodyOf<'createFiatPayout'>, 'amount' | 'currency'>
-
-export type SimulatedWithdrawal = {
+type SimulatedWithdrawal = {
   readonly customerRef: string
   readonly amount: Minor
   readonly currency: Currency
@@ -159,7 +144,7 @@ export type SimulatedWithdrawal = {
   readonly idempotencyKey: string | null
 }
 
-/** The creditor of simulated withdrawals: a valid IBAN of a real bank, and no real person. */
+/** Creditor of simulated withdrawals: a valid IBAN of a real bank, but not of a person. */
 const sandboxCreditor: Creditor = {
   name: 'Sandbox Beneficiary',
   account: 'NL91ABNA0417164300',
@@ -167,7 +152,7 @@ const sandboxCreditor: Creditor = {
   country: 'NL',
 }
 
-/** The size above which the work of a batch costs more than sharing the commit saves. */
+/** Above this size a batch costs more work than sharing the commit saves. */
 const payoutsPerBatchMax = 128
 /** One batch reads while the other writes. */
 const batchesUnderWayMax = 2
@@ -197,7 +182,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
         nonce: undefined,
         operation: 'simulateWithdrawal',
         idempotencyKey,
-        requestFingerprint: fingerprintOf({ amount, currency, customerId, outcome }),
+        requestFingerprint: payoutFingerprint({ amount, currency, customerId, outcome }),
         amount,
         currency,
         reference: null,
@@ -214,17 +199,17 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     },
     judgeAll: createJudgeAll(deps),
     previewFx: createFxPreview(deps, preview),
-    duplicatesOf: createDuplicates(deps),
+    duplicatesOf: createFindDuplicates(deps),
     refuseRepeated: async (tx, partnerId, payment, at) => {
       await lockDuplicateTurns(tx, [partnerId])
-      const [repeated] = await createDuplicates(deps)(tx, partnerId, [payment], at)
-      const refusal = repeated && possibleDuplicate(repeated)
+      const [repeated] = await createFindDuplicates(deps)(tx, partnerId, [payment], at)
+      const refusal = repeated && refuseDuplicate(repeated)
       if (refusal !== undefined) throw refusal
     },
-    repeatedBy: createRepeatedBy(deps, get),
+    repeatedBy: createPossibleDuplicates(deps, get),
     ...createNotes(deps, get),
     byIds: store.payoutsByIds,
-    // One partner, operation and key: the statement finds no other.
+    // The statement finds only this partner, operation and key.
     byKey: async (tx, key) => (await store.payoutsByKeys(tx, [key]))[0],
     get,
     named,
@@ -257,7 +242,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
   }
 }
 
-const createRepeatedBy =
+const createPossibleDuplicates =
   (deps: PayoutsDeps, get: Payouts['get']): Payouts['repeatedBy'] =>
   async (partnerId, idOrReference) => {
     const { id, operation, idempotencyKey, creditorAccount: account, ...payout } = await get(partnerId, idOrReference)
@@ -266,15 +251,15 @@ const createRepeatedBy =
     const key = isPayoutOperation(operation) && idempotencyKey !== null ? { key: { operation, idempotencyKey } } : {}
     const { amount, currency, remittance: reference, createdAt } = payout
     const candidate = { account, amount, currency, reference, id, ...key }
-    const [found] = await createDuplicates(deps)(deps.db, partnerId, [candidate], createdAt)
+    const [found] = await createFindDuplicates(deps)(deps.db, partnerId, [candidate], createdAt)
     return present(found, `no duplicates of payout ${id}`)
   }
 
-type Note = { readonly payoutId: string; readonly customerId: string | null; readonly row: NoteRow | undefined }
+type PayoutNote = { readonly payoutId: string; readonly customerId: string | null; readonly row: NoteRow | undefined }
 
 const createNotes = ({ db, clock }: PayoutsDeps, get: Payouts['get']): Pick<Payouts, 'note' | 'notes' | 'setNote'> => ({
   notes: async (partnerId, payouts) => {
-    const rows = await notesOf(
+    const rows = await readNotes(
       db,
       partnerId,
       payouts.map(({ id }) => id),
@@ -283,7 +268,7 @@ const createNotes = ({ db, clock }: PayoutsDeps, get: Payouts['get']): Pick<Payo
   },
   note: async (partnerId, idOrReference) => {
     const { id: payoutId, customerId } = await get(partnerId, idOrReference)
-    const [row] = await notesOf(db, partnerId, [payoutId])
+    const [row] = await readNotes(db, partnerId, [payoutId])
     return { payoutId, customerId, row }
   },
   setNote: async ({ partnerId, serviceAccountId: writtenBy, name: writtenByName }, idOrReference, note) => {
@@ -328,7 +313,7 @@ const createSums =
     return sumsOf(filter === undefined ? [] : await sumPayouts(deps.db, partnerId, filter, sumRowsRead))
   }
 
-/** Undefined: the customer is unknown, and has no payouts. */
+/** Reads the filters. Undefined: the customer is unknown, and has no payouts. */
 async function readFilter(
   deps: PayoutsDeps,
   partnerId: string,
@@ -337,7 +322,7 @@ async function readFilter(
   const { db, customers } = deps
   const customerId = query.customerId === undefined ? null : await customers.idOf(db, partnerId, query.customerId)
   if (customerId === undefined) return undefined
-  const reference = query.reference === undefined ? null : await nameOf(deps, db, partnerId, query.reference)
+  const reference = query.reference === undefined ? null : await findReference(deps, db, partnerId, query.reference)
   return {
     status: query.status ?? null,
     beneficiaryId: query.beneficiaryId ?? null,
@@ -353,23 +338,32 @@ async function readFilter(
 function toCall(
   operation: 'createFiatPayout' | 'createTokenPayout',
   caller: Caller,
-  body: Omit<TokenPayout, 'idempotencyKey'> & { readonly idempotencyKey?: string },
+  body: Omit<BodyOf<'createTokenPayout'>, 'idempotencyKey'> & { readonly idempotencyKey?: string },
   ip: string,
   nonce: OpenNonce | undefined,
 ): PayoutCall {
   const currency = readCurrency(body.currency)
   const amount = readAmount(body.amount, currency)
   const { beneficiaryId, idempotencyKey = null, reference = null } = body
-  // Equal with another `onDuplicate`: it says how a payout is accepted, not what it pays.
-  const requestFingerprint = fingerprintOf({ amount, currency, beneficiaryId, reference })
-  const refusesDuplicates = body.onDuplicate === 'Refuse'
-  const payee = { beneficiaryId }
-  const paid = { idempotencyKey, requestFingerprint, amount, currency, reference, payee }
-  return { caller, nonce, operation, ...paid, ip, refusesDuplicates }
+  // Independent of `onDuplicate`, which does not change what the payout pays.
+  const requestFingerprint = payoutFingerprint({ amount, currency, beneficiaryId, reference })
+  return {
+    caller,
+    nonce,
+    operation,
+    idempotencyKey,
+    requestFingerprint,
+    amount,
+    currency,
+    reference,
+    ip,
+    refusesDuplicates: body.onDuplicate === 'Refuse',
+    payee: { beneficiaryId },
+  }
 }
 
-/** Payouts have no index by their references: they are found by the end-to-end id of the transaction. */
-const nameOf = async ({ transactions }: PayoutsDeps, tx: Tx, partnerId: string, text: string) => ({
+/** Payouts have no index by reference: the end-to-end id of the transaction finds them. */
+const findReference = async ({ transactions }: PayoutsDeps, tx: Tx, partnerId: string, text: string) => ({
   text,
   endToEndId: (await transactions.find(tx, partnerId, text))?.endToEndId ?? null,
 })
@@ -380,13 +374,16 @@ async function payoutByReference(
   partnerId: string,
   reference: string,
 ): Promise<store.PayoutRow | undefined> {
-  const { endToEndId } = await nameOf(deps, tx, partnerId, reference)
+  const { endToEndId } = await findReference(deps, tx, partnerId, reference)
   if (endToEndId === null) return undefined
   const known = { ids: [], endToEndIds: [endToEndId], references: [reference] }
-  return (await store.payoutsKnownAs(tx, partnerId, known)).find((row) => row.reference === reference)
+  return (await store.findPayoutsByIds(tx, partnerId, known)).find((row) => row.reference === reference)
 }
 
-/** Submits a call to the batches of payouts. Refuses: request_in_progress, and what the batch refuses. */
+/**
+ * Creates the function that submits a call to the batches of payouts. Refuses: request_in_progress, and what the batch
+ * refuses.
+ */
 function createSubmit(deps: PayoutsDeps) {
   const batched = createNonceBatcher({
     db: deps.db,
@@ -407,30 +404,30 @@ function createSubmit(deps: PayoutsDeps) {
   }
 }
 
-// Finds payouts by the details that an operator has, by the instruction that a bank names, and by money.
+// Finds payouts by the details that an operator has, by an instruction of a bank, and by amount.
 
-/** `id`: of the payout or of its instruction, or the end-to-end id, ours or the partner's. */
+/** `id`: of the payout or its instruction, or the end-to-end id, ours or the partner's. */
 export type PayoutSearch = { readonly id: string } | WithdrawalSearch
 type FoundPayout = { readonly payout: store.PayoutRow; readonly transaction: TransactionView }
 
 /** Finds at most `payoutsMax` payouts of a partner, newest first. */
-type Find = (partnerId: string, search: PayoutSearch, payoutsMax: number) => Promise<readonly FoundPayout[]>
+type FindPayouts = (partnerId: string, search: PayoutSearch, payoutsMax: number) => Promise<readonly FoundPayout[]>
 
 const hexOfUuid = /^[0-9a-f]{32}$/
 
-function createFind({ db, transactions }: PayoutsDeps): Find {
+function createFind({ db, transactions }: PayoutsDeps): FindPayouts {
   const payoutsLike = async (partnerId: string, search: WithdrawalSearch, rowsMax: number) => {
     const withdrawals = await transactions.withdrawalsLike(db, partnerId, search, rowsMax)
     if (withdrawals.length === 0) return []
     const ids = new Set(withdrawals.map(({ id }) => id))
     const endToEndIds = withdrawals.flatMap(({ endToEndId }) => endToEndId ?? [])
     const references = withdrawals.map(({ reference }) => reference)
-    const payouts = await store.payoutsKnownAs(db, partnerId, { ids: [], endToEndIds, references })
+    const payouts = await store.findPayoutsByIds(db, partnerId, { ids: [], endToEndIds, references })
     return payouts.filter(({ transactionId }) => ids.has(transactionId))
   }
   const named = async (partnerId: string, id: string, rowsMax: number) => {
-    const payouts = await store.payoutsKnownAs(db, partnerId, namesOf(id))
-    // A partner may give one end-to-end id to any number of payouts.
+    const payouts = await store.findPayoutsByIds(db, partnerId, possibleIds(id))
+    // A partner may use an end-to-end id for any number of payouts.
     const ofPartner = { endToEndId: id, reference: null, money: null, from: null, before: null }
     return payouts.length > 0 ? payouts : payoutsLike(partnerId, ofPartner, rowsMax)
   }
@@ -443,37 +440,35 @@ function createFind({ db, transactions }: PayoutsDeps): Find {
   }
 }
 
-/**
- * The ids that a text may mean. An id may have hyphens or not, in either case; an end-to-end id is as the bank has it.
- */
-function namesOf(text: string) {
+/** Lists the ids that a text may mean: an id with or without hyphens in either case, or an end-to-end id as the bank has it. */
+function possibleIds(text: string) {
   const hex = text.replaceAll('-', '').toLowerCase()
   return { ids: hexOfUuid.test(hex) ? [hex] : [], endToEndIds: [text, hex], references: [] }
 }
 
 type InstructionKey = { readonly partnerId: string; readonly instructionId: string }
 
-/** Instructions are stored by their ids without hyphens, which are end-to-end ids. */
-const keyOf = ({ partnerId, instructionId }: InstructionKey) => ({
+/** Instructions are stored with their ids without hyphens, which are end-to-end ids. */
+const instructionKey = ({ partnerId, instructionId }: InstructionKey) => ({
   partnerId,
   endToEndId: instructionId.replaceAll('-', ''),
 })
 
-/** The id of an instruction's payout. Undefined: no payout of the partner has it. */
+/** Finds the payout of an instruction. Undefined: the partner has none. */
 export async function payoutOfInstruction(tx: Tx, key: InstructionKey): Promise<string | undefined> {
-  const [row] = await store.payoutsOfInstructions(tx, [keyOf(key)])
+  const [row] = await store.payoutsOfInstructions(tx, [instructionKey(key)])
   return row?.id
 }
 
-/** The id of a payout's instruction. If no payout matches, the id is already that of an instruction. */
+/** Finds the instruction of a payout. If no payout matches, the id is already that of an instruction. */
 export async function instructionOf(tx: Tx, partnerId: string, payoutId: string): Promise<string> {
-  const row = await store.endToEndIdOf(tx, partnerId, payoutId)
+  const row = await store.readEndToEndId(tx, partnerId, payoutId)
   return row === undefined ? payoutId : instructionIdOf(row)
 }
 
-/** The statuses of the payouts that instructions name, by the id of the instruction. Unknown ones are absent. */
+/** Reads the statuses of the payouts of instructions, by the id of the instruction. Unknown instructions are absent. */
 export async function statusesOf(tx: Tx, keys: readonly InstructionKey[]): Promise<ReadonlyMap<string, PayoutStatus>> {
-  const named = keys.map(keyOf)
+  const named = keys.map(instructionKey)
   const groups = tx.sharded ? [...Map.groupBy(named, ({ partnerId }) => partnerId).values()] : [named]
   const found = new Map<string, PayoutStatus>()
   for (const group of groups.filter(({ length }) => length > 0))
@@ -482,31 +477,29 @@ export async function statusesOf(tx: Tx, keys: readonly InstructionKey[]): Promi
   return found
 }
 
-const ofAmountMax = 100
+const payoutsOfAmountMax = 100
 
-/** Payouts of a partner with this amount, made since a time, newest first. */
+/** Lists a partner's payouts of this amount that were created since a time, newest first. */
 export const payoutsOfAmount = (
   tx: Tx,
   partnerId: string,
   money: { readonly currency: Currency; readonly amount: Minor },
   since: Date,
 ): Promise<readonly store.PayoutOfAmount[]> =>
-  store.payoutsOfAmount(tx, partnerId, { ...money, after: firstIdOf(since), rowsMax: ofAmountMax })
-
-// Makes the next attempt of a payout at once, by order of the operator.
+  store.payoutsOfAmount(tx, partnerId, { ...money, after: firstIdOf(since), rowsMax: payoutsOfAmountMax })
 
 /**
- * Makes the next attempt due now. The worker asks the bank before it sends anything, so that a retry is never a second payment. Refuses:
- * not_found, validation_failed (no attempt follows in its status, or one is running).
+ * Makes the next attempt due now. The worker asks the bank before it sends anything, so that a retry is never a second
+ * payment. Refuses: not_found, validation_failed (no attempt follows in its status, or one is running).
  */
-type Retry = (tx: Tx, partnerId: string, id: string) => Promise<void>
+type RetryPayout = (tx: Tx, partnerId: string, id: string) => Promise<void>
 
 const createRetry =
-  ({ clock }: { readonly clock: Clock }): Retry =>
+  ({ clock }: { readonly clock: Clock }): RetryPayout =>
   async (tx, partnerId, id) => {
     const now = clock.now()
     if ((await makeDue(tx, partnerId, id, now)) === 1) return
-    const state = await stateOfPayout(tx, partnerId, id)
+    const state = await readAttemptState(tx, partnerId, id)
     if (state === undefined) throw notFound('payout')
     const { status, leaseId, dueAt } = state
     if (status !== 'Pending' && status !== 'Processing')
@@ -515,20 +508,11 @@ const createRetry =
       throw new Refusal('validation_failed', `An attempt is running until ${dueAt.toISOString()}: wait for its end.`)
   }
 
-// Payouts in a currency that the partner buys for them: a quote is accepted and its money reserved in one transaction. They are
-// not batched, because each locks a quote first.
+// Payouts by quote: the quote is accepted and its money reserved in one transaction. They are not batched, because each
+// locks a quote first.
 
-/** `idempotencyKey`: absent in a preview. */
-type FxRequest = {
-  readonly quoteId: string
-  readonly beneficiaryId: string
-  readonly idempotencyKey?: string | undefined
-  readonly reference?: string | undefined
-  readonly onDuplicate?: OnDuplicate | undefined
-}
-type FxPayout = FxRequest & { readonly idempotencyKey: string }
-
-type AcceptedFx = Exclude<Accepted, 'resubmit'>
+type FxRequest = BodyOf<'previewFxPayout'>
+type AcceptedFx = Exclude<AcceptResult, 'resubmit'>
 const operation = 'createFxPayout'
 const attemptsMax = 5
 
@@ -544,22 +528,22 @@ function createFxPayouts(deps: PayoutsDeps) {
     return accepted
   }
 
-  return async (caller: Caller, body: FxPayout, ip: string): Promise<AcceptedFx> => {
+  return async (caller: Caller, body: BodyOf<'createFxPayout'>, ip: string): Promise<AcceptedFx> => {
     const { partnerId } = caller
     const attempt = () =>
       db.transaction(async (tx) => {
-        // The lock of the quote lets two requests with one key wait for each other.
+        // The lock of the quote serialises requests with one key.
         const [quote] = await quotes.lockOpen(tx, [{ partnerId, id: body.quoteId }])
         const [known] = await store.payoutsByKeys(tx, [{ partnerId, operation, idempotencyKey: body.idempotencyKey }])
-        if (known !== undefined) return { payout: replayOf(known, exchangeFingerprintOf(body)), replayed: true }
+        if (known !== undefined) return { payout: replayOf(known, fxRequestFingerprint(body)), replayed: true }
         if (quote === undefined || quote instanceof Refusal) throw present(quote, `no answer for quote ${body.quoteId}`)
-        return accept(tx, callOf(caller, body, quote, ip), quote)
+        return accept(tx, toFxCall(caller, body, quote, ip), quote)
       })
     for (let attempts = 1; ; attempts += 1)
       try {
         return await attempt()
       } catch (error) {
-        // Read again what another transaction has changed since it was read: a balance, a counter, or a customer.
+        // Read again what another transaction has changed since the read: a balance, a counter or a customer.
         if (stateOf(error) !== sqlState.checkViolation || attempts === attemptsMax) throw asInProgress(error)
       }
   }
@@ -567,23 +551,23 @@ function createFxPayouts(deps: PayoutsDeps) {
 
 type FxPreview = Preview & { readonly quote: OpenQuote }
 
-/** Judges a request as `createFx` would judge it now. The quote is a rule of its own: it may have expired, or be accepted. Refuses: not_found (quoteId). */
+/** Judges a request as `createFx` would now. The quote is a rule of its own. Refuses: not_found (quoteId). */
 const createFxPreview =
   ({ db, quotes }: PayoutsDeps, preview: (call: PayoutCall) => Promise<Preview>) =>
   async (caller: Caller, body: FxRequest, ip: string): Promise<FxPreview> => {
     const { quote, refusal } = await quotes.look(db, { partnerId: caller.partnerId, id: body.quoteId })
-    const { verdicts, ...judged } = await preview(callOf(caller, body, quote, ip))
-    return { ...judged, quote, verdicts: [verdictOf('quote', refusal ?? 'passed'), ...verdicts] }
+    const { verdicts, ...judged } = await preview(toFxCall(caller, body, quote, ip))
+    return { ...judged, quote, verdicts: [toVerdict('quote', refusal ?? 'passed'), ...verdicts] }
   }
 
-const exchangeFingerprintOf = (body: FxRequest) => fxFingerprintOf({ ...body, reference: body.reference ?? null })
+const fxRequestFingerprint = (body: FxRequest) => fxFingerprint({ ...body, reference: body.reference ?? null })
 
-const callOf = (caller: Caller, body: FxRequest, quote: OpenQuote, ip: string): PayoutCall => ({
+const toFxCall = (caller: Caller, body: FxRequest, quote: OpenQuote, ip: string): PayoutCall => ({
   caller,
   nonce: undefined,
   operation,
   idempotencyKey: body.idempotencyKey ?? null,
-  requestFingerprint: exchangeFingerprintOf(body),
+  requestFingerprint: fxRequestFingerprint(body),
   amount: quote.buyAmount,
   currency: quote.buyCurrency,
   quote,

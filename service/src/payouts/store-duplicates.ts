@@ -1,22 +1,22 @@
-/** The SQL of payouts that may repeat an earlier one, and of notes for colleagues. */
+/** SQL of payouts that may repeat an earlier one, and of notes for colleagues. */
 import { type Currency, firstIdOf, type Minor } from '../kernel/index.ts'
 import { columnOf, insertBy, namesOf, type RowOf, sql, type Tx, unprepared } from '../postgres/index.ts'
 import type { PayoutRow } from './store.ts'
 
 export type RepeatedPayment = {
   readonly position: number
-  /** Only payouts before it. Null: all. */
+  /** Only earlier payouts count. Null: all. */
   readonly beforeId: string | null
-  /** The account in lower case, as the index has it. */
+  /** Account in lower case, as in the index. */
   readonly account: string
   readonly amount: Minor
   readonly currency: Currency
-  /** The letters and digits (ASCII) of its reference. Null: it has none. */
+  /** Letters and digits (ASCII) of the reference. Null: none. */
   readonly referenceKey: string | null
-  /** The idempotency key of the payout itself. */
+  /** Idempotency key of the payout itself. */
   readonly operation: string | null
   readonly key: string | null
-  /** The beginning of the keys of its standing order. */
+  /** Prefix of the keys of its standing order. */
   readonly orderKeys: string | null
 }
 
@@ -25,22 +25,22 @@ export type EarlierRow = Pick<
   'id' | 'reference' | 'remittance' | 'amount' | 'currency' | 'creditorName' | 'status' | 'createdAt'
 > & { readonly position: number }
 
-/** The newest payouts of an account and amount that are compared: about three a day for a year. */
+/** Newest payouts of an account and amount that are compared: about three a day for a year. */
 const comparedMax = 1_000
 
 /** `since`: null if only a similar reference counts. */
-type Bounds = { readonly since: Date | null; readonly sinceByReference: Date; readonly rowsEach: number }
+type DuplicateBounds = { readonly since: Date | null; readonly sinceByReference: Date; readonly rowsEach: number }
 
 /**
- * The payouts that each payment may repeat, by the index payouts_by_account: of the same account and amount, with a similar reference since
- * one time, and then the newest others since a later one. Only that index has the order of `between`: with `=` PostgreSQL may take the primary key, and read
- * every payout of the partner.
+ * Finds the payouts that each payment may repeat, by the index payouts_by_account: with the same account and amount,
+ * and a similar reference since one time, then the newest others since a later time. Only that index has the order of
+ * `between`: with `=` PostgreSQL may choose the primary key, and read every payout of the partner.
  */
 export async function earlierPayouts(
   tx: Tx,
   partnerId: string,
   payments: readonly RepeatedPayment[],
-  { since, sinceByReference, rowsEach }: Bounds,
+  { since, sinceByReference, rowsEach }: DuplicateBounds,
 ): Promise<readonly EarlierRow[]> {
   if (payments.length === 0) return []
   const column = columnOf(payments)
@@ -69,9 +69,9 @@ export async function earlierPayouts(
   )
 }
 
-/** Keeps other requests of these partners that refuse repetitions waiting, until the end of the transaction. */
+/** Keeps other requests of these partners that refuse duplicates waiting until the transaction ends. */
 export async function lockDuplicateTurns(tx: Tx, partnerIds: readonly string[]): Promise<void> {
-  // In one order, so that two batches cannot deadlock.
+  // In the same order, so that two batches cannot deadlock.
   for (const partnerId of [...new Set(partnerIds)].toSorted()) {
     await tx.run(sql`/* payouts.lockDuplicateTurns */
       insert into payouts.duplicate_turns (partner_id) values (${partnerId}) on conflict (partner_id) do nothing`)
@@ -80,12 +80,12 @@ export async function lockDuplicateTurns(tx: Tx, partnerIds: readonly string[]):
   }
 }
 
-// The SQL of notes.
+// SQL of notes.
 
 const noteColumns = {
   partnerId: 'uuid',
   payoutId: 'uuid',
-  /** Null: it was taken away, or erased. */
+  /** Null: it was deleted or erased. */
   note: 'text?',
   writtenBy: 'uuid',
   writtenByName: 'text',
@@ -106,8 +106,8 @@ export async function putNote(tx: Tx, row: NoteRow): Promise<void> {
       written_by_name = excluded.written_by_name, updated_at = excluded.updated_at`)
 }
 
-/** The notes of these payouts, in no order. */
-export function notesOf(tx: Tx, partnerId: string, payoutIds: readonly string[]): Promise<readonly NoteRow[]> {
-  return tx.rows<NoteRow>(sql`/* payouts.notesOf */
+/** Reads the notes of these payouts, in no order. */
+export function readNotes(tx: Tx, partnerId: string, payoutIds: readonly string[]): Promise<readonly NoteRow[]> {
+  return tx.rows<NoteRow>(sql`/* payouts.readNotes */
     select ${namesOf(noteColumns)} from payouts.notes where partner_id = ${partnerId} and payout_id = any(${[...payoutIds]}::uuid[])`)
 }

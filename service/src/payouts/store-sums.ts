@@ -4,7 +4,7 @@ import type { Currency, Minor } from '../kernel/index.ts'
 import { sql, type Tx } from '../postgres/index.ts'
 import { pageOf, type PayoutFilter } from './store.ts'
 
-/** Sums over the first rows of a list, by its index. */
+/** Sums the first rows of a list, by its index. */
 export function sumPayouts(
   tx: Tx,
   partnerId: string,
@@ -22,7 +22,7 @@ export type PayoutFeeRow = {
   readonly currency: Currency
 }
 
-/** The fees of the payouts with these end-to-end ids, and possibly of others that share one. */
+/** Reads the fees of the payouts with these end-to-end ids. May return payouts of others that share an id. */
 export function feesOf(tx: Tx, partnerId: string, endToEndIds: readonly string[]): Promise<readonly PayoutFeeRow[]> {
   return tx.rows(sql`/* payouts.feesOf */
     select reference, fee_amount, coalesce(sold_currency, currency) as currency from payouts.payouts

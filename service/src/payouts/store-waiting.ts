@@ -1,4 +1,6 @@
-/** Reads payouts that wait for a person: held ones, those that stand still, and those whose outcome at the bank is unknown. */
+/**
+ * Reads payouts that wait for people: held payouts, stuck payouts, and payouts whose outcome at the bank is unknown.
+ */
 import {
   acrossPartners,
   columnOf,
@@ -17,7 +19,7 @@ import type { PayoutStatus } from './rules.ts'
 import { type Currency, type Minor, present } from '../kernel/index.ts'
 import { payoutColumns, type PayoutId, type PayoutRow } from './store.ts'
 
-export type WaitingRow = {
+export type WaitingPayoutRow = {
   readonly partnerId: string
   readonly id: string
   readonly transactionId: string
@@ -34,9 +36,12 @@ export type WaitingRow = {
 
 const columns = sql`partner_id, id, transaction_id, status, amount, currency, created_at, updated_at, due_at, lease_id, send_attempts, screening_since`
 
-/** Payouts that wait for a decision about a name or a rule, the longest wait first. The conditions are those of the index. */
-export function heldPayouts(tx: Tx, rowsMax: number): Promise<readonly WaitingRow[]> {
-  return tx.rows<WaitingRow>(
+/**
+ * Lists payouts that wait for a decision about a name or a rule, the longest wait first. The conditions are those of
+ * the index.
+ */
+export function heldPayouts(tx: Tx, rowsMax: number): Promise<readonly WaitingPayoutRow[]> {
+  return tx.rows<WaitingPayoutRow>(
     acrossPartners(
       'lists payouts that wait for a decision about a name, by an index',
       sql`/* payouts.heldPayouts */ select ${columns} from payouts.payouts
@@ -46,17 +51,17 @@ export function heldPayouts(tx: Tx, rowsMax: number): Promise<readonly WaitingRo
   )
 }
 
-export type StatusOfPartner = { readonly partnerId: string; readonly status: PayoutStatus }
+export type PartnerStatus = { readonly partnerId: string; readonly status: PayoutStatus }
 
-/** The oldest payouts of some partners in a status each. On a sharded database it is called with one partner. */
+/** Finds the oldest payout of each partner in a status. On a sharded database it is called with one partner. */
 export function oldestOfStatuses(
   tx: Tx,
-  wanted: readonly StatusOfPartner[],
+  wanted: readonly PartnerStatus[],
   rowsEach: number,
-): Promise<readonly WaitingRow[]> {
+): Promise<readonly WaitingPayoutRow[]> {
   const column = columnOf(wanted)
   const partnerIds = column('partnerId')
-  return tx.rows<WaitingRow>(
+  return tx.rows<WaitingPayoutRow>(
     unprepared(sql`/* payouts.oldestOfStatuses */
       select ${columns} from payouts.payouts
       where ${ofPartners(partnerIds)} and id = any(array(
@@ -68,16 +73,20 @@ export function oldestOfStatuses(
   )
 }
 
-/** Reads those of these payouts that may wait, in no order. */
-export function unfinishedByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly WaitingRow[]> {
-  return tx.rows<WaitingRow>(sql`/* payouts.unfinishedByIds */
+/** Lists those of these payouts that may wait, in no order. */
+export function unfinishedByIds(
+  tx: Tx,
+  partnerId: string,
+  ids: readonly string[],
+): Promise<readonly WaitingPayoutRow[]> {
+  return tx.rows<WaitingPayoutRow>(sql`/* payouts.unfinishedByIds */
     select ${columns} from payouts.payouts
     where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[]) and status in ('Pending', 'Processing', 'Sent')`)
 }
 
-// The SQL of approvals.
+// SQL of approvals.
 
-export type Decision = 'approved' | 'rejected' | 'expired' | 'cancelled'
+export type ApprovalDecision = 'approved' | 'rejected' | 'expired' | 'cancelled'
 
 const approvalColumns = {
   partnerId: 'uuid',
@@ -99,7 +108,7 @@ export function insertApprovals(tx: Tx, approvals: readonly NewApproval[]): void
 }
 
 export type Approval = Pick<NewApproval, 'requestedBy' | 'requestedName' | 'cause' | 'expiresAt' | 'needsPasskey'> & {
-  readonly decision: Decision | null
+  readonly decision: ApprovalDecision | null
   readonly decidedBy: string | null
 }
 
@@ -109,24 +118,19 @@ export function approvalById(tx: Tx, partnerId: string, payoutId: string): Promi
     where partner_id = ${partnerId} and payout_id = ${payoutId}`)
 }
 
-/** The open approvals of the payouts of a bulk, in time. */
-export function openOfBulk(
+/** Lists the open approvals of a bulk's payouts that have not expired. */
+export function openApprovalsOfBulk(
   tx: Tx,
   partnerId: string,
   bulkId: string,
   now: Date,
 ): Promise<readonly (Pick<NewApproval, 'payoutId'> & Omit<Approval, 'cause' | 'decision' | 'decidedBy'>)[]> {
-  return tx.rows(sql`/* payouts.openOfBulk */
+  return tx.rows(sql`/* payouts.openApprovalsOfBulk */
     select payout_id, requested_by, requested_name, expires_at, needs_passkey from payouts.approvals
     where partner_id = ${partnerId} and bulk_id = ${bulkId} and decision is null and expires_at > ${now}`)
 }
 
-export function payoutsByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly PayoutRow[]> {
-  return tx.rows<PayoutRow>(sql`/* payouts.payoutsByIds */
-    select ${payoutColumns} from payouts.payouts where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`)
-}
-
-/** Bulks with payouts that wait, by id: the newest bulk first. */
+/** Lists bulks with waiting payouts by id, the newest bulk first. */
 export function bulksThatWait(
   tx: Tx,
   partnerId: string,
@@ -137,15 +141,15 @@ export function bulksThatWait(
     where partner_id = ${partnerId} and decision is null and bulk_id is not null order by bulk_id desc limit ${rowsMax}`)
 }
 
-/** Keeps a salt for each of many payouts, as `keepPayeeSalt` does. Returns the salts by payout. */
-export async function keepPayeeSalts(
+/** Stores a salt for each of many payouts, like `storePayeeSalt`. Returns the salts by payout. */
+export async function storePayeeSalts(
   tx: Tx,
   partnerId: string,
   salts: readonly { readonly payoutId: string; readonly salt: string }[],
 ): Promise<ReadonlyMap<string, string>> {
   const column = columnOf(salts)
   const rows = await tx.rows<{ readonly payoutId: string; readonly payeeSalt: string }>(
-    unprepared(sql`/* payouts.keepPayeeSalts */
+    unprepared(sql`/* payouts.storePayeeSalts */
     update payouts.approvals approval set payee_salt = coalesce(approval.payee_salt, given.salt)
     from unnest(${column('payoutId')}::uuid[], ${column('salt')}::text[]) as given (payout_id, salt)
     where approval.partner_id = ${partnerId} and approval.payout_id = given.payout_id
@@ -154,9 +158,9 @@ export async function keepPayeeSalts(
   return new Map(rows.map(({ payoutId, payeeSalt }) => [payoutId, payeeSalt]))
 }
 
-/** The salt of the payee's digest in the snapshots of a payout, which is this one if it has none yet. */
-export async function keepPayeeSalt(tx: Tx, partnerId: string, payoutId: string, salt: string): Promise<string> {
-  const row = await tx.row<{ readonly payeeSalt: string }>(sql`/* payouts.keepPayeeSalt */
+/** Stores the salt of the payee's digest in the snapshots of a payout, unless it has one. Returns the stored salt. */
+export async function storePayeeSalt(tx: Tx, partnerId: string, payoutId: string, salt: string): Promise<string> {
+  const row = await tx.row<{ readonly payeeSalt: string }>(sql`/* payouts.storePayeeSalt */
     update payouts.approvals set payee_salt = coalesce(payee_salt, ${salt})
     where partner_id = ${partnerId} and payout_id = ${payoutId} returning payee_salt`)
   return present(row, `no approval for payout ${payoutId}`).payeeSalt
@@ -165,15 +169,13 @@ export async function keepPayeeSalt(tx: Tx, partnerId: string, payoutId: string,
 export type DecidedApproval = {
   readonly partnerId: string
   readonly payoutId: string
-  readonly decision: Decision
+  readonly decision: ApprovalDecision
   readonly decidedBy: string | null
   readonly decidedName: string | null
   readonly reason: string | null
 }
 
-/**
- * Decides each approval once, under the locks of their payouts. A different number of open ones fails the transaction.
- */
+/** Decides each approval once, under the locks of the payouts. A different number of open approvals fails the transaction. */
 export function decideApprovals(tx: Tx, decided: readonly DecidedApproval[], now: Date): void {
   const column = columnOf(decided)
   tx.later(
@@ -195,11 +197,11 @@ type CountedApproval = {
   readonly countedIn: string
 }
 
-/** Keeps in which counters of their approvers approvals are counted, under the locks of their payouts. */
-export function keepCounted(tx: Tx, counted: readonly CountedApproval[]): void {
+/** Records in which counters of their approvers approvals are counted, under the locks of the payouts. */
+export function recordCounters(tx: Tx, counted: readonly CountedApproval[]): void {
   const column = columnOf(counted)
   tx.later(
-    unprepared(sql`/* payouts.keepCounted */
+    unprepared(sql`/* payouts.recordCounters */
     update payouts.approvals as approval set counted_in = given.counted_in
     from unnest(${column('partnerId')}::uuid[], ${column('payoutId')}::uuid[], ${column('countedIn')}::text[])
       as given (partner_id, payout_id, counted_in)
@@ -209,7 +211,7 @@ export function keepCounted(tx: Tx, counted: readonly CountedApproval[]): void {
   )
 }
 
-/** The approvals of these payouts that are counted for their approvers. */
+/** Reads the approvals of these payouts that are counted for their approvers. */
 export async function countedApprovals(
   tx: Tx,
   payouts: readonly PayoutId[],
@@ -227,7 +229,7 @@ export async function countedApprovals(
       and counted_in is not null`)
 }
 
-export type MadeDecision = Pick<Approval, 'decision' | 'decidedBy'> & {
+export type ApprovalRecord = Pick<Approval, 'decision' | 'decidedBy'> & {
   readonly payoutId: string
   readonly decidedName: string | null
   readonly reason: string | null
@@ -235,33 +237,40 @@ export type MadeDecision = Pick<Approval, 'decision' | 'decidedBy'> & {
   readonly payeeSalt: string | null
 }
 
-export function decisionsOf(tx: Tx, partnerId: string, payoutIds: readonly string[]): Promise<readonly MadeDecision[]> {
-  return tx.rows<MadeDecision>(sql`/* payouts.decisionsOf */
+export function decisionsOf(
+  tx: Tx,
+  partnerId: string,
+  payoutIds: readonly string[],
+): Promise<readonly ApprovalRecord[]> {
+  return tx.rows<ApprovalRecord>(sql`/* payouts.decisionsOf */
     select payout_id, decision, decided_by, decided_name, reason, decided_at, payee_salt from payouts.approvals
     where partner_id = ${partnerId} and payout_id = any(${payoutIds}::uuid[])`)
 }
 
-/** Open approvals whose time has ended, the oldest first, of all partners. Takes no lock. */
-export function lapsedApprovals(tx: Tx, now: Date, rowsMax: number): Promise<readonly PayoutId[]> {
+/** Lists expired open approvals of all partners, the oldest first. Takes no lock. */
+export function expiredApprovals(tx: Tx, now: Date, rowsMax: number): Promise<readonly PayoutId[]> {
   return tx.rows<PayoutId>(
     dueWork('finds approvals whose time has ended, without a lock', (whose) =>
-      unprepared(sql`/* payouts.lapsedApprovals */
+      unprepared(sql`/* payouts.expiredApprovals */
         select partner_id, payout_id as id from payouts.approvals
         where decision is null and expires_at <= ${now} and ${whose()} order by expires_at limit ${rowsMax}`),
     ),
   )
 }
 
-// The SQL of what waits for an approval: payouts alone, and bulks as one.
-
-/** Chooses the makers: anybody, the account, or others than some accounts. A bulk of several makers is of each of them. */
-export type MadeBy = 'any' | { readonly by: string } | { readonly notBy: readonly string[] }
-
-type Page = { readonly made: MadeBy; readonly afterId: string | null; readonly rowsMax: number }
+// SQL of what waits for an approval: single payouts, and bulks as one.
 
 /**
- * The newest keys behind one: of payouts that are approved alone, by the index approvals_open_alone, and of bulks, by approvals_open_of_bulk.
- * So a page of them never reads the payouts that it does not show, but the keys of the bulks.
+ * Filter by requester: anyone, one account, or others than some accounts. A bulk of several requesters belongs to each
+ * of them.
+ */
+export type RequesterFilter = 'any' | { readonly by: string } | { readonly notBy: readonly string[] }
+
+type Page = { readonly made: RequesterFilter; readonly afterId: string | null; readonly rowsMax: number }
+
+/**
+ * Lists the newest keys after the cursor: of single payouts by the index approvals_open_alone, and of bulks by
+ * approvals_open_of_bulk. A page reads the keys of bulks, but only the payouts that it shows.
  */
 export function waitingKeys(
   tx: Tx,
@@ -296,13 +305,13 @@ type WaitingAlone = PayoutRow & {
   readonly expiresAt: Date
 }
 
-export async function waitingAlone(
+export async function waitingPayoutsAlone(
   tx: Tx,
   partnerId: string,
   ids: readonly string[],
 ): Promise<readonly WaitingAlone[]> {
   if (ids.length === 0) return []
-  return tx.rows<WaitingAlone>(sql`/* payouts.waitingAlone */
+  return tx.rows<WaitingAlone>(sql`/* payouts.waitingPayoutsAlone */
     select payout.*, approval.requested_by, approval.requested_name, approval.expires_at
     from (select ${payoutColumns} from payouts.payouts where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])) as payout
       join payouts.approvals approval on approval.partner_id = ${partnerId} and approval.payout_id = payout.id
@@ -320,14 +329,14 @@ export type BulkSum = {
   readonly requestedBy: readonly string[]
 }
 
-/** The payouts that wait of some bulks, added up by currency. */
-export async function waitingOfBulks(
+/** Sums the waiting payouts of bulks by currency. */
+export async function waitingBulkSums(
   tx: Tx,
   partnerId: string,
   bulkIds: readonly string[],
 ): Promise<readonly BulkSum[]> {
   if (bulkIds.length === 0) return []
-  return tx.rows<BulkSum>(sql`/* payouts.waitingOfBulks */
+  return tx.rows<BulkSum>(sql`/* payouts.waitingBulkSums */
     select approval.bulk_id, payout.currency, count(*) as payouts, sum(payout.amount)::bigint as amount,
       min(approval.expires_at) as expires_at, min(payout.created_at) as created_at,
       array_agg(distinct approval.requested_name order by approval.requested_name) as requested_names,
@@ -338,25 +347,25 @@ export async function waitingOfBulks(
     group by approval.bulk_id, payout.currency order by approval.bulk_id, payout.currency`)
 }
 
-// The SQL of payouts that wait for a decision of screening or monitoring.
+// SQL of payouts that wait for a decision of screening or monitoring.
 
-export type Postponed = {
+export type PostponedPayout = {
   readonly partnerId: string
   readonly id: string
   readonly leaseId: string
   readonly dueAt: Date
-  /** The time since which a person's decision is awaited; an earlier time stays. Null: its names are compared soon. */
+  /** Time since which a person's decision is awaited; an earlier stored time stays. Null: screening will answer soon. */
   readonly heldAt: Date | null
 }
 
-/** Ends the leases of payouts that wait. Returns those that begin to wait for a person. */
-export async function postpone(
+/** Ends the leases of waiting payouts. Returns those that begin to wait for a person. */
+export async function postponePayouts(
   tx: Tx,
-  rows: readonly Postponed[],
+  rows: readonly PostponedPayout[],
 ): Promise<readonly { readonly partnerId: string; readonly transactionId: string }[]> {
   const column = columnOf(rows)
   const changed = await tx.rows<{ partnerId: string; transactionId: string; begins: boolean | null }>(
-    unprepared(sql`/* payouts.postpone */
+    unprepared(sql`/* payouts.postponePayouts */
     update payouts.payouts as payout set due_at = given.due_at, lease_id = null,
       screening_since = coalesce(payout.screening_since, given.held_at)
     from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('leaseId')}::uuid[],
@@ -372,7 +381,7 @@ export async function postpone(
   return changed.filter(({ begins }) => begins === true)
 }
 
-/** Partners with due payouts of the connector that wait for a decision, the longest wait first. */
+/** Lists partners with due payouts of the connector that wait for a decision, the longest wait first. */
 export function partnersWithHeld(
   tx: Tx,
   connector: string,
@@ -390,7 +399,7 @@ export function partnersWithHeld(
   )
 }
 
-/** The payouts of one party that wait for a decision, the longest wait first, by the index of those that wait. */
+/** Lists the payouts of one party that wait for a decision, the longest wait first, by their index. */
 export function payoutsOfHit(
   tx: Tx,
   {

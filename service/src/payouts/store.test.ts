@@ -6,7 +6,7 @@ import { untilEnd } from '../../../test/support/fixture.ts'
 import { createLog, newId } from '../kernel/index.ts'
 import { createDatabase, type Sql, sql, toStatement, type Tx } from '../postgres/index.ts'
 import { sumPayouts } from './store-sums.ts'
-import { createDuplicates } from './duplicates.ts'
+import { createFindDuplicates } from './duplicates.ts'
 import { listPayouts, type PayoutFilter } from './store.ts'
 
 const rows = 20_000
@@ -84,12 +84,12 @@ for (const filter of filters)
       assert.ok((await discardedRows(filter, afterId)) < 200)
   })
 
-test('what a payment may repeat is read by account and amount, and of many equal payments the newest', async () => {
+test('possible duplicates are read by account and amount, and of many equal payments the newest', async () => {
   // Every row has this account and this amount.
   const candidate = { account: '', amount: 100n, currency: 'EUR', reference: 'none has it' } as const
   const ask = (amount: bigint) =>
     planOf((tx) =>
-      createDuplicates({ duplicateDays: 0, scheduledPayouts: async () => [] })(
+      createFindDuplicates({ duplicateDays: 0, scheduledPayouts: async () => [] })(
         tx,
         partnerId,
         [{ ...candidate, amount }],

@@ -23,7 +23,7 @@ import {
   unprepared,
 } from '../postgres/index.ts'
 import { payoutOperations, type PayoutStatus } from './rules.ts'
-import type { Unfinished } from '../lifecycle/index.ts'
+import type { UnfinishedPayment } from '../lifecycle/index.ts'
 
 const types = {
   partnerId: 'uuid',
@@ -42,16 +42,16 @@ const types = {
   creditorAccount: 'text',
   creditorBic: 'text?',
   creditorCountry: 'text',
-  /** The type of an American account. Null: it is not known. */
+  /** Type of an American account. Null: unknown. */
   creditorAccountType: 'text?',
   /** JSON: `PayeeAddress`. Null: the beneficiary had none. */
   creditorAddressJson: 'json?',
   remittance: 'text?',
   rail: 'text',
   connector: 'text',
-  /** The id of the instruction, made by us: `instructionIdOf`. */
+  /** Id of the instruction, created by us: `instructionIdOf`. */
   endToEndId: 'text',
-  /** The end-to-end id of the partner, which may repeat: `endToEndIdSent`. Null: it gave none. */
+  /** End-to-end id of the partner, which may repeat: `endToEndIdSent`. Null: none. */
   partnerEndToEndId: 'text?',
   ipAddress: 'text',
   simulatedOutcome: 'text?',
@@ -61,20 +61,20 @@ const types = {
   sendAttempts: 'integer',
   dueAt: 'timestamptz?',
   leaseId: 'uuid?',
-  /** The amount that was sold for `amount`, by the quote. Null: the payout was paid from a balance in its currency. */
+  /** Amount that the quote sold for `amount`. Null: a balance in the payout's currency paid. */
   soldAmount: 'bigint?',
   soldCurrency: 'text?',
   quoteId: 'uuid?',
   transactionHash: 'text?',
-  /** The fee, in the currency of the balance that paid: `soldCurrency`, or `currency`. Null: none was taken. */
+  /** Fee, in the currency of the balance that paid: `soldCurrency`, or `currency`. Null: no fee. */
   feeAmount: 'bigint?',
-  /** The end of the time for an approval. Null: it needed no approval. */
+  /** End of the wait for an approval. Null: it needed no approval. */
   approvalExpiresAt: 'timestamptz?',
-  /** JSON: the counters of limits that have the amount (`readCounted`). Null: none has. */
+  /** JSON: counters of limits that include the amount (`readCounted`). Null: none. */
   countedIn: 'json?',
-  /** JSON: the amount by which rules over all currencies have judged it (`readReference`). Null: none has. */
+  /** JSON: amount for rules over all currencies (`readReference`). Null: none. */
   referenceAmount: 'json?',
-  /** The notification that reported the settlement, and the one that rejected or returned the payment. Null: none has. */
+  /** The notification that reported the settlement, and the one that rejected or returned the payment. Null: none. */
   settledBy: 'text?',
   endedBy: 'text?',
   createdAt: 'timestamptz',
@@ -92,9 +92,9 @@ export type PayoutRow = RowOf<
   }
 >
 
-/** `isHeld`: it waited for a decision about a name. Absent once it was attempted. */
+/** `isHeld`: it waited for a decision about a name. Absent after the first attempt. */
 export type PayoutClaim = PayoutRow & { readonly leaseId: string; readonly isHeld?: boolean }
-/** The fingerprint of a request had this name when the column was made; processes of earlier versions use it. An instruction has the address as an object. */
+/** Processes of earlier versions use `request_hash`. Instructions have the address as an object. */
 const storedAs = { requestFingerprint: 'request_hash', creditorAddressJson: 'creditor_address' }
 const stored = namesOf(types, storedAs)
 export const payoutColumns = fieldsOf(types, storedAs)
@@ -121,8 +121,8 @@ const newPayouts = insertBy<PayoutRow>(
 )
 
 /**
- * A taken key is a unique violation (`payouts_key`). An insert waits for a concurrent transaction that inserted the key;
- * all inserts take keys in one order, so that two batches cannot deadlock.
+ * A taken key is a unique violation (`payouts_key`). An insert waits for a concurrent insert of the key; all inserts
+ * take keys in the same order, so that two batches cannot deadlock.
  */
 export function insertPayouts(tx: Tx, rows: readonly PayoutRow[]): void {
   tx.later(sql`/* payouts.insertPayouts */ insert into payouts.payouts (${stored}) ${newPayouts(tx, rows)}`)
@@ -131,9 +131,9 @@ export function insertPayouts(tx: Tx, rows: readonly PayoutRow[]): void {
 export type PayoutKey = { readonly partnerId: string; readonly operation: string; readonly idempotencyKey: string }
 
 /**
- * The payouts of these keys, and possibly others of the same partners: the caller matches partner, operation and key.
- * Compares each column with a list: a join with `unnest`, planned once for an empty table, reads every payout of a partner
- * (94 to 170 ms against 1 ms for two keys on 20,000 rows).
+ * Reads the payouts of these keys. May return others of the same partners: the caller matches partner, operation and
+ * key. Compares each column with a list: a join with `unnest`, planned once for an empty table, reads every payout of a
+ * partner (94 to 170 ms against 1 ms for two keys on 20,000 rows).
  */
 export function payoutsByKeys(tx: Tx, keys: readonly PayoutKey[]): Promise<readonly PayoutRow[]> {
   return tx.rows<PayoutRow>(sql`/* payouts.payoutsByKeys */
@@ -151,14 +151,14 @@ export function payoutById(tx: Tx, partnerId: string, id: string): Promise<Payou
 
 export type PayoutId = { readonly partnerId: string; readonly id: string }
 
-/** The payouts that have one of these ids, one of these ids of an instruction, or the partner's end-to-end id with the reference. */
-export function payoutsKnownAs(
+/** Finds payouts by id, by instruction id, or by the partner's end-to-end id with the reference. */
+export function findPayoutsByIds(
   tx: Tx,
   partnerId: string,
   { ids, endToEndIds, references }: Readonly<Record<'ids' | 'endToEndIds' | 'references', readonly string[]>>,
 ): Promise<readonly PayoutRow[]> {
   return tx.rows<PayoutRow>(
-    unprepared(sql`/* payouts.payoutsKnownAs */
+    unprepared(sql`/* payouts.findPayoutsByIds */
       select ${payoutColumns} from payouts.payouts
       where partner_id = ${partnerId} and (id = any(${ids}::uuid[]) or end_to_end_id = any(${endToEndIds}::text[])
         or (partner_end_to_end_id = any(${endToEndIds}::text[]) and reference = any(${references}::text[]))) order by id desc`),
@@ -173,7 +173,7 @@ export function lockPayouts(tx: Tx, keys: readonly PayoutId[]): Promise<readonly
     order by id for update`)
 }
 
-/** The payouts of these instructions, by their ids without hyphens, and possibly others of the same partners. */
+/** Finds the payouts of instructions, by their ids without hyphens. May return others of the same partners. */
 export function payoutsOfInstructions(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly endToEndId: string }[],
@@ -184,7 +184,7 @@ export function payoutsOfInstructions(
       and end_to_end_id = any(${keys.map((key) => key.endToEndId)}::text[])`)
 }
 
-/** Partners after `after` that have due payouts of the connector. Takes no lock. */
+/** Lists partners that have due payouts of the connector, with ids above `after`. Takes no lock. */
 export const partnersWithDue = (
   tx: Tx,
   connector: string,
@@ -202,12 +202,17 @@ export const partnersWithDue = (
   )
 
 export type DuePayout = PayoutRow & { readonly isHeld: boolean }
-type Due = { readonly connector: string; readonly now: Date; readonly payoutsMax: number }
+type DueRequest = { readonly connector: string; readonly now: Date; readonly payoutsMax: number }
 
 const dueColumns = sql`${payoutColumns}, screening_since is not null as is_held`
 
-/** The ids of at most `payoutsMax` due payouts of each partner, oldest first. On a sharded database there is one partner. */
-const dueIds = (partnerIds: readonly string[], { connector, now, payoutsMax }: Due, which: Sql, lock: Sql): Sql =>
+/** Selects at most `payoutsMax` due payouts of each partner, oldest first. On a sharded database there is one partner. */
+const dueIds = (
+  partnerIds: readonly string[],
+  { connector, now, payoutsMax }: DueRequest,
+  which: Sql,
+  lock: Sql,
+): Sql =>
   partnerIds
     .map(
       (partnerId) => sql`array(
@@ -217,8 +222,8 @@ const dueIds = (partnerIds: readonly string[], { connector, now, payoutsMax }: D
     )
     .reduce((all, one) => sql`${all} || ${one}`)
 
-/** Due payouts of a connector, of some partners. Takes no lock. */
-export function duePayouts(tx: Tx, partnerIds: readonly string[], due: Due): Promise<readonly DuePayout[]> {
+/** Reads due payouts of a connector, of some partners. Takes no lock. */
+export function duePayouts(tx: Tx, partnerIds: readonly string[], due: DueRequest): Promise<readonly DuePayout[]> {
   return tx.rows(
     unprepared(sql`/* payouts.duePayouts */
     select ${dueColumns} from payouts.payouts
@@ -230,12 +235,12 @@ export function duePayouts(tx: Tx, partnerIds: readonly string[], due: Due): Pro
 export function claimDue(
   tx: Tx,
   partnerIds: readonly string[],
-  claim: Due & {
+  claim: DueRequest & {
     readonly leaseId: string
     readonly leaseUntil: Date
-    /** Only payouts that wait for a decision. */
+    /** Claims only payouts that wait for a decision. */
     readonly isHeld?: boolean
-    /** Only these payouts. */
+    /** Claims only these payouts. */
     readonly ids?: readonly string[]
   },
 ): Promise<readonly DuePayout[]> {
@@ -266,7 +271,7 @@ const changeTypes = {
   sendAttempts: 'integer',
   dueAt: 'timestamptz?',
   leaseId: 'uuid?',
-  /** Null leaves the stored ones unchanged. */
+  /** Null: the stored values stay. */
   transactionHash: 'text?',
   settledBy: 'text?',
   endedBy: 'text?',
@@ -285,7 +290,7 @@ const givenChanges = givenBy<PayoutChange>(changeTypes, [
 ])
 
 /**
- * Each payout once; the caller holds their locks. A payout in another status than `fromStatus` fails the transaction.
+ * Updates each payout once, under the caller's locks. A payout that is not in `fromStatus` fails the transaction.
  * Unprepared, so that the plan suits the number of rows and partners.
  */
 export function updatePayouts(tx: Tx, changes: readonly PayoutChange[], now: Date): void {
@@ -305,13 +310,16 @@ export function updatePayouts(tx: Tx, changes: readonly PayoutChange[], now: Dat
   )
 }
 
-/** Notes the bank's result for the payee of a payout that it has. Undefined: the payout has it, has ended, or is unknown. */
-export function notePayeeCheck(
+/**
+ * Records the bank's verification of the payee of a payout under way. Undefined: it is already recorded, or the payout
+ * has ended or is unknown.
+ */
+export function recordPayeeCheck(
   tx: Tx,
   { partnerId, endToEndId }: { readonly partnerId: string; readonly endToEndId: string },
   payee: string,
 ): Promise<Pick<PayoutRow, 'transactionId' | 'beneficiaryId' | 'creditorName' | 'creditorAccount'> | undefined> {
-  return tx.row(sql`/* payouts.notePayeeCheck */
+  return tx.row(sql`/* payouts.recordPayeeCheck */
     update payouts.payouts set payee_check = ${payee}
     where partner_id = ${partnerId} and end_to_end_id = ${endToEndId} and status in ('Processing', 'Sent')
       and payee_check is distinct from ${payee}
@@ -323,7 +331,7 @@ export type PayoutFilter = {
   readonly beneficiaryId: string | null
   readonly customerId: string | null
   readonly currency: string | null
-  /** A reference, with the end-to-end id of its transaction, by which payouts are indexed. Null: no transaction has it. */
+  /** Reference with the end-to-end id of its transaction, by which payouts are indexed. Null: no transaction has it. */
   readonly reference: { readonly text: string; readonly endToEndId: string | null } | null
   readonly idempotencyKey: string | null
   readonly createdFrom: Date | null
@@ -340,18 +348,18 @@ export function listPayouts(
   return tx.rows<PayoutRow>(sql`/* payouts.listPayouts */ select ${pageOf(partnerId, filter, afterId, rowsMax)}`)
 }
 
-/** A page of a list: what follows `select`. */
+/** Selects a page of a list: the part after `select`. */
 export function pageOf(partnerId: string, filter: PayoutFilter, afterId: string | null, rowsMax: number): Sql {
   const { status, beneficiaryId, customerId, currency, reference, idempotencyKey, createdFrom, createdTo } = filter
-  // Ids follow the time, but PostgreSQL cannot infer it: a filter by time needs the order by time to use its index.
+  // Ids follow the time, but PostgreSQL cannot infer it: a filter by time uses its index only if the order is by time.
   const byTime = createdFrom !== null || createdTo !== null
-  // The operations are named, because the index begins with them: before PostgreSQL 18 it skips no column.
+  // All operations are listed, because the index begins with them: PostgreSQL before 18 cannot skip a column.
   const afterCursor = byTime
     ? sql`and (created_at, id) < (select created_at, id from payouts.payouts
         where partner_id = ${partnerId} and id = ${afterId})`
     : sql`and id < ${afterId}`
   const order = byTime ? sql`created_at desc, id desc` : sql`id desc`
-  const [first = noSql, ...others] = namingsOf(reference).map(
+  const [first = noSql, ...others] = referenceConditions(reference).map(
     (named) => sql`from payouts.payouts where partner_id = ${partnerId} ${named}
     ${afterId === null ? noSql : afterCursor}
     ${status === null ? noSql : sql`and status = ${status}`}
@@ -368,8 +376,8 @@ export function pageOf(partnerId: string, filter: PayoutFilter, afterId: string 
     order by ${order} limit ${rowsMax}`
 }
 
-/** A payout is named by its reference, and by what the partner said if that is another text. Each has an index. */
-function namingsOf(reference: PayoutFilter['reference']): readonly Sql[] {
+/** A payout is found by its reference, or by the partner's reference if that is another text. Each has an index. */
+function referenceConditions(reference: PayoutFilter['reference']): readonly Sql[] {
   if (reference === null) return [noSql]
   const { text, endToEndId } = reference
   const byText = sql`and remittance <> reference and remittance = ${text}`
@@ -378,14 +386,14 @@ function namingsOf(reference: PayoutFilter['reference']): readonly Sql[] {
   return [byReference, byText]
 }
 
-/** Stores the addresses that payouts got after they were accepted. */
-export async function putAddresses(
+/** Stores addresses that payouts got after they were accepted. */
+export async function storeAddresses(
   tx: Tx,
   partnerId: string,
   rows: readonly Pick<PayoutRow, 'id' | 'creditorAddressJson'>[],
 ): Promise<void> {
   const column = columnOf(rows)
-  await tx.run(sql`/* payouts.putAddresses */
+  await tx.run(sql`/* payouts.storeAddresses */
     update payouts.payouts as payout set creditor_address = given.address
     from unnest(${column('id')}::uuid[], ${column('creditorAddressJson')}::text[]) as given (id, address)
     where payout.partner_id = ${partnerId} and payout.id = given.id and payout.creditor_address is null`)
@@ -401,7 +409,7 @@ const personalPayouts: PersonalColumns = {
     ...{ remittance: null, error_details: null },
   },
 }
-/** The reason why a second person rejected a payout may name the customer, and the salt opens the digest of the payee in the audit log. */
+/** The reason of a rejection may name the customer, and the salt opens the digest of the payee in the audit log. */
 const personalApprovals: PersonalColumns = {
   table: 'payouts.approvals',
   by: 'payout_id',
@@ -410,17 +418,10 @@ const personalApprovals: PersonalColumns = {
 
 const personalNotes: PersonalColumns = { table: 'payouts.notes', by: 'payout_id', erased: { note: null } }
 
-/**
- * Erases a page of the payouts of an erased customer, after one of them. Returns them in order. The last page is
- * shorter.
- */
+/** Erases a page of an erased customer's payouts, and returns them in order. The last page is shorter. */
 export async function erasePayouts(
   tx: Tx,
-  {
-    partnerId,
-    customerId,
-    afterId,
-  }: { readonly partnerId: string; readonly customerId: string; readonly afterId: string },
+  { partnerId, customerId, afterId }: Readonly<Record<'partnerId' | 'customerId' | 'afterId', string>>,
   rowsMax: number,
 ): Promise<readonly { readonly id: string; readonly endToEndId: string }[]> {
   const rows = await tx.rows<{ id: string; endToEndId: string }>(sql`/* payouts.erasePayouts */
@@ -434,9 +435,9 @@ export async function erasePayouts(
   return rows
 }
 
-// Reads when the work of payouts is due, by an index and without a lock.
+// When payouts are due: read by an index, without a lock.
 
-/** The due time of the next payout of a connector. */
+/** Finds the due time of the next payout of a connector. */
 export const payoutsDue = (connector: string, after: Date): Sql =>
   dueWork(
     'reads when the next payout of a connector is due',
@@ -452,9 +453,9 @@ export const approvalsDue = (after: Date): Sql =>
       select expires_at as due_at from payouts.approvals where decision is null and expires_at > ${after} and ${whose()} order by expires_at limit 1`,
   )
 
-// The statements of a retry by a person.
+// SQL of a retry by the operator.
 
-/** Returns 1, or 0 if no attempt follows or one holds the payout. A lease is never shortened. */
+/** Makes the next attempt due. Returns 0 if no attempt follows or one has the lease, which is never shortened. */
 export function makeDue(tx: Tx, partnerId: string, id: string, now: Date): Promise<number> {
   return tx.run(sql`/* payouts.makeDue */
     update payouts.payouts set due_at = ${now}
@@ -462,26 +463,27 @@ export function makeDue(tx: Tx, partnerId: string, id: string, now: Date): Promi
       and due_at > ${now}`)
 }
 
-export function stateOfPayout(
+export function readAttemptState(
   tx: Tx,
   partnerId: string,
   id: string,
-): Promise<
-  { readonly status: PayoutStatus; readonly leaseId: string | null; readonly dueAt: Date | null } | undefined
-> {
-  return tx.row(sql`/* payouts.stateOfPayout */
+): Promise<Pick<PayoutRow, 'status' | 'leaseId' | 'dueAt'> | undefined> {
+  return tx.row(sql`/* payouts.readAttemptState */
     select status, lease_id, due_at from payouts.payouts where partner_id = ${partnerId} and id = ${id}`)
 }
 
-// Reads across payouts: their ages, candidates for reconciliation, and those that are not begun.
+// Reads across payouts: their ages, candidates for reconciliation, and those that have not begun.
 
-/** The payouts with these ids, in no order. */
+/** Reads payouts by id, in no order. */
 export function payoutsByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly PayoutRow[]> {
   return tx.rows<PayoutRow>(sql`/* payouts.payoutsByIds */
     select ${payoutColumns} from payouts.payouts where partner_id = ${partnerId} and id = any(${ids}::uuid[])`)
 }
 
-/** The time since which payouts wait for a decision about a name. Null: none waits. The condition on `due_at` is that of the index. */
+/**
+ * Finds the time since which payouts wait for a decision about a name. Null: none waits. The condition on `due_at` is
+ * that of the index.
+ */
 export async function oldestInScreening(tx: Tx): Promise<Date | null> {
   const row = await tx.row<{ since: Date }>(
     acrossPartners(
@@ -495,17 +497,17 @@ export async function oldestInScreening(tx: Tx): Promise<Date | null> {
 }
 
 /**
- * The oldest payout of each partner in each status. One that is due after `keptBeyond` counts from its due time: its
- * connector keeps it on purpose. On a sharded database it is called with one partner.
+ * Finds the oldest payout of each partner in each status. A payout that is due after `keptBeyond` counts from its due
+ * time: its connector keeps it on purpose. On a sharded database it is called with one partner.
  */
-export function oldestIn(
+export function readOldestByStatus(
   tx: Tx,
   partnerIds: readonly string[],
   statuses: readonly PayoutStatus[],
   keptBeyond: Date,
-): Promise<readonly Unfinished[]> {
-  return tx.rows<Unfinished>(
-    unprepared(sql`/* payouts.oldestIn */
+): Promise<readonly UnfinishedPayment[]> {
+  return tx.rows<UnfinishedPayment>(
+    unprepared(sql`/* payouts.readOldestByStatus */
       select partner_id, id, status, connector, case when due_at > ${keptBeyond} then due_at else created_at end as since
       from payouts.payouts
       where ${ofPartners(partnerIds)} and id = any(array(
@@ -547,7 +549,7 @@ export type PayoutOfAmount = {
   readonly createdAt: Date
 }
 
-/** Payouts of a partner with this amount, after an id, newest first. */
+/** Lists payouts of a partner with this amount and ids above `after`, newest first. */
 export function payoutsOfAmount(
   tx: Tx,
   partnerId: string,
@@ -561,25 +563,25 @@ export function payoutsOfAmount(
     order by id desc limit ${wanted.rowsMax}`)
 }
 
-export function endToEndIdOf(
+export function readEndToEndId(
   tx: Tx,
   partnerId: string,
   id: string,
 ): Promise<{ readonly endToEndId: string } | undefined> {
-  return tx.row(sql`/* payouts.endToEndIdOf */
+  return tx.row(sql`/* payouts.readEndToEndId */
     select end_to_end_id from payouts.payouts where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** The owner of the payouts: the balance that is debited, or a customer. The other one is null. */
-type WaitingOf =
+/** Owner of the payouts: the debited balance, or a customer. The other field is null. */
+type PayoutOwner =
   | { readonly currency: Currency; readonly customerId: null }
   | { readonly currency: null; readonly customerId: string }
 
-/** The ids of payouts that are not begun, oldest first. */
+/** Lists the ids of payouts that have not begun, oldest first. */
 export async function waitingPayouts(
   tx: Tx,
   partnerId: string,
-  of: WaitingOf,
+  of: PayoutOwner,
   rowsMax: number,
 ): Promise<readonly string[]> {
   const rows = await tx.rows<{ id: string }>(sql`/* payouts.waitingPayouts */

@@ -1,4 +1,4 @@
-/** Pure: the rules for one payout, apart from its limits and its funds. Acceptance and preview judge by the same list. */
+/** Pure: the rules for a single payout, except its limits and its funds. Acceptance and preview use the same list. */
 import { refuseField, refuseFields, Refusal } from '../kernel/api/index.ts'
 import type { Rail, VerificationState } from '@partner-payments/wire'
 import { type Currency, isFiat, partnerKey, present } from '../kernel/index.ts'
@@ -22,78 +22,76 @@ import {
 import { countriesOfAccount, type CountryRules } from '../screening/index.ts'
 import type { Payee, PayeeCheck } from '../parties/beneficiaries/index.ts'
 import { lackingFor, notVerified, type Payer } from '../parties/customers/index.ts'
-import { type Controlled, debitedCurrency } from './controls/index.ts'
+import { type ControlRequirements, debitedCurrency } from './controls/index.ts'
 import type { PayoutsDeps } from './deps.ts'
-import { beneficiaryMapKey, type Creditor, outcomeOf, type PayoutCall, type Route, routeOf } from './calls.ts'
+import { beneficiaryMapKey, type Creditor, catchRefusal, type PayoutCall, type Route, chooseRoute } from './calls.ts'
 import { requirePaidBy, unknownCountry } from './rules.ts'
 
-/** A call that the rules allow, with the creditor that it pays. */
+/** Call that the rules accept, with its creditor. */
 export type ValidPayout = {
   readonly call: PayoutCall
   readonly rail: Rail
   readonly connector: string
   readonly creditor: Creditor
   readonly customerId: string | null
-  /** The state of the customer's verification. Null: the payout has no customer. */
+  /** State of the customer's verification. Null: the payout has no customer. */
   readonly verificationState: VerificationState | null
   /** When the beneficiary was created. Null: the payout has none. */
   readonly beneficiarySince: Date | null
-  /** The time since which the beneficiary has its account and its name. Null: the payout has none. */
+  /** Time since which the beneficiary has its account and its name. Null: the payout has none. */
   readonly beneficiaryUnchangedSince: Date | null
-  /** The last result for the name and the account of the beneficiary. Null: there is none. */
+  /** Last result of the verification of the beneficiary's name and account. Null: none. */
   readonly payeeCheck: PayeeCheck | null
   readonly beneficiary: { readonly id: string; readonly alias: string | null } | null
 }
 
-/** A payout that the rules allow, with what the operator's rules ask of it. */
-export type ControlledPayout = ValidPayout & Controlled
+/** Payout that the rules accept, with the requirements of the operator's rules. */
+export type ControlledPayout = ValidPayout & ControlRequirements
 
-/**
- * A call with the data that the rules judge. `beneficiary`: undefined if there is none with the id, or the call names
- * none.
- */
-type Account = Omit<Creditor, 'name'>
-export type Judged = {
+type CreditorAccount = Omit<Creditor, 'name'>
+export type JudgedPayout = {
   readonly call: PayoutCall
   readonly route: Route
   readonly beneficiary: Payee | undefined
   /** Undefined: the beneficiary has none. */
-  readonly account: Account | undefined
+  readonly account: CreditorAccount | undefined
   /** Accounts, with the state of the balance that is debited. */
   readonly accounts: AccountSnapshots
   readonly countryRules: CountryRules
   /** Undefined: the payout is the partner's own, or its beneficiary is refused. */
   readonly customer: Payer | undefined
   readonly executionDay: ExecutionDay
-  /** The customer as a bank is told of it. Undefined: no bank refuses a payout for what it lacks. */
+  /** Customer data for the bank. Undefined: no bank requires them for this payout. */
   readonly payer: PayerData | undefined
-  /** The amount needs a proof of who controls the wallet, and there is none. */
+  /** The amount needs a proof of who controls the wallet, and none exists. */
   readonly isUnproved: boolean
 }
-/** The expected execution day of a payment by a connector, `YYYY-MM-DD`. */
+/** Returns the expected execution day of a payment by a connector, `YYYY-MM-DD`. */
 export type ExecutionDay = (connector: string, payment: ForecastPayment) => string
-/** `notApplicable`: the rule does not concern the call, or an earlier rule has refused the part that it concerns. */
+/** `notApplicable`: the rule does not apply to the call, or an earlier rule has refused the part that it checks. */
 export type Judgement = Refusal | 'passed' | 'notApplicable'
-/** `coming`: what a payment will need from a later day on. */
+/** Rule for one call. `coming`: what a payment will need from a later day on. */
 type Rule = {
   readonly name: string
-  readonly judge: (judged: Judged) => Judgement
-  readonly coming?: (judged: Judged) => string | undefined
+  readonly judge: (judged: JudgedPayout) => Judgement
+  readonly coming?: (judged: JudgedPayout) => string | undefined
 }
 
-/** The rules, in the order in which a request is refused. */
+/** Rules in the order in which they refuse a request. */
 export const payoutRules: readonly Rule[] = [
   {
     name: 'currency',
     judge: ({ call: { operation, currency } }) => {
-      const refused = outcomeOf(() => requirePaidBy(operation, currency))
+      const refused = catchRefusal(() => requirePaidBy(operation, currency))
       return refused instanceof Refusal ? refused : 'passed'
     },
   },
   {
     name: 'connection',
     judge: ({ call: { currency }, route }) =>
-      route.connector === undefined ? new Refusal('currency_not_supported', noConnector(currency, route)) : 'passed',
+      route.connector === undefined
+        ? new Refusal('currency_not_supported', noConnectorText(currency, route))
+        : 'passed',
   },
   {
     name: 'beneficiary',
@@ -118,10 +116,10 @@ export const payoutRules: readonly Rule[] = [
     name: 'beneficiaryAccount',
     judge: ({ beneficiary, account }) => {
       if (beneficiary === undefined) return 'notApplicable'
-      if (account === undefined) return notPayable('has no bank account; use a beneficiary with one')
-      // It was registered when more numbers counted as IBANs.
+      if (account === undefined) return refuseNotPayable('has no bank account; use a beneficiary with one')
+      // Registered when more numbers counted as IBANs.
       return isFiat(beneficiary.currency) && !isIban(account.account) && readDomestic(account.account) === undefined
-        ? notPayable('has an account number that is not a valid IBAN; use a beneficiary with a valid one')
+        ? refuseNotPayable('has an account number that is not a valid IBAN; use a beneficiary with a valid one')
         : 'passed'
     },
   },
@@ -136,7 +134,9 @@ export const payoutRules: readonly Rule[] = [
           'The account is outside SEPA, and the BIC of its bank is not known.',
         )
       return account.bic === null
-        ? notPayable('has an account outside SEPA, which is paid by SWIFT; use a beneficiary with the BIC of its bank')
+        ? refuseNotPayable(
+            'has an account outside SEPA, which is paid by SWIFT; use a beneficiary with the BIC of its bank',
+          )
         : 'passed'
     },
   },
@@ -149,19 +149,19 @@ export const payoutRules: readonly Rule[] = [
   { name: 'walletOwnership', judge: judgeWallet },
 ]
 
-function noConnector(currency: Currency, { rail }: Route): string {
+function noConnectorText(currency: Currency, { rail }: Route): string {
   if (!isFiat(currency)) return `No chain is connected that transfers ${currency}.`
   return `No bank is connected that pays ${currency}${currency === 'EUR' && rail === 'Swift' ? ' outside SEPA' : ''}.`
 }
 
-/** The required fields that the beneficiary lacks, now and later. Undefined: nothing is required of it. */
-function lackingIn({ call, route, beneficiary, account, executionDay }: Judged) {
+/** Lists the required fields that the beneficiary lacks, now and later. Undefined: none is required. */
+function missingFields({ call, route, beneficiary, account, executionDay }: JudgedPayout) {
   const { currency, amount } = call
   if (beneficiary === undefined || account === undefined || !isFiat(currency)) return undefined
   if (route.connector === undefined || route.connector === internalConnectorId) return undefined
-  // The day is asked for only if a field is missing: most payments need none.
+  // The day is computed only if a field is missing: most payments need none.
   const payee = { ...account, currency, address: account.address ?? null }
-  // The rule `beneficiaryBank` judges the BIC.
+  // The rule `beneficiaryBank` checks the BIC.
   const lackingFrom = (day: string) => lackingOf(payee, day).filter(({ field }) => field !== 'bic')
   if (lackingFrom('').length === 0) return { now: [], coming: [] }
   const payment = { amount, currency, creditorAccount: account.account, creditorBic: account.bic }
@@ -173,33 +173,35 @@ function lackingIn({ call, route, beneficiary, account, executionDay }: Judged) 
   }
 }
 
-/** Refuses: beneficiary_not_payable. The bank would refuse the payment, after the money was reserved. */
-function judgeRequirements(judged: Judged): Judgement {
-  const lacking = lackingIn(judged)?.now
+/** Refuses: beneficiary_not_payable. The bank would refuse the payment after the money was reserved. */
+function judgeRequirements(judged: JudgedPayout): Judgement {
+  const lacking = missingFields(judged)?.now
   if (lacking === undefined) return 'notApplicable'
-  return lacking.length === 0 ? 'passed' : notPayable(`lacks ${lackingText(lacking)}; update the beneficiary first`)
+  return lacking.length === 0
+    ? 'passed'
+    : refuseNotPayable(`lacks ${lackingText(lacking)}; update the beneficiary first`)
 }
 
-function comingRequirements(judged: Judged): string | undefined {
-  const coming = lackingIn(judged)?.coming ?? []
+function comingRequirements(judged: JudgedPayout): string | undefined {
+  const coming = missingFields(judged)?.coming ?? []
   return coming.length === 0 ? undefined : `The beneficiary will need ${lackingText(coming)}.`
 }
 
-/** Refuses: country_not_supported. What was accepted before the rule is held when the worker looks. */
-function judgeCountry({ call, account, countryRules }: Judged): Judgement {
+/** Refuses: country_not_supported. Payouts from before the rule are held when the worker screens them. */
+function judgeCountry({ call, account, countryRules }: JudgedPayout): Judgement {
   if (account === undefined) return 'notApplicable'
   const owner = { ...account, address: account.address?.country ?? null }
   const refused = countriesOfAccount(owner).find(({ country }) => countryRules.isRefused('payouts', country))
   if (refused === undefined) return 'passed'
   return invalid(
     'country_not_supported',
-    payeePointerOf(call),
+    payeePointer(call),
     `has an ${refused.role === 'address' ? 'address' : 'account'} in ${refused.country}; the operator accepts no payouts to this country`,
   )
 }
 
 /** Refuses: validation_failed. */
-function judgeQrReference({ call, account }: Judged): Judgement {
+function judgeQrReference({ call, account }: JudgedPayout): Judgement {
   if (account === undefined || !isFiat(call.currency)) return 'notApplicable'
   const mistake = qrMistake(account.account, call.reference)
   if (mistake === undefined) return isQrIban(account.account) ? 'passed' : 'notApplicable'
@@ -207,17 +209,17 @@ function judgeQrReference({ call, account }: Judged): Judgement {
 }
 
 /** Refuses: ownership_proof_required. */
-function judgeWallet({ call, account, isUnproved }: Judged): Judgement {
+function judgeWallet({ call, account, isUnproved }: JudgedPayout): Judgement {
   if (account === undefined || isFiat(call.currency)) return 'notApplicable'
   return isUnproved
-    ? invalid('ownership_proof_required', payeePointerOf(call), 'pays a wallet without a proof of who controls it')
+    ? invalid('ownership_proof_required', payeePointer(call), 'pays a wallet without a proof of who controls it')
     : 'passed'
 }
 
-/** Names the KYC fields that a payment lacks about its payer. */
+/** Lists the KYC fields that a payment lacks about its payer. */
 export function payerFieldsMissing(
   payer: PayerData,
-  account: Account,
+  account: CreditorAccount,
   { currency, amount }: PayoutCall,
 ): readonly string[] {
   const region = payerRegionOf(account.account, account.bic)
@@ -235,49 +237,49 @@ export function payerFieldsMissing(
 }
 
 /** Refuses: validation_failed, by the setting `payerData` of the bank. */
-function judgePayer({ call, account, payer }: Judged): Judgement {
+function judgePayer({ call, account, payer }: JudgedPayout): Judgement {
   if (account === undefined || payer === undefined) return 'notApplicable'
   const message = (field: string) => `needs ${field} of the customer, which its bank asks for with this payment`
   const missing = payerFieldsMissing(payer, account, call)
-  const refused = outcomeOf(() =>
+  const refused = catchRefusal(() =>
     refuseFields(
-      missing.map((field) => ({ pointer: payeePointerOf(call), code: 'invalid_value', message: message(field) })),
+      missing.map((field) => ({ pointer: payeePointer(call), code: 'invalid_value', message: message(field) })),
     ),
   )
   return refused instanceof Refusal ? refused : 'passed'
 }
 
 /**
- * A payout for a customer needs its verification, by quote also that for an exchange. A refund goes back to who paid, whatever the customer
- * may do. Refuses: customer_not_verified.
+ * Checks that a payout's customer is verified, and with a quote also verified for the exchange. A refund goes back to
+ * the payer in any case. Refuses: customer_not_verified.
  */
-function judgeCustomer({ call, customer }: Judged): Judgement {
+function judgeCustomer({ call, customer }: JudgedPayout): Judgement {
   if (customer === undefined || call.operation === 'createCheckoutRefund') return 'notApplicable'
   const { gate, verificationState } = customer
   const lacking =
     lackingFor(gate, 'Pay', call.currency) ?? (call.quote === undefined ? undefined : lackingFor(gate, 'Convert'))
-  return lacking === undefined ? 'passed' : notVerified(verificationState, lacking, payeePointerOf(call))
+  return lacking === undefined ? 'passed' : notVerified(verificationState, lacking, payeePointer(call))
 }
 
-/** The field that names the payee. A refund names none: its payee is the payer of the session. */
-function payeePointerOf({ operation, payee }: PayoutCall): string {
+/** Returns the field of the payee. A refund has none: its payee is the payer of the session. */
+function payeePointer({ operation, payee }: PayoutCall): string {
   if (operation === 'createCheckoutRefund') return ''
   return 'beneficiaryId' in payee ? '/beneficiaryId' : '/customerId'
 }
 
 /** Refuses: account_blocked. */
-function judgeAccounts({ call, accounts, customer }: Judged): Judgement {
+function judgeAccounts({ call, accounts, customer }: JudgedPayout): Judgement {
   const debited = debitedCurrency(call)
   const state = balanceStateIn(accounts, call.caller.partnerId, debited)
-  if (blocksOutbound(state)) return outboundBlocked(`The ${debited} balance`, state)
+  if (blocksOutbound(state)) return refuseOutboundBlocked(`The ${debited} balance`, state)
   if (customer === undefined || !blocksOutbound(customer.accountState)) return 'passed'
-  return outboundBlocked('The account of the customer', customer.accountState)
+  return refuseOutboundBlocked('The account of the customer', customer.accountState)
 }
 
-const outboundBlocked = (what: string, state: AccountState) =>
-  new Refusal('account_blocked', `${what} is ${state === 'Closed' ? 'closed' : 'blocked for what goes out'}.`)
+const refuseOutboundBlocked = (what: string, state: AccountState) =>
+  new Refusal('account_blocked', `${what} is ${state === 'Closed' ? 'closed' : 'blocked for outgoing payments'}.`)
 
-type Found = {
+type FoundPayee = {
   readonly beneficiaries: ReadonlyMap<string, Payee>
   readonly customers: ReadonlyMap<string, Payer>
   readonly balances: { readonly accounts: AccountSnapshots }
@@ -287,20 +289,20 @@ type Found = {
   readonly unproved: ReadonlySet<PayoutCall>
 }
 
-export function judgedOf(
+export function toJudgedPayout(
   call: PayoutCall,
   choose: ChooseConnector,
-  { beneficiaries, customers, balances: { accounts }, countryRules, ownIbans, payers, unproved }: Found,
+  { beneficiaries, customers, balances: { accounts }, countryRules, ownIbans, payers, unproved }: FoundPayee,
   executionDay: ExecutionDay,
-): Judged {
+): JudgedPayout {
   const { caller, payee } = call
-  // Keyed by partner and id: the batch holds beneficiaries of other partners.
+  // Keyed by partner and id: the batch has beneficiaries of other partners.
   const beneficiary =
     'beneficiaryId' in payee ? beneficiaries.get(beneficiaryMapKey(caller.partnerId, payee.beneficiaryId)) : undefined
   const customerId = 'customerId' in payee ? payee.customerId : beneficiary?.customerId
   const customer = customers.get(partnerKey(caller.partnerId, customerId ?? ''))
-  const account = 'creditor' in payee ? payee.creditor : beneficiary && accountOf(beneficiary)
-  const route = routeOf(call, account, choose, ownIbans)
+  const account = 'creditor' in payee ? payee.creditor : beneficiary && toCreditorAccount(beneficiary)
+  const route = chooseRoute(call, account, choose, ownIbans)
   return {
     call,
     route,
@@ -316,7 +318,7 @@ export function judgedOf(
   }
 }
 
-/** Asks the connector. A payment that it refuses is judged by the day of now. */
+/** Asks the connector. If it refuses the payment, the present day counts. */
 export const executionDayAt =
   ({ forecastOf }: Pick<PayoutsDeps, 'forecastOf'>, now: Date): ExecutionDay =>
   (connector, payment) => {
@@ -325,11 +327,11 @@ export const executionDayAt =
   }
 
 /**
- * Refuses: validation_failed (reference, data of the payer), currency_not_supported, not_found, beneficiary_currency_mismatch,
- * beneficiary_not_payable, payer_account_unknown, country_not_supported, customer_not_verified, account_blocked,
- * ownership_proof_required.
+ * Checks all rules. Refuses: validation_failed (reference, data of the payer), currency_not_supported, not_found,
+ * beneficiary_currency_mismatch, beneficiary_not_payable, payer_account_unknown, country_not_supported,
+ * customer_not_verified, account_blocked, ownership_proof_required.
  */
-export function validate(judged: Judged): ValidPayout {
+export function validate(judged: JudgedPayout): ValidPayout {
   for (const { judge } of payoutRules) {
     const judgement = judge(judged)
     if (judgement instanceof Refusal) throw judgement
@@ -347,8 +349,8 @@ export function validate(judged: Judged): ValidPayout {
   }
   if (!('beneficiaryId' in call.payee)) {
     const { creditor, customerId } = call.payee
-    // The beneficiaries of an erased customer are gone.
-    if (judged.customer?.isErased !== false) throw invalid('not_found', payeePointerOf(call), 'no such customer')
+    // The beneficiaries of an erased customer are deleted.
+    if (judged.customer?.isErased !== false) throw invalid('not_found', payeePointer(call), 'no such customer')
     const withoutBeneficiary = {
       beneficiary: null,
       beneficiarySince: null,
@@ -368,7 +370,7 @@ export function validate(judged: Judged): ValidPayout {
 }
 
 /** Undefined: a beneficiary of an earlier version, without an account. */
-function accountOf({
+function toCreditorAccount({
   currency,
   iban,
   domesticAccount,
@@ -377,7 +379,7 @@ function accountOf({
   walletAddress,
   country,
   address,
-}: Payee): Account | undefined {
+}: Payee): CreditorAccount | undefined {
   if (!isFiat(currency))
     return walletAddress === null
       ? undefined
@@ -396,4 +398,4 @@ const invalid = (
   pointer: string,
   message: string,
 ) => refuseField({ pointer, code: 'invalid_value', message }, code)
-const notPayable = (message: string) => invalid('beneficiary_not_payable', '/beneficiaryId', message)
+const refuseNotPayable = (message: string) => invalid('beneficiary_not_payable', '/beneficiaryId', message)

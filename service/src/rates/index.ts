@@ -1,7 +1,7 @@
 /**
- * Exchange rates: the published rates of a source for one euro, as sheets that every process reads.
+ * Exchange rates: sheets of published rates for one euro, which every process reads.
  *
- * Table: rates.sheets. Invariants: a sheet never changes; the newest one of a source is that with the latest time.
+ * Table: rates.sheets. Invariants: a sheet never changes; the newest sheet of a source is the one with the latest time.
  * Rates are exact decimals. README.md says how sheets are read, and when they are too old.
  */
 export { type Rate, rateOf, rateText, readRate, roundedRate } from './rate.ts'

@@ -4,7 +4,15 @@ import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { type Currency, hourMs } from '../kernel/index.ts'
 import { type Quotes, rateOf, rateText, readRate, roundedRate } from './rate.ts'
-import { ageMs, implausibleIn, midRateOf, quotesByHand, readQuotes, referenceAmount, writeQuotes } from './service.ts'
+import {
+  sheetAgeMs,
+  implausibleCurrency,
+  midRateOf,
+  quotesWithMidRate,
+  readQuotes,
+  referenceAmount,
+  writeQuotes,
+} from './service.ts'
 import { readEcbSheet, sheetBytesMax } from './configured.ts'
 
 test('a rate is read from plain decimal text, exactly', () => {
@@ -15,7 +23,7 @@ test('a rate is read from plain decimal text, exactly', () => {
   assert.deepEqual(readRate('0.000001'), { digits: 1n, scale: 6 })
 })
 
-test('what is no rate is refused: zero, signs, exponents, names of no number, and what no currency is worth', () => {
+test('zero, signs, exponents, NaN and implausible rates are refused', () => {
   for (const text of [
     '',
     '0',
@@ -50,7 +58,7 @@ test('a rate is written as it is read', () => {
 
 const positive = fc.bigInt({ min: 1n, max: 10n ** 15n })
 
-test('a rounded rate has the digits that were asked for, and is as near as they allow', () => {
+test('a rounded rate has the requested digits, and is the nearest one', () => {
   fc.assert(
     fc.property(positive, positive, fc.constantFrom('down' as const, 'half-even' as const), (over, under, rounding) => {
       const { digits, scale } = roundedRate(over, under, 8, rounding)
@@ -94,19 +102,19 @@ test('a rate that is set by hand is exactly the mid rate of its pair', () => {
   fc.assert(
     fc.property(rate, currency, currency, (wanted, base, quote) => {
       fc.pre(base !== quote)
-      const made = { ...quotes, ...quotesByHand(quotes, base, quote, wanted) }
+      const made = { ...quotes, ...quotesWithMidRate(quotes, base, quote, wanted) }
       assert.deepEqual(midRateOf(readQuotes(writeQuotes(made)), base, quote), wanted)
     }),
   )
-  assert.equal(quotesByHand(quotes, 'EUR', 'USDC', { digits: 1n, scale: 0 }), undefined)
+  assert.equal(quotesWithMidRate(quotes, 'EUR', 'USDC', { digits: 1n, scale: 0 }), undefined)
 })
 
 test('a rate that jumps names its currency', () => {
   const next = { ...quotes, USD: { digits: 108_230n, scale: 4 } }
-  assert.equal(implausibleIn(next, quotes, 20), 'USD')
-  assert.equal(implausibleIn(next, quotes, 900), undefined)
-  assert.equal(implausibleIn({ ...quotes, GBP: { digits: 68n, scale: 2 } }, quotes, 20), 'GBP')
-  assert.equal(implausibleIn(quotes, { GBP: { digits: 85n, scale: 2 } }, 20), undefined)
+  assert.equal(implausibleCurrency(next, quotes, 20), 'USD')
+  assert.equal(implausibleCurrency(next, quotes, 900), undefined)
+  assert.equal(implausibleCurrency({ ...quotes, GBP: { digits: 68n, scale: 2 } }, quotes, 20), 'GBP')
+  assert.equal(implausibleCurrency(quotes, { GBP: { digits: 85n, scale: 2 } }, 20), undefined)
 })
 
 test('an amount is counted in a reference currency: rounded up, tokens by their rate or as the currency they stand for', () => {
@@ -130,7 +138,7 @@ test('an amount is counted in a reference currency: rounded up, tokens by their 
 })
 
 const hours = (from: string, to: string, publishes: 'always' | 'target_days' = 'target_days') =>
-  ageMs(new Date(`${from}:00Z`), new Date(`${to}:00Z`), publishes) / hourMs
+  sheetAgeMs(new Date(`${from}:00Z`), new Date(`${to}:00Z`), publishes) / hourMs
 
 test('the days on which the ECB publishes no rates do not make a sheet older', () => {
   // Friday to Monday.
@@ -154,7 +162,7 @@ test('every other day counts, and part of a day', () => {
   assert.equal(hours('2026-11-20T14:00', '2026-11-23T14:00', 'always'), 72)
 })
 
-test('a sheet of the future has no age, and one of long ago its whole age', () => {
+test('a future sheet has no age, and an old one its full age', () => {
   assert.equal(hours('2026-11-17T15:00', '2026-11-17T14:00'), 0)
   assert.equal(hours('1970-01-01T00:00', '1980-01-01T00:00'), 3652 * 24)
 })
@@ -189,10 +197,10 @@ test('a currency that the sheet lacks has no rate', () => {
   assert.equal(readEcbSheet(sheet(['USD 1.0823']), now).quotes.GBP, undefined)
 })
 
-test('every part of a sheet is refused', () => {
+test('a truncated sheet is refused', () => {
   const text = sheet()
   for (let length = 0; length < text.length; length += 1)
-    assert.throws(() => readEcbSheet(text.slice(0, length), now), /no sheet of rates/, String(length))
+    assert.throws(() => readEcbSheet(text.slice(0, length), now), /no usable sheet of rates/, String(length))
 })
 
 suite('a source that lies is refused as a whole', () => {
@@ -229,5 +237,5 @@ suite('a source that lies is refused as a whole', () => {
     'a sheet longer than any': `${sheet()}${' '.repeat(sheetBytesMax)}`,
   }
   for (const [name, text] of Object.entries(lies))
-    test(name, () => assert.throws(() => readEcbSheet(text, now), /no sheet of rates/))
+    test(name, () => assert.throws(() => readEcbSheet(text, now), /no usable sheet of rates/))
 })

@@ -1,19 +1,16 @@
 /** Exact exchange rates. A rate is read from decimal text and written as decimal text; it is never a float. */
 import { assert, type Currency } from '../kernel/index.ts'
 
-/** `digits` without the decimal point, of which `scale` follow it: 1.0823 is 10823 with scale 4. Greater than zero. */
+/** A positive decimal number: 1.0823 has the digits 10823 and scale 4. */
 export type Rate = { readonly digits: bigint; readonly scale: number }
 
-/** No source publishes longer rates. The bound also limits the cost of a hostile text. */
+/** No source publishes longer rates. The limit also bounds the cost of hostile text. */
 const decimalForm = /^(\d{1,7})(?:\.(\d{1,10}))?$/
 /** No real currency has a rate outside these bounds: such a rate is a mistake of the source. */
 const rateMax = 1_000_000n
 const leadingZerosMax = 6
 
-/**
- * Undefined: not a plain decimal, zero, or outside the bounds. An exponent, a sign, `NaN` and similar texts are
- * refused.
- */
+/** Reads a plain decimal. Undefined: the text has an exponent, a sign or another form, or the rate is zero or out of bounds. */
 export function readRate(text: string): Rate | undefined {
   const match = decimalForm.exec(text)
   if (match === null) return undefined
@@ -24,30 +21,30 @@ export function readRate(text: string): Rate | undefined {
   return digits === 0n || isTooSmall || digits > rateMax * 10n ** BigInt(scale) ? undefined : { digits, scale }
 }
 
-/** Plain decimal text without an exponent: a JSON number, too. */
+/** Formats a rate as a plain decimal without an exponent, which is also a JSON number. */
 export function rateText({ digits, scale }: Rate): string {
   if (scale === 0) return digits.toString()
   const text = digits.toString().padStart(scale + 1, '0')
   return `${text.slice(0, -scale)}.${text.slice(-scale)}`
 }
 
-/** A malformed text is a bug here, because the reader of the text has refused it before. */
+/** Parses a stored rate. Malformed text is a bug, because `readRate` has checked it before. */
 export function rateOf(text: string): Rate {
   const [whole = '', fraction = ''] = text.split('.')
   const rate = { digits: BigInt(`${whole}${fraction}`), scale: fraction.length }
-  assert(rate.digits > 0n, 'a stored rate is greater than zero')
+  assert(rate.digits > 0n, `stored rate is not positive: ${text}`)
   return rate
 }
 
 type Rounding = 'down' | 'half-even'
 
-/** A fraction of two positive numbers as a rate with at least `significant` digits, without zeros at the end. */
+/** Divides two positive numbers. The rate has at least `significant` digits, and no trailing zeros. */
 export function roundedRate(over: bigint, under: bigint, significant: number, rounding: Rounding): Rate {
-  assert(over > 0n && under > 0n, 'a rate is greater than zero')
+  assert(over > 0n && under > 0n, 'rate is not positive')
   let scale = significant - over.toString().length + under.toString().length - 1
   const quotientAt = (digits: number) => (over * 10n ** BigInt(Math.max(0, digits))) / under
   scale = Math.max(0, scale)
-  // The estimate is one digit short if the fraction begins with a smaller digit than its denominator.
+  // The estimate is one digit short if the numerator begins with a smaller digit than the denominator.
   if (quotientAt(scale).toString().length < significant) scale += 1
   const scaled = over * 10n ** BigInt(scale)
   const digits = scaled / under
@@ -67,23 +64,20 @@ function withoutTrailingZeros({ digits, scale }: Rate): Rate {
 
 // The port of a source of rates. A connector of another source implements it; README.md states the requirements.
 
-/**
- * The amount of each currency that one euro buys. A source may lack some currencies of the service. EUR is not
- * included.
- */
+/** Amount of each currency that one euro buys, without EUR. A source may lack some currencies of the service. */
 export type Quotes = Readonly<Partial<Record<Currency, Rate>>>
 
-/** `asOf`: when the rates held, by the source. */
+/** `asOf`: the time of the rates according to the source. */
 export type RateSheet = { readonly asOf: Date; readonly quotes: Quotes }
 
 export type RateSource = {
-  /** Names the source in sheets, answers and logs. */
+  /** Name of the source in sheets, answers and logs. */
   readonly id: string
-  /** How old a sheet may be, unless the operator sets another age. */
+  /** Oldest permitted age of a sheet, unless the operator sets another. */
   readonly maxAgeMs: number
-  /** `target_days`: no rates are published on days when TARGET is closed. */
+  /** `target_days`: the source publishes only on days when TARGET is open. */
   readonly publishes: 'always' | 'target_days'
-  /** The time until the service reads it next. */
+  /** Returns the time until the next read. */
   readonly nextInMs: (now: Date) => number
   /** Throws an Error if there is no readable sheet. `signal` ends a read that takes too long. */
   readonly read: (signal: AbortSignal, now: Date) => Promise<RateSheet>

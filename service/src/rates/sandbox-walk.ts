@@ -1,6 +1,6 @@
 /**
- * The rates of the sandbox: they move like a market and follow from the seed and the time alone, so that every process, and
- * a partner's own program, computes the same ones. Whole numbers only. README.md has the formula.
+ * The rates of the sandbox. They move like a market, and depend only on the seed and the time: every process, and a
+ * partner's own program, computes the same rates. Integers only. README.md has the formula.
  */
 import { createHash } from 'node:crypto'
 import { secondMs } from '../kernel/index.ts'
@@ -8,10 +8,10 @@ import { type Quotes, type Rate, type RateSource, roundedRate } from './rate.ts'
 
 export const sandboxSourceId = 'sandbox'
 const stepMs = 10 * secondMs
-/** Six steps, so that a worker that is stuck for a minute is detected. */
+/** Six steps: a worker that hangs for a minute is detected. */
 const maxAgeMs = 60 * secondMs
 
-/** Long waves are higher than short ones, by the root of their length, as in a random walk. The longest is 11 hours. */
+/** Amplitude grows with the square root of the wavelength, as in a random walk. The longest wave takes 11 hours. */
 const octaves = [0, 1, 2, 3, 4, 5, 6].map((octave) => ({
   octave,
   steps: 4n ** BigInt(octave),
@@ -22,7 +22,7 @@ const noiseMax = 1000n
 const million = 1_000_000n
 const ratePlaces = 6
 
-/** Centre in millionths for one euro, and the largest distance of a rate from it, in millionths of it. */
+/** Centre in millionths for one euro, and the largest deviation of a rate from it, in millionths of the centre. */
 const centres = {
   USD: { centre: 1_082_000n, spread: 10_000n },
   GBP: { centre: 853_000n, spread: 8_000n },
@@ -31,13 +31,13 @@ const centres = {
 /** USDC follows USD. */
 const usdcSpread = 150n
 
-/** Noise from -1000 to 1000, by the first four bytes of a hash. */
+/** Returns noise from -1000 to 1000: the first four bytes of a hash. */
 function noise(seed: string, name: string, octave: number, index: bigint): bigint {
   const first = createHash('sha256').update(`${seed}:${name}:${octave}:${index}`).digest().readUInt32BE()
   return (BigInt(first) % (2n * noiseMax + 1n)) - noiseMax
 }
 
-/** How far a rate is from its centre at a step, from -1000 to 1000: the weighted sum of waves between points of noise. */
+/** Returns the deviation of a rate from its centre at a step, from -1000 to 1000: a weighted sum of interpolated noise. */
 function distance(seed: string, name: string, step: bigint): bigint {
   const sum = octaves.reduce((total, { octave, steps, weight }) => {
     const [index, offset] = [step / steps, step % steps]

@@ -14,7 +14,7 @@ import { createLog, hourMs, minuteMs } from '../kernel/index.ts'
 import { createDatabase, sql } from '../postgres/index.ts'
 import { createConfiguredRates } from './configured.ts'
 import { type RateSource, rateText } from './rate.ts'
-import { createRates, createReading, type Rates } from './service.ts'
+import { createRates, createSourceReader, type Rates } from './service.ts'
 import { sandboxWalk } from './sandbox-walk.ts'
 import { ratesSettings } from './settings.ts'
 
@@ -50,7 +50,7 @@ const usd = async (rates: Rates) => {
 const xml = (rate: string, time = '2026-11-20') =>
   `<e:Envelope xmlns:e="x"><Cube><Cube time="${time}"><Cube currency="USD" rate="${rate}"/></Cube></Cube></e:Envelope>`
 
-test('amounts are counted in the reference currency by a sheet that is too old for a quote, for seven days', async () => {
+test('rules convert with a sheet that is too old for quotes, for seven days', async () => {
   const path = join(folder, 'reference.xml')
   await writeFile(path, xml('1.25'))
   const { rates, clock } = configured(pathToFileURL(path).href)
@@ -108,7 +108,7 @@ suite('a file in the format of the ECB', () => {
     assert.equal(await usd(start().rates), '1.0824')
   })
 
-  test('a sheet that cannot be read leaves the one before', async () => {
+  test('an unreadable sheet leaves the previous one in force', async () => {
     const { rates } = start()
     for (const text of ['', '<html/>', xml('0'), xml('1e400'), xml('1.09', '2026-11-30')]) {
       await writeFile(path(), text)
@@ -129,7 +129,7 @@ suite('a file in the format of the ECB', () => {
     }
   })
 
-  test('rates outlive a weekend, but not the evening of the next day on which some are published', async () => {
+  test('rates stay valid over a weekend, but not after the evening of the next publication day', async () => {
     const { rates } = start()
     clock.advance(new Date('2026-11-23T19:59:00Z').getTime() - clock.now().getTime())
     assert.equal(await usd(rates), '1.0824')
@@ -151,7 +151,7 @@ suite('a URL', async () => {
     server.close()
   })
 
-  test('is read, and whatever is no sheet leaves the one before', async () => {
+  test('is read, and anything but a sheet leaves the previous one in force', async () => {
     const { rates } = configured(url)
     answer = (_request, response) => void response.end(xml('1.0823'))
     await rates.refreshStep()
@@ -171,7 +171,7 @@ suite('a URL', async () => {
     }
   })
 
-  test('that sends without end is left, and never holds a request', async () => {
+  test('that sends without end is abandoned, and never delays a request', async () => {
     const { rates } = configured(url)
     answer = (_request, response) => {
       let isOpen = true
@@ -198,13 +198,13 @@ suite('a source that hangs', () => {
     read: () => new Promise(() => undefined),
   }
 
-  test('is given up, and not read again while it hangs', async () => {
-    const reading = createReading(hanging, createManualClock(new Date(0)), 20)
+  test('is abandoned, and not read again while it hangs', async () => {
+    const reading = createSourceReader(hanging, createManualClock(new Date(0)), 20)
     await assert.rejects(reading(), /does not answer/)
     await assert.rejects(reading(), /has not ended/)
   })
 
-  test('holds no request', async () => {
+  test('does not delay a request', async () => {
     const clock = createManualClock(new Date('2026-01-01T00:00:00Z'))
     const reference = { currency: 'EUR', daysMax: 7 } as const
     const limits = { maxAgeMs: undefined, jumpMaxPercent: 20, reference }
@@ -217,7 +217,7 @@ suite('a source that hangs', () => {
 suite('the sandbox', () => {
   const at = (time: string, seed = 'sandbox') => sandboxWalk(seed).read(AbortSignal.abort(), new Date(time))
 
-  test('rates follow from the seed and the time', async () => {
+  test('rates depend only on the seed and the time', async () => {
     const sheet = await at('2026-01-01T00:00:07Z')
     assert.deepEqual(sheet, await at('2026-01-01T00:00:00Z'))
     assert.deepEqual(

@@ -1,4 +1,4 @@
-/** The verbs of rates: a background loop reads the source into sheets, and everyone else reads the newest sheet. */
+/** The verbs of rates: a background loop stores the source's sheets, and everyone else reads the newest sheet. */
 import { Refusal } from '../kernel/api/index.ts'
 import {
   after,
@@ -19,27 +19,27 @@ import * as store from './store.ts'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ownJson } from '@partner-payments/wire'
 
-// Writes sheets, each after the newest one. The caller holds the lock of all sheets.
+// Writes sheets, each after the newest one. The caller has locked all sheets.
 
 export type Sheet = RateSheet & {
   readonly id: string
   readonly source: string
-  /** Quotes that a simulation has set. */
+  /** Rates that a simulation has set. */
   readonly byHand: Quotes
   readonly stopped: boolean
 }
 
-/** Change that a simulation makes to the rates of the sandbox. */
+/** Change to the rates of the sandbox by a simulation. */
 export type ByHand = {
   /** Null: the pair follows the source again. */
   readonly pair?: { readonly base: Currency; readonly quote: Currency; readonly rate: Rate | null }
   readonly stopped?: boolean
 }
 
-/** Sheets of the sandbox come every few seconds, and can be computed again. */
+/** The sandbox creates a sheet every few seconds, and can compute each one again. */
 const sandboxSheetsKeptMs = 7 * dayMs
 
-/** Reads the row of the newest sheet, which is the same one many times, once. */
+/** Creates a reader that parses the newest row only once. */
 function createSheetReader(): (row: store.SheetRow) => Sheet {
   let last: Sheet | undefined
   return ({ id, source, asOf, quotes, byHand, stopped }) => {
@@ -48,8 +48,8 @@ function createSheetReader(): (row: store.SheetRow) => Sheet {
   }
 }
 
-/** Reports whether a sheet of the source has newer rates than the newest one. A source that lags has none. */
-function isNews({ asOf, quotes }: RateSheet, newest: Sheet): boolean {
+/** Reports whether a sheet of the source has newer rates than the newest stored one. */
+function isNewer({ asOf, quotes }: RateSheet, newest: Sheet): boolean {
   if (newest.stopped || asOf < newest.asOf) return false
   return (
     asOf > newest.asOf ||
@@ -57,21 +57,22 @@ function isNews({ asOf, quotes }: RateSheet, newest: Sheet): boolean {
   )
 }
 
-type Keeping = { readonly source: string; readonly now: Date }
+type SheetContext = { readonly source: string; readonly now: Date }
 
-/** Stores a sheet of the source, with the rates set by hand. Throws an Error if it is implausible. */
+/** Stores a sheet of the source, and keeps the rates set by a simulation. Throws an Error if the sheet is implausible. */
 async function keepSheet(
   tx: Tx,
-  { source, now }: Keeping,
+  { source, now }: SheetContext,
   sheet: RateSheet,
   newest: Sheet | undefined,
   jumpMaxPercent: number,
 ): Promise<void> {
-  if (newest !== undefined && !isNews(sheet, newest)) return
+  if (newest !== undefined && !isNewer(sheet, newest)) return
   const byHand = newest?.byHand ?? {}
   const quotes = { ...sheet.quotes, ...byHand }
-  const jumped = newest && implausibleIn(quotes, newest.quotes, jumpMaxPercent)
-  if (jumped !== undefined) throw new Error(`no sheet of rates: ${jumped} has moved by more than ${jumpMaxPercent} %`)
+  const jumped = newest && implausibleCurrency(quotes, newest.quotes, jumpMaxPercent)
+  if (jumped !== undefined)
+    throw new Error(`no usable sheet of rates: ${jumped} has moved by more than ${jumpMaxPercent} %`)
   if (source === sandboxSourceId) await store.deleteSheets(tx, source, after(now, -sandboxSheetsKeptMs))
   await insert(tx, { id: newId(), source, asOf: sheet.asOf, quotes, byHand, stopped: false }, now)
 }
@@ -79,18 +80,18 @@ async function keepSheet(
 /** Refuses: currency_not_supported. `walk`: the present rates of the source. */
 async function setByHand(
   tx: Tx,
-  { source, now }: Keeping,
+  { source, now }: SheetContext,
   walk: RateSheet,
   newest: Sheet | undefined,
   { pair, stopped }: ByHand,
 ): Promise<Sheet> {
   const before = newest?.byHand ?? {}
-  const byHand = pair ? { ...before, ...handOf(pair, { ...walk.quotes, ...before }) } : before
+  const byHand = pair ? { ...before, ...changedRates(pair, { ...walk.quotes, ...before }) } : before
   const set = Object.fromEntries(Object.entries(byHand).filter(([, rate]) => rate !== null)) as Quotes
   const sheet: Sheet = {
     id: newId(),
     source,
-    // After the newest one, even if that was made in the same millisecond.
+    // Later than the newest sheet, even if that was stored in the same millisecond.
     asOf: newest && newest.asOf >= now ? after(newest.asOf, 1) : now,
     quotes: { ...walk.quotes, ...set },
     byHand: set,
@@ -100,13 +101,13 @@ async function setByHand(
   return sheet
 }
 
-/** Null: no longer set by hand. */
-function handOf(
+/** Returns the changed rates. Null: the currency follows the source again. */
+function changedRates(
   { base, quote, rate }: NonNullable<ByHand['pair']>,
   quotes: Quotes,
 ): Readonly<Partial<Record<Currency, Rate | null>>> {
   if (rate === null) return { [base]: null, [quote]: null }
-  const made = quotesByHand(quotes, base, quote, rate)
+  const made = quotesWithMidRate(quotes, base, quote, rate)
   if (made === undefined) throw new Refusal('currency_not_supported', `There is no rate between ${base} and ${quote}.`)
   return made
 }
@@ -118,30 +119,31 @@ function insert(tx: Tx, sheet: Sheet, readAt: Date): Promise<void> {
 
 type RatesAge = { readonly ageMs: number; readonly limitMs: number }
 
-/** Computes amounts in a reference currency; by default that of the settings. Undefined: there is no rate of the last days. */
+/** Computes an amount in a reference currency; by default that of the settings. Undefined: no rate is recent enough. */
 export type Converter = (
   money: { readonly amount: Minor; readonly currency: Currency },
   reference?: Currency,
 ) => ReferenceAmount | undefined
 
 export type Rates = {
-  /** The currency in which the operator counts over all currencies. */
+  /** The currency in which limits over all currencies are counted. */
   readonly referenceCurrency: Currency
-  /** Reads the newest sheet with one statement. Judgements accept older sheets than quotes: REFERENCE_RATES_MAX_AGE_DAYS. */
+  /** Reads the newest sheet with one statement. Rules accept older sheets than quotes do (REFERENCE_RATES_MAX_AGE_DAYS). */
   readonly converter: (tx: Tx) => Promise<Converter>
-  /** The newest sheet, however old; undefined if there is none. */
+  /** Reads the newest sheet, however old. Undefined: none exists. */
   readonly newest: (tx: Tx) => Promise<Sheet | undefined>
-  /** The newest sheet. Refuses: fx_rates_unavailable (there is none, it is too old, or a simulation has stopped them). */
-  readonly current: (tx: Tx) => Promise<Sheet>
   /**
-   * Reads the source once and keeps a newer sheet. Returns 0, because the next sheet comes later. A failure is logged.
+   * Reads the newest sheet. Refuses: fx_rates_unavailable (none exists, it is too old, or a simulation has stopped the
+   * rates).
    */
+  readonly current: (tx: Tx) => Promise<Sheet>
+  /** Reads the source once and stores a newer sheet. Logs a failure. Returns 0, because a source has no backlog. */
   readonly refreshStep: () => Promise<number>
-  /** The time until the next `refreshStep`; undefined: there is no source. */
+  /** Returns the time until the next `refreshStep`. Undefined: no source is configured. */
   readonly nextInMs: (() => number) | undefined
   /** Reads the first sheet of a sandbox before the first request. */
   readonly prepare: () => Promise<void>
-  /** Sets rates of the sandbox, for every partner in it. Refuses: fx_rates_unavailable, currency_not_supported. */
+  /** Sets rates of the sandbox for all its partners. Refuses: fx_rates_unavailable, currency_not_supported. */
   readonly setByHand: (change: ByHand) => Promise<Sheet>
 }
 
@@ -149,19 +151,19 @@ export type RatesDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly log: Log
-  /** Null: none is configured. */
+  /** Null: no source is configured. */
   readonly source: RateSource | null
-  /** Undefined: by the source. */
+  /** Undefined: the default of the source. */
   readonly maxAgeMs: number | undefined
   readonly jumpMaxPercent: number
   readonly reference: { readonly currency: Currency; readonly daysMax: number }
-  /** The age of the newest sheet, after each read. */
+  /** Receives the age of the newest sheet after each read. */
   readonly observe?: ((age: RatesAge) => void) | undefined
 }
 
 export function createRates(deps: RatesDeps): Rates {
   const { clock, reference, source } = deps
-  const rates = source === null ? withoutSource : createRatesOf(deps, source)
+  const rates = source === null ? withoutSource : createSourceRates(deps, source)
   return {
     ...rates,
     referenceCurrency: reference.currency,
@@ -187,9 +189,9 @@ const withoutSource: SourceRates = {
   setByHand: refuseNoSource,
 }
 
-function createRatesOf({ db, clock, log, observe, ...deps }: RatesDeps, source: RateSource): SourceRates {
+function createSourceRates({ db, clock, log, observe, ...deps }: RatesDeps, source: RateSource): SourceRates {
   const limitMs = deps.maxAgeMs ?? source.maxAgeMs
-  const read = createReading(source, clock)
+  const read = createSourceReader(source, clock)
   const toSheet = createSheetReader()
   const newest = async (tx: Tx) => {
     const row = await store.newestSheet(tx, source.id)
@@ -199,22 +201,24 @@ function createRatesOf({ db, clock, log, observe, ...deps }: RatesDeps, source: 
     await store.lockSheets(tx)
     return newest(tx)
   }
-  const keeping = () => ({ source: source.id, now: clock.now() })
-  const ageOf = (asOf: Date) => ageMs(asOf, clock.now(), source.publishes)
+  const sheetContext = () => ({ source: source.id, now: clock.now() })
+  const ageOf = (asOf: Date) => sheetAgeMs(asOf, clock.now(), source.publishes)
 
   const refreshStep = async () => {
     const known = await newest(db)
     const asOf = await read()
       .then(async (sheet) => {
-        if (known !== undefined && !isNews(sheet, known)) return known.asOf
-        await db.transaction(async (tx) => keepSheet(tx, keeping(), sheet, await newestLocked(tx), deps.jumpMaxPercent))
+        if (known !== undefined && !isNewer(sheet, known)) return known.asOf
+        await db.transaction(async (tx) =>
+          keepSheet(tx, sheetContext(), sheet, await newestLocked(tx), deps.jumpMaxPercent),
+        )
         return sheet.asOf
       })
       .catch((error: unknown) => {
         log.warn({ err: error, source: source.id }, 'exchange rates could not be read')
         return known?.asOf
       })
-    // Without a sheet: the age of the epoch.
+    // Without a sheet: the time since the epoch.
     observe?.({ ageMs: ageOf(asOf ?? new Date(0)), limitMs })
     return 0
   }
@@ -236,18 +240,20 @@ function createRatesOf({ db, clock, log, observe, ...deps }: RatesDeps, source: 
     setByHand: async (change) => {
       if (source.id !== sandboxSourceId) throw unavailable('Rates are set by hand only where FX_RATES is sandbox.')
       const walk = await source.read(AbortSignal.abort(), clock.now())
-      return db.transaction(async (tx) => setByHand(tx, keeping(), walk, await newestLocked(tx), change))
+      return db.transaction(async (tx) => setByHand(tx, sheetContext(), walk, await newestLocked(tx), change))
     },
   }
 }
 
-// Reads a source with a short time limit.
-
 /**
- * Creates a reader with at most one concurrent read of the source, even if the source ignores its signal: a hanging
- * file holds a thread. Throws an Error if the read fails or does not end in time.
+ * Creates a reader with at most one concurrent read of the source. A source may ignore its signal: a hanging file holds
+ * a thread. The reader throws an Error if the read fails or takes too long.
  */
-export function createReading(source: RateSource, clock: Clock, readMsMax = 10 * secondMs): () => Promise<RateSheet> {
+export function createSourceReader(
+  source: RateSource,
+  clock: Clock,
+  readMsMax = 10 * secondMs,
+): () => Promise<RateSheet> {
   let underWay = false
   return async () => {
     if (underWay) throw new Error('the previous read of the source has not ended')
@@ -271,15 +277,13 @@ export function createReading(source: RateSource, clock: Clock, readMsMax = 10 *
   }
 }
 
-// Pure: the rates of a sheet, and whether the next sheet is plausible.
-
-/** Digits of a mid rate between two currencies. */
+/** Significant digits of a mid rate between two currencies. */
 const midDigits = 8
-/** Digits of a rate derived from one set by hand, so that the mid rate is exactly that one again. */
+/** Significant digits of a rate that is derived from a rate set by a simulation: enough to compute the same mid rate again. */
 const derivedDigits = 20
 const one: Rate = { digits: 1n, scale: 0 }
 
-/** Undefined: the sheet lacks one of the currencies. */
+/** Computes the mid rate of a pair. Undefined: the sheet lacks one of the currencies. */
 export function midRateOf(quotes: Quotes, sell: Currency, buy: Currency): Rate | undefined {
   const [sold, bought] = [forOneEuro(quotes, sell), forOneEuro(quotes, buy)]
   return sold && bought && quotient(bought, sold, midDigits)
@@ -291,7 +295,7 @@ const forOneEuro = (quotes: Quotes, currency: Currency): Rate | undefined =>
 const quotient = (over: Rate, under: Rate, digits: number): Rate =>
   roundedRate(over.digits * 10n ** BigInt(under.scale), under.digits * 10n ** BigInt(over.scale), digits, 'half-even')
 
-/** An amount in a reference currency, in minor units, by a rate of a day: units of the reference currency for one unit. */
+/** Amount in a reference currency, in minor units. The rate is in units of the reference currency for one unit. */
 export type ReferenceAmount = {
   readonly amount: Minor
   readonly currency: Currency
@@ -301,15 +305,15 @@ export type ReferenceAmount = {
   readonly rateOn: string
 }
 
-/** The currency that a token stands for. A sheet that does not quote the token counts it as this one. */
+/** Fiat currency behind a token, for sheets that do not quote the token. */
 const pegs: Readonly<Partial<Record<Currency, Currency>>> = { USDC: 'USD', EURC: 'EUR' }
 
 const pegged = (quotes: Quotes, currency: Currency): Currency =>
   forOneEuro(quotes, currency) === undefined ? (pegs[currency] ?? currency) : currency
 
 /**
- * An amount by the newest sheet, rounded up, so that a sum of small payments does not stay below a limit. An amount in the reference
- * currency needs no sheet. Undefined: there is no sheet of the last days, or it lacks one of the currencies.
+ * Converts an amount by the newest sheet. Rounds up, so that many small payments cannot stay below a limit. An amount
+ * in the reference currency needs no sheet. Undefined: the sheet is too old, or lacks one of the currencies.
  */
 export function referenceAmount(
   sheet: RateSheet | undefined,
@@ -331,8 +335,8 @@ export function referenceAmount(
 export const currenciesOf = (quotes: Quotes): readonly Currency[] =>
   (Object.keys(currencies) as Currency[]).filter((currency) => forOneEuro(quotes, currency) !== undefined)
 
-/** The currency whose rate has moved by more than `percentMax`: the source has misplaced a point, or is wrong. */
-export function implausibleIn(next: Quotes, before: Quotes, percentMax: number): Currency | undefined {
+/** Finds a currency whose rate has moved by more than `percentMax`: the source may have misplaced a decimal point. */
+export function implausibleCurrency(next: Quotes, before: Quotes, percentMax: number): Currency | undefined {
   return currenciesOf(next).find((currency) => {
     const [now, then] = [forOneEuro(next, currency), forOneEuro(before, currency)]
     if (now === undefined || then === undefined) return false
@@ -342,8 +346,8 @@ export function implausibleIn(next: Quotes, before: Quotes, percentMax: number):
   })
 }
 
-/** The rates for one euro that make `rate` the mid rate of a pair. The rate of the sold currency stays. */
-export function quotesByHand(quotes: Quotes, sell: Currency, buy: Currency, rate: Rate): Quotes | undefined {
+/** Computes rates for one euro that make `rate` the mid rate of a pair. The rate of the sold currency stays. */
+export function quotesWithMidRate(quotes: Quotes, sell: Currency, buy: Currency, rate: Rate): Quotes | undefined {
   const [sold, bought] = [forOneEuro(quotes, sell), forOneEuro(quotes, buy)]
   if (sold === undefined || bought === undefined) return undefined
   if (buy === 'EUR') return { [sell]: quotient(one, rate, derivedDigits) }
@@ -366,12 +370,12 @@ export const readQuotes = (json: string): Quotes =>
     ),
   )
 
-// Pure: the age of a sheet. If rates are published only on TARGET days, other days do not count.
+// Computes the age of a sheet. If the source publishes only on TARGET days, other days do not count.
 
-/** Above this many days the exact age has no meaning. */
+/** Above this many days the exact age does not matter. */
 const daysMax = 60
 
-export function ageMs(asOf: Date, now: Date, publishes: RateSource['publishes']): number {
+export function sheetAgeMs(asOf: Date, now: Date, publishes: RateSource['publishes']): number {
   const whole = Math.max(0, now.getTime() - asOf.getTime())
   if (publishes === 'always' || whole > daysMax * dayMs) return whole
   let closed = 0
@@ -383,8 +387,8 @@ export function ageMs(asOf: Date, now: Date, publishes: RateSource['publishes'])
 const startOfDay = (ms: number) => Math.floor(ms / dayMs) * dayMs
 
 /**
- * The days on which TARGET rests, and the ECB publishes no rates: Saturdays, Sundays, 1 January, Good Friday, Easter Monday,
- * 1 May, 25 and 26 December (ECB, TARGET closing days).
+ * Days on which TARGET is closed and the ECB publishes no rates: Saturdays, Sundays, 1 January, Good Friday, Easter
+ * Monday, 1 May, 25 and 26 December (ECB, TARGET closing days).
  */
 function isClosed(day: Date): boolean {
   const weekday = day.getUTCDay()
@@ -395,7 +399,7 @@ function isClosed(day: Date): boolean {
   return fromEaster === -2 || fromEaster === 1
 }
 
-/** The anonymous Gregorian computus (Meeus, Jones, Butcher). */
+/** Computes Easter Sunday by the anonymous Gregorian computus (Meeus, Jones, Butcher). */
 function easterSunday(year: number): number {
   const golden = year % 19
   const century = Math.floor(year / 100)

@@ -11,14 +11,14 @@ import {
 } from '../kernel/index.ts'
 import { sandboxSourceId } from './sandbox-walk.ts'
 
-/** A margin and the surcharge of a held quote stay below 100 % together. */
+/** A margin and the surcharge of a held quote together stay below 100 %. */
 const basisPointsMax = 4_999
 const yearSeconds = 31_536_000
 
-/** `url`: with `file:`, `http:` or `https:`. */
-export type ChosenSource = { readonly kind: 'none' | 'sandbox' } | { readonly kind: 'url'; readonly url: URL }
+/** `url` has the scheme `file:`, `http:` or `https:`. */
+export type RateSourceSetting = { readonly kind: 'none' | 'sandbox' } | { readonly kind: 'url'; readonly url: URL }
 
-function readSource(text: string): ChosenSource {
+function readSource(text: string): RateSourceSetting {
   if (text === 'none' || text === sandboxSourceId) return { kind: text }
   const url = URL.canParse(text) ? new URL(text) : undefined
   return url && ['file:', 'http:', 'https:'].includes(url.protocol)
@@ -33,7 +33,7 @@ function readBasisPoints(text: string): number {
     : refuseSetting(`must name basis points from 0 to ${basisPointsMax}: ${text} is not`)
 }
 
-/** Basis points of the mid rate: of pairs, in either direction, and of all others. */
+/** Basis points of the mid rate, by pair in either direction, and for all other pairs. */
 type Margins = { readonly others: number; readonly pairs: ReadonlyMap<string, number> }
 
 function readMargins(text: string): Margins {
@@ -85,25 +85,24 @@ export const ratesSettings = {
     default: 'sandbox; none in production',
     description:
       'Where exchange rates come from: `none`, `sandbox` (rates that move by themselves), or the URL of a file in the format of the ECB: `file:///var/rates.xml`, `https://www.ecb.europa.eu/stats/eurofxref/eurofxref-daily.xml`',
-    read: (value: string | undefined, mode): ChosenSource =>
+    read: (value: string | undefined, mode): RateSourceSetting =>
       readSource(value ?? (mode === 'sandbox' ? sandboxSourceId : 'none')),
   },
   FX_RATES_MAX_AGE_SECONDS: {
-    default: '60 of the sandbox; 108000 (30 hours) of the ECB',
+    default: '60 for the sandbox; 108000 (30 hours) for the ECB',
     description:
-      'How old rates may be. Older ones are never quoted: 503 `fx_rates_unavailable`. For rates in the format of the ECB, days on which it publishes none (weekends, TARGET holidays) do not count',
+      'Largest age of rates for quotes. Older rates are refused: 503 `fx_rates_unavailable`. For rates in the format of the ECB, days on which it publishes no rates (weekends, TARGET holidays) do not count',
     read: (value: string | undefined) => (value === undefined ? undefined : integer(1, yearSeconds, 1)(value)),
   },
   FX_RATES_JUMP_MAX_PERCENT: {
     default: '20',
     description:
-      'A sheet in which a currency has moved by more than this since the sheet before is refused, because a source may be wrong. Set it higher for one start to accept such a sheet',
+      'The service refuses a sheet in which a currency has moved by more than this since the previous sheet, because the source may be wrong. To accept such a sheet, set a higher value for one start',
     read: integer(1, 1_000_000, 20),
   },
   REFERENCE_CURRENCY: {
     default: 'EUR',
-    description:
-      'The currency in which rules count over all currencies. Rules that were set before it changed go on in their own',
+    description: 'The currency of rules over all currencies. Rules that were set before a change keep their currency',
     read: (value: string | undefined): Currency => {
       const currency = value ?? 'EUR'
       return isFiat(currency) ? currency : refuseSetting('must be a fiat currency of the service, such as EUR')
@@ -112,29 +111,29 @@ export const ratesSettings = {
   REFERENCE_RATES_MAX_AGE_DAYS: {
     default: '7',
     description:
-      'How many days old rates may be by which rules count over all currencies. Without such rates a limit refuses, and an approval is needed. Quotes need newer ones',
+      'Largest age, in days, of the rates for rules over all currencies. Without such rates a payout exceeds its limits and needs an approval. Quotes need newer rates',
     read: integer(1, 365, 7),
   },
   FX_MARGIN: {
     default: '50',
     description:
-      'Basis points that a firm quote takes off the mid rate; for pairs others, in the direction that they name: `50,EUR/USD=25,USD/EUR=30`',
+      'Basis points that a firm quote subtracts from the mid rate, and exceptions for pairs in one direction: `50,EUR/USD=25,USD/EUR=30`',
     read: (value: string | undefined) => readMargins(value ?? '50'),
   },
   FX_HELD_MARGIN: {
     default: '50',
-    description: 'Basis points that a quote which is held for 30 minutes takes off in addition to FX_MARGIN',
+    description: 'Basis points that a quote with a validity of 30 minutes subtracts in addition to FX_MARGIN',
     read: integer(0, basisPointsMax, 50),
   },
   FX_FEE: {
     default: '',
     description:
-      'Fee of an exchange by the sold currency: fixed, in basis points of the sold amount, or both: `EUR=0.50,USD=10bp,GBP=0.40+5bp`. Other currencies have none',
+      'Fee of an exchange by sold currency: fixed, in basis points of the sold amount, or both: `EUR=0.50,USD=10bp,GBP=0.40+5bp`. Other currencies have no fee',
     read: (value: string | undefined) => readFees(value ?? ''),
   },
 } as const satisfies Settings
 
 type Values = SettingValues<typeof ratesSettings>
-/** Charges of the operator for an exchange. */
+/** Charges of the operator for a conversion. */
 export type FxTerms = Pick<Values, 'FX_MARGIN' | 'FX_HELD_MARGIN' | 'FX_FEE'>
 export type RatesConfig = Omit<Values, keyof FxTerms>

@@ -6,7 +6,7 @@ export type SheetRow = {
   readonly source: string
   readonly asOf: Date
   readonly readAt: Date
-  /** JSON: for each currency the decimal text of its rate for one euro. */
+  /** JSON: the decimal text of each currency's rate for one euro. */
   readonly quotes: string
   /** JSON: the rates that a simulation has set. */
   readonly byHand: string
@@ -32,7 +32,6 @@ export async function insertSheet(tx: Tx, row: SheetRow): Promise<void> {
     values (${row.id}, ${row.source}, ${row.asOf}, ${row.readAt}, ${row.quotes}, ${row.byHand}, ${row.stopped})`)
 }
 
-/** Sheets of the sandbox come every few seconds, and can be computed again. */
 export async function deleteSheets(tx: Tx, source: string, before: Date): Promise<void> {
   await tx.run(sql`/* rates.deleteSheets */
     delete from rates.sheets where source = ${source} and as_of < ${before}`)

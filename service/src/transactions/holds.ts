@@ -1,16 +1,19 @@
 /**
- * The holds of payments: why one waits or would be refused, what the partner reads about it, and what staff does. One row for each kind
- * decides what may be said: nothing else writes a reason for a partner.
+ * Holds of payments: why a payment waits or would be refused, what the partner reads about it, and what staff does. The
+ * table has one row for each kind; no other code writes a reason for a partner.
  */
 import type { ResponseOf } from '@partner-payments/wire'
 import type { CaseKind } from '../cases/index.ts'
 
-/** The words of a partner about a kind of hold. `OperatorCheck` is all that may be said of names and rules (AMLD, article 39). */
-type Told = Pick<Explained, 'reason' | 'actor'> & { readonly evidence: readonly string[] }
+/**
+ * Text for a partner about a kind of hold. Nothing more than `OperatorCheck` may be said of names and rules (AMLD,
+ * article 39).
+ */
+type PartnerWords = Pick<Explained, 'reason' | 'actor'> & { readonly evidence: readonly string[] }
 export type Explained = NonNullable<ResponseOf<'getTransactionTimeline'>['hold']>
 type HoldKind = Explained['kind']
 
-export const told: Readonly<Record<HoldKind, Told>> = {
+export const told: Readonly<Record<HoldKind, PartnerWords>> = {
   Approval: {
     reason: 'A second person of your team has to approve the payout.',
     actor: 'Approver',
@@ -79,17 +82,17 @@ export const told: Readonly<Record<HoldKind, Told>> = {
   Country: { reason: 'The operator accepts no payments of this country.', actor: 'You', evidence: [] },
 }
 
-type Row = {
+type HoldRow = {
   /** The kind that the partner reads. */
   readonly told: HoldKind
-  /** The first thing that staff does. The runbook has the rest. */
+  /** First step for staff. The runbook has the rest. */
   readonly staff: string
 }
 
 const decideHit = 'Decide the hit: screening show, screening decide.'
 const lookAtCase = 'Decide the case: case show, case propose.'
 
-/** Every reason, by its true name. A reason without a row does not compile. */
+/** All reasons, each by its true name. A reason without a row does not compile. */
 export const holds = {
   approval: {
     told: 'Approval',
@@ -102,7 +105,7 @@ export const holds = {
     told: 'OperatorCheck',
     staff: 'Decide the alert of monitoring: monitoring alert list, case propose.',
   },
-  /** A name, a text, a country or a rule: the partner's own read does not tell which. */
+  /** A name, a text, a country or a rule. The partner cannot tell which. */
   decision: { told: 'OperatorCheck', staff: decideHit },
   frozen: { told: 'OperatorCheck', staff: lookAtCase },
   sending: {
@@ -144,12 +147,12 @@ export const holds = {
   funds: { told: 'Funds', staff: 'The partner pays in.' },
   segregatedFunds: { told: 'SegregatedFunds', staff: 'segregation list says whose money the balance has.' },
   country: { told: 'Country', staff: 'screening country list shows the rules.' },
-} as const satisfies Readonly<Record<string, Row>>
+} as const satisfies Readonly<Record<string, HoldRow>>
 
 /** `by`: null if it is not known. */
 export type Hold = { readonly kind: keyof typeof holds; readonly by: Date | null }
 
-/** The hold of money that a case keeps. */
+/** Holds of money that a case keeps. */
 export const holdsOfCases: Readonly<Record<CaseKind, Hold['kind']>> = {
   unknown_payment: 'unclear',
   contradiction: 'unclear',
@@ -179,9 +182,9 @@ export const holdsOfCases: Readonly<Record<CaseKind, Hold['kind']>> = {
   payer_data_missing: 'payerData',
 }
 
-/** Writes what a partner reads. A check of the operator has no time, because a time would tell one kind from another. */
+/** Returns what a partner reads. A check of the operator has no time, because a time would tell its kinds apart. */
 export function explain({ kind, by }: Hold): Explained {
-  const row: Row = holds[kind]
+  const row: HoldRow = holds[kind]
   const { reason, actor, evidence } = told[row.told]
   const until = row.told === 'OperatorCheck' ? null : by
   return { kind: row.told, reason, actor, by: until === null ? null : until.toISOString(), evidence: [...evidence] }

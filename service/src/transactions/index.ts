@@ -1,9 +1,9 @@
 /**
  * Transactions: every movement of money, completed or not, with its timeline.
  *
- * Tables: transactions.transactions. Invariants: Pending moves once, to Completed, Unsuccessful, Cancelled or Expired, which
- * are final. Each such move appends one `transaction.status.changed` in the same database transaction. A reference is
- * unique within its partner. A later return is a new, linked transaction.
+ * Tables: transactions.transactions. Invariants: a Pending transaction changes its status once, to Completed,
+ * Unsuccessful, Cancelled or Expired. Each such change appends one `transaction.status.changed` in the same database
+ * transaction. A reference is unique within its partner. A later return is a new, linked transaction.
  */
 export { type Explained, explain, type Hold, holds, holdsOfCases, told } from './holds.ts'
 export { toTransaction, type HoldOf, transactionsRoutes } from './routes.ts'
@@ -15,7 +15,7 @@ export {
   type NewTransaction,
   type Opened,
   type Party,
-  requesterOf,
+  toRequester,
   type TakenReferences,
   type Transactions,
 } from './service.ts'

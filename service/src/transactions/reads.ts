@@ -1,4 +1,4 @@
-/** Reads of transactions: one by its reference, lists, changes, and a period as it stood at its end. */
+/** Reads of transactions: by reference, lists, changes, and a period as it stood at its end. */
 import { ownJson, type QueryOf, type TransactionRelation } from '@partner-payments/wire'
 import type { Audit } from '../audit/index.ts'
 import {
@@ -15,12 +15,12 @@ import {
 import { after, type Clock, nilId, partnerKey } from '../kernel/index.ts'
 import { createBatcher, type Database, oldestTransactionStart, type Tx, withoutTransaction } from '../postgres/index.ts'
 import {
-  accountOf,
+  normalAccount,
   readAmountRange,
   readAmounts,
   readChangePosition,
   referencesWith,
-  relationOf,
+  classifyRelation,
   writeChangePosition,
 } from './rules.ts'
 import * as store from './store.ts'
@@ -30,22 +30,22 @@ import type { EventOutbox } from '../events/index.ts'
 
 type ListQuery = QueryOf<'listTransactions'>
 
-/** The other transactions of a payment, the oldest first. */
-export type Related = {
+/** The other transactions of a payment, oldest first. */
+export type RelatedTransactions = {
   readonly transaction: TransactionView
   readonly related: readonly { readonly relation: TransactionRelation; readonly transaction: TransactionView }[]
 }
 
-export type Reads = {
-  /** Refuses: not_found. */
+export type TransactionReads = {
+  /** Reads a transaction. Refuses: not_found. */
   readonly get: (partnerId: string, reference: string) => Promise<TransactionView>
   /** Finds a transaction in the caller's transaction. */
   readonly find: (tx: Tx, partnerId: string, reference: string) => Promise<store.TransactionRow | undefined>
-  /** Reads a transaction as `get` does, with its customer. Refuses: not_found. */
+  /** Reads a transaction like `get`, with its customer. Refuses: not_found. */
   readonly getWithUser: (partnerId: string, reference: string) => Promise<TransactionWithUser>
-  /** Adds their customers to the transactions of a page, by one statement. */
+  /** Adds their customers to transactions, by one statement. */
   readonly withUsers: <V extends TransactionView>(views: readonly V[]) => Promise<readonly (V & TransactionWithUser)[]>
-  /** A transaction with who created it, and by which request. Refuses: not_found. */
+  /** Reads a transaction with the caller and request that created it. Refuses: not_found. */
   readonly timeline: (
     partnerId: string,
     reference: string,
@@ -54,40 +54,40 @@ export type Reads = {
     /** Undefined: an earlier version created the transaction without a record. */
     readonly maker: Awaited<ReturnType<Audit['makerOf']>>
   }>
-  /** Withdrawals that fit a search of the operator, newest first. */
-  readonly withdrawalsLike: typeof store.withdrawalsLike
-  /** The audit records of the steps, under signed heads. Refuses: not_found. */
+  /** Finds withdrawals for the operator, newest first. */
+  readonly withdrawalsLike: typeof store.findWithdrawals
+  /** Reads the audit records of the steps, with signed heads. Refuses: not_found. */
   readonly proof: (partnerId: string, reference: string) => ReturnType<Audit['proof']>
-  /** Refuses: not_found. */
-  readonly related: (partnerId: string, reference: string) => Promise<Related>
+  /** Reads the other transactions of the payment. Refuses: not_found. */
+  readonly related: (partnerId: string, reference: string) => Promise<RelatedTransactions>
   /**
-   * The transactions created in a period, oldest first, as they stood at its end. What is only known at the end of a
-   * payment (status, error, debtor, hash) is left out where that end came later.
+   * Reads the transactions created in a period, oldest first, as they stood at its end. Omits what was only known
+   * later: final status, error, debtor and hash.
    */
   readonly asOf: (filter: store.CreatedFilter) => AsyncGenerator<readonly TransactionView[]>
-  /** Parties and references of payments for statements, by reference. */
+  /** Reads parties and references of payments for statements, by reference. */
   readonly namesOf: (
     partnerId: string,
     references: readonly string[],
   ) => Promise<ReadonlyMap<string, store.PaymentNames>>
   /**
-   * Refuses: validation_failed (cursor, currency, amountMin, amountMax). An unknown customer has no transactions. With
-   * `updatedSince` the page has a cursor also if it is the last one.
+   * Lists transactions. An unknown customer has none. With `updatedSince` the last page has a cursor, too. Refuses:
+   * validation_failed (cursor, currency, amountMin, amountMax).
    */
   readonly list: (partnerId: string, query: ListQuery) => Promise<Page<TransactionView>>
-  /** Sums over at most `sumRowsMax` transactions. Refuses: validation_failed (currency, amount, amountMin, amountMax). */
+  /** Sums at most `sumRowsMax` transactions. Refuses: validation_failed (currency, amount, amountMin, amountMax). */
   readonly sums: (partnerId: string, query: QueryOf<'sumTransactions'>) => Promise<Sums<store.TransactionSum>>
 }
 
 const readsPerBatchMax = 64
 const readsUnderWayMax = 4
-/** A page of a report: it is formatted in a few milliseconds. */
+/** A page of a report is formatted in a few milliseconds. */
 const rowsPerPageMax = 500
 
-/** A payment has a handful of returns: a bank sends it back as a whole or in a few parts. */
+/** A payment has few returns: a bank returns it as a whole or in a few parts. */
 const relatedMax = 100
 
-export function createReads(deps: TransactionsDeps): Reads {
+export function createReads(deps: TransactionsDeps): TransactionReads {
   const { db } = deps
   // Concurrent reads share one statement.
   const find = createBatcher({
@@ -104,7 +104,7 @@ export function createReads(deps: TransactionsDeps): Reads {
     batchesMax: readsUnderWayMax,
     partnerOf: ({ row }) => row.partnerId,
   })
-  const get = async (partnerId: string, reference: string) => view(await find({ partnerId, reference }))
+  const get = async (partnerId: string, reference: string) => toView(await find({ partnerId, reference }))
   return {
     find: async (tx, partnerId, reference) =>
       (await store.transactionsByReference(tx, [{ partnerId, reference }])).find((row) => row.reference === reference),
@@ -120,7 +120,7 @@ export function createReads(deps: TransactionsDeps): Reads {
       // The record of an opening has the id of its transaction.
       return { transaction, maker: await deps.audit.makerOf(partnerId, transaction.id) }
     },
-    withdrawalsLike: store.withdrawalsLike,
+    withdrawalsLike: store.findWithdrawals,
     proof: async (partnerId, reference) => {
       const { timeline } = await get(partnerId, reference)
       const ids = new Set(timeline.flatMap(({ record }) => (record === undefined ? [] : [record])))
@@ -133,7 +133,7 @@ export function createReads(deps: TransactionsDeps): Reads {
       const others = rows.filter((row) => row.reference !== reference)
       return {
         transaction,
-        related: others.map((row) => ({ relation: relationOf(row, original), transaction: view(row) })),
+        related: others.map((row) => ({ relation: classifyRelation(row, original), transaction: toView(row) })),
       }
     },
     namesOf: async (partnerId, references) =>
@@ -160,12 +160,12 @@ async function listCreated(
   const filter = await readFilter(deps, partnerId, query)
   if (filter === undefined) return cursors.page(list, request, [])
   const rows = await store.listTransactions(db, partnerId, filter, request.afterId, request.limit + 1)
-  return cursors.page(list, request, rows.map(view))
+  return cursors.page(list, request, rows.map(toView))
 }
 
 /**
- * Changes are listed in the order of their times, but an earlier one may commit later. The page ends before the time
- * from which a change may still be uncommitted, so that no change appears before a position that was given out.
+ * Changes are listed by their times, but an earlier change may commit later. The page ends before the earliest time of
+ * an uncommitted change, so that no change appears behind a cursor.
  */
 async function listChanged(
   deps: TransactionsDeps,
@@ -176,7 +176,7 @@ async function listChanged(
   const { db, cursors } = deps
   const list = changesList(partnerId)
   const { limit, afterId } = cursors.read(list, query)
-  const start = startOf(afterId, since)
+  const start = startPosition(afterId, since)
   const filter = await readFilter(deps, partnerId, query)
   const before = await certainUntil(deps)
   const rows =
@@ -185,13 +185,13 @@ async function listChanged(
       : await store.transactionsChanged(db, partnerId, filter, { after: start, before }, limit + 1)
   const data = rows.slice(0, limit)
   return {
-    data: data.map(view),
+    data: data.map(toView),
     nextCursor: cursors.write(list, writeChangePosition(data.at(-1) ?? start)),
     hasMore: rows.length > limit,
   }
 }
 
-/** Undefined: no transaction matches, because the customer or the currency is unknown. */
+/** Reads the filters. Undefined: the customer or the currency is unknown, and no transaction matches. */
 async function readFilter(
   { db, customers }: TransactionsDeps,
   partnerId: string,
@@ -206,7 +206,7 @@ async function readFilter(
   return {
     ...amounts,
     amounts: exact,
-    account: account === undefined ? null : accountOf(account),
+    account: account === undefined ? null : normalAccount(account),
     websiteReference: query.websiteReference ?? null,
     status: query.status ?? null,
     category: query.category ?? null,
@@ -224,19 +224,19 @@ async function readFilter(
   }
 }
 
-/** Each page is one short statement, so that a long report keeps no transaction open. */
+/** Reads pages of a period. Each page is a short statement, so that a long report keeps no transaction open. */
 async function* createdTransactions(db: Database, filter: store.CreatedFilter) {
   for (let after: store.CreatedPosition | undefined; ;) {
     const rows = await store.transactionsCreated(db, filter, after, rowsPerPageMax)
-    yield rows.map((row) => viewAt(view(row), filter.to))
+    yield rows.map((row) => viewAt(toView(row), filter.to))
     after = rows.at(-1)
     if (rows.length < rowsPerPageMax) return
   }
 }
 
 /**
- * A transaction as it stood at a moment, by its timeline. The times in the timeline have one form, so that they sort as
- * texts.
+ * Computes a transaction as it stood at a moment, by its timeline. The times in a timeline have one form, so that they
+ * sort as text.
  */
 function viewAt({ row, timeline, id }: TransactionView, moment: Date): TransactionView {
   const end = moment.toISOString()
@@ -251,7 +251,7 @@ function viewAt({ row, timeline, id }: TransactionView, moment: Date): Transacti
   }
 }
 
-/** Refuses: not_found, for each read separately. */
+/** Refuses each read separately: not_found. */
 async function findMany(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly reference: string }[],
@@ -261,25 +261,25 @@ async function findMany(
   return keys.map(({ partnerId, reference }) => byKey.get(partnerKey(partnerId, reference)) ?? notFound('transaction'))
 }
 
-// A transaction as it is read: its row, its timeline taken from the JSON of the row, and the customer that it is for.
+// Transaction as it is read: its row, its timeline parsed from JSON, and its customer.
 
 export type TransactionView = {
   readonly row: store.TransactionRow
   readonly timeline: readonly store.TimelineEntry[]
   readonly id: string
 }
-/** The partner's user of the interface document: the customer, with the address from which it acted. */
+/** User in the interface document: the customer, with the IP address from which it acted. */
 type PartnerUser = CustomerUser & { readonly ipAddress?: string }
 /** `user`: null for a transaction of the partner itself. */
 export type TransactionWithUser = TransactionView & { readonly user: PartnerUser | null }
 
-export const view = (row: store.TransactionRow): TransactionView => ({
+const toView = (row: store.TransactionRow): TransactionView => ({
   row,
   id: row.id,
   timeline: ownJson<readonly store.TimelineEntry[]>(row.timeline),
 })
 
-/** Reads the customers of some transactions, in one statement. */
+/** Reads the customers of transactions, in one statement. */
 async function withUsers<V extends TransactionView>(
   tx: Tx,
   customers: Pick<Customers, 'usersByIds'>,
@@ -291,10 +291,10 @@ async function withUsers<V extends TransactionView>(
     ),
   )
   const users = await customers.usersByIds(tx, [...keys.values()])
-  return views.map((each) => ({ ...each, user: userOf(each.row, users) }))
+  return views.map((each) => ({ ...each, user: toUser(each.row, users) }))
 }
 
-function userOf(
+function toUser(
   { partnerId, customerId, partnerUser }: store.TransactionRow,
   users: Awaited<ReturnType<Customers['usersByIds']>>,
 ): PartnerUser | null {
@@ -305,46 +305,49 @@ function userOf(
   return ipAddress === '' || isErased ? user : { ...user, ipAddress }
 }
 
-// Lists changes in the order of their times, for lists and for streams. A transaction moves to the end when it changes,
-// and a position is given out only when no change can appear before it.
+// Changes in the order of their times, for lists and streams. A changed transaction moves to the end. A cursor is given
+// out only when no change can appear before it.
 
-/** The name of the list, for its cursors. */
+/** Names the list in its cursors. */
 const changesList = (partnerId: string): string => `transaction-changes:${partnerId}`
 
-/** Start position: the one that a cursor holds, or a time. */
-const startOf = (position: string | null, since: Date): ChangePosition =>
+/** Returns the start position: that of a cursor, or a time. */
+const startPosition = (position: string | null, since: Date): ChangePosition =>
   position === null ? { updatedAt: since, id: nilId } : readChangePosition(position)
 
-/** The time before which every change is committed, reduced by the largest difference of the clocks. */
+/** Returns the time before which all changes are committed, minus the largest difference of the clocks. */
 const certainUntil = async ({ db, clockDifferenceMsMax }: TransactionsDeps): Promise<Date> =>
   after(await oldestTransactionStart(db), -clockDifferenceMsMax)
 
-type Change = { readonly cursor: string; readonly transaction: TransactionView }
-export type Changes = {
-  /** Pages of short statements: a reader that pauses keeps no transaction open and one page in memory. */
-  readonly pages: () => AsyncGenerator<readonly Change[]>
-  /** Called once, when the reader has everything or has disconnected. */
+type TransactionChange = { readonly cursor: string; readonly transaction: TransactionView }
+export type TransactionChanges = {
+  /** Reads pages with short statements: a slow reader keeps no transaction open, and one page in memory. */
+  readonly pages: () => AsyncGenerator<readonly TransactionChange[]>
+  /** Called once, when the reader has finished or disconnected. */
   readonly closed: () => void
 }
-export type Exports = {
+export type TransactionExports = {
   /**
-   * Every transaction that has changed since a position, in its state when its page is read. Ends with the changes that
-   * were certain at the start. Refuses: validation_failed (after), rate_limited (too many at once).
+   * Streams every transaction that has changed since a position, in its state when its page is read. Ends with the
+   * changes that were certain at the start. Refuses: validation_failed (after), rate_limited (too many at once).
    */
-  readonly changes: (partnerId: string, from: { readonly cursor?: string; readonly since?: Date }) => Promise<Changes>
+  readonly changes: (
+    partnerId: string,
+    from: { readonly cursor?: string; readonly since?: Date },
+  ) => Promise<TransactionChanges>
 }
 
 /** A page is formatted in a few milliseconds, and takes less than a megabyte. */
 const changeRowsPerPageMax = 500
 const firstMoment = new Date(0)
 
-export function createExports(deps: TransactionsDeps): Exports {
+export function createExports(deps: TransactionsDeps): TransactionExports {
   const { db, cursors } = deps
   const enter = createReaders()
   return {
     changes: async (partnerId, { cursor, since = firstMoment }) => {
       const list = changesList(partnerId)
-      const start = startOf(cursor === undefined ? null : cursors.open(list, cursor, '/query/after'), since)
+      const start = startPosition(cursor === undefined ? null : cursors.open(list, cursor, '/query/after'), since)
       const before = await certainUntil(deps)
       return {
         closed: enter(partnerId),
@@ -355,7 +358,7 @@ export function createExports(deps: TransactionsDeps): Exports {
             if (rows.length > 0)
               yield rows.map((row) => ({
                 cursor: cursors.write(list, writeChangePosition(row)),
-                transaction: view(row),
+                transaction: toView(row),
               }))
             if (rows.length < changeRowsPerPageMax) return
             position = rows.at(-1) ?? position
@@ -373,6 +376,6 @@ export type TransactionsDeps = {
   readonly eventOutbox: EventOutbox
   readonly customers: Customers
   readonly audit: Pick<Audit, 'append' | 'proof' | 'makerOf'>
-  /** How far the clocks of the processes and of the database may differ. */
+  /** Largest difference between the clocks of the processes and of the database. */
   readonly clockDifferenceMsMax: number
 }

@@ -3,12 +3,18 @@ import { ownJson, type ResponseOf } from '@partner-payments/wire'
 import { type Handlers, readTime, writeSums } from '../kernel/api/index.ts'
 import { writeAmount } from '../kernel/index.ts'
 import { reasonOf } from '../iso20022/index.ts'
-import type { Changes, Reads, Related, TransactionWithUser, TransactionView } from './reads.ts'
+import type {
+  TransactionChanges,
+  TransactionReads,
+  RelatedTransactions,
+  TransactionWithUser,
+  TransactionView,
+} from './reads.ts'
 import { explain, type Hold } from './holds.ts'
 import { actorNames } from './rules.ts'
 import type { Transactions } from './service.ts'
 
-/** Finds why a transaction waits. Undefined: it does not. */
+/** Finds why a transaction waits. Undefined: it does not wait. */
 export type HoldOf = (transaction: TransactionView) => Promise<Hold | undefined>
 
 export function transactionsRoutes(transactions: Transactions, holdOf: HoldOf): Handlers<'transactions'> {
@@ -44,10 +50,10 @@ export function transactionsRoutes(transactions: Transactions, holdOf: HoldOf): 
   }
 }
 
-/** One page at once: a part of the stream is what one statement has read. */
+/** Formats a page at once: a chunk of the stream is the result of one statement. */
 async function* linesOf(
-  { withUsers }: Pick<Reads, 'withUsers'>,
-  pages: ReturnType<Changes['pages']>,
+  { withUsers }: Pick<TransactionReads, 'withUsers'>,
+  pages: ReturnType<TransactionChanges['pages']>,
 ): AsyncGenerator<Uint8Array> {
   for await (const page of pages) {
     const transactions = await withUsers(page.map(({ transaction }) => transaction))
@@ -58,7 +64,7 @@ async function* linesOf(
   }
 }
 
-function toRelated({ transaction, related }: Related): ResponseOf<'listRelatedTransactions'> {
+function toRelated({ transaction, related }: RelatedTransactions): ResponseOf<'listRelatedTransactions'> {
   const { reference, quoteId, userAmount, userCurrency } = transaction.row
   const isExchange = quoteId !== null && userAmount !== null && userCurrency !== null
   return {
@@ -72,15 +78,15 @@ function toRelated({ transaction, related }: Related): ResponseOf<'listRelatedTr
       amount: writeAmount(other.amount, other.currency),
       currency: other.currency,
       status: other.status,
-      ...recallOf(relation === 'Original' ? transaction.timeline : relation === 'Return' ? timeline : []),
+      ...findRecall(relation === 'Original' ? transaction.timeline : relation === 'Return' ? timeline : []),
       createdAt: other.createdAt.toISOString(),
     })),
     ...(isExchange ? { fx: { quoteId, userAmount: writeAmount(userAmount, userCurrency), userCurrency } } : {}),
   }
 }
 
-/** The timeline of a return names the recall that brought the money. */
-function recallOf(timelineOfReturn: TransactionView['timeline']): { readonly recallId?: string } {
+/** Finds the recall that returned the money in the timeline of a return. */
+function findRecall(timelineOfReturn: TransactionView['timeline']): { readonly recallId?: string } {
   const recallId = timelineOfReturn.find((entry) => entry.recallId !== undefined)?.recallId
   return recallId === undefined ? {} : { recallId }
 }
@@ -100,7 +106,7 @@ function toTimeline(
   {
     transaction: { row, timeline },
     maker: { requestId, actor: requester } = { actor: { kind: 'worker' } },
-  }: Awaited<ReturnType<Reads['timeline']>>,
+  }: Awaited<ReturnType<TransactionReads['timeline']>>,
   hold: Hold | undefined,
 ): ResponseOf<'getTransactionTimeline'> {
   return {
@@ -124,11 +130,11 @@ function toTimeline(
   }
 }
 
-/** Earlier versions did not move the stored time with every entry of the timeline. Texts of one form sort like their times. */
-const newest = (times: readonly [string, ...string[]]): string =>
+/** Earlier versions did not update the stored time with every timeline entry. Times of one form sort like text. */
+const newestTime = (times: readonly [string, ...string[]]): string =>
   times.reduce((latest, time) => (time > latest ? time : latest))
 
-/** A null field is absent. Without an exchange `userAmount` equals `amount`, and there is no quote. */
+/** Omits null fields. Without an exchange `userAmount` equals `amount`, and there is no quote. */
 export function toTransaction({ row, timeline, user }: TransactionWithUser): ResponseOf<'getTransaction'> {
   const amount = writeAmount(row.amount, row.currency)
   const { userAmount, userCurrency } = row
@@ -147,8 +153,8 @@ export function toTransaction({ row, timeline, user }: TransactionWithUser): Res
     type: row.type,
     hasFx,
     createdAt: row.createdAt.toISOString(),
-    updatedAt: newest([row.updatedAt.toISOString(), ...timeline.map(({ createdAt }) => createdAt)]),
-    ...given({
+    updatedAt: newestTime([row.updatedAt.toISOString(), ...timeline.map(({ createdAt }) => createdAt)]),
+    ...removeNulls({
       errorKey: row.errorKey,
       rail: row.rail,
       fxQuoteExpiryTime: row.fxQuoteExpiresAt?.toISOString() ?? null,
@@ -171,8 +177,8 @@ export function toTransaction({ row, timeline, user }: TransactionWithUser): Res
 
 const read = (json: string | null) => (json === null ? null : ownJson<Record<string, string>>(json))
 
-/** Removes the fields that are null. */
-function given<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
+/** Removes null fields. */
+function removeNulls<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as {
     [K in keyof T]?: NonNullable<T[K]>
   }

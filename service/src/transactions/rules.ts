@@ -9,11 +9,11 @@ import type {
 import { refuseField } from '../kernel/api/index.ts'
 import { currencies, type Currency, isCurrency, type Minor } from '../kernel/index.ts'
 import type { Actor } from '../lifecycle/index.ts'
-import type { ChangePosition, Money, ReferenceRange } from './store.ts'
+import type { ChangePosition, Amount, ReferenceRange } from './store.ts'
 
 export type FinalStatus = Exclude<TransactionStatus, 'Pending'>
 
-/** Contract page: Pending leads to exactly one of four final statuses. */
+/** Contract: a Pending transaction gets exactly one of four final statuses. */
 const transitions = {
   Pending: ['Completed', 'Unsuccessful', 'Cancelled', 'Expired'],
   Completed: [],
@@ -26,13 +26,13 @@ export function mayMove(from: TransactionStatus, to: TransactionStatus): boolean
   return (transitions[from] as readonly TransactionStatus[]).includes(to)
 }
 
-/** Relation of a transaction to another one that it names or that names it. */
-export function relationOf(
+/** Classifies the relation of a transaction to another one of the same payment. */
+export function classifyRelation(
   { reference, category, type }: { reference: string; category: TransactionCategory; type: TransactionType },
   original: string,
 ): TransactionRelation {
   if (reference === original) return 'Original'
-  // A return is no deposit of a customer: `typesOf` of payouts.
+  // A return is not a deposit of a customer: `transactionTypes` of payouts.
   if (type === 'PartnerCustomerDeposit') return 'Transfer'
   if (category === 'Deposit') return 'Return'
   return type.endsWith('Refund') ? 'Refund' : 'Reversal'
@@ -50,13 +50,10 @@ export const actorNames: Readonly<Record<Actor, TimelineActor>> = {
 const surrogates = { first: 0xd800, behind: 0xe000 } as const
 const codePointMax = 0x10ffff
 
-/**
- * The range of references that begin with a text: from it to before the next text of its length, in the order of code
- * points.
- */
+/** Returns the range of references that begin with a text, in the order of code points. */
 export function referencesWith(prefix: string): ReferenceRange {
   const points = Array.from(prefix, (character) => character.codePointAt(0) ?? 0)
-  // The greatest code point in the last place is followed by the next one in the place before it.
+  // After the greatest code point, the previous character is increased instead.
   while (points.at(-1) === codePointMax) points.pop()
   const last = points.pop()
   if (last === undefined) return { from: prefix, before: null }
@@ -72,8 +69,8 @@ type AmountRange = {
 }
 
 /**
- * Amounts in minor units of the currency. Undefined: the service does not have the currency. Refuses (400, with a pointer):
- * an amount without a currency, with more digits than the currency has, or a range that ends before it begins.
+ * Reads amounts in minor units of the currency. Undefined: the service does not have the currency. Refuses (400, with a
+ * pointer): an amount without a currency, with too many decimals, or a range that ends before it begins.
  */
 export function readAmountRange({ currency, ...given }: AmountQuery): AmountRange | undefined {
   if (currency === undefined) {
@@ -91,13 +88,13 @@ export function readAmountRange({ currency, ...given }: AmountQuery): AmountRang
 }
 
 /**
- * The amounts that a text may be: in one currency, or in each that has as many decimal digits. Null: no amount is asked for. Refuses (400, with
- * a pointer): an amount with more digits than the given currency has.
+ * Reads the amounts that a text may mean: in the given currency, or in each currency with as many decimals. Null: the
+ * filter is not given. Refuses (400, with a pointer): an amount with too many decimals for the given currency.
  */
 export function readAmounts({
   currency,
   amount,
-}: Pick<AmountQuery, 'currency'> & { readonly amount?: string }): readonly Money[] | null {
+}: Pick<AmountQuery, 'currency'> & { readonly amount?: string }): readonly Amount[] | null {
   if (amount === undefined) return null
   if (currency !== undefined)
     return isCurrency(currency) ? [{ currency, amount: readMinor(amount, currency, '/query/amount') ?? 0n }] : []
@@ -110,10 +107,10 @@ export function readAmounts({
   })
 }
 
-/** An account as the index of transactions has it: without spaces, in capitals. */
-export const accountOf = (text: string): string => text.replaceAll(/\s/g, '').toUpperCase()
+/** Normalises an account for the index of transactions: no spaces, upper case. */
+export const normalAccount = (text: string): string => text.replaceAll(/\s/g, '').toUpperCase()
 
-/** A text that has passed its schema: digits, with an optional point and up to six decimals. */
+/** Reads a text that matches its schema: digits, with an optional point and up to six decimals. */
 function readMinor(text: string | undefined, currency: Currency, pointer: string): Minor | null {
   if (text === undefined) return null
   const [whole = '', fraction = ''] = text.split('.')
@@ -129,7 +126,7 @@ const separator = ' '
 export const writeChangePosition = ({ updatedAt, id }: ChangePosition): string =>
   [updatedAt.toISOString(), id].join(separator)
 
-/** A position that `writeChangePosition` wrote; its cursor is signed. */
+/** Reads a position that `writeChangePosition` wrote; its cursor is signed. */
 export function readChangePosition(position: string): ChangePosition {
   const [updatedAt = '', id = ''] = position.split(separator)
   return { updatedAt: new Date(updatedAt), id }

@@ -18,8 +18,8 @@ import { addTrader, convert, quote } from '../../../test/support/fx.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../banks/settlement/index.ts'
-import { relationOf } from './rules.ts'
-import { type Changes, createExports } from './reads.ts'
+import { classifyRelation } from './rules.ts'
+import { type TransactionChanges, createExports } from './reads.ts'
 
 suite('verbs', async () => {
   const service = await useModules()
@@ -100,7 +100,7 @@ suite('verbs', async () => {
     await assert.rejects(note, AssertionFailure)
   })
 
-  test('of concurrent ends exactly one is written', async () => {
+  test('of concurrent conclusions exactly one is written', async () => {
     const { id, reference } = await open()
     const outcomes = await Promise.allSettled([
       conclude(id, 'Completed'),
@@ -139,7 +139,7 @@ suite('verbs', async () => {
     await assert.rejects(service.transactions.list(partner.partnerId, { cursor: nextCursor ?? '' }), Refusal)
   })
 
-  test('each new filter finds what it names, and filters hold together', async () => {
+  test('each filter finds its transactions, and filters combine', async () => {
     const own = await addPartner(service)
     const { partnerId } = own
     const make = (reference: string, fields: Partial<NewTransaction> = {}) => open({ partnerId, reference, ...fields })
@@ -165,7 +165,7 @@ suite('verbs', async () => {
     assert.deepEqual((await service.transactions.list(partner.partnerId, { endToEndId: 'E1' })).data, [])
   })
 
-  test('a reader of changes misses nothing that commits behind a later change', async () => {
+  test('a reader of changes misses no change that commits after a later one', async () => {
     const own = await addPartner(service)
     const { partnerId } = own
     const reader = createTransactions({ ...service, clockDifferenceMsMax: 0 })
@@ -213,7 +213,7 @@ suite('verbs', async () => {
     setClock(start)
   })
 
-  test('a transaction that changes again appears again behind the cursor', async () => {
+  test('a transaction that changes again appears again after the cursor', async () => {
     const own = await addPartner(service)
     const { partnerId } = own
     const since = service.clock.now().toISOString()
@@ -262,7 +262,7 @@ suite('links', async () => {
     }
   }
 
-  test('a payout that came back and its return name each other, and no others', async () => {
+  test('a returned payout and its return name only each other', async () => {
     const partner = await addPartner(service, 10_000_000n)
     const { payout } = await pay(service, partner, '4001.05', { reference: 'INV-9' })
     await pay(service, partner, '1.00')
@@ -327,7 +327,7 @@ suite('links', async () => {
     assert.deepEqual([data.at(-1)?.step, data.at(-1)?.actor], ['Cancelled', 'Partner'])
   })
 
-  test('a deposit that the bank takes back is linked to its reversal', async () => {
+  test('a reversed deposit is linked to its reversal', async () => {
     const partner = await addPartner(service)
     const { ibans } = await service.accounts.create(partner.partnerId, partner.customer.id)
     const creditId = newId()
@@ -377,13 +377,13 @@ suite('links', async () => {
       )
   })
 
-  test('the relation is told by what the transaction is', () => {
+  test('the relation depends on the kind of the transaction', () => {
     const of = (category: 'Deposit' | 'Withdrawal', type: 'PartnerWithdraw' | 'CustomerRefund') =>
-      relationOf({ reference: 'b', category, type }, 'a')
+      classifyRelation({ reference: 'b', category, type }, 'a')
     assert.equal(of('Deposit', 'CustomerRefund'), 'Return')
     assert.equal(of('Withdrawal', 'CustomerRefund'), 'Refund')
     assert.equal(of('Withdrawal', 'PartnerWithdraw'), 'Reversal')
-    assert.equal(relationOf({ reference: 'a', category: 'Deposit', type: 'PartnerDeposit' }, 'a'), 'Original')
+    assert.equal(classifyRelation({ reference: 'a', category: 'Deposit', type: 'PartnerDeposit' }, 'a'), 'Original')
   })
 })
 
@@ -406,7 +406,7 @@ suite('the stream of changes', async () => {
     return partnerId
   }
 
-  async function referencesOf({ pages, closed }: Changes, linesMax = Infinity) {
+  async function referencesOf({ pages, closed }: TransactionChanges, linesMax = Infinity) {
     const seen: { reference: string; cursor: string }[] = []
     for await (const page of pages()) {
       for (const { cursor, transaction } of page) seen.push({ reference: transaction.row.reference, cursor })
@@ -416,7 +416,7 @@ suite('the stream of changes', async () => {
     return seen.slice(0, linesMax)
   }
 
-  test('the stream has every transaction once, the oldest change first, and continues behind any line', async () => {
+  test('the stream has every transaction once, the oldest change first, and continues after any line', async () => {
     const partnerId = await addBusyPartner()
     const whole = await referencesOf(await service.transactions.changes(partnerId, {}))
     const names = whole.map(({ reference }) => reference)
@@ -461,7 +461,7 @@ suite('the stream of changes', async () => {
     assert.equal(tail[0]?.reference, 'r13')
   })
 
-  test('a cursor of another partner or of another list is refused, and counts as no reader', async () => {
+  test('a cursor of another partner or list is refused, and does not count as a reader', async () => {
     const partnerId = await addBusyPartner()
     const other = await addPartner(service)
     const [line] = await referencesOf(await service.transactions.changes(partnerId, {}), 1)
@@ -472,7 +472,7 @@ suite('the stream of changes', async () => {
     await assert.rejects(service.transactions.changes(partnerId, { cursor: nextCursor ?? '' }), refused)
   })
 
-  test('of readers that start at once two are let in, and the next one when one has ended', async () => {
+  test('of concurrent readers two are admitted, and another when one has ended', async () => {
     const { partnerId } = await addPartner(service)
     const { changes } = createExports({ ...service, clockDifferenceMsMax: 0 })
     const started = await Promise.allSettled(Array.from({ length: 5 }, () => changes(partnerId, {})))
@@ -490,7 +490,7 @@ suite('the stream of changes', async () => {
     await assert.rejects(changes(partnerId, {}), Refusal)
   })
 
-  test('a stream ends with what was certain at its start, while payments go on', async () => {
+  test('a stream ends with the changes that were certain at its start, during payments', async () => {
     const partner = await addPartner(service, 1_000_000n)
     await pay(service, partner, '1.00', { reference: 'first' })
     const changes = await service.transactions.changes(partner.partnerId, {})

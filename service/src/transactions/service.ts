@@ -1,7 +1,6 @@
-/** The verbs of transactions. Payments (payouts, deposits) call them inside their own database transaction. */
+/** The verbs of transactions. Payments call them inside their own database transaction. */
 import {
   type ErrorKey,
-  type EventData,
   ownJson,
   type Rail,
   type SignedApproval,
@@ -24,20 +23,27 @@ import {
   timedText,
   writeAmount,
 } from '../kernel/index.ts'
+import type { EventPayload } from '../events/index.ts'
 import type { Actor } from '../lifecycle/index.ts'
 import { rowMark, type Tx } from '../postgres/index.ts'
-import { createExports, createReads, type Exports, type Reads, type TransactionsDeps } from './reads.ts'
+import {
+  createExports,
+  createReads,
+  type TransactionExports,
+  type TransactionReads,
+  type TransactionsDeps,
+} from './reads.ts'
 import { type FinalStatus, mayMove } from './rules.ts'
 import * as erasure from './store-erasure.ts'
 import * as store from './store.ts'
-import type { Moved, TransactionRow } from './store.ts'
+import type { MovedTransaction, TransactionRow } from './store.ts'
 import type { NewRecord } from '../audit/index.ts'
 
-/** Party details of the interface document. An undefined field is absent. */
+/** Party of the interface document. An undefined field is absent. */
 export type Party = {
   readonly accountHolderName?: string
   readonly iban?: string
-  /** An account without an IBAN. */
+  /** Sort code of an account without an IBAN. */
   readonly sortCode?: string
   readonly routingNumber?: string
   readonly accountNumber?: string
@@ -50,7 +56,7 @@ export type Party = {
 
 export type NewTransaction = {
   readonly partnerId: string
-  /** The reference that the partner requested: always the `userReference`, and the reference if it is free. */
+  /** Reference from the partner's request: always the `userReference`, and also the reference if it is free. */
   readonly reference: string | null
   readonly amount: Minor
   readonly currency: Currency
@@ -71,9 +77,9 @@ export type NewTransaction = {
   readonly originatingReference?: string
   readonly creditor?: Party
   readonly debtor?: Party
-  /** The caller of the request, for the audit log. */
+  /** Caller of the request, for the audit log. */
   readonly requestedBy?: Requester
-  /** The address from which the customer acts. Default: the one of the request. */
+  /** IP address from which the customer acts. Default: that of the request. */
   readonly userIpAddress?: string
   /** Id of the request that causes the transaction. */
   readonly requestId?: string | undefined
@@ -85,19 +91,16 @@ export type Requester = {
   readonly id: string
   readonly name: string
   readonly ipAddress: string
-  /** A person who has signed in, whose payments are among the acts of the audit log. */
+  /** The caller is a person who has signed in: the payment is one of the person's acts in the audit log. */
   readonly isPerson?: boolean
 }
 
-export const requesterOf = ({ serviceAccountId: id, name, signedInAt }: Caller, ipAddress: string): Requester => ({
+export const toRequester = ({ serviceAccountId: id, name, signedInAt }: Caller, ipAddress: string): Requester => ({
   ...{ id, name, ipAddress },
   ...(signedInAt === undefined ? {} : { isPerson: true }),
 })
 
-/**
- * Amount that the customer pays or receives in another currency than `currency`, and the quote of the exchange with
- * its expiry.
- */
+/** Amount that the customer pays or receives in another currency than `currency`, with the quote and its expiry. */
 export type Exchange = {
   readonly userAmount: Minor
   readonly userCurrency: Currency
@@ -106,8 +109,8 @@ export type Exchange = {
 }
 
 /**
- * Cause of a step: the actor, by default `worker`, the bank's code of ISO 20022, and its own words. `by`: the service account of the
- * partner, for the audit log. `recallId`: the recall of the step, or the one by which money came back.
+ * Cause of a step: the actor (default: `worker`), the bank's ISO 20022 code, and the bank's text. `by`: the service
+ * account of the partner, for the audit log. `recallId`: the recall of the step or of the returned money.
  */
 export type Cause = {
   readonly actor?: Actor
@@ -122,31 +125,34 @@ export type RequestedReference = Pick<NewTransaction, 'partnerId' | 'reference'>
 export type TakenReferences = ReadonlySet<string>
 export type Opened = { readonly id: string; readonly reference: string }
 
-export type Transactions = Reads &
-  Exports & {
-    /** Reads and writes that an erasure of a customer makes on its transactions. */
+export type Transactions = TransactionReads &
+  TransactionExports & {
+    /** Reads and writes for the erasure of a customer. */
     readonly erasure: typeof erasure
     /** Opens a Pending transaction. */
     readonly open: (tx: Tx, transaction: NewTransaction) => Promise<Opened>
-    /** The requested references that are taken, for `openMany`. Needs no lock. */
+    /** Finds which of the requested references are taken, for `openMany`. Takes no lock. */
     readonly taken: (tx: Tx, requested: readonly RequestedReference[]) => Promise<TakenReferences>
     /**
      * Opens Pending transactions, and writes with the commit. If two request the same reference, the first gets it. A
-     * reference that another transaction took since `taken` is a unique violation.
+     * reference that another transaction took after `taken` is a unique violation.
      */
     readonly openMany: (tx: Tx, transactions: readonly NewTransaction[], taken: TakenReferences) => readonly Opened[]
-    /** Writes transactions that are Completed at once, as `openMany` and their conclusion with `steps` would, with one write. */
+    /** Writes transactions that are Completed at once, like `openMany` and `conclude` with `steps` together, with one write. */
     readonly completeMany: (
       tx: Tx,
       transactions: readonly NewTransaction[],
       taken: TakenReferences,
       steps: readonly TimelineStep[],
     ) => readonly Opened[]
-    /** Adds steps to Pending transactions, and moves those with a conclusion as `conclude`. Each transaction may occur once. */
+    /** Adds steps to Pending transactions, and concludes those with a conclusion. Each transaction may occur once. */
     readonly moveMany: (tx: Tx, moves: readonly TransactionMove[]) => Promise<void>
-    /** Moves Pending to a final status and appends `transaction.status.changed`. Any other move is an AssertionFailure. */
+    /**
+     * Moves a Pending transaction to a final status and appends `transaction.status.changed`. Any other change is an
+     * AssertionFailure.
+     */
     readonly conclude: (tx: Tx, partnerId: string, id: string, conclusion: ConclusionRequest) => Promise<void>
-    /** Adds a step after the end (a return). The status stays the same. */
+    /** Adds a step after the end, for a return. The status stays. */
     readonly noteAfterEnd: (tx: Tx, key: store.TransactionKey, step: TimelineStep, cause?: Cause) => Promise<void>
   }
 
@@ -158,12 +164,12 @@ export type ConclusionRequest = Cause & {
   readonly customFields?: Record<string, unknown> | null
 }
 
-/** Moves a transaction on. Without a conclusion it stays Pending. */
+/** Adds steps to a transaction. Without a conclusion it stays Pending. */
 export type TransactionMove = store.TransactionKey &
   Cause & {
     readonly steps: readonly TimelineStep[]
     readonly transactionHash?: string
-    /** The address from which the customer acts, once it is known. */
+    /** IP address from which the customer acts, once it is known. */
     readonly userIpAddress?: string
     readonly conclusion?: Conclusion
   }
@@ -191,10 +197,10 @@ export function createTransactions(deps: TransactionsDeps): Transactions {
     noteAfterEnd: async (tx, { partnerId, id }, step, cause = {}) => {
       const row = await store.lockTransaction(tx, partnerId, id)
       const { status, reference } = present(row, `no transaction ${id}`)
-      assert(status !== 'Pending', 'a return follows an end')
+      assert(status !== 'Pending', `transaction ${id} is still Pending`)
       const now = clock.now()
       const recordId = newId()
-      deps.audit.append(tx, [recordOfSteps({ partnerId, reference, status, steps: [step], ...cause, recordId })])
+      deps.audit.append(tx, [toStepsRecord({ partnerId, reference, status, steps: [step], ...cause, recordId })])
       await store.appendToTimeline(tx, { partnerId, id }, entries([step], status, now, cause, recordId), now)
     },
     ...createReads(deps),
@@ -216,14 +222,14 @@ function createOpening({
 }: TransactionsDeps): Pick<Transactions, 'openMany' | 'completeMany'> {
   const insert = (tx: Tx, rows: readonly store.TransactionRow[], transactions: readonly NewTransaction[]) => {
     if (rows.length > 0) store.insertTransactions(tx, rows)
-    audit.append(tx, recordsOfOpenings(rows, transactions))
+    audit.append(tx, toOpeningRecords(rows, transactions))
     return rows.map(({ id, reference }) => ({ id, reference }))
   }
   return {
     openMany: (tx, transactions, taken) => insert(tx, toRows(transactions, taken, clock.now()), transactions),
     completeMany: (tx, transactions, taken, steps) => {
       const now = clock.now()
-      const rows = toRows(transactions, taken, now).map((row) => completed(row, steps, now))
+      const rows = toRows(transactions, taken, now).map((row) => completeRow(row, steps, now))
       const opened = insert(
         tx,
         rows,
@@ -258,9 +264,9 @@ function toRows(
   })
 }
 
-function completed(row: store.TransactionRow, steps: readonly TimelineStep[], now: Date): store.TransactionRow {
+function completeRow(row: store.TransactionRow, steps: readonly TimelineStep[], now: Date): store.TransactionRow {
   const opening = ownJson<readonly store.TimelineEntry[]>(row.timeline)
-  // The transaction ends as it opens: the end has the cause of the opening.
+  // The conclusion has the cause of the opening.
   const { actor = 'worker', record } = present(opening.at(-1), `transaction ${row.id} has an empty timeline`)
   const ending = ownJson<readonly store.TimelineEntry[]>(entries(steps, 'Completed', now, { actor }, record))
   return { ...row, status: 'Completed', timeline: JSON.stringify([...opening, ...ending]) }
@@ -285,7 +291,7 @@ function createMoveMany({ clock, eventOutbox, audit }: TransactionsDeps): Transa
       tx,
       moves.map(({ conclusion, ...move }, index) => {
         const { reference } = present(rows[index], `no row for transaction ${move.id}`)
-        return recordOfSteps({
+        return toStepsRecord({
           ...move,
           reference,
           status: conclusion?.status ?? 'Pending',
@@ -327,7 +333,7 @@ function toStoreMove(
 }
 
 const ownReference = () => `txn_${timedText(ownReferenceRandomChars)}`
-/** The rest of the partner's user is read with its customer, so that it is stored once and erased once. */
+/** The customer is read for the rest of the user: its data are stored once and erased once. */
 const userIp = (ipAddress = '') => (ipAddress === '' ? null : JSON.stringify({ ipAddress }))
 const json = (value: object | undefined) => (value === undefined ? null : JSON.stringify(value))
 const entries = (
@@ -392,13 +398,11 @@ function toRow(transaction: NewTransaction, now: Date): Omit<store.TransactionRo
   }
 }
 
-// Maps a transaction to event `data`.
-
 function statusChanged(
-  row: Moved,
+  row: MovedTransaction,
   status: TransactionStatus,
   customFields: Record<string, unknown> | null,
-): Omit<EventData<'transaction.status.changed'>, 'eventType' | 'timestamp'> {
+): EventPayload<'transaction.status.changed'> {
   return {
     amount: writeAmount(row.amount, row.currency),
     currency: row.currency,
@@ -415,18 +419,18 @@ function statusChanged(
   }
 }
 
-// Audit records of transactions: each opening and each step, in the transaction that makes it.
+// Audit records of transactions: one for each opening and each step, in the transaction that writes it.
 
 const action = 'transaction.steps'
 
-/** The caller of the partner who has made a step, with the evidence if it was confirmed. */
+/** The caller of the partner who made a step, with the evidence if the step was confirmed. */
 type StepMaker = {
   readonly id: string
   readonly name: string
   readonly confirmation?: SignedApproval | undefined
 }
 
-type Steps = {
+type RecordedSteps = {
   readonly partnerId: string
   readonly reference: string
   readonly status: TransactionStatus
@@ -437,7 +441,7 @@ type Steps = {
   readonly recordId: string | undefined
 }
 
-const recordOfSteps = ({ actor = 'worker', by, reason, recordId, ...made }: Steps): NewRecord => ({
+const toStepsRecord = ({ actor = 'worker', by, reason, recordId, ...made }: RecordedSteps): NewRecord => ({
   partnerId: made.partnerId,
   id: recordId,
   actor: { kind: actor, ...(by && { id: by.id, name: by.name }) },
@@ -447,15 +451,18 @@ const recordOfSteps = ({ actor = 'worker', by, reason, recordId, ...made }: Step
   ...(reason ? { reason } : {}),
 })
 
-type Opening = {
+type RecordedOpening = {
   readonly steps: readonly TimelineStep[]
   readonly actor?: Actor
   readonly requestedBy?: Requester
   readonly requestId?: string | undefined
 }
 
-/** Creates one record for each row, with the id of its transaction. */
-const recordsOfOpenings = (rows: readonly TransactionRow[], openings: readonly Opening[]): readonly NewRecord[] =>
+/** Creates a record for each row, with the id of its transaction. */
+const toOpeningRecords = (
+  rows: readonly TransactionRow[],
+  openings: readonly RecordedOpening[],
+): readonly NewRecord[] =>
   rows.map(({ partnerId, id, reference, type, amount, currency, status }, index): NewRecord => {
     const {
       steps,

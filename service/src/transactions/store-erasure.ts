@@ -1,9 +1,9 @@
-/** The SQL by which an erasure of a customer reads and writes its transactions. */
+/** SQL of transactions for the erasure of a customer. */
 import { ownJson } from '@partner-payments/wire'
 import { erasePersonal, type PersonalColumns, sql, type Tx, unprepared } from '../postgres/index.ts'
 import type { TimelineEntry } from './store.ts'
 
-/** Some of a customer's transactions that are pending, the newest first. */
+/** Lists pending transactions of a customer, newest first. */
 export async function pendingOf(
   tx: Tx,
   partnerId: string,
@@ -19,7 +19,7 @@ export async function pendingOf(
   return rows.map(({ reference }) => reference)
 }
 
-/** When the newest transaction of a customer last changed. Null: it has none. */
+/** Finds when the newest transaction of a customer last changed. Null: it has none. */
 export async function lastPaymentAt(tx: Tx, partnerId: string, customerId: string): Promise<Date | null> {
   const row = await tx.row<{ updatedAt: Date }>(sql`/* transactions.lastPaymentAt */
     select updated_at from transactions.transactions where partner_id = ${partnerId} and customer_id = ${customerId}
@@ -29,7 +29,7 @@ export async function lastPaymentAt(tx: Tx, partnerId: string, customerId: strin
 
 export type ErasableRow = { readonly id: string; readonly reference: string; readonly sessionId: string | null }
 
-/** The transactions of a customer after one of them, in their order. */
+/** Lists transactions of a customer, oldest first. `after` is the cursor. */
 export function transactionsOf(
   tx: Tx,
   partnerId: string,
@@ -42,27 +42,27 @@ export function transactionsOf(
     where partner_id = ${partnerId} and customer_id = ${customerId} and id > ${afterId} order by id limit ${rowsMax}`)
 }
 
-const details: PersonalColumns = {
+const partnerFields: PersonalColumns = {
   table: 'transactions.transactions',
   by: 'id',
   erased: { website_reference: null, beneficiary_alias: null, partner_user: null },
 }
-const all: PersonalColumns = {
-  ...details,
-  erased: { ...details.erased, creditor: null, debtor: null, description: null, user_reference: null },
+const personalFields: PersonalColumns = {
+  ...partnerFields,
+  erased: { ...partnerFields.erased, creditor: null, debtor: null, description: null, user_reference: null },
 }
 
-type Told = { readonly id: string; readonly timeline: string }
+type BankTextRow = { readonly id: string; readonly timeline: string }
 
-/** Locks the transactions that have words of a bank: few. */
-function lockBankTexts(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly Told[]> {
-  return tx.rows<Told>(sql`/* transactions.lockBankTexts */
+/** Locks the transactions that have a text of a bank. There are few. */
+function lockBankTexts(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly BankTextRow[]> {
+  return tx.rows<BankTextRow>(sql`/* transactions.lockBankTexts */
     select id, timeline from transactions.transactions
     where partner_id = ${partnerId} and id = any(${ids}::uuid[]) and timeline @? '$[*].bankText' order by id for update`)
 }
 
-/** The words of a bank about a step may name a person. */
-async function eraseBankText(tx: Tx, partnerId: string, { id, timeline }: Told): Promise<void> {
+/** Erases the bank's text of a step, which may name a person. */
+async function eraseBankText(tx: Tx, partnerId: string, { id, timeline }: BankTextRow): Promise<void> {
   const entries = ownJson<readonly TimelineEntry[]>(timeline)
   const kept = JSON.stringify(entries.map(({ bankText: _erased, ...entry }) => entry))
   await tx.run(sql`/* transactions.eraseBankText */
@@ -70,8 +70,8 @@ async function eraseBankText(tx: Tx, partnerId: string, { id, timeline }: Told):
 }
 
 /**
- * Erases the partner's own fields, or everything that names a person or is free text. This is not a change of the
- * payment: the time of the last change stays.
+ * Erases the partner's own fields, or every field that names a person or is free text. The time of the last change
+ * stays, because the payment does not change.
  */
 export async function eraseFields(
   tx: Tx,
@@ -79,7 +79,7 @@ export async function eraseFields(
   ids: readonly string[],
   scope: 'details' | 'all',
 ): Promise<void> {
-  await erasePersonal(tx, scope === 'all' ? all : details, partnerId, ids)
+  await erasePersonal(tx, scope === 'all' ? personalFields : partnerFields, partnerId, ids)
   if (scope === 'all' && ids.length > 0)
     for (const told of await lockBankTexts(tx, partnerId, ids)) await eraseBankText(tx, partnerId, told)
 }

@@ -1,42 +1,42 @@
 /**
- * Patterns over the transactions of one party: reads of the monitoring of transactions. Each is served by an index of a partner's
- * transactions (by customer, by beneficiary, by change, by time), within a window, for a page of transactions at once.
+ * Patterns over the transactions of one party: reads of transaction monitoring. An index of a partner's transactions
+ * (by customer, beneficiary, change or time) serves each read, within a window, for a page of transactions at once.
  *
- * What counts: money that is on its way out, has left or should have left; money that has arrived; and what an exchange sells and buys. A
+ * What counts: money that is on its way out or has left; money that has arrived; and what an exchange sells and buys. A
  * session that is paid in parts counts as its parts.
  */
 import type { Currency, Minor } from '../kernel/index.ts'
 import { columnOf, noSql, type Sql, sql, type Tx, unprepared } from '../postgres/index.ts'
 
-/** A transaction, or a part of one, as monitoring reads it. */
+/** Transaction, or a part of one, for monitoring. */
 export type Movement = {
-  /** The id of the transaction or of the part. Ids follow the time. */
+  /** Id of the transaction or of the part. Ids follow the time. */
   readonly id: string
   readonly transactionId: string
   readonly reference: string
   readonly amount: Minor
   readonly currency: Currency
-  /** The money that an exchange buys for the amount. Null: no exchange. */
+  /** Amount that an exchange buys. Null: no exchange. */
   readonly userAmount: Minor | null
   readonly userCurrency: Currency | null
   /** `Internal`: an exchange between two balances. */
   readonly direction: 'Inward' | 'Outward' | 'Internal'
-  /** Null: it is the partner's own. */
+  /** Null: the partner itself. */
   readonly customerId: string | null
   readonly beneficiaryId: string | null
-  /** IBAN, wallet or domestic number of the other side, `customer ID` or `partner` of a transfer. Null: not known. */
+  /** IBAN, wallet or domestic number of the other side; for a transfer `customer ID` or `partner`. Null: unknown. */
   readonly account: string | null
   readonly bic: string | null
   readonly createdAt: Date
   readonly changedAt: Date
   readonly counts: boolean
-  /** A payout that no worker has begun, and that may have failed so. */
+  /** A payout that no worker has begun; it may have failed in that state. */
   readonly isUnbegun: boolean
   /** A payout that has failed. */
   readonly isFailed: boolean
   /** A bank's return, a refund or a reversal. */
   readonly isBack: boolean
-  /** No money has stayed on the other side: it is back, has come back, or has failed. */
+  /** No money has stayed on the other side: it was sent back, came back, or failed. */
   readonly isUndone: boolean
   /** A deposit of a session, which may be paid in parts. */
   readonly isSession: boolean
@@ -44,9 +44,9 @@ export type Movement = {
 
 /** Reads of the parts of sessions, by the module that owns them. `id` to `bic`: the columns of `Movement`. */
 export type PartReads = {
-  /** A condition: the transaction with the reference is paid in parts. */
+  /** Condition: the transaction with the reference is paid in parts. */
   readonly areIn: (partnerId: string, reference: Sql) => Sql
-  /** A query of the parts of a customer with ids between two, of sessions not older than one. */
+  /** Query of a customer's parts with ids in a range, of sessions that are not older than a given one. */
   readonly between: (
     partnerId: string,
     span: Readonly<Record<'customerId' | 'sessionsFrom' | 'from' | 'to', Sql>>,
@@ -60,7 +60,7 @@ const begun = sql`timeline @> '[{"step": "Accepted"}]'`
 const waits = sql`(direction = 'Outward' and status = 'Pending' and not ${begun})`
 const otherSide = sql`(case direction when 'Outward' then creditor else debtor end)::json`
 
-/** The account of the other side, in one form: another customer or the partner for a transfer, which has no bank. */
+/** Normalises the account of the other side: another customer or the partner for a transfer, which has no bank. */
 const account = (
   partnerId: string,
 ): Sql => sql`coalesce(${otherSide} ->> 'iban', lower(${otherSide} ->> 'walletAddress'),
@@ -73,7 +73,10 @@ const account = (
     select coalesce('customer ' || other.customer_id::text, 'partner') from transactions.transactions as other
     where other.partner_id = ${partnerId} and other.reference = transactions.originating_reference and other.direction = 'Outward') end)`
 
-/** Recognises money that goes back: it refers to a payment of its own party. The original of what another party sent inside is that party's. */
+/**
+ * Recognises money that goes back: it refers to a payment of its own party. The original of an internal transfer
+ * belongs to the other party.
+ */
 const isBack = (partnerId: string): Sql => sql`(originating_reference is not null and (direction = 'Outward' or exists (
   select from transactions.transactions as original
   where original.partner_id = ${partnerId} and original.reference = transactions.originating_reference
@@ -88,10 +91,10 @@ const columns = (
   updated_at as changed_at, ${counts} as counts, (${waits} or (${failed} and not ${begun})) as is_unbegun, ${failed} as is_failed, ${isBack(partnerId)} as is_back,
   ${isUndone(partnerId)} as is_undone, (session_id is not null and direction = 'Inward') as is_session`
 
-/** A place in the order of changes. */
+/** Position in the order of changes. */
 export type Place = { readonly changedAt: Date; readonly transactionId: string }
 
-/** Transactions that changed after a place and before a moment, in the order of their changes. */
+/** Lists transactions that changed after a position and before a moment, in the order of their changes. */
 export function changedAfter(
   tx: Tx,
   partnerId: string,
@@ -105,7 +108,7 @@ export function changedAfter(
     order by updated_at, id limit ${rowsMax}`)
 }
 
-/** Transactions that were created from after a place to before a moment, in their order: for a backtest. */
+/** Lists transactions created after a position and before a moment, in their order: for a backtest. */
 export function createdAfter(
   tx: Tx,
   partnerId: string,
@@ -119,14 +122,14 @@ export function createdAfter(
     order by created_at, id limit ${rowsMax}`)
 }
 
-/** Transactions by id, in the order of their ids. */
+/** Reads transactions by id, in the order of their ids. */
 export function byIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly Movement[]> {
   return tx.rows<Movement>(sql`/* transactions.byIds */
     select ${columns(partnerId)} from transactions.transactions
     where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[]) order by id`)
 }
 
-/** A movement with what a report to an authority says of it. */
+/** Movement with the fields for a report to an authority. */
 export type Payment = Movement & {
   readonly type: string
   readonly status: string
@@ -135,7 +138,7 @@ export type Payment = Movement & {
   readonly otherCountry: string | null
 }
 
-/** Transactions by reference, in the order of their ids. */
+/** Reads transactions by reference, in the order of their ids. */
 export function paymentsOf(tx: Tx, partnerId: string, references: readonly string[]): Promise<readonly Payment[]> {
   return tx.rows<Payment>(sql`/* transactions.paymentsOf */
     select ${columns(partnerId)}, type, status, description, ${otherSide} ->> 'accountHolderName' as other_name,
@@ -144,10 +147,16 @@ export function paymentsOf(tx: Tx, partnerId: string, references: readonly strin
     where partner_id = ${partnerId} and reference = any(${[...references]}::text[]) order by id`)
 }
 
-/** Payouts of an alert: how many wait for its decision, how many a bank may have or has paid, how many have ended with the money back. */
+/**
+ * Number of an alert's payouts that wait for its decision, that a bank may have or has paid, and that ended with the
+ * money returned.
+ */
 export type Standing = { readonly waiting: bigint; readonly left: bigint; readonly ended: bigint }
 
-/** `hits`: a query of `transaction_id` and `holds`. A payout that nothing holds does not wait: it leaves. */
+/**
+ * Counts the payouts of an alert. `hits`: a query of `transaction_id` and `holds`. A payout without a hold does not
+ * wait: it leaves.
+ */
 export async function standingOf(tx: Tx, partnerId: string, hits: Sql): Promise<Standing> {
   const hasLeft = sql`(status in ('Pending', 'Completed') and not ${waits} and not timeline @> '[{"step": "Returned"}]')`
   const row = await tx.row<Standing>(sql`/* transactions.standingOf */
@@ -159,12 +168,12 @@ export async function standingOf(tx: Tx, partnerId: string, hits: Sql): Promise<
   return row ?? { waiting: 0n, left: 0n, ended: 0n }
 }
 
-/** A payout that waits for the decision about an alert. */
+/** Payout that waits for the decision about an alert. */
 type WaitingPayment = Pick<Movement, 'reference' | 'amount' | 'currency' | 'createdAt'>
-/** Payouts that wait in a currency. */
+/** Sum of the waiting payouts in a currency. */
 type WaitingSum = { readonly currency: Currency; readonly count: bigint; readonly amount: Minor }
 
-/** The payouts that wait for a decision, oldest first. `hits`: as for `standingOf`. */
+/** Lists the payouts that wait for a decision, oldest first. `hits`: as for `standingOf`. */
 export function waitingOf(tx: Tx, partnerId: string, hits: Sql, rowsMax: number): Promise<readonly WaitingPayment[]> {
   return tx.rows<WaitingPayment>(sql`/* transactions.waitingOf */
     select reference, amount, currency, created_at
@@ -172,7 +181,7 @@ export function waitingOf(tx: Tx, partnerId: string, hits: Sql, rowsMax: number)
     where partner_id = ${partnerId} and ${waits} and holds order by id limit ${rowsMax}`)
 }
 
-/** The sums of the payouts that wait for a decision. `hits`: as for `standingOf`. */
+/** Sums the payouts that wait for a decision. `hits`: as for `standingOf`. */
 export function waitingSums(tx: Tx, partnerId: string, hits: Sql): Promise<readonly WaitingSum[]> {
   return tx.rows<WaitingSum>(sql`/* transactions.waitingSums */
     select currency, count(*) as count, sum(amount)::bigint as amount
@@ -180,14 +189,14 @@ export function waitingSums(tx: Tx, partnerId: string, hits: Sql): Promise<reado
     where partner_id = ${partnerId} and ${waits} and holds group by currency order by currency`)
 }
 
-/** How a rule counts: the money of one currency, or of all of them in this one. */
+/** How a rule counts: the money of one currency, or of all currencies converted to this one. */
 export type Measure = {
   readonly currency: Currency
-  /** Minor units of `currency` for minor units of each one: `over / under`. Absent: only the currency itself counts. */
+  /** Exchange rates from each currency to `currency`, in minor units: `over / under`. Absent: only the currency itself counts. */
   readonly rates?: readonly { readonly currency: Currency; readonly over: bigint; readonly under: bigint }[]
 }
 
-/** The amount of a row in the measure. Over all currencies a row without a rate counts as zero. */
+/** Converts the amount of a row. Over all currencies a row without a rate counts as zero. */
 const converted = (rates: NonNullable<Measure['rates']>): Sql =>
   sql`coalesce((case currency ${rates.reduce(
     (cases, { currency, over, under }) => sql`${cases}
@@ -196,7 +205,7 @@ const converted = (rates: NonNullable<Measure['rates']>): Sql =>
   )} end)::bigint, 0)`
 const amountIn = ({ currency, rates }: Measure): Sql =>
   rates === undefined ? sql`(case currency when ${currency}::text then amount else user_amount end)` : converted(rates)
-/** Over all currencies an exchange between two balances moves nothing. */
+/** Selects movements that count. Over all currencies an exchange between two balances moves nothing. */
 const isIn = ({ currency, rates }: Measure): Sql =>
   rates === undefined ? sql`${currency} in (currency, user_currency)` : sql`direction <> 'Internal'`
 const directionIn = ({ currency, rates }: Measure): Sql =>
@@ -204,26 +213,26 @@ const directionIn = ({ currency, rates }: Measure): Sql =>
     ? sql`(case when direction <> 'Internal' then direction when currency = ${currency} then 'Outward' else 'Inward' end)`
     : sql`direction`
 
-/** The movements that a window counts. Null: no bound. */
+/** Movements that a window counts. Null: no limit. */
 export type Counted = {
   readonly direction: 'Inward' | 'Outward'
   readonly measure: Measure
   readonly amountMin: Minor | null
   readonly amountMax: Minor | null
-  /** Only payouts that have failed. */
+  /** Counts only payouts that have failed. */
   readonly areFailed?: boolean
   readonly parts: PartReads
 }
-/** One movement of a page, with the ids of the earliest and the latest one that a window with it can have. */
+/** A movement of a page, with the ids of the earliest and latest movements that can share a window with it. */
 export type Around = {
   readonly id: string
   /** The party, or the first of `payees`. */
   readonly customerId: string | null
-  /** Beneficiaries with one account, as an array of PostgreSQL: the window is over the payouts to it, of all parties. */
+  /** Beneficiaries with the same account, as a PostgreSQL array: the window is over the payouts of all parties to it. */
   readonly payees?: string
   readonly from: string
   readonly to: string
-  /** The id of the earliest session that can have a part from `from` on. */
+  /** Id of the earliest session that can have a part from `from` on. */
   readonly sessionsFrom: string
 }
 export type Window = {
@@ -234,10 +243,10 @@ export type Window = {
 }
 
 /**
- * Stretches of a party's transactions that hold every window of the page: each is read once, however many transactions of the page it
- * has. Those of a page belong to customers, to the partner itself, or to accounts.
+ * Merges the windows of a page into stretches of a party's transactions, so that each is read once. All movements of a
+ * page belong to customers, or to the partner itself, or to accounts.
  */
-function spansOf(page: readonly Around[]): readonly Omit<Around, 'id'>[] {
+function mergeSpans(page: readonly Around[]): readonly Omit<Around, 'id'>[] {
   const spans: Omit<Around, 'id'>[] = []
   for (const { id: _id, ...around } of page.toSorted((a, b) => compareTexts(a.from, b.from))) {
     const at = spans.findIndex((span) => span.customerId === around.customerId && around.from <= span.to)
@@ -250,7 +259,7 @@ function spansOf(page: readonly Around[]): readonly Omit<Around, 'id'>[] {
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 const spanOf = (page: readonly Around[]): Sql => {
-  const spans = spansOf(page)
+  const spans = mergeSpans(page)
   const column = columnOf(spans)
   return sql`unnest(${column('customerId')}::uuid[], ${spans.map(({ payees = null }) => payees)}::text[], ${column('from')}::uuid[],
     ${column('to')}::uuid[], ${column('sessionsFrom')}::uuid[]) as span (customer_id, payees, from_id, to_id, sessions_from)`
@@ -263,14 +272,14 @@ const partyOf = (page: readonly Around[]): Sql =>
       ? sql`customer_id = span.customer_id`
       : sql`beneficiary_id = any(span.payees::uuid[])`
 
-const bounded = ({ amountMin, amountMax }: Counted, amount: Sql): Sql => sql`
+const amountBounds = ({ amountMin, amountMax }: Counted, amount: Sql): Sql => sql`
   ${amountMin === null ? noSql : sql`and ${amount} >= ${amountMin}`} ${amountMax === null ? noSql : sql`and ${amount} < ${amountMax}`}`
 
 /**
- * The rows that a window counts, in the measure. `except`: a condition of transactions that do not count; the others have their account.
- * `last`: a further condition with the order and the bound of what is read, so that an index gives the last ones only.
+ * Selects the rows that a window counts, in the measure. `except`: a condition of transactions that do not count.
+ * `last`: a further condition with order and limit, so that an index returns only the last rows.
  */
-function movedIn(
+function selectMovements(
   partnerId: string,
   page: readonly Around[],
   what: Counted,
@@ -280,13 +289,13 @@ function movedIn(
   const hasParts = direction === 'Inward' && !isOwn(page)
   const ofPart = measure.rates === undefined ? sql`amount` : converted(measure.rates)
   const span = { customerId: sql`span.customer_id`, sessionsFrom: sql`span.sessions_from` }
-  return sql`(/* transactions.movedIn */
+  return sql`(/* transactions.selectMovements */
     (select id, reference, customer_id, created_at, ${amountIn(measure)} as amount, ${direction}::text as direction
       ${except === undefined ? noSql : sql`, ${account(partnerId)} as account`}
     from transactions.transactions
     where partner_id = ${partnerId} and ${partyOf(page)} and transactions.id between span.from_id and span.to_id
       and ${areFailed ? failed : counts} and ${isIn(measure)} and ${directionIn(measure)} = ${direction}
-      ${bounded(what, amountIn(measure))} ${except === undefined ? noSql : sql`and not ${except}`}
+      ${amountBounds(what, amountIn(measure))} ${except === undefined ? noSql : sql`and not ${except}`}
       ${hasParts ? sql`and (session_id is null or not ${parts.areIn(partnerId, sql`transactions.reference`)})` : noSql}
       ${last})
     ${
@@ -294,31 +303,31 @@ function movedIn(
         ? sql`union all (select id, reference, customer_id, created_at, ${ofPart}, ${direction}::text
             ${except === undefined ? noSql : sql`, account`}
           from (${parts.between(partnerId, { ...span, from: sql`span.from_id`, to: sql`span.to_id` })}) as part
-          where ${measure.rates === undefined ? sql`currency = ${measure.currency}` : sql`true`} ${bounded(what, ofPart)} ${last})`
+          where ${measure.rates === undefined ? sql`currency = ${measure.currency}` : sql`true`} ${amountBounds(what, ofPart)} ${last})`
         : noSql
     }) as moved`
 }
 
 const referencesMax = 20
 
-type Ends = { readonly ms: number; readonly countMin: number; readonly sumMin: Minor }
+type WindowCriteria = { readonly ms: number; readonly countMin: number; readonly sumMin: Minor }
 
 /**
- * Reads, for each movement of the page, the first window with it that reaches the count and the sum. `ends`: the movements of a span, each with the
- * count and the sum of the window that ends with it. Windows end at the movement or a later one, so that one that completes late is
- * counted in those of the later ones as well. The movements before each end that is reached are a group, so that all is read once.
+ * Selects, for each movement of the page, the first window with it that reaches the count and the sum. `ends`: the
+ * movements of a span, each with count and sum of the window that ends with it. Windows end at the movement or a later
+ * one, so that a movement that completes late is counted in later windows as well.
  */
-const firstEnds = (
+const selectFirstEnds = (
   partnerId: string,
   page: readonly Around[],
-  { what, ends, ms, countMin, sumMin }: Ends & { readonly what: Counted; readonly ends: Sql },
+  { what, ends, ms, countMin, sumMin }: WindowCriteria & { readonly what: Counted; readonly ends: Sql },
 ): Sql => {
   const time = sql`make_interval(secs => ${ms / 1000})`
   const last = sql`and id <= found.end_id and created_at between found.end_at - ${time} and found.end_at
         order by id desc limit ${referencesMax}`
-  return unprepared(sql`/* transactions.firstEnds */
+  return unprepared(sql`/* transactions.selectFirstEnds */
     select found.id, found.count, found.sum, array(
-        select reference from ${movedIn(partnerId, page, what, { last })} order by moved.id desc limit ${referencesMax}) as references
+        select reference from ${selectMovements(partnerId, page, what, { last })} order by moved.id desc limit ${referencesMax}) as references
     from ${spanOf(page)}
     cross join lateral (
       select id, created_at, first_value(id) over reached as end_id, first_value(created_at) over reached as end_at,
@@ -332,30 +341,35 @@ const firstEnds = (
       and found.id = any(${page.map(({ id }) => id)}::uuid[])`)
 }
 
-/** Finds the movements of the page that are in a window of this length with so many of them and such a sum. */
+/** Finds the movements of the page that are in a window of this length with the given count and sum. */
 export function windowsOf(
   tx: Tx,
   partnerId: string,
   page: readonly Around[],
-  { what, ...reach }: Ends & { readonly what: Counted },
+  { what, ...reach }: WindowCriteria & { readonly what: Counted },
 ): Promise<readonly Window[]> {
   const ends = sql`/* transactions.windowsOf */
     select id, created_at, count(*) over recent as count, (sum(amount) over recent)::bigint as sum
-    from ${movedIn(partnerId, page, what)}
+    from ${selectMovements(partnerId, page, what)}
     window recent as (order by created_at range between make_interval(secs => ${reach.ms / 1000}) preceding and current row)`
-  return tx.rows<Window>(firstEnds(partnerId, page, { ...reach, what, ends }))
+  return tx.rows<Window>(selectFirstEnds(partnerId, page, { ...reach, what, ends }))
 }
 
 /**
- * Finds the movements of the page that are in a window of this length with so many accounts that paid, or so many customers. One counts
- * from its payment until its next one, which counts instead, or until the window has passed: the sum of these changes is their number. A
- * return of a bank has no payer.
+ * Finds the movements of the page that are in a window of this length with the given number of paying accounts or of
+ * customers. Each counts from its payment until its next payment or the end of the window: the sum of these changes is
+ * their number. A return has no payer.
  */
 export function distinctOf(
   tx: Tx,
   partnerId: string,
   page: readonly Around[],
-  { what, by, ms, countMin }: Omit<Ends, 'sumMin'> & { readonly what: Counted; readonly by: 'account' | 'customer' },
+  {
+    what,
+    by,
+    ms,
+    countMin,
+  }: Omit<WindowCriteria, 'sumMin'> & { readonly what: Counted; readonly by: 'account' | 'customer' },
 ): Promise<readonly Window[]> {
   const time = sql`make_interval(secs => ${ms / 1000})`
   const key = by === 'account' ? sql`account` : sql`customer_id`
@@ -366,23 +380,23 @@ export function distinctOf(
         (sum(moved) over (order by at range between ${time} preceding and current row))::bigint as sum
       from (
         select id, created_at, amount, lead(created_at) over (partition by ${key} order by created_at, id) as next_at
-        from ${movedIn(partnerId, page, what, { except })} where ${key} is not null) as paid
+        from ${selectMovements(partnerId, page, what, { except })} where ${key} is not null) as paid
       cross join lateral (values
         (paid.id, paid.created_at, 1, 1, paid.amount),
         (null, least(paid.next_at, paid.created_at + ${time}),
           case when paid.next_at <= paid.created_at + ${time} then 0 else 2 end, -1, 0)) as changes (payment_id, at, step, change, moved)) as counted
     where id is not null`
-  return tx.rows<Window>(firstEnds(partnerId, page, { what, ends, ms, countMin, sumMin: 0n }))
+  return tx.rows<Window>(selectFirstEnds(partnerId, page, { what, ends, ms, countMin, sumMin: 0n }))
 }
 
-/** A page belongs to customers, or to the partner itself. */
+/** All movements of a page belong to customers, or to the partner itself. */
 const pageOf = (page: readonly Pick<Movement, 'id' | 'transactionId' | 'customerId'>[]): Sql => {
   const column = columnOf(page)
   return sql`unnest(${column('id')}::uuid[], ${column('transactionId')}::uuid[], ${column('customerId')}::uuid[])
     as page (id, transaction_id, customer_id)`
 }
 
-/** The payment before each one of the page, of the same party, whatever its currency; and when it was created. */
+/** Finds the previous payment of the same party for each payment of the page, in any currency, and when it was created. */
 export function previousOf(
   tx: Tx,
   partnerId: string,
@@ -400,12 +414,12 @@ export function previousOf(
   )
 }
 
-/** The first payouts to a beneficiary: the time of the first one, and those within a time after it. */
+/** First payouts to a beneficiary: the time of the first, and the payouts within a period after it. */
 export type FirstPayouts = Omit<Window, 'id'> & { readonly beneficiaryId: string; readonly firstAt: Date }
 
 /**
- * Reads the payouts to these beneficiaries within a time after the first one to each, in the currency. A beneficiary whose first one was longer
- * before `at` is left out.
+ * Reads the payouts to these beneficiaries within a period after the first to each, in the currency. Omits
+ * beneficiaries whose first payout was longer before `at`.
  */
 export function firstPayouts(
   tx: Tx,
@@ -435,21 +449,24 @@ export function firstPayouts(
   )
 }
 
-/** How near the amounts of two movements are, in percent, and their times. */
-type Near = { readonly percent: number; readonly ms: number }
+/** Largest difference between the amounts of two movements, in percent, and between their times. */
+type NearLimits = { readonly percent: number; readonly ms: number }
 
-/** The first opposite movement of a party around each one of the page, with nearly its amount and the same other account. */
+/**
+ * Finds the first opposite movement of a party around each movement of the page, with nearly the same amount and the
+ * same other account.
+ */
 export function returnsOf(
   tx: Tx,
   partnerId: string,
   page: readonly (Around & Pick<Movement, 'amount' | 'account' | 'direction' | 'createdAt'>)[],
-  { measure, percent, ms, parts }: Pick<Counted, 'measure' | 'parts'> & Near,
+  { measure, percent, ms, parts }: Pick<Counted, 'measure' | 'parts'> & NearLimits,
 ): Promise<readonly { readonly id: string; readonly reference: string; readonly amount: Minor }[]> {
   const column = columnOf(page)
   const [inward = noSql, outward = noSql] = (['Inward', 'Outward'] as const).map((direction) => {
     const what = { direction, measure, amountMin: null, amountMax: null, parts }
     return sql`/* transactions.returnsOf */
-      select id, customer_id, reference, amount, direction, account, created_at from ${movedIn(partnerId, page, what, { except: isUndone(partnerId) })}`
+      select id, customer_id, reference, amount, direction, account, created_at from ${selectMovements(partnerId, page, what, { except: isUndone(partnerId) })}`
   })
   const sameParty = isOwn(page) ? sql`back.customer_id is null` : sql`back.customer_id = page.customer_id`
   const time = sql`make_interval(secs => ${ms / 1000})`
@@ -469,7 +486,7 @@ export function returnsOf(
   )
 }
 
-/** Reads what customers got from another party of the partner, with the payer: null for the partner. */
+/** Selects what customers received from another party of the partner, with the payer: null for the partner. */
 const receivedInside = (partnerId: string, measure: Measure, which: Sql): Sql => sql`/* transactions.receivedInside */ (
     select id, reference, ${amountIn(measure)} as amount, (
       select original.customer_id from transactions.transactions as original
@@ -479,22 +496,23 @@ const receivedInside = (partnerId: string, measure: Measure, which: Sql): Sql =>
     where partner_id = ${partnerId} and ${which} and direction = 'Inward' and status = 'Completed'
       and originating_reference is not null and ${isIn(measure)})`
 
-/** The condition of what the payer of a later movement got before it, with nearly the amount of the page's. */
-const hopTo = (later: Sql, measure: Measure, { percent, ms }: Near): Sql => sql`customer_id = ${later}.payer_id
+/** Condition: the payer of a later movement received nearly the same amount before it. */
+const hopTo = (later: Sql, measure: Measure, { percent, ms }: NearLimits): Sql => sql`customer_id = ${later}.payer_id
   and transactions.id between page.from_id and ${later}.id
   and created_at >= page.created_at - make_interval(secs => ${ms / 1000})
   and ${amountIn(measure)} * 100 >= page.amount * ${percent}::bigint
   and page.amount * 100 >= ${amountIn(measure)} * ${percent}::bigint`
 
 /**
- * Money that a customer gets from another one, and that came from it before: by the payer itself (A, B, A), or by one between (A, B, C, A). Each
- * hop has nearly the amount. `page`: money that has come in. Returns the references of the hops, the last first.
+ * Finds money that a customer receives from another customer and that came from it before: from the payer itself (A, B,
+ * A), or through a third one (A, B, C, A). Each hop has nearly the same amount. `page`: incoming money. Returns the
+ * references of the hops, the last first.
  */
 export function circlesOf(
   tx: Tx,
   partnerId: string,
   page: readonly (Around & Pick<Movement, 'amount' | 'createdAt'>)[],
-  { measure, percent, ms }: Pick<Counted, 'measure'> & Near,
+  { measure, percent, ms }: Pick<Counted, 'measure'> & NearLimits,
 ): Promise<readonly Omit<Window, 'count'>[]> {
   const column = columnOf(page)
   const last = receivedInside(partnerId, measure, sql`transactions.id = page.id`)

@@ -12,7 +12,7 @@ import {
   sumTransactions,
   type TransactionFilter,
   transactionsChanged,
-  withdrawalsLike,
+  findWithdrawals,
 } from './store.ts'
 import { addPartner } from '../../../test/support/composition.ts'
 import { drawing } from '../../../test/support/drawing.ts'
@@ -105,7 +105,7 @@ suite('plans', async () => {
         assert.ok((await discardedRows(db, list)) < 200)
       })
 
-  test('sums read as many rows as they are allowed to, and agree with the rows', async () => {
+  test('sums read as many rows as they may, and agree with the rows', async () => {
     for (const filter of [
       { account: 'DE0' },
       { currency: 'EUR' as const },
@@ -174,7 +174,7 @@ suite('plans', async () => {
     assert.deepEqual(await pagesOf({ ...none, references: referencesWith('r19') }), expected.toSorted())
   })
 
-  test('pages of a text that a partner uses again have every payment once, also one with the text as its reference', async () => {
+  test('pages of a repeated reference have every payment once, also the one with that text as its reference', async () => {
     await db.run(sql`update transactions.transactions set reference = 'Rent'
     where partner_id = ${partnerId} and id = ${positionOf(1)}::uuid`)
     const expected = Array.from({ length: rows }, (_, index) => index + 1)
@@ -210,7 +210,7 @@ suite('plans', async () => {
     const found = async (payerName: string, filter: Partial<TransactionFilter> = {}) =>
       (await listTransactions(db, payee, { ...none, payerName, ...filter }, null, 26)).map(({ reference }) => reference)
 
-    test('a name is found by its beginning and by its last word, in whatever case', async () => {
+    test('a name is found by its beginning and by its last word, in any case', async () => {
       // In a database of the locale C, `lower` of PostgreSQL 15 and 16 changes ASCII letters only.
       const locale = await db.row<{ lowers: boolean }>(sql`select lower('É') = 'é' as lowers`)
       const written = ['Émile', 'Émile m', 'Émile Müller-Lüdenscheidt']
@@ -272,7 +272,7 @@ suite('plans', async () => {
       { from: time(5), before: time(rows) },
     ])
       test(`a search for withdrawals reads few rows: ${asText({ ...search, ...period })}`, async () => {
-        const read = await discardedRows(db, (tx) => withdrawalsLike(tx, partnerId, { ...search, ...period }, 51))
+        const read = await discardedRows(db, (tx) => findWithdrawals(tx, partnerId, { ...search, ...period }, 51))
         assert.ok(read <= 20, `${read} rows`)
       })
 })
@@ -340,7 +340,7 @@ suite('windows and payers', async () => {
         holds(counted.filter(({ hour }) => hour <= end.hour && hour >= end.hour - hours)),
     )
 
-  test('a transaction is found if and only if a window with it holds so many, such a sum, or so many payers', async (t) => {
+  test('a transaction is found if and only if it is in a window with the count, the sum or the number of payers', async (t) => {
     const given = fc.record({
       isOverAll: fc.boolean(),
       rows: fc.array(movement, { maxLength: 40 }),

@@ -52,9 +52,9 @@ const types = {
   originatingReference: 'text?',
   creditor: 'json?',
   debtor: 'json?',
-  /** The `ipAddress` of the customer. Earlier versions stored the caller of the request, with its address. */
+  /** `ipAddress` of the customer. Earlier versions stored the caller of the request, with its address. */
   partnerUser: 'json?',
-  /** The money on the customer's side of an exchange. Null: no exchange; it equals `amount`. */
+  /** Amount on the customer's side of an exchange. Null: no exchange; it equals `amount`. */
   userAmount: 'bigint?',
   userCurrency: 'text?',
   fxQuoteExpiresAt: 'timestamptz?',
@@ -88,13 +88,13 @@ export type TimelineEntry = {
   readonly createdAt: string
   /** Absent in entries of earlier versions. */
   readonly actor?: Actor
-  /** Code of ISO 20022 by which a bank gave its reason, as it sent it. */
+  /** ISO 20022 code of the bank's reason, as the bank sent it. */
   readonly reason?: string
-  /** The bank's own words. Erased with the customer. */
+  /** The bank's own text. Erased with the customer. */
   readonly bankText?: string
-  /** The recall of the step, or the one by which the money came back. */
+  /** The recall of the step, or of the returned money. */
   readonly recallId?: string
-  /** The audit record of the step and of the steps before it that were made with it. */
+  /** Audit record of the step, and of the earlier steps of the same move. */
   readonly record?: string
 }
 export const columns = namesOf(types)
@@ -120,7 +120,7 @@ export type CreatedFilter = {
   readonly currency: string | null
 }
 
-/** The transactions created in a period, oldest first, after a position. */
+/** Lists the transactions created in a period, oldest first. `after` is the cursor. */
 export function transactionsCreated(
   tx: Tx,
   { partnerId, from, to, customerId, currency }: CreatedFilter,
@@ -139,7 +139,7 @@ export function transactionsCreated(
   )
 }
 
-/** The taken references among these, and possibly others of the same partners. */
+/** Finds which of these references are taken. May return others of the same partners. */
 export function referencesTaken(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly reference: string }[],
@@ -151,8 +151,8 @@ export function referencesTaken(
 }
 
 /**
- * An insert waits for a concurrent transaction that inserted the same reference. All inserts take references in one order,
- * so that two batches cannot deadlock.
+ * Waits for a concurrent insert of the same reference. All inserts take references in the same order, so that two
+ * batches cannot deadlock.
  */
 export function insertTransactions(tx: Tx, rows: readonly TransactionRow[]): void {
   tx.later(
@@ -160,7 +160,7 @@ export function insertTransactions(tx: Tx, rows: readonly TransactionRow[]): voi
   )
 }
 
-/** The transactions of these references, and possibly others of the same partners. */
+/** Reads transactions by reference. May return others of the same partners. */
 export function transactionsByReference(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly reference: string }[],
@@ -183,22 +183,22 @@ const moveTypes = {
   id: 'uuid',
   status: 'text',
   errorKey: 'text?',
-  /** Null keeps the debtor. */
+  /** Null: the stored debtor stays. */
   debtor: 'json?',
-  /** Null keeps the hash. */
+  /** Null: the stored hash stays. */
   transactionHash: 'text?',
-  /** Null keeps the address of the customer. */
+  /** Null: the stored address stays. */
   partnerUser: 'json?',
   /** JSON of `TimelineEntry[]`, with `rowMark` for `record`. */
   entries: 'jsonb',
-  /** The audit record of the steps. */
+  /** Audit record of the steps. */
   record: 'uuid',
   updatedAt: 'timestamptz',
 } as const
 export type TransactionMove = RowOf<typeof moveTypes, { status: TransactionStatus; errorKey: ErrorKey }>
 
-/** Columns that the event of a move needs. */
-export type Moved = Pick<
+/** Columns for the event of a move. */
+export type MovedTransaction = Pick<
   TransactionRow,
   | 'partnerId'
   | 'id'
@@ -221,13 +221,13 @@ const givenMoves = givenBy<TransactionMove>(
 )
 
 /**
- * Moves Pending transactions, each at most once, and returns them. A lock before the update would write each row twice. The
- * callers hold the locks of their payments, so that two batches never update the same row. Unprepared: a generic plan
- * compares with a list, which it sorts for each row.
+ * Moves Pending transactions, each at most once, and returns them. A lock before the update would write each row twice:
+ * the callers hold the locks of their payments instead, so that two batches never update the same row. Unprepared: a
+ * generic plan sorts the list again for each row.
  */
-export function moveTransactions(tx: Tx, moves: readonly TransactionMove[]): Promise<readonly Moved[]> {
+export function moveTransactions(tx: Tx, moves: readonly TransactionMove[]): Promise<readonly MovedTransaction[]> {
   const partnerIds = moves.map((move) => move.partnerId)
-  return tx.rows<Moved>(
+  return tx.rows<MovedTransaction>(
     unprepared(sql`/* transactions.moveTransactions */
     update transactions.transactions as stored set status = input.status, error_key = input.error_key,
       debtor = coalesce(input.debtor, stored.debtor),
@@ -255,15 +255,14 @@ export async function appendToTimeline(
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
-// The lists of transactions. Each order has an index, so that a page costs the same at any number of rows.
+// Lists of transactions. Each order has an index, so that a page costs the same at any number of rows.
 
-/** An amount in a currency. */
-export type Money = { readonly currency: Currency; readonly amount: Minor }
+export type Amount = { readonly currency: Currency; readonly amount: Minor }
 
-/** References from the first one to before the second, in the order of their code points. */
+/** Range of references in the order of their code points. `before` is not included. */
 export type ReferenceRange = { readonly from: string; readonly before: string | null }
 
-/** Null: the filter is not given. Every filter that is given holds. */
+/** All given filters must match. Null: the filter is not given. */
 export type TransactionFilter = {
   readonly status: string | null
   readonly category: string | null
@@ -275,15 +274,15 @@ export type TransactionFilter = {
   readonly endToEndId: string | null
   readonly userReference: string | null
   readonly currency: Currency | null
-  /** The amount is one of these, each of which is read by the index of amounts. */
-  readonly amounts: readonly Money[] | null
+  /** The amount is one of these. Each is read by the index of amounts. */
+  readonly amounts: readonly Amount[] | null
   /** Account of the other side. */
   readonly account: string | null
   readonly websiteReference: string | null
   readonly amountMin: Minor | null
   readonly amountMax: Minor | null
   readonly references: ReferenceRange | null
-  /** The name of the payer of an incoming payment begins with it, or the last word of the name does. Case does not count. */
+  /** Prefix of the full name or of the last word of the name of an incoming payment's payer. Ignores case. */
   readonly payerName: string | null
   readonly createdFrom: Date | null
   readonly createdTo: Date | null
@@ -328,25 +327,25 @@ const conditionsOf = (filter: TransactionFilter): Sql => sql`
     ${filter.amountMin === null ? noSql : sql`and amount >= ${filter.amountMin}`}
     ${filter.amountMax === null ? noSql : sql`and amount <= ${filter.amountMax}`}
     ${filter.references === null ? noSql : sql`and (${inRange(ofService, filter.references)} or ${inRange(ofPartner, filter.references)})`}
-    ${filter.payerName === null ? noSql : sql`and ${isIncoming} and (${begins(payer, filter.payerName)} or ${begins(lastWordOfPayer, filter.payerName)})`}
+    ${filter.payerName === null ? noSql : sql`and ${isIncoming} and (${beginsWith(payer, filter.payerName)} or ${beginsWith(lastWordOfPayer, filter.payerName)})`}
     ${filter.createdFrom === null ? noSql : sql`and created_at >= ${filter.createdFrom}`}
     ${filter.createdTo === null ? noSql : sql`and created_at < ${filter.createdTo}`}`
 
-const isAmount = ({ currency, amount }: Money): Sql => sql`currency = ${currency} and amount = ${amount}`
-const anyOf = (amounts: readonly Money[]): Sql =>
+const isAmount = ({ currency, amount }: Amount): Sql => sql`currency = ${currency} and amount = ${amount}`
+const anyOf = (amounts: readonly Amount[]): Sql =>
   amounts.map(isAmount).reduce((all, each) => sql`${all} or ${each}`, sql`false`)
 
 const otherParty = sql`(case direction when 'Outward' then creditor else debtor end)`
 const otherSide = sql`${otherParty}::json`
-/** The text of the index `transactions_by_account`. */
+/** Expression of the index `transactions_by_account`. */
 const otherAccount = sql`upper(coalesce(${otherSide} ->> 'iban', ${otherSide} ->> 'walletAddress', ${otherSide} ->> 'accountNumber'))`
 
-// The texts and the condition of the indexes of payers.
+// Expressions and condition of the indexes of payers.
 const isIncoming = sql`direction = 'Inward' and debtor is not null`
 const payer = sql`lower(debtor::json ->> 'accountHolderName')`
 const lastWordOfPayer = sql`lower(substring(debtor::json ->> 'accountHolderName' from '\\S+$'))`
-/** No character comes behind the last code point. */
-const begins = (text: Sql, name: string): Sql =>
+/** No character follows the last code point. */
+const beginsWith = (text: Sql, name: string): Sql =>
   sql`(${text} ~>=~ lower(${name}) and ${text} ~<~ (lower(${name}) || chr(1114111)))`
 
 const ofService = sql`reference`
@@ -355,24 +354,24 @@ const ofPartner = sql`user_reference`
 const inRange = (text: Sql, { from, before }: ReferenceRange): Sql =>
   sql`(${text} ~>=~ ${from} ${before === null ? noSql : sql`and ${text} ~<~ ${before}`})`
 
-/** The column in which a filter by reference finds a transaction, and the condition by which an index has its order. */
-type Naming = { readonly text: Sql; readonly condition: Sql }
+/** Column by which a filter finds a reference, and the condition under which its index has the order of the list. */
+type ReferenceColumn = { readonly text: Sql; readonly condition: Sql }
 
 /**
- * A payment is named by its reference, or by what the partner said if that is another text. Each has an index of its own,
- * which is read in the order of the list: a text that a partner uses for everything costs no more than another one.
+ * A payment is found by its reference, or by the partner's reference if that is another text. Each has its own index in
+ * the order of the list: a text that a partner uses for every payment costs no more than another one.
  */
-function namingsOf({
+function referenceColumns({
   userReference,
   references,
   payerName,
-}: Pick<TransactionFilter, 'userReference' | 'references' | 'payerName'>): readonly Naming[] {
+}: Pick<TransactionFilter, 'userReference' | 'references' | 'payerName'>): readonly ReferenceColumn[] {
   if (payerName !== null)
     return [
-      { text: payer, condition: sql`and ${begins(payer, payerName)}` },
+      { text: payer, condition: sql`and ${beginsWith(payer, payerName)}` },
       {
         text: lastWordOfPayer,
-        condition: sql`and ${begins(lastWordOfPayer, payerName)} and not ${begins(payer, payerName)}`,
+        condition: sql`and ${beginsWith(lastWordOfPayer, payerName)} and not ${beginsWith(payer, payerName)}`,
       },
     ]
   const differs = sql`and user_reference <> reference`
@@ -392,11 +391,19 @@ function namingsOf({
 }
 
 /**
- * The order of a list: that of the index for the filter which is a range; an equality has its own index by id. The
- * ordered columns never change, so that the id of the last row of a page is the next position.
+ * Returns the order of a list: that of the index for the range filter; an equality has an index by id. The ordered
+ * columns never change, so that the id of the last row is the cursor.
  */
-function orderOf({ account, createdFrom, createdTo, references, payerName, amountMin, amountMax }: TransactionFilter) {
-  // Ids follow the time, but PostgreSQL cannot infer it: a filter by time needs the order by time to use its index.
+function listOrder({
+  account,
+  createdFrom,
+  createdTo,
+  references,
+  payerName,
+  amountMin,
+  amountMax,
+}: TransactionFilter) {
+  // Ids follow the time, but PostgreSQL cannot infer it: a filter by time uses its index only if the order is by time.
   if (account !== null || createdFrom !== null || createdTo !== null)
     return { by: sql`created_at desc, id desc`, key: sql`created_at, id` }
   if (references !== null || payerName !== null) return undefined
@@ -404,7 +411,7 @@ function orderOf({ account, createdFrom, createdTo, references, payerName, amoun
   return { by: sql`id desc`, key: sql`id` }
 }
 
-/** A page of a list. Unprepared: which index is best depends on the values of the filters. */
+/** Lists a page. Unprepared: which index is best depends on the values of the filters. */
 export async function listTransactions(
   tx: Tx,
   partnerId: string,
@@ -419,7 +426,7 @@ export async function listTransactions(
 
 export type TransactionSum = CurrencySum & { readonly direction: TransactionRow['direction'] }
 
-/** Sums over the first rows of a list, by its index. */
+/** Sums the first rows of a list, by its index. */
 export function sumTransactions(
   tx: Tx,
   partnerId: string,
@@ -435,13 +442,14 @@ export function sumTransactions(
 }
 
 function pageOf(partnerId: string, filter: TransactionFilter, afterId: string | null, rowsMax: number): Sql {
-  const order = orderOf(filter)
-  const found = foundBy(filter)
-  // Of one payer the newest payment comes first.
+  const order = listOrder(filter)
+  const found = prefixColumn(filter)
+  // The payments of one payer are newest first.
   const [byId, isBehind] = filter.payerName === null ? [sql`id`, sql`id >`] : [sql`id desc`, sql`id <`]
   const last = sql`from transactions.transactions where partner_id = ${partnerId} and id = ${afterId}`
   const amounts = filter.amounts?.map((money) => sql`and ${isAmount(money)}`) ?? [noSql]
-  // Many rows may have been found by the text of the last one: those of them that follow, and the texts that follow, are ranges of the index.
+  // Many rows may have the same text as the cursor: the next page has those that follow it, and then the texts that
+  // follow.
   const behindIn = (text: Sql): readonly Sql[] =>
     order
       ? [sql`and (${order.key}) < (select ${order.key} ${last})`]
@@ -449,7 +457,7 @@ function pageOf(partnerId: string, filter: TransactionFilter, afterId: string | 
           sql`and ${text} = (select ${found} ${last}) and ${isBehind} ${afterId}`,
           sql`and ${text} ~>~ (select ${found} ${last})`,
         ]
-  const parts = namingsOf(filter).flatMap((naming) =>
+  const parts = referenceColumns(filter).flatMap((naming) =>
     amounts.flatMap((amount) =>
       (afterId === null ? [noSql] : behindIn(naming.text)).map((behind) => ({ ...naming, amount, behind })),
     ),
@@ -467,17 +475,18 @@ const andPages = (pages: readonly Sql[], selected: Sql): Sql =>
   pages.reduce((all, page) => sql`${all} union all (select ${selected} ${page})`, noSql)
 
 /** The text by which a prefix has found a row. */
-function foundBy({ references, payerName }: TransactionFilter): Sql {
-  if (payerName !== null) return sql`case when ${begins(payer, payerName)} then ${payer} else ${lastWordOfPayer} end`
+function prefixColumn({ references, payerName }: TransactionFilter): Sql {
+  if (payerName !== null)
+    return sql`case when ${beginsWith(payer, payerName)} then ${payer} else ${lastWordOfPayer} end`
   if (references === null) return ofService
   return sql`case when ${inRange(ofService, references)} then reference else user_reference end`
 }
 
-/** Names and references of a payment in a statement. */
+/** Names and references of a payment in an account statement. */
 export type PaymentNames = Pick<TransactionRow, 'reference' | 'endToEndId' | 'userReference'> & {
-  /** Name of the other side. Null: it is not known, or was erased. */
+  /** Name of the other side. Null: unknown or erased. */
   readonly name: string | null
-  /** An IBAN, the address of a wallet, or the text that the bank sent. */
+  /** IBAN, address of a wallet, or the bank's text. */
   readonly account: string | null
 }
 
@@ -498,30 +507,28 @@ export function paymentNames(
   )
 }
 
-/**
- * Search terms of an operator for a payment. Null: not known. `before`: the end of the period that begins at `from`.
- */
+/** Search of an operator for a payment. Null: not given. The period is from `from` to before `before`. */
 export type WithdrawalSearch = {
-  /** The reference of the transaction, or the one that the partner gave it. */
+  /** Reference of the transaction, or the partner's reference. */
   readonly reference: string | null
-  /** The partner's end-to-end id. Without one: ours. Absent: any. */
+  /** The partner's end-to-end id; without one, ours. Absent: any. */
   readonly endToEndId?: string
   /** The payee. Absent: any. */
   readonly beneficiaryId?: string
-  /** Money that left the balance. */
+  /** Amount that left the balance. */
   readonly money: { readonly currency: Currency; readonly amount: Minor } | null
   readonly from: Date | null
   readonly before: Date | null
 }
 
-/** Withdrawals that fit a search, newest first. */
-export async function withdrawalsLike(
+/** Finds withdrawals, newest first. */
+export async function findWithdrawals(
   tx: Tx,
   partnerId: string,
   { reference, endToEndId, beneficiaryId, money, from, before }: WithdrawalSearch,
   rowsMax: number,
 ): Promise<readonly TransactionRow[]> {
-  const namings = namingsOf({ userReference: reference, references: null, payerName: null })
+  const namings = referenceColumns({ userReference: reference, references: null, payerName: null })
   const [first, ...others] = namings.map(
     ({ condition }) => sql`from transactions.transactions
       where partner_id = ${partnerId} and category = 'Withdrawal' ${condition}
@@ -533,13 +540,13 @@ export async function withdrawalsLike(
       order by id desc limit ${rowsMax}`,
   )
   return tx.rows<TransactionRow>(
-    unprepared(sql`/* transactions.withdrawalsLike */
+    unprepared(sql`/* transactions.findWithdrawals */
       select ${columns} from ((select ${columns} ${first ?? noSql}) ${andPages(others, columns)}) as named
       order by id desc limit ${rowsMax}`),
   )
 }
 
-/** A transaction and all that give some of its money back, in the order of their ids. */
+/** Reads a transaction and all transactions that return some of its money, in the order of their ids. */
 export function transactionsOfPayment(
   tx: Tx,
   partnerId: string,
@@ -554,10 +561,10 @@ export function transactionsOfPayment(
   )
 }
 
-/** A change of a transaction, in the order of changes. */
+/** Position in the order of changes. */
 export type ChangePosition = { readonly updatedAt: Date; readonly id: string }
 
-/** Transactions whose last change is after a position and before a time, the oldest change first. */
+/** Lists transactions whose last change is after a position and before a time, the oldest change first. */
 export function transactionsChanged(
   tx: Tx,
   partnerId: string,

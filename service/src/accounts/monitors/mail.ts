@@ -1,4 +1,4 @@
-/** The mail of a monitor: its queueing and its text. */
+/** Mails of monitors: queueing and text. */
 import type { MonitorRow } from './store.ts'
 import { amountText } from '../../kernel/index.ts'
 import {
@@ -11,7 +11,7 @@ import {
   utc,
 } from '../../mail/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { type Crossing, rearmedAt } from './rules.ts'
+import { type Crossing, rearmThreshold } from './rules.ts'
 
 type Member = { readonly fullName: string; readonly email: string }
 export type MembersByAddress = (
@@ -20,7 +20,7 @@ export type MembersByAddress = (
   addresses: readonly string[],
 ) => Promise<ReadonlyMap<string, Member>>
 
-/** All texts. Amounts are in major units of `currency`. */
+/** All fields are text. Amounts are in major units of `currency`. */
 type MonitorMailData = {
   readonly monitorId: string
   readonly accountId: string
@@ -36,21 +36,21 @@ type MonitorMailData = {
   readonly description: string | null
 }
 
-const dataOf = ({ monitor, balance, crossedAt, reference }: Crossing): MonitorMailData => ({
+const toMailData = ({ monitor, balance, crossedAt, reference }: Crossing): MonitorMailData => ({
   monitorId: monitor.id,
   accountId: monitor.accountId,
   direction: monitor.direction,
   measure: monitor.measure,
   currency: monitor.currency,
   threshold: amountText(monitor.threshold, monitor.currency),
-  rearmAt: amountText(rearmedAt(monitor), monitor.currency),
+  rearmAt: amountText(rearmThreshold(monitor), monitor.currency),
   balance: amountText(balance, monitor.currency),
   crossedAt: crossedAt.toISOString(),
   reference,
   description: monitor.description,
 })
 
-/** Queues a mail to each address for each crossing that triggered. An address that has left the team gets none. */
+/** Queues a mail to each address for each crossing that triggered. Addresses that have left the team get none. */
 export async function queueMonitorMails(
   {
     mail,
@@ -72,7 +72,7 @@ export async function queueMonitorMails(
             kind: 'balance_crossed',
             subjectId: crossing.monitorId,
             to: { name: member.fullName, address: member.email },
-            data: dataOf(crossing),
+            data: toMailData(crossing),
             secret: null,
             expiresAt: null,
           },
@@ -83,9 +83,9 @@ export async function queueMonitorMails(
   }
 }
 
-const sums = { Posted: 'posted', Available: 'available' } as const
+const balanceSums = { Posted: 'posted', Available: 'available' } as const
 
-/** The template of `balance_crossed`. */
+/** Renders the template `balance_crossed`. */
 export function renderMonitorMail(mail: MailToRender): MailContent {
   const data = mail.data as MonitorMailData
   const { accountId, balance, currency, description, direction, measure, monitorId, rearmAt, reference, threshold } =
@@ -93,7 +93,7 @@ export function renderMonitorMail(mail: MailToRender): MailContent {
   const subject = `${currency} balance is ${direction.toLowerCase()} ${threshold}`
   const paragraphs = [
     `Hello ${oneLine(mail.toName)},`,
-    `The ${sums[measure]} ${currency} balance of ${oneLine(mail.partnerName)} is ${direction.toLowerCase()} ${threshold} ${currency}.`,
+    `The ${balanceSums[measure]} ${currency} balance of ${oneLine(mail.partnerName)} is ${direction.toLowerCase()} ${threshold} ${currency}.`,
     ...(description === null ? [] : [`Your note: ${oneLine(description)}`]),
     `Balance: ${balance} ${currency}`,
     `Crossed at: ${utc(new Date(data.crossedAt))}`,

@@ -25,7 +25,7 @@ const service = await useModules({ settings: monitorSettings })
 // As another process: its own pool and its own rounds.
 const other = await service.anotherProcess({ settings: monitorSettings })
 
-test('a crossing and a return between two looks are two facts, each with its transaction', async () => {
+test('a crossing and a return between two looks are both recorded, each with its transaction', async () => {
   const partner = await addWatched(service)
   const { id } = await watch(service, partner, { notify: toAda, description: 'Float' })
   await look(service)
@@ -60,7 +60,7 @@ test('a crossing and a return between two looks are two facts, each with its tra
   assert.ok(monitor.lastTriggeredAt !== null)
 })
 
-test('a monitor that starts across its threshold triggers at once, and what came before it does not count', async () => {
+test('a monitor that starts beyond its threshold triggers at once, and earlier movements do not count', async () => {
   const partner = await addWatched(service)
   await watch(service, partner)
   await move(service, partner, -900_00n, 'before')
@@ -93,7 +93,7 @@ test('after it has triggered, a monitor waits until the balance came back to rea
   ])
 })
 
-test('the available balance falls with a payout that is accepted, the posted one does not', async () => {
+test('an accepted payout lowers the available balance, not the posted one', async () => {
   const partner = await addWatched(service)
   const posted = await watch(service, partner, {}, '995.00')
   const available = await watch(service, partner, { measure: 'Available' }, '995.00')
@@ -103,7 +103,7 @@ test('the available balance falls with a payout that is accepted, the posted one
   assert.deepEqual(await crossingsOf(service, partner, available.id), [['Triggered', 990_00n, reference]])
 })
 
-test('of 25 monitors that two processes create at one time 20 exist', async () => {
+test('of 25 monitors that two processes create concurrently 20 exist', async () => {
   const partner = await addWatched(service)
   const results = await Promise.allSettled(
     Array.from({ length: 25 }, (_, at) => watch(at % 2 === 0 ? service : other, partner)),
@@ -118,7 +118,7 @@ test('of 25 monitors that two processes create at one time 20 exist', async () =
   await assert.rejects(watch(service, partner), refused('monitor_limit_reached'))
 })
 
-test('a new threshold starts the monitor at the balance of now; a new description does not', async () => {
+test('a new threshold restarts the monitor at the present balance; a new description does not', async () => {
   const partner = await addWatched(service)
   const { id } = await watch(service, partner, { notify: toAda })
   await move(service, partner, -600_00n, 'out')
@@ -179,7 +179,7 @@ test('a person who leaves the team gets no further mail', async () => {
   assert.deepEqual([await crossedMailsOf(service, partner), await crossedEventsOf(service, partner)], [[], []])
 })
 
-test('bad input is refused with its place, and another partner finds nothing', async () => {
+test('bad input is refused with its pointer, and another partner finds nothing', async () => {
   const partner = await addWatched(service)
   const stranger = await addWatched(service)
   const invalid = (pointer: string) => refused('validation_failed', pointer)
@@ -243,7 +243,7 @@ const watcher = (limits: Partial<NonNullable<Parameters<typeof createMonitors>[0
     },
   })
 
-test('pages, by transfers and by crossings, find what one reading finds', async () => {
+test('reading in pages finds the same crossings as one reading', async () => {
   const limits = [{ transfersPerBatchMax: 7 }, { crossingsPerBalanceMax: 3 }, { balancesPerLookMax: 1 }, {}]
   for (const each of limits) {
     const partner = await addWatched(service)
@@ -261,7 +261,7 @@ test('pages, by transfers and by crossings, find what one reading finds', async 
   }
 })
 
-test('a balance with much to read takes turns with the others', async () => {
+test('a balance with many transfers takes turns with the others', async () => {
   const [busy, calm] = [await addWatched(service), await addWatched(service)]
   const [one, two] = [await watch(service, busy), await watch(service, calm)]
   for (let at = 0; at < 40; at += 1) await move(service, busy, at % 2 === 0 ? -600_00n : 600_00n, `r-${at}`)
@@ -276,7 +276,7 @@ test('a balance with much to read takes turns with the others', async () => {
   assert.equal((await crossingsOf(service, busy, one.id)).length, 40)
 })
 
-test('a round over balances that did not move is three statements, whatever their number', async () => {
+test('a round over any number of unchanged balances is three statements', async () => {
   await Promise.all(Array.from({ length: 40 }, async () => watch(service, await addWatched(service))))
   await look(service)
   const statements: string[] = []
@@ -296,7 +296,7 @@ test('a round over balances that did not move is three statements, whatever thei
   assert.equal(statements.length, 3, statements.join('\n'))
 })
 
-test('two workers at one time find each crossing once', async () => {
+test('two concurrent workers find each crossing once', async () => {
   const partners = await Promise.all(Array.from({ length: 6 }, () => addWatched(service)))
   const monitors = await Promise.all(partners.map((partner) => watch(service, partner, { notify: toAda })))
   for (let round = 0; round < 5; round += 1) {
@@ -334,7 +334,7 @@ test('a monitor that is deleted while its balance is judged has a crossing with 
   }
 })
 
-test('a transfer that appears behind the position is judged once no other one follows', async () => {
+test('a transfer that appears before the position is judged once no other follows', async () => {
   const partner = await addWatched(service)
   const { id } = await watch(service, partner)
   await look(service)
@@ -348,7 +348,7 @@ test('a transfer that appears behind the position is judged once no other one fo
   assert.deepEqual((await crossingsOf(service, partner, id)).at(-1), ['Rearmed', 500_00n, 'in'])
 })
 
-test('a transaction that stays open holds back what is judged, and the age says so', async () => {
+test('an open transaction delays the evaluation, and the age shows it', async () => {
   const partner = await addWatched(service)
   const { id } = await watch(service, partner)
   await look(service)
@@ -374,7 +374,7 @@ test('a transaction that stays open holds back what is judged, and the age says 
   assert.ok(service.monitors.judgedSince() > later(service.clock.now(), -1_000))
 })
 
-test('a balance that cannot be judged holds up no other, and the age says so', async () => {
+test('a balance that cannot be judged does not delay others, and the age shows it', async () => {
   const [broken, sound] = [await addWatched(service), await addWatched(service)]
   const [one, two] = [await watch(service, broken), await watch(service, sound)]
   await look(service)

@@ -3,7 +3,7 @@ import { monitors as wire } from '@partner-payments/wire'
 import { type Handlers, pageOf, writerOf } from '../../kernel/api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
-import { rearmedAt } from './rules.ts'
+import { rearmThreshold } from './rules.ts'
 import type { CrossingItem, Monitor, Monitors } from './service.ts'
 
 export function monitorRoutes(monitors: Monitors, idempotency: Idempotency): Handlers<'monitors'> {
@@ -38,7 +38,7 @@ const toWire = (monitor: Monitor) =>
   writeMonitor({
     ...monitor,
     threshold: writeAmount(monitor.threshold, monitor.currency),
-    rearmAt: writeAmount(rearmedAt(monitor), monitor.currency),
+    rearmAt: writeAmount(rearmThreshold(monitor), monitor.currency),
     notify: { emails: monitor.emails, event: monitor.sendsEvent },
     lastBalance: monitor.lastBalance === null ? null : writeAmount(monitor.lastBalance, monitor.currency),
   })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { idAfter, newId, nilId, present } from '../../kernel/index.ts'
-import { type Crossing, judge } from './rules.ts'
+import { type Crossing, judgeMonitors } from './rules.ts'
 import type { BalanceRow, MonitorRow } from './store.ts'
 
 const partnerId = newId()
@@ -55,15 +55,15 @@ const shown = (crossings: readonly Crossing[]) =>
 test('transfers that take effect together are judged as one', () => {
   const monitor = monitorOf({ measure: 'Available' })
   const movements = [movement(1, 0n, 40n, 'entry'), movement(2, 0n, 20n, 'entry'), movement(3, 0n, -60n)]
-  const { crossings } = judge({ balance, monitors: [monitor], movements, readTo: at(3) }, crossingsMax)
+  const { crossings } = judgeMonitors({ balance, monitors: [monitor], movements, readTo: at(3) }, crossingsMax)
   assert.deepEqual(shown(crossings), ['Triggered 40 r-2', 'Rearmed 100 r-3'])
 })
 
-test('a threshold is crossed by what is lower or higher, not by what is equal', () => {
+test('a threshold is crossed by a lower or higher balance, not by an equal one', () => {
   const below = monitorOf()
   const above = monitorOf({ direction: 'Above', rearmAt: 30n })
   const movements = [-50n, -1n, 2n, -22n].map((posted, index) => movement(index + 1, posted))
-  const { crossings } = judge({ balance, monitors: [below, above], movements, readTo: at(9) }, crossingsMax)
+  const { crossings } = judgeMonitors({ balance, monitors: [below, above], movements, readTo: at(9) }, crossingsMax)
   assert.deepEqual(shown(crossings.filter(({ monitorId }) => monitorId === below.id)), [
     'Triggered 49 r-2',
     'Rearmed 51 r-3',
@@ -80,7 +80,10 @@ test('a monitor is judged from its start on', () => {
   const early = monitorOf({ startsAfter: at(2) })
   const late = monitorOf({ startsAfter: at(9) })
   const movements = [movement(1, -60n), movement(3, 70n)]
-  const { crossings, monitors } = judge({ balance, monitors: [early, late], movements, readTo: at(5) }, crossingsMax)
+  const { crossings, monitors } = judgeMonitors(
+    { balance, monitors: [early, late], movements, readTo: at(5) },
+    crossingsMax,
+  )
   assert.deepEqual(shown(crossings), ['Triggered 40 null', 'Rearmed 110 r-3'])
   assert.deepEqual(crossings[0]?.position, at(2))
   assert.deepEqual(
@@ -106,7 +109,7 @@ function byHand(monitor: MonitorRow, values: readonly bigint[]): readonly string
   return found
 }
 
-test('any reading in parts finds what one by hand finds', () => {
+test('reading in any parts finds the same crossings as a simple computation', () => {
   const amounts = fc.array(fc.bigInt({ min: -60n, max: 60n }), { maxLength: 40 })
   const monitorsGiven = fc.array(
     fc.record({
@@ -144,7 +147,7 @@ test('any reading in parts finds what one by hand finds', () => {
         assert.ok(turn <= steps.length, 'each reading goes on')
         const page = movements.filter(({ id }) => id > row.position).slice(0, pageMax)
         const readTo = present(page.at(-1), 'there is more').id
-        const judgement = judge({ balance: row, monitors, movements: page, readTo }, perReading)
+        const judgement = judgeMonitors({ balance: row, monitors, movements: page, readTo }, perReading)
         found.push(...judgement.crossings)
         monitors = monitors.map((monitor) => judgement.monitors.find(({ id }) => id === monitor.id) ?? monitor)
         row = judgement.balance

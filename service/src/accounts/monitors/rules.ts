@@ -1,4 +1,4 @@
-/** Pure: what a partner may ask of a monitor, and how monitors judge the movements of a balance. */
+/** Pure: which monitors a partner may create, and how monitors judge the movements of a balance. */
 import type { BodyOf, Decimal } from '@partner-payments/wire'
 import { readBalance, refuseField } from '../../kernel/api/index.ts'
 import { type Currency, type Minor, momentOfId, present } from '../../kernel/index.ts'
@@ -11,9 +11,9 @@ export type MonitorTerms = Pick<
   'direction' | 'measure' | 'threshold' | 'rearmAt' | 'emails' | 'sendsEvent' | 'description'
 >
 
-/** Refuses (400, with pointers): amounts, a `rearmAt` on the wrong side, no one to notify. */
-export function termsOf(body: BodyOf<'createAccountMonitor'>, currency: Currency): MonitorTerms {
-  return changedTerms(noTerms, body, currency)
+/** Refuses (400, with pointers): amounts, a `rearmAt` on the wrong side, no recipient. */
+export function readTerms(body: BodyOf<'createAccountMonitor'>, currency: Currency): MonitorTerms {
+  return changeTerms(noTerms, body, currency)
 }
 const noTerms: MonitorTerms = {
   direction: 'Below',
@@ -25,22 +25,22 @@ const noTerms: MonitorTerms = {
   description: null,
 }
 
-/** Applies the fields of the body to the terms, as `termsOf` does. */
-export function changedTerms(
+/** Applies the fields of the body to the terms, with the checks of `readTerms`. */
+export function changeTerms(
   terms: MonitorTerms,
   body: BodyOf<'updateAccountMonitor'>,
   currency: Currency,
 ): MonitorTerms {
   const { direction = terms.direction, measure = terms.measure, notify = {}, description = terms.description } = body
   const threshold = body.threshold === undefined ? terms.threshold : readBalance(body.threshold, currency, '/threshold')
-  const rearmAt = body.rearmAt === undefined ? terms.rearmAt : rearmAtOf(body.rearmAt, currency)
+  const rearmAt = body.rearmAt === undefined ? terms.rearmAt : readRearmAt(body.rearmAt, currency)
   const { emails = terms.emails, event: sendsEvent = terms.sendsEvent } = notify
   const changed = { direction, measure, threshold, rearmAt, emails, sendsEvent, description }
   refuseBadTerms(changed)
   return changed
 }
 
-const rearmAtOf = (value: Decimal | null, currency: Currency): Minor | null =>
+const readRearmAt = (value: Decimal | null, currency: Currency): Minor | null =>
   value === null ? null : readBalance(value, currency, '/rearmAt')
 
 function refuseBadTerms({ direction, threshold, rearmAt, emails, sendsEvent }: MonitorTerms): void {
@@ -56,7 +56,7 @@ function refuseBadTerms({ direction, threshold, rearmAt, emails, sendsEvent }: M
     throw refuse('/notify', 'must have an address in `emails`, or `event` must be true')
 }
 
-/** Reports whether a change makes it a different monitor, which starts at the current balance. */
+/** Reports whether a change makes the monitor start again at the current balance. */
 export const isOtherLine = (before: MonitorTerms, after: MonitorTerms): boolean =>
   before.direction !== after.direction ||
   before.measure !== after.measure ||
@@ -64,39 +64,39 @@ export const isOtherLine = (before: MonitorTerms, after: MonitorTerms): boolean 
   before.rearmAt !== after.rearmAt
 
 type Sums = { readonly posted: Minor; readonly reserved: Minor }
-export const measured = ({ measure }: Pick<MonitorRow, 'measure'>, { posted, reserved }: Sums): Minor =>
+export const measuredAmount = ({ measure }: Pick<MonitorRow, 'measure'>, { posted, reserved }: Sums): Minor =>
   measure === 'Posted' ? posted : posted - reserved
-export const rearmedAt = ({ rearmAt, threshold }: Pick<MonitorRow, 'rearmAt' | 'threshold'>): Minor =>
+export const rearmThreshold = ({ rearmAt, threshold }: Pick<MonitorRow, 'rearmAt' | 'threshold'>): Minor =>
   rearmAt ?? threshold
 
 /** Decides whether a balance triggers or rearms a monitor. Undefined: neither. */
-function kindOf(monitor: MonitorRow, balance: Minor): CrossingRow['kind'] | undefined {
+function crossingKind(monitor: MonitorRow, balance: Minor): CrossingRow['kind'] | undefined {
   const { direction, state, threshold } = monitor
   const isAcross = direction === 'Below' ? balance < threshold : balance > threshold
   if (state === 'Armed') return isAcross ? 'Triggered' : undefined
-  const isBack = direction === 'Below' ? balance >= rearmedAt(monitor) : balance <= rearmedAt(monitor)
+  const isBack = direction === 'Below' ? balance >= rearmThreshold(monitor) : balance <= rearmThreshold(monitor)
   return state === 'Triggered' && isBack ? 'Rearmed' : undefined
 }
 
-/** `reference` null: no single transaction. */
+/** `reference` is null if there is no single transaction. */
 type Movement = Omit<AccountMovement, 'reference'> & { readonly reference: string | null }
 
-/** The movements and monitors of a balance that a worker has read after its position. */
-export type Reading = {
+/** Movements and monitors of a balance that a worker has read after its position. */
+export type BalanceReading = {
   readonly balance: BalanceRow
   /** Monitors that have not ended. */
   readonly monitors: readonly MonitorRow[]
   readonly movements: readonly Movement[]
-  /** Up to which transfer the movements are complete. */
+  /** The last transfer up to which the movements are complete. */
   readonly readTo: string
 }
-export type Judgement = {
+export type BalanceJudgement = {
   /** The balance with its new position and sums. */
   readonly balance: BalanceRow
   /** Monitors that have changed. */
   readonly monitors: readonly MonitorRow[]
   readonly crossings: readonly Crossing[]
-  /** True if movements remain to be judged. */
+  /** True: movements remain to be judged. */
   readonly isPartial: boolean
 }
 /** `monitor`: its state after the crossing. */
@@ -106,7 +106,10 @@ export type Crossing = CrossingRow & { readonly monitor: MonitorRow }
  * Judges each monitor by the balance at its start, and after each later movement. Transfers that take effect together
  * are judged as one. Stops after the movement that reaches `crossingsMax` crossings.
  */
-export function judge({ balance, monitors, movements, readTo }: Reading, crossingsMax: number): Judgement {
+export function judgeMonitors(
+  { balance, monitors, movements, readTo }: BalanceReading,
+  crossingsMax: number,
+): BalanceJudgement {
   const now = new Map(monitors.map((monitor) => [monitor.id, monitor]))
   const waiting = monitors
     .filter(({ startsAfter }) => startsAfter > balance.position)
@@ -116,8 +119,8 @@ export function judge({ balance, monitors, movements, readTo }: Reading, crossin
   let sums: Sums = balance
   const observe = ({ id }: MonitorRow, position: string, reference: string | null) => {
     const monitor = present(now.get(id), `no monitor ${id}`)
-    const value = measured(monitor, sums)
-    const kind = kindOf(monitor, value)
+    const value = measuredAmount(monitor, sums)
+    const kind = crossingKind(monitor, value)
     if (kind === undefined) return
     const crossedAt = momentOfId(position)
     const changed: MonitorRow =

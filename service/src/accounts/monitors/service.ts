@@ -5,44 +5,45 @@ import { firstIdOf, newId, nilId, present } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Balance } from '../../ledger/index.ts'
 import { certainUntil, createMonitorStep, type MonitorsDeps } from './work.ts'
-import { changedTerms, isOtherLine, measured, type MonitorTerms, termsOf } from './rules.ts'
+import { changeTerms, isOtherLine, measuredAmount, type MonitorTerms, readTerms } from './rules.ts'
 import * as store from './store.ts'
 
-/** `lastBalance`: null until a worker has judged it. */
+/** `lastBalance`: null until a worker has judged the monitor. */
 export type Monitor = store.MonitorRow & { readonly lastBalance: bigint | null }
 export type CrossingItem = store.CrossingRow & Pick<store.MonitorRow, 'id' | 'currency'>
-type Key = store.BalanceKey
+type BalanceOfPartner = store.BalanceKey
 
 export type Monitors = {
   /**
-   * Refuses: not_found (the balance), validation_failed (amounts, addresses), account_blocked (it is closed),
-   * monitor_limit_reached.
+   * Creates a monitor. Refuses: not_found (the balance), validation_failed (amounts, addresses), account_blocked (it is
+   * closed), monitor_limit_reached.
    */
-  readonly createMonitor: (key: Key, body: BodyOf<'createAccountMonitor'>, tx?: Tx) => Promise<Monitor>
-  /** Newest first. Refuses: not_found (the balance), validation_failed (cursor). */
-  readonly listMonitors: (key: Key, query: QueryOf<'listAccountMonitors'>) => Promise<Page<Monitor>>
+  readonly createMonitor: (key: BalanceOfPartner, body: BodyOf<'createAccountMonitor'>, tx?: Tx) => Promise<Monitor>
+  /** Lists monitors, newest first. Refuses: not_found (the balance), validation_failed (cursor). */
+  readonly listMonitors: (key: BalanceOfPartner, query: QueryOf<'listAccountMonitors'>) => Promise<Page<Monitor>>
   /** Refuses: not_found. */
-  readonly getMonitor: (key: Key, id: string) => Promise<Monitor>
-  /** Refuses: not_found, validation_failed (no field, amounts, addresses), account_blocked (it has ended). */
-  readonly updateMonitor: (key: Key, id: string, body: BodyOf<'updateAccountMonitor'>) => Promise<Monitor>
+  readonly getMonitor: (key: BalanceOfPartner, id: string) => Promise<Monitor>
+  /** Refuses: not_found, validation_failed (no field, amounts, addresses), account_blocked (the monitor has ended). */
+  readonly updateMonitor: (key: BalanceOfPartner, id: string, body: BodyOf<'updateAccountMonitor'>) => Promise<Monitor>
   /** Refuses: not_found. */
-  readonly deleteMonitor: (key: Key, id: string) => Promise<void>
-  /** Newest first. Refuses: not_found, validation_failed (cursor). */
+  readonly deleteMonitor: (key: BalanceOfPartner, id: string) => Promise<void>
+  /** Lists crossings, newest first. Refuses: not_found, validation_failed (cursor). */
   readonly listCrossings: (
-    key: Key,
+    key: BalanceOfPartner,
     id: string,
     query: QueryOf<'listAccountMonitorCrossings'>,
   ) => Promise<Page<CrossingItem>>
-  /** Judges balances that have moved. Returns how many reads it has to make at once; 0: all are judged. */
+  /** Judges balances that have moved. Returns the number of balances with more to read; 0: all are judged. */
   readonly monitorStep: () => Promise<number>
-  /** The time since which a crossing may wait for this process to find it. */
+  /** Returns the time since which a crossing may be undetected by this process. */
   readonly judgedSince: () => Date
 }
 
 export function createMonitors(deps: MonitorsDeps): Monitors {
   const { db, cursors, ledger } = deps
-  const balance = (tx: Tx, { partnerId, accountId }: Key) => balanceOf(ledger, tx, partnerId, accountId)
-  const find = async (tx: Tx, key: Key, id: string) => {
+  const balance = (tx: Tx, { partnerId, accountId }: BalanceOfPartner) =>
+    requireBalance(ledger, tx, partnerId, accountId)
+  const find = async (tx: Tx, key: BalanceOfPartner, id: string) => {
     const row = await store.monitorById(tx, key, id)
     if (row === undefined) throw notFound('monitor')
     return row
@@ -51,14 +52,14 @@ export function createMonitors(deps: MonitorsDeps): Monitors {
     ...createMonitorStep(deps),
     ...createChanges(deps, find),
     createMonitor: createCreate(deps),
-    getMonitor: async (key, id) => shown(await find(db, key, id), await store.balanceOf(db, key)),
+    getMonitor: async (key, id) => toMonitor(await find(db, key, id), await store.readBalance(db, key)),
     listMonitors: async (key, query) => {
       await balance(db, key)
       const list = `monitors:${key.partnerId}:${key.accountId}`
       const request = cursors.read(list, query)
       const page = cursors.page(list, request, await store.listMonitors(db, key, request))
-      const judged = await store.balanceOf(db, key)
-      return { ...page, data: page.data.map((row) => shown(row, judged)) }
+      const judged = await store.readBalance(db, key)
+      return { ...page, data: page.data.map((row) => toMonitor(row, judged)) }
     },
     listCrossings: async (key, id, query) => {
       const { currency } = await find(db, key, id)
@@ -72,7 +73,7 @@ export function createMonitors(deps: MonitorsDeps): Monitors {
 }
 
 /** Refuses: not_found. */
-async function balanceOf(
+async function requireBalance(
   ledger: MonitorsDeps['ledger'],
   tx: Tx,
   partnerId: string,
@@ -83,12 +84,12 @@ async function balanceOf(
   return found
 }
 
-const shown = (row: store.MonitorRow, judged: store.BalanceRow | undefined): Monitor => ({
+const toMonitor = (row: store.MonitorRow, judged: store.BalanceRow | undefined): Monitor => ({
   ...row,
-  lastBalance: judged === undefined || row.startsAfter > judged.position ? null : measured(row, judged),
+  lastBalance: judged === undefined || row.startsAfter > judged.position ? null : measuredAmount(row, judged),
 })
 
-/** Refuses (400, with pointers): addresses of people who are not in the team. Takes each address once. */
+/** Refuses (400, with pointers) addresses of people who are not in the team. Removes duplicates. */
 async function requireTeam(
   { membersByAddress }: MonitorsDeps,
   tx: Tx,
@@ -105,8 +106,8 @@ function createCreate(deps: MonitorsDeps): Monitors['createMonitor'] {
   const { db, clock, ledger } = deps
   return ({ partnerId, accountId }, body, outerTx) =>
     inTransaction(db, outerTx, async (tx) => {
-      const { currency } = await balanceOf(ledger, tx, partnerId, accountId)
-      const terms = await requireTeam(deps, tx, partnerId, termsOf(body, currency))
+      const { currency } = await requireBalance(ledger, tx, partnerId, accountId)
+      const terms = await requireTeam(deps, tx, partnerId, readTerms(body, currency))
       const key = { partnerId, accountId }
       const account = (await ledger.standings(tx, [{ ...key, position: nilId }], nilId)).get(accountId)
       if (account?.isClosed === true)
@@ -118,8 +119,8 @@ function createCreate(deps: MonitorsDeps): Monitors['createMonitor'] {
           'monitor_limit_reached',
           `A balance has at most ${wire.monitorsPerAccountMax} monitors. Delete one first.`,
         )
-      const judged = locked.monitors === 0 ? await startOf(deps, tx, locked) : locked
-      // Created in this transaction and after the lock: no worker has judged the balance up to it.
+      const judged = locked.monitors === 0 ? await startingBalance(deps, tx, locked) : locked
+      // Created in this transaction, after the lock: no worker has judged the balance up to it.
       const id = newId()
       const now = clock.now()
       const row: store.MonitorRow = {
@@ -137,27 +138,24 @@ function createCreate(deps: MonitorsDeps): Monitors['createMonitor'] {
       }
       await store.insertMonitor(tx, row)
       await store.setBalance(tx, { ...judged, startsUntil: id, monitors: judged.monitors + 1 })
-      return shown(row, judged)
+      return toMonitor(row, judged)
     })
 }
 
-/**
- * The start of a balance whose monitors need no earlier movements: it is read from the last moment whose sums are
- * certain.
- */
-async function startOf(deps: MonitorsDeps, tx: Tx, row: store.BalanceRow): Promise<store.BalanceRow> {
+/** Returns the start of a balance whose monitors need no earlier movements: the last moment with certain sums. */
+async function startingBalance(deps: MonitorsDeps, tx: Tx, row: store.BalanceRow): Promise<store.BalanceRow> {
   const moment = await certainUntil(tx, deps)
   const sums = (await deps.ledger.balancesAt(tx, row.partnerId, moment)).find(({ id }) => id === row.accountId)
   const { posted, reserved } = present(sums, `no balance ${row.accountId}`)
   return { ...row, position: firstIdOf(moment), posted, reserved }
 }
 
-type Find = (tx: Tx, key: Key, id: string) => Promise<store.MonitorRow>
+type FindMonitor = (tx: Tx, key: BalanceOfPartner, id: string) => Promise<store.MonitorRow>
 
-/** Each change locks the balance, as the worker does: a crossing is found before the change, or not at all. */
-function createChanges(deps: MonitorsDeps, find: Find): Pick<Monitors, 'updateMonitor' | 'deleteMonitor'> {
+/** Each change locks the balance, like the worker: a crossing is found before the change or not at all. */
+function createChanges(deps: MonitorsDeps, find: FindMonitor): Pick<Monitors, 'updateMonitor' | 'deleteMonitor'> {
   const { db, clock } = deps
-  const locked = async (tx: Tx, key: Key, id: string) => {
+  const locked = async (tx: Tx, key: BalanceOfPartner, id: string) => {
     const balance = await store.lockBalance(tx, key)
     if (balance === undefined) throw notFound('monitor')
     return { balance, row: await find(tx, key, id) }
@@ -169,14 +167,14 @@ function createChanges(deps: MonitorsDeps, find: Find): Pick<Monitors, 'updateMo
         const { balance, row } = await locked(tx, key, id)
         if (row.state === 'Ended')
           throw new Refusal('account_blocked', 'The balance is closed: its monitors have ended.')
-        const changed = changedTerms(row, body, row.currency)
+        const changed = changeTerms(row, body, row.currency)
         const terms = body.notify?.emails === undefined ? changed : await requireTeam(deps, tx, key.partnerId, changed)
         const start = isOtherLine(row, terms) ? { state: 'Armed' as const, startsAfter: newId() } : {}
         const after = { ...row, ...terms, ...start, updatedAt: clock.now() }
         await store.updateMonitor(tx, after)
         const startsUntil = after.startsAfter > balance.startsUntil ? after.startsAfter : balance.startsUntil
         await store.setBalance(tx, { ...balance, startsUntil })
-        return shown(after, balance)
+        return toMonitor(after, balance)
       }),
     deleteMonitor: (key, id) =>
       db.transaction(async (tx) => {
@@ -188,7 +186,7 @@ function createChanges(deps: MonitorsDeps, find: Find): Pick<Monitors, 'updateMo
   }
 }
 
-/** Refuses (400): a body without a field. */
+/** Refuses (400) a body without a field. */
 function requireField(body: BodyOf<'updateAccountMonitor'>): void {
   if (Object.keys(body).length === 0)
     refuseFields([{ pointer: '', code: 'required', message: 'must have at least one field' }])

@@ -18,7 +18,7 @@ import {
 
 export type MonitorState = (typeof wire.monitorStates)[number]
 
-/** How far a balance was read, and what its transfers up to there add up to. */
+/** Position up to which a balance was read, and the sums of its transfers up to there. */
 export type BalanceRow = {
   readonly partnerId: string
   readonly accountId: string
@@ -26,7 +26,7 @@ export type BalanceRow = {
   readonly position: string
   readonly posted: Minor
   readonly reserved: Minor
-  /** The greatest start of its monitors. */
+  /** The latest start among its monitors. */
   readonly startsUntil: string
   /** Number of monitors that have not ended. */
   readonly monitors: number
@@ -82,7 +82,7 @@ const newMonitors = insertBy<StoredMonitor>(monitorColumns, [])
 const newCrossings = insertBy<CrossingRow>(crossingColumns, [])
 const balanceNames = sql`partner_id, account_id, currency, position, posted, reserved, starts_until, monitors`
 
-const stored = (row: MonitorRow): StoredMonitor => ({ ...row, emails: JSON.stringify(row.emails) })
+const toStored = (row: MonitorRow): StoredMonitor => ({ ...row, emails: JSON.stringify(row.emails) })
 const fromStored = (row: StoredMonitor): MonitorRow => ({ ...row, emails: ownJson<string[]>(row.emails) })
 
 /** Creates the row of a balance, without monitors, so that a worker does not read it. */
@@ -97,7 +97,7 @@ export async function ensureBalance(
     on conflict (partner_id, account_id) do nothing`)
 }
 
-/** Locks a balance: until the transaction ends, no other one changes its monitors and no worker judges them. */
+/** Locks a balance until the transaction ends: no other transaction changes its monitors, and no worker judges them. */
 export function lockBalance(tx: Tx, { partnerId, accountId }: BalanceKey): Promise<BalanceRow | undefined> {
   return tx.row<BalanceRow>(sql`/* accounts.lockBalance */
     select ${balanceNames} from accounts.monitored_balances
@@ -111,19 +111,19 @@ export async function setBalance(tx: Tx, row: BalanceRow): Promise<void> {
     where partner_id = ${row.partnerId} and account_id = ${row.accountId}`)
 }
 
-export function balanceOf(tx: Tx, { partnerId, accountId }: BalanceKey): Promise<BalanceRow | undefined> {
-  return tx.row<BalanceRow>(sql`/* accounts.balanceOf */
+export function readBalance(tx: Tx, { partnerId, accountId }: BalanceKey): Promise<BalanceRow | undefined> {
+  return tx.row<BalanceRow>(sql`/* accounts.readBalance */
     select ${balanceNames} from accounts.monitored_balances where partner_id = ${partnerId} and account_id = ${accountId}`)
 }
 
 export async function insertMonitor(tx: Tx, row: MonitorRow): Promise<void> {
   await tx.run(sql`/* accounts.insertMonitor */
-    insert into accounts.monitors (${monitorNames}) ${newMonitors(tx, [stored(row)])}`)
+    insert into accounts.monitors (${monitorNames}) ${newMonitors(tx, [toStored(row)])}`)
 }
 
 /** Stores a partner's change of a monitor, under the lock of its balance. */
 export async function updateMonitor(tx: Tx, row: MonitorRow): Promise<void> {
-  const { emails, ...values } = stored(row)
+  const { emails, ...values } = toStored(row)
   await tx.run(sql`/* accounts.updateMonitor */
     update accounts.monitors set direction = ${values.direction}, measure = ${values.measure},
       threshold = ${values.threshold}, rearm_at = ${values.rearmAt}, emails = ${emails}::jsonb,
@@ -133,7 +133,7 @@ export async function updateMonitor(tx: Tx, row: MonitorRow): Promise<void> {
     where partner_id = ${values.partnerId} and id = ${values.id}`)
 }
 
-/** A deleted monitor is undefined. */
+/** Reads a monitor. Undefined: it does not exist, or was deleted. */
 export async function monitorById(
   tx: Tx,
   { partnerId, accountId }: BalanceKey,
@@ -159,7 +159,7 @@ export async function listMonitors(
   return rows.map(fromStored)
 }
 
-/** Newest first. */
+/** Lists crossings, newest first. */
 export function listCrossings(
   tx: Tx,
   partnerId: string,
@@ -172,15 +172,15 @@ export function listCrossings(
     order by position desc limit ${limit + 1}`)
 }
 
-/** Balances with monitors, after a key, in the order of their keys. Takes no lock. */
-export async function monitoredBehind(
+/** Lists a page of balances with monitors, in the order of their keys. Takes no lock. */
+export async function listMonitored(
   tx: Tx,
   { partnerId, accountId }: BalanceKey,
   rowsMax: number,
 ): Promise<readonly BalanceRow[]> {
   const rows = await tx.rows<BalanceRow>(
     dueWork('finds balances with monitors, without a lock, by an index of those', (whose) =>
-      unprepared(sql`/* accounts.monitoredBehind */
+      unprepared(sql`/* accounts.listMonitored */
         select ${balanceNames} from accounts.monitored_balances
         where monitors > 0 and (partner_id, account_id) > (${partnerId}::uuid, ${accountId}::uuid) and ${whose()}
         order by partner_id, account_id limit ${rowsMax}`),
@@ -190,7 +190,7 @@ export async function monitoredBehind(
 }
 const keyOf = ({ partnerId, accountId }: BalanceKey) => `${partnerId} ${accountId}`
 
-/** Locks those that no other transaction holds, as they are now. On a sharded database they are of one partner. */
+/** Locks the balances that no other transaction holds, and reads them. On a sharded database they belong to one partner. */
 export function claimBalances(tx: Tx, keys: readonly BalanceKey[]): Promise<readonly BalanceRow[]> {
   const column = columnOf(keys)
   return tx.rows<BalanceRow>(
@@ -204,7 +204,7 @@ export function claimBalances(tx: Tx, keys: readonly BalanceKey[]): Promise<read
   )
 }
 
-/** The monitors of some balances, at least one, that have not ended. */
+/** Reads the monitors of balances (at least one) that have not ended. */
 export async function openMonitors(tx: Tx, keys: readonly BalanceKey[]): Promise<readonly MonitorRow[]> {
   const rows = await tx.rows<StoredMonitor>(
     unprepared(sql`/* accounts.openMonitors */
@@ -216,7 +216,7 @@ export async function openMonitors(tx: Tx, keys: readonly BalanceKey[]): Promise
   return rows.map(fromStored)
 }
 
-/** Writes how far balances were judged, under their locks. Another number of rows fails the transaction. */
+/** Writes the positions of balances, under their locks. A wrong number of rows fails the transaction. */
 export function moveBalances(tx: Tx, rows: readonly BalanceRow[]): void {
   const column = columnOf(rows)
   tx.later(
@@ -232,12 +232,12 @@ export function moveBalances(tx: Tx, rows: readonly BalanceRow[]): void {
   )
 }
 
-/** Writes what a worker changes of monitors, under the locks of their balances. */
-export function setStates(tx: Tx, rows: readonly MonitorRow[]): void {
+/** Writes the worker's changes of monitors, under the locks of their balances. */
+export function updateMonitors(tx: Tx, rows: readonly MonitorRow[]): void {
   if (rows.length === 0) return
   const column = columnOf(rows)
   tx.later(
-    unprepared(sql`/* accounts.setStates */
+    unprepared(sql`/* accounts.updateMonitors */
       update accounts.monitors as monitor set state = given.state, end_reason = given.end_reason,
         last_triggered_at = given.triggered_at, ended_at = given.ended_at
       from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('state')}::text[],
@@ -249,7 +249,7 @@ export function setStates(tx: Tx, rows: readonly MonitorRow[]): void {
   )
 }
 
-/** A crossing that exists is a unique violation. */
+/** A repeated crossing is a unique violation. */
 export function insertCrossings(tx: Tx, rows: readonly CrossingRow[]): void {
   if (rows.length === 0) return
   tx.later(sql`/* accounts.insertCrossings */

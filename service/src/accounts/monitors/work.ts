@@ -1,22 +1,23 @@
 /**
- * Judges balances with monitors. A step looks at some balances in one statement and without locks, and reads the transfers of those
- * whose partner moved money. One transaction then writes, for many balances, how far they were judged, the crossings, their
- * events and their mails. It locks each balance and skips those that another worker holds: a kill leaves all of it or nothing.
+ * Judges balances with monitors. A step looks at some balances in one statement without locks, and reads the transfers
+ * of those whose partner moved money. One transaction then writes, for many balances, the new positions, the crossings,
+ * their events and their mails. It locks each balance, and skips balances that another worker holds. If the process
+ * ends, all of it is rolled back.
  *
- * Transfers are judged in the order of their ids, and only those before which none can still appear (README.md of the ledger).
+ * Transfers are judged in the order of their ids, and only up to a time before which no transfer can still appear
+ * (README.md of the ledger).
  */
 import { after, type Clock, firstIdOf, type Log, momentOfId, newId, nilId, writeAmount } from '../../kernel/index.ts'
 import type { Ledger, MovementPage, Standing } from '../../ledger/index.ts'
 import { type Database, oldestTransactionStart, type Tx } from '../../postgres/index.ts'
 import { type MembersByAddress, queueMonitorMails } from './mail.ts'
-import { type Crossing, judge, type Judgement, rearmedAt } from './rules.ts'
+import { type Crossing, judgeMonitors, type BalanceJudgement, rearmThreshold } from './rules.ts'
 import * as store from './store.ts'
-import type { EventData } from '@partner-payments/wire'
-import type { EventOutbox } from '../../events/index.ts'
+import type { EventOutbox, EventPayload } from '../../events/index.ts'
 import type { Cursors } from '../../kernel/api/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 
-/** The balances with more to read that a step reads again: in turn, so that none delays the others. */
+/** Balances with more to read are read again in turn, so that none delays the others. */
 const behindPerStepMax = 64
 const start: store.BalanceKey = { partnerId: nilId, accountId: nilId }
 
@@ -36,8 +37,8 @@ export function createMonitorStep(deps: MonitorsDeps): MonitorStep {
       const certain = await certainUntil(db, deps)
       const end = firstIdOf(certain)
       round.begin(momentOfId(newId()).getTime() - deps.clockDifferenceMsMax - certain.getTime())
-      const found = await store.monitoredBehind(db, last, limits.balancesPerLookMax)
-      const due = await dueOf(deps, found, end)
+      const found = await store.listMonitored(db, last, limits.balancesPerLookMax)
+      const due = await findDue(deps, found, end)
       const keys = [...round.takeBehind(behindPerStepMax), ...due].map((key) => [key.accountId, key] as const)
       const outcome = await judgeAll([...new Map(keys).values()], end)
       const isLast = found.length < limits.balancesPerLookMax
@@ -49,19 +50,16 @@ export function createMonitorStep(deps: MonitorsDeps): MonitorStep {
 }
 
 /** `partial`: more can be read at once. `failed`: the next round reads them again. */
-type Outcome = { readonly partial: readonly store.BalanceKey[]; readonly failed: number }
+type StepOutcome = { readonly partial: readonly store.BalanceKey[]; readonly failed: number }
 
-/** Tracks one process's rounds over all balances. A restart begins a new round: the positions are in the database. */
+/** Tracks the rounds of one process over all balances. A restart begins a new round: the positions are in the database. */
 function createRound(clock: Clock) {
   const behind = new Map<string, store.BalanceKey>()
   let judgedAt = clock.now()
   let startedAt: Date | undefined
   let hasFailed = false
   return {
-    /**
-     * The start of the last round in which all balances were judged, less the time for which an open transaction held
-     * it back.
-     */
+    /** Returns the start of the last round that judged all balances, minus the delay by an open transaction. */
     judgedSince: () => judgedAt,
     /** Begins a step. `heldBackMs`: the age of the oldest open transaction of the database. */
     begin: (heldBackMs: number) => {
@@ -73,7 +71,7 @@ function createRound(clock: Clock) {
       for (const [name] of taken) behind.delete(name)
       return taken.map(([, key]) => key)
     },
-    record: ({ partial, failed }: Outcome, isLast: boolean) => {
+    record: ({ partial, failed }: StepOutcome, isLast: boolean) => {
       for (const key of partial) behind.set(key.accountId, key)
       hasFailed ||= failed > 0
       if (!isLast || behind.size > 0) return
@@ -84,22 +82,22 @@ function createRound(clock: Clock) {
   }
 }
 
-/** Splits keys into parts. On a sharded database the keys of a statement or a transaction are of one partner. */
-function partsOf<T extends store.BalanceKey>(sharded: boolean, keys: readonly T[], keysMax: number): readonly T[][] {
+/** Splits keys into batches. On a sharded database a batch has the keys of one partner. */
+function splitKeys<T extends store.BalanceKey>(sharded: boolean, keys: readonly T[], keysMax: number): readonly T[][] {
   const groups = sharded ? [...Map.groupBy(keys, ({ partnerId }) => partnerId).values()] : [[...keys]]
   return groups.flatMap((group) =>
     Array.from({ length: Math.ceil(group.length / keysMax) }, (_, at) => group.slice(at * keysMax, (at + 1) * keysMax)),
   )
 }
 
-/** Finds due balances: the partner moved money, a monitor starts, or the account closed or does not agree. */
-async function dueOf(
+/** Finds due balances: the partner moved money, a monitor starts, the account was closed, or its sums differ. */
+async function findDue(
   { db, ledger, limits = limitsDefault }: MonitorsDeps,
   rows: readonly store.BalanceRow[],
   end: string,
 ): Promise<readonly store.BalanceRow[]> {
   const due: store.BalanceRow[] = []
-  for (const part of partsOf(db.sharded, rows, limits.balancesPerLookMax)) {
+  for (const part of splitKeys(db.sharded, rows, limits.balancesPerLookMax)) {
     const standings = await ledger.standings(db, part, end)
     due.push(...part.filter((row) => isDue(row, standings.get(row.accountId), end)))
   }
@@ -108,40 +106,43 @@ async function dueOf(
 
 function isDue(row: store.BalanceRow, standing: Standing | undefined, end: string): boolean {
   if (row.startsUntil > row.position && row.startsUntil < end) return true
-  return standing !== undefined && (standing.hasMoved || hasClosed(row, standing) || differs(row, standing))
+  return standing !== undefined && (standing.hasMoved || hasClosed(row, standing) || hasWrongSums(row, standing))
 }
 const hasClosed = ({ startsUntil, position }: store.BalanceRow, { isClosed, isQuiet }: Standing): boolean =>
   isClosed && isQuiet && startsUntil <= position
 
-/** A transfer appeared among those that were judged: the clock of a process was wrong by more than the setting says. */
-const differs = (row: store.BalanceRow, { isQuiet, posted, reserved }: Standing): boolean =>
+/**
+ * Reports whether a transfer appeared among those already judged: the clock of a process was wrong by more than the
+ * setting permits.
+ */
+const hasWrongSums = (row: store.BalanceRow, { isQuiet, posted, reserved }: Standing): boolean =>
   isQuiet && (row.posted !== posted || row.reserved !== reserved)
 
 function createBatches(deps: MonitorsDeps, limits: MonitorLimits) {
   const { db, log } = deps
   const attempt = (keys: readonly store.BalanceKey[], end: string) =>
     db.transaction((tx) => judgeBatch(deps, limits, tx, keys, end))
-  return async (keys: readonly store.BalanceKey[], end: string): Promise<Outcome> => {
+  return async (keys: readonly store.BalanceKey[], end: string): Promise<StepOutcome> => {
     const partial: store.BalanceKey[] = []
     let failed = 0
-    for (const part of partsOf(db.sharded, keys, limits.balancesPerBatchMax))
+    for (const part of splitKeys(db.sharded, keys, limits.balancesPerBatchMax))
       try {
         partial.push(...(await attempt(part, end)))
       } catch {
-        // One balance that cannot be judged does not delay those of the other partners.
+        // A balance that cannot be judged does not delay those of other partners.
         for (const key of part)
           try {
             partial.push(...(await attempt([key], end)))
           } catch (error) {
             failed += 1
-            log.error({ err: error, ...key }, 'balance with monitors not evaluated; will retry')
+            log.error({ err: error, ...key }, 'could not evaluate monitors of a balance; will retry')
           }
       }
     return { partial, failed }
   }
 }
 
-/** Returns the balances of which more can be read at once. */
+/** Judges a batch. Returns the balances of which more can be read at once. */
 async function judgeBatch(
   deps: MonitorsDeps,
   limits: MonitorLimits,
@@ -160,14 +161,14 @@ async function judgeBatch(
   const results = claimed.map((row) => {
     const page = pages.get(row.accountId) ?? { movements: [], readTo: undefined }
     const reading = { row, page, standing: standings.get(row.accountId), end }
-    return resultOf(deps, reading, monitors.get(row.accountId) ?? [], limits.crossingsPerBalanceMax, now)
+    return judgeBalance(deps, reading, monitors.get(row.accountId) ?? [], limits.crossingsPerBalanceMax, now)
   })
   const crossings = results.flatMap((result) => result.crossings)
   store.moveBalances(
     tx,
     results.map(({ balance }) => balance),
   )
-  store.setStates(
+  store.updateMonitors(
     tx,
     results.flatMap((result) => result.monitors),
   )
@@ -177,44 +178,46 @@ async function judgeBatch(
   return results.filter(({ isPartial }) => isPartial).map(({ balance }) => balance)
 }
 
-type Read = {
+type BalanceRead = {
   readonly row: store.BalanceRow
   readonly page: MovementPage
   readonly standing: Standing | undefined
   readonly end: string
 }
 
-function resultOf(
+function judgeBalance(
   { log }: MonitorsDeps,
-  { row, page, standing, end }: Read,
+  { row, page, standing, end }: BalanceRead,
   monitors: readonly store.MonitorRow[],
   crossingsMax: number,
   now: Date,
-): Judgement {
+): BalanceJudgement {
   const { movements, readTo = end } = page
   const isStill = standing !== undefined && movements.length === 0
-  if (isStill && differs(row, standing)) {
+  if (isStill && hasWrongSums(row, standing)) {
     const { partnerId, accountId } = row
-    log.error({ partnerId, accountId }, 'balance with monitors differs from its transfers; evaluated as recorded')
+    log.error({ partnerId, accountId }, 'monitored balance differs from its transfers; evaluated as recorded')
     const { posted, reserved } = standing
-    // No transfer follows, so that the current balance shows what the monitors missed.
+    // No transfer follows: the current balance shows what the monitors missed.
     const missed = { id: readTo, posted: posted - row.posted, reserved: reserved - row.reserved, together: undefined }
-    return judge({ balance: row, monitors, movements: [{ ...missed, reference: null }], readTo }, crossingsMax)
+    return judgeMonitors({ balance: row, monitors, movements: [{ ...missed, reference: null }], readTo }, crossingsMax)
   }
   if (isStill && hasClosed(row, standing)) {
     const ended = { state: 'Ended', endReason: 'AccountClosed', endedAt: now } as const
     const balance = { ...row, monitors: 0 }
     return { balance, monitors: monitors.map((monitor) => ({ ...monitor, ...ended })), crossings: [], isPartial: false }
   }
-  const judgement = judge({ balance: row, monitors, movements, readTo }, crossingsMax)
+  const judgement = judgeMonitors({ balance: row, monitors, movements, readTo }, crossingsMax)
   return page.readTo === undefined ? judgement : { ...judgement, isPartial: true }
 }
 
-// The data of the event of monitors.
-
-type Crossed = Omit<EventData<'account.balance.crossed'>, 'eventType' | 'timestamp'>
-
-function crossed({ monitor, kind, balance, reference, crossedAt }: Crossing): Crossed {
+function toCrossedEvent({
+  monitor,
+  kind,
+  balance,
+  reference,
+  crossedAt,
+}: Crossing): EventPayload<'account.balance.crossed'> {
   const { id, accountId, currency, direction, measure, threshold, description } = monitor
   return {
     amount: writeAmount(balance, currency),
@@ -228,13 +231,13 @@ function crossed({ monitor, kind, balance, reference, crossedAt }: Crossing): Cr
     direction,
     kind,
     measure,
-    rearmAt: writeAmount(rearmedAt(monitor), currency),
+    rearmAt: writeAmount(rearmThreshold(monitor), currency),
     threshold: writeAmount(threshold, currency),
     transactionReference: reference,
   }
 }
 
-/** Appends one event for each crossing of a monitor that sends events. */
+/** Appends an event for each crossing of a monitor that sends events. */
 function appendCrossed(
   eventOutbox: Pick<EventOutbox, 'appendMany'>,
   tx: Tx,
@@ -249,7 +252,7 @@ function appendCrossed(
         partnerId: crossing.partnerId,
         type: 'account.balance.crossed' as const,
         occurredAt: now,
-        data: crossed(crossing),
+        data: toCrossedEvent(crossing),
       })),
   )
 }
@@ -262,11 +265,11 @@ export type MonitorsDeps = {
   readonly eventOutbox: Pick<EventOutbox, 'appendMany'>
   readonly ledger: Pick<Ledger, 'balances' | 'balancesAt' | 'movementsBehind' | 'standings'>
   readonly mail: Pick<MailQueue, 'enqueue'>
-  /** The members of a partner's team among some addresses, by the address as given. */
+  /** Finds the members of a partner's team among some addresses, by the address as given. */
   readonly membersByAddress: MembersByAddress
-  /** REPORT_CLOCK_DIFFERENCE_MS: between the clocks of the processes, which make the ids, and that of the database. */
+  /** REPORT_CLOCK_DIFFERENCE_MS: between the clocks of the processes, which create the ids, and that of the database. */
   readonly clockDifferenceMsMax: number
-  /** Tests set smaller ones. */
+  /** Tests set smaller limits. */
   readonly limits?: MonitorLimits
 }
 
@@ -275,9 +278,9 @@ type MonitorLimits = {
   readonly balancesPerLookMax: number
   /** Balances that one transaction judges. */
   readonly balancesPerBatchMax: number
-  /** Transfers that one transaction reads: in about 20 ms. */
+  /** Transfers that one transaction reads, in about 20 ms. */
   readonly transfersPerBatchMax: number
-  /** Limit for one balance in one transaction. Each crossing is a row, an event and mails. */
+  /** Crossings of one balance in one transaction. Each crossing is a row, an event and mails. */
   readonly crossingsPerBalanceMax: number
 }
 const limitsDefault: MonitorLimits = {
@@ -287,6 +290,6 @@ const limitsDefault: MonitorLimits = {
   crossingsPerBalanceMax: 200,
 }
 
-/** All transfers before this time are visible to the next statement (README.md of the ledger). */
+/** Returns the time before which all transfers are visible to the next statement (README.md of the ledger). */
 export const certainUntil = async (tx: Tx, { clockDifferenceMsMax }: Pick<MonitorsDeps, 'clockDifferenceMsMax'>) =>
   after(await oldestTransactionStart(tx), -clockDifferenceMsMax)

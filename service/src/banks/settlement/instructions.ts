@@ -60,7 +60,7 @@ async function freeOf({ deps: { payouts, log }, connector }: Bank, due: DuePayou
   try {
     return await payouts.free(due)
   } catch (error) {
-    log.error({ err: error, connector: connector.id, count: due.length }, 'payouts not screened')
+    log.error({ err: error, connector: connector.id, count: due.length }, 'could not screen payouts; will retry')
     return []
   }
 }
@@ -155,7 +155,7 @@ async function screened({ deps: { payouts, log }, connector }: Bank, claims: rea
   try {
     return await payouts.screen(claims)
   } catch (error) {
-    log.error({ err: error, connector: connector.id, count: claims.length }, 'payouts not screened')
+    log.error({ err: error, connector: connector.id, count: claims.length }, 'could not screen payouts; will retry')
     return { cleared: [], attempted: [] }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Compares the rows of a partner with each other: tables must agree about money. It uses no code of the modules, so
- * that it finds changes made in SQL and faults that the code writes everywhere. docs/operations.md explains findings.
+ * Compares the rows of a partner with each other: tables must agree about money. It uses no code of the modules: it
+ * finds changes made in SQL, and faults that the code writes everywhere. docs/operations.md explains findings.
  *
  * Tables: none of its own. It reads those of the ledger, of payments, of cases, of events and of the audit log, and
  * writes nothing. Invariants: each comparison is one statement of one partner, so that it has one snapshot, and
@@ -14,7 +14,7 @@ export { type Finding, findingsMax } from './store-payments.ts'
 
 type Comparison = (tx: Tx, partnerId: string, rowsMax: number) => Promise<readonly Finding[]>
 
-/** Each comparison by its name, in the order in which a check runs them. Its last argument: `findingsMax`. */
+/** Comparisons by name, in the order of a check. The last argument is `findingsMax`. */
 export const comparisons: Readonly<Record<string, Comparison>> = {
   accounts: payments.accounts,
   transfers: payments.transfers,
@@ -29,7 +29,7 @@ export const comparisons: Readonly<Record<string, Comparison>> = {
   records: payments.records,
   payouts: payments.payouts,
   reserves: payments.reserves,
-  transfersInside: payments.transfersInside,
+  transfersInside: payments.internalTransfers,
   deposits: payments.deposits,
   conversions: payments.conversions,
   cases: payments.cases,

@@ -4,8 +4,8 @@ import { sql, type Sql, type Tx } from '../../postgres/index.ts'
 
 // Compares the ledger with itself: accounts, transfers, entries and checkpoints.
 
-/** The change that each transfer makes to each of its two accounts. */
-const legsOf = (partnerId: string): Sql => sql`/* integrity.legsOf */
+/** Selects the change that each transfer makes to each of its two accounts. */
+const transferLegs = (partnerId: string): Sql => sql`/* integrity.transferLegs */
   select id, party_id, reference, currency, credit_account_id as account_id, 0::bigint as reserved,
     case when kind in ('direct', 'post') then amount else 0 end as posted,
     case when kind in ('direct', 'post') then 1 else 0 end as lines
@@ -17,25 +17,25 @@ const legsOf = (partnerId: string): Sql => sql`/* integrity.legsOf */
     case when kind in ('direct', 'post') then 1 else 0 end
   from ledger.transfers where partner_id = ${partnerId}`
 
-/** Each account is the sum of its transfers, and each transfer has its accounts. */
+/** Checks that each account is the sum of its transfers, and that each transfer has its accounts. */
 export function accounts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.accounts */
     select 'ledger.accounts' as table, coalesce(account.id, sums.account_id)::text as key, 'posted, reserved' as column,
       concat_ws(', ', sums.posted, sums.reserved) as expected, concat_ws(', ', account.posted, account.reserved) as found
     from (select * from ledger.accounts where partner_id = ${partnerId}) as account full join (
       select account_id, sum(posted) as posted, sum(reserved) as reserved
-      from (${legsOf(partnerId)}) as leg group by account_id) as sums on sums.account_id = account.id
+      from (${transferLegs(partnerId)}) as leg group by account_id) as sums on sums.account_id = account.id
     where account.id is null
       or (account.posted, account.reserved) <> (coalesce(sums.posted, 0), coalesce(sums.reserved, 0))
     order by key limit ${rowsMax}`)
 }
 
-/** A transfer has the currency of its accounts. */
+/** Checks that a transfer has the currency of its accounts. */
 export function transfers(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.transfers */
     select 'ledger.transfers' as table, leg.id::text as key, 'currency' as column, account.currency as expected,
       leg.currency as found
-    from (${legsOf(partnerId)}) as leg
+    from (${transferLegs(partnerId)}) as leg
       join ledger.accounts as account on account.partner_id = ${partnerId} and account.id = leg.account_id
     where account.currency <> leg.currency order by key limit ${rowsMax}`)
 }
@@ -43,7 +43,7 @@ export function transfers(tx: Tx, partnerId: string, rowsMax: number): Promise<r
 const factsOf = (of: Sql): Sql => sql`concat_ws(', ', ${of}.amount, ${of}.currency, ${of}.debit_account_id,
   ${of}.credit_account_id, ${of}.party_id, ${of}.reference, ${of}.entry_id)`
 
-/** The end of a reserve equals its reserve, and no other transfer refers to one. */
+/** Checks that the end of a reserve equals the reserve, and that no other transfer refers to a reserve. */
 export function ends(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   const [before, after] = [factsOf(sql`reserve`), factsOf(sql`ending`)]
   return tx.rows(sql`/* integrity.ends */
@@ -57,7 +57,7 @@ export function ends(tx: Tx, partnerId: string, rowsMax: number): Promise<readon
     order by key limit ${rowsMax}`)
 }
 
-/** An entry has its first transfer, and its reserves end together. */
+/** Checks that an entry has its first transfer, and that its reserves end together. */
 export function entries(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.entries */
     select 'ledger.transfers' as table, entry_id::text as key, 'entry_id, kind' as column,
@@ -77,8 +77,8 @@ export function entries(tx: Tx, partnerId: string, rowsMax: number): Promise<rea
 }
 
 /**
- * Each checkpoint is the previous one plus the transfers between. The running sums need one sort, whatever the number
- * of checkpoints.
+ * Checks that each checkpoint is the previous one plus the transfers between. The running sums need one sort for any
+ * number of checkpoints.
  */
 export function checkpoints(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.checkpoints */
@@ -91,7 +91,7 @@ export function checkpoints(tx: Tx, partnerId: string, rowsMax: number): Promise
       from (
         select id, account_id, 0 as is_checkpoint, posted, reserved, lines, null::bigint as told_posted,
           null::bigint as told_reserved, null::integer as told_lines, null::uuid as stretch_after
-        from (${legsOf(partnerId)}) as leg
+        from (${transferLegs(partnerId)}) as leg
         union all
         select position, account_id, 1, 0, 0, 0, posted, reserved, lines, stretch_after
         from ledger.checkpoints where partner_id = ${partnerId}) as step
@@ -109,7 +109,10 @@ export function checkpoints(tx: Tx, partnerId: string, rowsMax: number): Promise
     order by key limit ${rowsMax}`)
 }
 
-/** The progress is at the last checkpoint, the parties are at one of them, and no account has transfers up to there without one. */
+/**
+ * Checks that the progress is at the last checkpoint, that the parties are at a checkpoint, and that every transfer up
+ * to there has a checkpoint of its accounts.
+ */
 export function checkpointsMissing(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.checkpointsMissing */
     select 'ledger.checkpoint_progress' as table, ${partnerId}::text as key, 'position' as column, expected, found
@@ -125,7 +128,7 @@ export function checkpointsMissing(tx: Tx, partnerId: string, rowsMax: number): 
     where made.position is null and progress.party_position <> ${nilId}::uuid
     union all
     select 'ledger.checkpoints', leg.account_id::text, 'position', max(leg.id::text), max(last.position::text)
-    from (${legsOf(partnerId)}) as leg
+    from (${transferLegs(partnerId)}) as leg
       left join (
         select account_id, max(position::text)::uuid as position from ledger.checkpoints
         where partner_id = ${partnerId} group by account_id) as last on last.account_id = leg.account_id
@@ -135,12 +138,12 @@ export function checkpointsMissing(tx: Tx, partnerId: string, rowsMax: number): 
     order by 2 limit ${rowsMax}`)
 }
 
-/** The same for the parts of a balance that belong to a party. A transfer belongs to the next position after it. */
+/** Checks the same for parties. A transfer belongs to the next position after it. */
 export function partyCheckpoints(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.partyCheckpoints */
     with step as (
       select leg.id, leg.party_id, leg.account_id, leg.posted, leg.reserved, leg.lines, false as is_position, null::uuid as stretch_after
-      from (${legsOf(partnerId)}) as leg join ledger.accounts as account
+      from (${transferLegs(partnerId)}) as leg join ledger.accounts as account
         on account.partner_id = ${partnerId} and account.id = leg.account_id and account.name = 'balance'
       where (leg.lines > 0 or leg.reserved <> 0) and leg.id <= (
         select party_position from ledger.checkpoint_progress where partner_id = ${partnerId})
@@ -174,14 +177,14 @@ export function partyCheckpoints(tx: Tx, partnerId: string, rowsMax: number): Pr
     order by key limit ${rowsMax}`)
 }
 
-/** Each party of a segregated balance has what its transfers have moved. */
+/** Checks that each party of a segregated balance has the sum of its transfers. */
 export function partyAccounts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.partyAccounts */
     with segregated as (
       select partner_id, id from ledger.accounts where partner_id = ${partnerId} and name = 'balance' and segregated
     ), expected as (
       select account_id, party_id, sum(posted) as posted, sum(reserved) as reserved
-      from (${legsOf(partnerId)}) as leg where account_id in (select id from segregated where partner_id = ${partnerId})
+      from (${transferLegs(partnerId)}) as leg where account_id in (select id from segregated where partner_id = ${partnerId})
       group by account_id, party_id
     ), told as (
       select * from ledger.party_accounts where partner_id = ${partnerId}
@@ -195,14 +198,14 @@ export function partyAccounts(tx: Tx, partnerId: string, rowsMax: number): Promi
     order by key limit ${rowsMax}`)
 }
 
-/** Sums that the references of a partner have moved and reserved on its accounts of one name. */
-const movedOn = (partnerId: string, name: 'balance' | 'suspense' | 'parts'): Sql => sql`
+/** Sums what a partner's references have moved and reserved on its accounts of one name. */
+const movedSums = (partnerId: string, name: 'balance' | 'suspense' | 'parts'): Sql => sql`
   select leg.reference, account.currency, sum(leg.posted) as posted, sum(leg.reserved) as reserved
-  from (${legsOf(partnerId)}) as leg
+  from (${transferLegs(partnerId)}) as leg
     join ledger.accounts as account on account.partner_id = ${partnerId} and account.id = leg.account_id and account.name = ${name}
   group by leg.reference, account.currency`
 
-/** Each transaction has moved the balance by its amount and status, and nothing else has moved it. */
+/** Checks that each transaction has moved the balance by its amount and status, and that nothing else has. */
 export function booked(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.booked */
     with cost as (
@@ -223,13 +226,13 @@ export function booked(tx: Tx, partnerId: string, rowsMax: number): Promise<read
       concat_ws(', ', coalesce(moved.posted, 0), coalesce(moved.reserved, 0)) as expected,
       concat_ws(', ', told.posted, told.reserved) as found
     from (select reference, currency, sum(posted) as posted, sum(reserved) as reserved from told group by reference, currency) as told
-      full join (${movedOn(partnerId, 'balance')}) as moved using (reference, currency)
+      full join (${movedSums(partnerId, 'balance')}) as moved using (reference, currency)
     where told.posted is null
       or (told.posted, told.reserved) <> (coalesce(moved.posted, 0), coalesce(moved.reserved, 0))
     order by key limit ${rowsMax}`)
 }
 
-/** The last entry of a timeline has the status, and the category the direction. */
+/** Checks that the last entry of a timeline has the status, and that the category has the direction. */
 export function timelines(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.timelines */
     select 'transactions.transactions' as table, reference as key, 'status, timeline, category, direction' as column,
@@ -240,7 +243,7 @@ export function timelines(tx: Tx, partnerId: string, rowsMax: number): Promise<r
     order by key limit ${rowsMax}`)
 }
 
-/** Each step has its record in the audit log, which names the reference; that of the opening has the money. */
+/** Checks that each step has an audit record that names the reference. The record of the opening has the amount. */
 export function records(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.records */
     select 'audit.records' as table, step.id as key, 'content' as column,
@@ -257,13 +260,15 @@ export function records(tx: Tx, partnerId: string, rowsMax: number): Promise<rea
           cross join lateral jsonb_to_record(coalesce(content.details, '{}')) as details(amount text, currency text)
         where record.partner_id = ${partnerId}) as record on record.id = step.id
     where record.reference is distinct from step.reference
-      or (record.amount is not null and (${minorOf(sql`record.amount`, sql`record.currency`)}) is distinct from step.amount)
+      or (record.amount is not null and (${minorText(sql`record.amount`, sql`record.currency`)}) is distinct from step.amount)
       or record.currency <> step.currency
     order by key limit ${rowsMax}`)
 }
 
 /**
- * A payout and its transaction agree; the creditor of a transaction has the two numbers of a domestic account apart. A transaction that has reserved money belongs to a payout. */
+ * Checks that a payout and its transaction agree, with the two numbers of a domestic account apart, and that a
+ * transaction that has reserved money belongs to a payout.
+ */
 export function payouts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.payouts */
     select 'payouts.payouts' as table, coalesce(payout.id::text, told.reference) as key,
@@ -290,7 +295,7 @@ export function payouts(tx: Tx, partnerId: string, rowsMax: number): Promise<rea
     order by key limit ${rowsMax}`)
 }
 
-/** A payout has reserved its money under its own reference, for its bank or for an exchange. */
+/** Checks that a payout has reserved its money under its own reference, for its bank or for an exchange. */
 export function reserves(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.reserves */
     select 'payouts.payouts' as table, payout.id::text as key, 'reserve_id, reference, connector' as column,
@@ -304,9 +309,12 @@ export function reserves(tx: Tx, partnerId: string, rowsMax: number): Promise<re
     order by key limit ${rowsMax}`)
 }
 
-/** A payout inside and its transfer agree: the payee is credited before the payout is completed, and then nothing is left to do. */
-export function transfersInside(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
-  return tx.rows(sql`/* integrity.transfersInside */
+/**
+ * Checks that an internal payout and its transfer agree: the payee is credited before the payout is completed, and then
+ * no work is left.
+ */
+export function internalTransfers(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.internalTransfers */
     select 'rails.internal_transfers' as table, payout.reference as key, 'amount, currency, accepted, next_step' as column,
       concat_ws(', ', payout.amount, payout.currency, payout.status) as expected, case when transfer.id is null then 'no transfer'
         else concat_ws(', ', transfer.amount, transfer.currency, transfer.accepted, coalesce(transfer.next_step, 'ended')) end as found
@@ -320,9 +328,7 @@ export function transfersInside(tx: Tx, partnerId: string, rowsMax: number): Pro
     order by key limit ${rowsMax}`)
 }
 
-/**
- * A deposit and its transaction agree. A transaction that is not completed and brings money in belongs to a deposit.
- */
+/** Checks that a deposit and its transaction agree. An incoming transaction that is not completed belongs to a deposit. */
 export function deposits(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.deposits */
     select 'deposits.deposits' as table, coalesce(deposit.id::text, told.reference) as key,
@@ -343,7 +349,7 @@ export function deposits(tx: Tx, partnerId: string, rowsMax: number): Promise<re
     order by key limit ${rowsMax}`)
 }
 
-/** A conversion has the amounts of its quote, its transaction and its entry in the ledger. */
+/** Checks that a conversion has the amounts of its quote, its transaction and its ledger entry. */
 export function conversions(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.conversions */
     select 'fx.conversions' as table, coalesce(conversion.quote_id::text, told.reference) as key,
@@ -365,8 +371,8 @@ export function conversions(tx: Tx, partnerId: string, rowsMax: number): Promise
 }
 
 /**
- * Money of an open case is in suspense. That of a resolved one has left; if it was released, the payment has received
- * it.
+ * Checks that money of an open case is in suspense. Money of a resolved case has left; if it was released, the payment
+ * has received it.
  */
 export function cases(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.cases */
@@ -376,13 +382,13 @@ export function cases(tx: Tx, partnerId: string, rowsMax: number): Promise<reado
       select 'case ' || id as reference, currency,
         case when resolution is null or resolution = 'released' then booked else 0 end as posted
       from cases.cases where partner_id = ${partnerId} and booked is not null) as told
-    full join (${movedOn(partnerId, 'suspense')}) as moved
+    full join (${movedSums(partnerId, 'suspense')}) as moved
       on moved.reference = told.reference and moved.currency = told.currency
     where (told.reference is not null or moved.reference like 'case %') and told.posted is distinct from coalesce(moved.posted, 0)
     order by key limit ${rowsMax}`)
 }
 
-/** Parts that wait for the rest of a deposit are on the account of parts, under its reference, and nothing else is. */
+/** Checks that the account `parts` has exactly the parts that wait for the rest of a deposit, under its reference. */
 export function parts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.parts */
     select 'deposits.parts' as table, coalesce(told.reference, moved.reference) as key, 'amount, status' as column,
@@ -392,20 +398,20 @@ export function parts(tx: Tx, partnerId: string, rowsMax: number): Promise<reado
       from deposits.parts as part join deposits.deposits as deposit
         on deposit.partner_id = ${partnerId} and deposit.id = part.deposit_id
       where part.partner_id = ${partnerId} group by reference, currency) as told
-    full join (${movedOn(partnerId, 'parts')}) as moved
+    full join (${movedSums(partnerId, 'parts')}) as moved
       on moved.reference = told.reference and moved.currency = told.currency
     where coalesce(told.posted, 0) <> coalesce(moved.posted, 0)
     order by key limit ${rowsMax}`)
 }
 
-/** An amount as text in minor units of its currency; null if the text is no amount. */
-const minorOf = (amount: Sql, currency: Sql): Sql => sql`
+/** Converts an amount to text in minor units of its currency. Null: the text is not an amount. */
+const minorText = (amount: Sql, currency: Sql): Sql => sql`
   case when ${amount} ~ '^[0-9]+([.][0-9]+)?$' then ${amount}::numeric * (${minorPerUnit}::jsonb ->> ${currency})::numeric end`
 const minorPerUnit = JSON.stringify(
   Object.fromEntries(Object.entries(currencies).map(([code, { digits }]) => [code, 10 ** digits])),
 )
 
-/** The events of the partner with the fields of their data. The data of each is read once. */
+/** Selects the events of the partner with the fields of their data. The data of each event are read once. */
 const eventsOf = (partnerId: string): Sql => sql`
   select id, event.type, event.reference, data.status, data.amount, data.currency, data.reference as told_reference,
     data."transactionType" as transaction_type, data."originatingTransactionReference" as originating_reference
@@ -413,7 +419,7 @@ const eventsOf = (partnerId: string): Sql => sql`
     reference text, "transactionType" text, "originatingTransactionReference" text)
   where partner_id = ${partnerId}`
 
-/** A transaction that has ended has one event. Events from before the oldest kept one are gone. */
+/** Checks that an ended transaction has one event. Events older than the oldest stored event are gone. */
 export function statusEvents(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.statusEvents */
     select 'events.events' as table, told.reference as key, 'type, reference, data' as column, told.facts as expected,
@@ -426,7 +432,7 @@ export function statusEvents(tx: Tx, partnerId: string, rowsMax: number): Promis
     left join (
       select reference, count(*) as count, min(facts) as first, max(facts) as last
       from (
-        select reference, concat_ws(', ', status, told_reference, trim_scale(${minorOf(sql`amount`, sql`currency`)}), currency,
+        select reference, concat_ws(', ', status, told_reference, trim_scale(${minorText(sql`amount`, sql`currency`)}), currency,
           transaction_type, coalesce(originating_reference, '-')) as facts
         from (${eventsOf(partnerId)}) as event where type = 'transaction.status.changed') as read
       group by reference) as event on event.reference = told.reference
@@ -435,14 +441,14 @@ export function statusEvents(tx: Tx, partnerId: string, rowsMax: number): Promis
     order by key limit ${rowsMax}`)
 }
 
-/** Every event of a transaction names one of its amounts. */
+/** Checks that every event of a transaction has one of its amounts. */
 export function eventAmounts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.eventAmounts */
     select 'events.events' as table, event.id::text as key, 'data' as column,
       concat_ws(', ', told.amount, told.currency, told.user_amount, told.user_currency) as expected,
       concat_ws(', ', event.minor::bigint, event.currency) as found
     from (
-      select id, reference, told_reference, currency, ${minorOf(sql`amount`, sql`currency`)} as minor
+      select id, reference, told_reference, currency, ${minorText(sql`amount`, sql`currency`)} as minor
       from (${eventsOf(partnerId)}) as read where amount is not null) as event
       join transactions.transactions as told on told.partner_id = ${partnerId} and told.reference = event.reference
     where event.told_reference is distinct from event.reference or not coalesce(
@@ -453,7 +459,7 @@ export function eventAmounts(tx: Tx, partnerId: string, rowsMax: number): Promis
 
 /** Difference that an integrity check found. */
 export type Finding = {
-  /** The table of the row that differs, as far as it is known: `schema.table`. */
+  /** The table of the row that differs, if known: `schema.table`. */
   readonly table: string
   readonly key: string
   readonly column: string

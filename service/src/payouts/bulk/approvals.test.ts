@@ -44,7 +44,7 @@ suite('approvals', async () => {
   }
   const many = (count: number, amount = '10.00') => Array.from({ length: count }, () => amount)
 
-  test('the payouts of a bulk whose sum is above the amount of the rule wait, and those of a smaller one do not', async () => {
+  test('payouts wait only if the sum of their bulk is above the amount of the rule', async () => {
     const partner = await addHolding({ aboveBulkAmount: 100_00n })
     const { partnerId, second } = partner
     const small = await made(partner, many(10))
@@ -61,7 +61,7 @@ suite('approvals', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('a second person decides, about as many as wait, once all are made; another partner finds nothing', async () => {
+  test('a second person decides about all waiting payouts once all are created; another partner finds nothing', async () => {
     const partner = await addHolding({ aboveAmount: 0n })
     const { partnerId, caller, second } = partner
     const id = await bulkOf(partner, many(3))
@@ -82,7 +82,7 @@ suite('approvals', async () => {
     assert.equal((await balanceOf(service, partnerId)).reserved, 0n)
   })
 
-  test('of two persons who decide at once, each payout has one decision', async () => {
+  test('if two persons decide concurrently, each payout has one decision', async () => {
     const partner = await addHolding({ aboveAmount: 0n })
     const { partnerId, second, third } = partner
     const id = await made(partner, many(40))
@@ -98,7 +98,7 @@ suite('approvals', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('a payout that is approved alone at the same time is approved once', async () => {
+  test('a payout that is concurrently approved on its own is approved once', async () => {
     const partner = await addHolding({ aboveAmount: 0n })
     const { partnerId, second, third } = partner
     const id = await made(partner, many(20))
@@ -113,7 +113,7 @@ suite('approvals', async () => {
     assert.deepEqual([Pending, PendingApproval], whole === 'done' ? [20, 0] : [5, 15])
   })
 
-  test('the daily maximum of a person is for the sum: nothing is approved beyond it', async () => {
+  test('a bulk whose sum exceeds the daily maximum of the person is not approved', async () => {
     const partner = await addHolding({ aboveAmount: 0n, perPersonAmount: 100_00n })
     const { partnerId, second, third } = partner
     const id = await made(partner, many(11))
@@ -127,7 +127,7 @@ suite('approvals', async () => {
     assert.equal(await outcomeOf(service.bulkPayouts.approve(third, next, 5)), 'approver_limit_exceeded')
   })
 
-  test('two bulks at once for one person never pass the maximum, and what is refused still waits', async () => {
+  test('two concurrent bulks never exceed the maximum of a person, and the refused payouts still wait', async () => {
     const partner = await addHolding({ aboveAmount: 0n, perPersonAmount: 100_00n })
     const { partnerId, second } = partner
     const [one, two] = [await made(partner, many(8)), await made(partner, many(8))]
@@ -144,7 +144,7 @@ suite('approvals', async () => {
 
   const asked = () => ({ nonce: 'nonce', expiresAt: new Date('2030-01-01T00:02:00Z') })
 
-  test('one signature proves each payout alone, and none after the set has changed', async () => {
+  test('one signature proves each payout, and none after the set has changed', async () => {
     const partner = await addHolding({ aboveAmount: 0n, needsPasskey: true })
     const { partnerId, second } = partner
     const id = await made(partner, ['1.00', '2.00', '3.00', '4.00', '5.00'])
@@ -194,7 +194,7 @@ suite('approvals', async () => {
     assert.deepEqual(faultsOfApproval(bare, { partnerId, reference }), ['The approval is about something else.'])
   })
 
-  test('what waits lapses payout by payout, and a thousand are approved at once', async () => {
+  test('waiting payouts expire one by one, and a thousand can be approved together', async () => {
     const partner = await addHolding({ aboveAmount: 0n, expiresHours: 1 })
     const { partnerId, second } = partner
     const id = await made(partner, many(1000, '1.00'))
@@ -242,7 +242,7 @@ suite('the approvals that wait', async () => {
   const read = async (page: Parameters<Service['payouts']['waitingApprovals']>[1], of: TestPartner = partner) =>
     service.payouts.waitingApprovals(of.partnerId, page)
 
-  test('nothing waits, then payouts and bulks newest first, each bulk once, without what was decided', async () => {
+  test('the list has waiting payouts and bulks, newest first, each bulk once, without decided ones', async () => {
     assert.deepEqual(await read(all), [])
     const first = await pay(service, partner, '1.00', { reference: 'First' })
     const bulk = await bulkOf(partner.caller, 3)
@@ -258,7 +258,7 @@ suite('the approvals that wait', async () => {
     assert.deepEqual((await read(all)).map(shape), ['Last', 'bulk of 2, 2000'])
   })
 
-  test('mine are those of others, made are my own, and pages continue behind any row', async () => {
+  test('a caller lists requests to decide or its own requests, and pages continue after any row', async () => {
     const own = await addHolding()
     const colleague: Caller = { ...own.caller, serviceAccountId: newId(), name: 'A colleague' }
     const expected: string[] = []

@@ -59,7 +59,7 @@ suite('from items', async () => {
       return true
     }
 
-  test('best effort: each payout is made or refused alone', async () => {
+  test('best effort: each payout is created or refused on its own', async () => {
     const unknown = item({ beneficiaryId: newId() })
     const tooMuch = item({ amount: rawNumber('9999999.00') })
     const { bulk } = await create(bulkOf('BestEffort', [...items(298), unknown, tooMuch]))
@@ -80,7 +80,7 @@ suite('from items', async () => {
     assert.equal(row.amount, 1000n)
   })
 
-  test('all or nothing: one refusal, and no payout is made; the corrected bulk may use the same keys', async () => {
+  test('all or nothing: one refusal prevents all payouts, and the corrected bulk may use the same keys', async () => {
     const good = items(5)
     const { bulk } = await create(bulkOf('AllOrNothing', [...good, item({ beneficiaryId: newId() })]))
     await work()
@@ -96,7 +96,7 @@ suite('from items', async () => {
     assert.deepEqual(await made(), { payouts: 5, reserved: 5000n })
   })
 
-  test('all or nothing: the funds must suffice for all together', async () => {
+  test('all or nothing: the balance must cover the sum', async () => {
     const { bulk } = await create(
       bulkOf('AllOrNothing', [item({ amount: rawNumber('600000.00') }), item({ amount: rawNumber('600000.00') })]),
     )
@@ -106,7 +106,7 @@ suite('from items', async () => {
     assert.deepEqual(await made(), { payouts: 0, reserved: 0n })
   })
 
-  test('a worker dies behind the payouts and before their results: the next one makes none twice', async () => {
+  test('if a worker dies between the payouts and their results, the next worker creates no payout twice', async () => {
     for (const mode of ['BestEffort', 'AllOrNothing'] as const) {
       partner = await addPartner(service, 1_000_000_00n)
       const payouts = items(10)
@@ -119,7 +119,7 @@ suite('from items', async () => {
     }
   })
 
-  test('a worker that dies leaves its bulk to another one after its lease', async () => {
+  test('another worker takes over the bulk of a dead worker after its lease', async () => {
     const { bulk } = await create(bulkOf('BestEffort', items(3)))
     const held = { leaseId: newId(), until: new Date(service.clock.now().getTime() + minuteMs) }
     await service.db.run(sql`
@@ -132,7 +132,7 @@ suite('from items', async () => {
     assert.equal((await resultOf(bulk.id)).accepted, 3)
   })
 
-  test('two workers at once, and single payouts under the same keys: each payout is made once', async () => {
+  test('two concurrent workers and single payouts with the same keys create each payout once', async () => {
     const shared = items(20)
     const bulks = await Promise.all([
       create(bulkOf('BestEffort', shared)),
@@ -150,7 +150,7 @@ suite('from items', async () => {
     assert.deepEqual(await made(), { payouts: 330, reserved: 330_000n })
   })
 
-  test('a key that belongs to another payout is the refusal of that payout', async () => {
+  test('an item whose key belongs to another payout is refused', async () => {
     const taken = item()
     await service.payouts.create(partner.caller, taken, ip)
     const { bulk } = await create(bulkOf('BestEffort', [{ ...taken, amount: rawNumber('11.00') }, item()]))
@@ -161,7 +161,7 @@ suite('from items', async () => {
     )
   })
 
-  test('every wrong field is told with its pointer, and nothing is taken', async () => {
+  test('every wrong field is refused with its pointer, and nothing is stored', async () => {
     const twice = item()
     const wrong = bulkOf('BestEffort', [item({ amount: rawNumber('1.001') }), twice, twice, item({ currency: 'XXX' })])
     await assert.rejects(
@@ -175,7 +175,7 @@ suite('from items', async () => {
     assert.equal((await service.bulkPayouts.list(partner.partnerId, {})).data.length, 0)
   })
 
-  test('a repeated key answers the first answer, also twice at once; with another body it is refused', async () => {
+  test('a repeated key gets the first answer, also concurrently; with another body it is refused', async () => {
     const body = bulkOf('BestEffort', items(2))
     const both = await Promise.all([create(body), create(body)])
     assert.equal(both[0].bulk.id, both[1].bulk.id)
@@ -190,7 +190,7 @@ suite('from items', async () => {
     assert.deepEqual(await made(), { payouts: 2, reserved: 2000n })
   })
 
-  test('partners take turns: a bulk of another partner is made before the many of one', async () => {
+  test('partners take turns: one bulk of a partner does not wait for the many of another', async () => {
     await work()
     const other = await addPartner(service, 1_000_00n)
     for (let count = 0; count < 6; count += 1) await create(bulkOf('BestEffort', items(1)))
@@ -206,7 +206,7 @@ suite('from items', async () => {
     await work()
   })
 
-  test('429 while the bulks of the partner have 10,000 payouts to make; a repeated key gets its answer', async () => {
+  test('429 while the bulks of the partner have 10,000 open payouts; a repeated key gets its answer', async () => {
     const first = bulkOf('BestEffort', items(1000))
     await create(first)
     for (let count = 0; count < 9; count += 1) await create(bulkOf('BestEffort', items(1000)))
@@ -225,7 +225,7 @@ suite('from items', async () => {
 suite('end-to-end ids', async () => {
   const service = await useModules()
 
-  test('an item has the id of its request, and one that a bank may refuse is refused', async () => {
+  test('an item keeps the end-to-end id of its request, and an id that a bank may refuse is refused', async () => {
     const partner = await addPartner(service, 1_000_00n)
     const create = (...ids: readonly string[]) =>
       service.bulkPayouts.create(
@@ -279,7 +279,7 @@ suite('from a pain.001', async () => {
     return true
   }
 
-  test('the payments of a file are payouts, with the text for the beneficiary', async () => {
+  test('the payments of a file become payouts with their text for the beneficiary', async () => {
     const { bulk } = await create(file('MSG-1', [{ minor: 10_00n, text: 'Invoice 7' }, { minor: 20_01n }]))
     await work()
     const items = await service.bulkPayouts.items(partner.partnerId, bulk.id, undefined)
@@ -293,7 +293,7 @@ suite('from a pain.001', async () => {
     assert.equal((await balanceOf(service, partner.partnerId)).reserved, 30_01n)
   })
 
-  test('the same message pays nothing twice, under whatever key it comes; another amount under its id is refused', async () => {
+  test('the same message pays once under any key; another amount under its id is refused', async () => {
     await create(file('MSG-1', [{ minor: 10_00n }]))
     await create(file('MSG-1', [{ minor: 10_00n }]))
     const { bulk } = await create(file('MSG-1', [{ minor: 11_00n }]))
@@ -303,7 +303,7 @@ suite('from a pain.001', async () => {
     assert.equal(item?.problemCode, 'idempotency_key_reused')
   })
 
-  test("without a customer the file names the partner's own beneficiaries; an unknown account is refused", async () => {
+  test("without a customer the file pays the partner's own beneficiaries; an unknown account is refused", async () => {
     const own = await create(file('MSG-1', [{ minor: 1_00n }]), { customerId: undefined })
     await work()
     const [item] = await service.bulkPayouts.items(partner.partnerId, own.bulk.id, undefined)
@@ -314,7 +314,7 @@ suite('from a pain.001', async () => {
     )
   })
 
-  test('of several beneficiaries with one account the one with the name is paid', async () => {
+  test('if several beneficiaries have the account, the one with the name is paid', async () => {
     const account = { iban: 'DE89370400440532013000', currency: 'EUR', customerId: partner.customer.id }
     const second = await service.beneficiaries.create(partner.partnerId, { ...account, name: 'Joan Clarke' })
     const { bulk } = await create(file('MSG-1', [{ minor: 1_00n, creditor: { name: 'Joan Clarke' } }]))
@@ -326,7 +326,7 @@ suite('from a pain.001', async () => {
     )
   })
 
-  test('what a payout does not do is refused, and not dropped', async () => {
+  test('a request that payouts do not support is refused, not dropped', async () => {
     const tomorrow = new Date(service.clock.now().getTime() + dayMs).toISOString().slice(0, 10)
     const payment = { minor: 1_00n }
     await assert.rejects(create(file('M', [payment], { executionDate: tomorrow })), refused(/ReqdExctnDt/))
@@ -378,7 +378,7 @@ suite('from a pain.001', async () => {
       .replace(/<ReqdExctnDt><Dt>(.*?)<\/Dt>/, '<ReqdExctnDt>$1')
       .replaceAll('BICFI', 'BIC')
 
-  test('each element of a payment is taken, has no effect, or refuses the file, in both versions', async () => {
+  test('each element of a payment is used, ignored or refused, in both versions', async () => {
     let files = 0
     for (const [xml, meaning] of elements)
       for (const inVersion of [(text: string) => text, version3]) {
@@ -405,7 +405,7 @@ suite('from a pain.001', async () => {
       )
   const typeXml = (code: string) => `<Tp><Cd>${code}</Cd></Tp>`
 
-  test('a file names payees by sort code or routing number, and its type of account must be that of the payee', async () => {
+  test('a file may name payees by sort code or routing number, and must not contradict their account type', async () => {
     const { partnerId, customer } = partner
     const add = (fields: object) =>
       service.beneficiaries.create(partnerId, {
@@ -436,7 +436,7 @@ suite('from a pain.001', async () => {
     await assert.rejects(paid('USD', 'CHBCC', '021000021', '5'), refused(/nor a number with a sort code/))
   })
 
-  test('the EndToEndId of a payment is that of its payout and its transaction; NOTPROVIDED is none', async () => {
+  test('the payout and its transaction have the EndToEndId of the payment; NOTPROVIDED means none', async () => {
     const payments = [
       { minor: 1_00n, endToEndId: "Rent/11 (A) 'x',+?:.-" },
       { minor: 2_00n, endToEndId: 'NOTPROVIDED' },
@@ -458,7 +458,7 @@ suite('from a pain.001', async () => {
     assert.deepEqual(findings, [])
   })
 
-  test('the same message with another EndToEndId is another request', async () => {
+  test('the same message with another EndToEndId is refused as another request', async () => {
     const payment = { minor: 10_00n, endToEndId: 'A-1' }
     await create(file('MSG-1', [payment]), { idempotencyKey: 'file-1' })
     const again = await create(file('MSG-1', [payment]), { idempotencyKey: 'file-1' })
@@ -471,7 +471,7 @@ suite('from a pain.001', async () => {
     assert.equal(item?.problemCode, 'idempotency_key_reused')
   })
 
-  test('an EndToEndId that banks of SEPA do not take as it is, is refused', async () => {
+  test('an EndToEndId that SEPA banks would change is refused', async () => {
     for (const endToEndId of ['Müller', 'A_1', '/A', 'A/', 'A//B', 'A  B'])
       await assert.rejects(
         create(file('M', [{ minor: 1_00n }, { minor: 1_00n, endToEndId }])),
@@ -493,7 +493,7 @@ suite('from a pain.001', async () => {
     assert.equal((await service.payouts.get(partnerId, item?.payoutId ?? '')).partnerEndToEndId, 'A-1')
   })
 
-  test('a text that is no pain.001 is refused with its line', async () => {
+  test('a text that is not a pain.001 is refused with its line', async () => {
     await assert.rejects(create('<?xml version="1.0"?><Document/>'), refused(/line 1/))
     await assert.rejects(create('not xml'), refused(/line 1/))
     await assert.rejects(create(file('M', [{ minor: 1_00n }]).slice(0, -40)), refused(/line \d+/))
@@ -510,7 +510,7 @@ suite('from a pain.001', async () => {
     assert.equal((await service.bulkPayouts.list(partner.partnerId, {})).data.length, 0)
   })
 
-  test('the address of a file completes a payee without one; another place, and lines alone since the rule began, are refused', async () => {
+  test('the address in a file completes a payee without one; another place, and address lines only, are refused', async () => {
     const late = await createTestService({ url: service.url, now: new Date('2026-11-30T10:00:00Z') })
     try {
       const { partnerId, caller, customer, beneficiary } = partner

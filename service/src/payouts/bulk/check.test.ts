@@ -71,7 +71,7 @@ suite('the check of a bulk', async () => {
     return { id: bulk.id, items: await service.bulkPayouts.items(partner.partnerId, bulk.id, undefined) }
   }
 
-  test('all of 1,000 lines are looked up, in as many calls as ten lines need', async () => {
+  test('1,000 lines need as many calls as ten lines', async () => {
     const partner = await addPartner(service, 100_000_00n)
     await payee(partner, { name: 'Landlord', alias: 'rent' })
     const calls: string[] = []
@@ -115,7 +115,7 @@ suite('the check of a bulk', async () => {
     ])
   })
 
-  test('payees are found by account, short name, name and id; a different name at an account is a question', async () => {
+  test('payees are found by account, short name, name and id; another name for an account is a question', async () => {
     const partner = await addPartner(service, 100_00n)
     const müller = await payee(partner, { name: 'Müller GmbH', iban: ibanOf(7), alias: 'Miete' })
     await payee(partner, { name: 'Jane Doe', iban: ibanOf(8) })
@@ -147,7 +147,7 @@ suite('the check of a bulk', async () => {
     ])
   })
 
-  test('what the check says is what happens: limits, currencies, funds, waiting times', async () => {
+  test('the check predicts the result: limits, currencies, funds, waiting times', async () => {
     const partner = await addPartner(service, 100_00n)
     const { partnerId } = partner
     await payee(partner, { name: 'Blocked Co', iban: ibanOf(20) })
@@ -167,7 +167,7 @@ suite('the check of a bulk', async () => {
     assert.equal(items.filter(({ problemCode }) => problemCode === 'limit_exceeded').length, 2)
   })
 
-  test('new payees are judged as they would be made, under the rules for new payees', async () => {
+  test('new payees are judged by the rules for new beneficiaries', async () => {
     const partner = await addPartner(service, 100_00n)
     const { partnerId } = partner
     const lines = [lineOf(2, { name: 'New Co', iban: ibanOf(30) }), lineOf(3, { name: 'New Co', iban: ibanOf(30) })]
@@ -187,14 +187,14 @@ suite('the check of a bulk', async () => {
     assert.deepEqual(none, [])
   })
 
-  test('the balance that is needed and missing is named by currency', async () => {
+  test('the check states the needed and the missing amount by currency', async () => {
     const partner = await addPartner(service, 15_00n)
     await payee(partner, { name: 'Landlord' })
     const { funds } = await check(partner, [lineOf(2, { payee: 'Landlord' }), lineOf(3, { payee: 'Landlord' })])
     assert.deepEqual(funds, [{ currency: 'EUR', needed: 2000n, fees: 0n, available: 1500n, covers: false }])
   })
 
-  test('a file that was sent before is named, and so is one with most of its lines', async () => {
+  test('the check names earlier bulks with the same or most of the same lines', async () => {
     const partner = await addPartner(service, 1_000_00n)
     await payee(partner, { name: 'Landlord' })
     const lines = Array.from({ length: 10 }, (_each, at) =>
@@ -240,7 +240,7 @@ suite('the check of a bulk', async () => {
     assert.deepEqual([(await found(id)).length, (await found(newId())).length], [1, 0], 'only since a time')
   })
 
-  test('a standing order that waits for its day is named at the line that it repeats', async () => {
+  test('a line that may repeat a standing order names that order', async () => {
     const partner = await addPartner(service, 100_00n)
     const landlord = await payee(partner, { name: 'Landlord', iban: ibanOf(50) })
     const startsOn = new Date(service.clock.now().getTime() + 3 * dayMs).toISOString().slice(0, 10)
@@ -261,7 +261,7 @@ suite('the check of a bulk', async () => {
     assert.notEqual(found.seen, before.seen)
   })
 
-  test('a pain.001 says more of a new payee, and must not contradict a saved one', async () => {
+  test('a pain.001 adds fields to a new payee, and must not contradict a saved one', async () => {
     const partner = await addPartner(service, 100_00n)
     const own = { streetName: 'Hauptstraße', city: 'Köln', country: 'DE' }
     await payee(partner, { name: 'Ada GmbH', iban: ibanOf(60), address: own })
@@ -297,14 +297,14 @@ suite('the check of a bulk', async () => {
     )
   })
 
-  test('the empty file, and one without a readable line', async () => {
+  test('an empty file, and a file without a readable line, have nothing to pay', async () => {
     const partner = await addPartner(service)
     assert.deepEqual((await check(partner, [])).lines, [])
     const { lines, funds } = await check(partner, [lineOf(2, { amount: 'x', payee: 'y' })])
     assert.deepEqual([lines[0]?.mistakes.map(({ code }) => code), funds], [['amountForm'], []])
   })
 
-  test('earlier bulks and payees by their texts are found by an index', async () => {
+  test('an index finds earlier bulks, and payees by their text', async () => {
     const partner = await addPartner(service)
     const { partnerId } = partner
     const since = newId()

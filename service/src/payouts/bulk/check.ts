@@ -1,4 +1,4 @@
-/** Checks the lines of a bulk before it is sent: every line, in a bounded number of statements, and writes nothing. */
+/** Checks the lines of a bulk before it is sent: every line, with a bounded number of statements. Writes nothing. */
 import { createHash } from 'node:crypto'
 import { type Caller, Refusal } from '../../kernel/api/index.ts'
 import { after, type Clock, type Currency, dayMs, firstIdOf, type Minor, newId } from '../../kernel/index.ts'
@@ -8,39 +8,39 @@ import type { Beneficiaries, Beneficiary, PayeeCheck, VerificationRow } from '..
 import { comparable, type JudgedBatch, type PayoutCall, type Payouts, type Repeated } from '../index.ts'
 import { lineDigest } from './digest.ts'
 import { type ColumnMistake, readLine, type ReadLine, type TypedLine } from './lines.ts'
-import { knownPayees, type NewPayee, type Resolved, resolvePayee } from './resolve.ts'
-import { addressOf, addressProblem, typeProblem } from './from-file.ts'
+import { knownPayees, type NewPayee, type ResolvedPayee, resolvePayee } from './resolve.ts'
+import { addressOf, addressProblem, accountTypeProblem } from './from-file.ts'
 import * as store from './store.ts'
 
-/** A line that was read and whose payee is known, or will be made. */
-type ReadyLine = ReadLine & { readonly typed: TypedLine; readonly resolved: Payable }
-type Payable = Extract<Resolved, { readonly kind: 'saved' | 'new' }>
+/** Valid line whose payee is known, or will be created. */
+type ReadyLine = ReadLine & { readonly typed: TypedLine; readonly resolved: KnownPayee }
+type KnownPayee = Extract<ResolvedPayee, { readonly kind: 'saved' | 'new' }>
 
 export type CheckedLine = {
   readonly typed: TypedLine
-  /** Mistakes in cells. The line was not read any further. */
+  /** Mistakes in cells. The line was not checked further. */
   readonly mistakes: readonly ColumnMistake[]
   readonly read: ReadLine | undefined
-  readonly resolved: Resolved | undefined
-  /** The reason why the payee cannot be made, or the payout would be refused now. */
+  readonly resolved: ResolvedPayee | undefined
+  /** Reason why the payee cannot be created, or the payout would be refused now. */
   readonly refusal: Refusal | undefined
   readonly isHeld: boolean
-  /** The reason why the bank would refuse it. */
+  /** Reason why the bank would refuse the payment. */
   readonly unreachable: string | undefined
-  /** Payouts and standing orders that it may repeat, and the numbers of earlier lines. */
+  /** Payouts and standing orders that the line may repeat, and the numbers of earlier lines. */
   readonly duplicates: Repeated & { readonly lines: readonly number[] }
 }
 
 export type CheckedPayee = NewPayee & {
   readonly lines: readonly number[]
-  /** Undefined: it was not asked about, or its account has no IBAN. */
+  /** Undefined: no verification was requested, or the account has no IBAN. */
   readonly verification: VerificationRow | undefined
   readonly refusal: Refusal | undefined
 }
 
-/** A bulk that has paid lines of the file before. */
+/** Bulk that has paid lines of the file before. */
 export type EarlierBulk = Pick<store.BulkRow, 'id' | 'createdAt' | 'accountName'> & {
-  /** Different lines that are the same, of as many in the file. */
+  /** Number of different lines of the file that the bulk has paid, and of the different lines in the file. */
   readonly same: number
   readonly of: number
 }
@@ -50,14 +50,14 @@ export type CheckedBulk = {
   readonly newPayees: readonly CheckedPayee[]
   readonly funds: JudgedBatch['funds']
   readonly earlier: readonly EarlierBulk[]
-  /** Changes with everything that a person decides by: lines, payees, refusals, earlier bulks. */
+  /** Digest of everything that a person decides by: lines, payees, refusals, earlier bulks. */
   readonly seen: string
 }
 
-/** `key`: of the bulk, whose payouts are no repetition of themselves. */
+/** `key`: that of the bulk, whose own payouts are not duplicates. */
 export type BulkCheck = (caller: Caller, key: string, lines: readonly TypedLine[]) => Promise<CheckedBulk>
 
-/** The key of a payout of a file: the same line of the same file pays once. */
+/** Returns the key of a payout of a file: the same line of the same file pays once. */
 export const lineKey = (key: string, { line }: Pick<TypedLine, 'line'>): string => `${key}-${line}`
 
 export type BulkCheckDeps = {
@@ -67,19 +67,19 @@ export type BulkCheckDeps = {
   readonly payouts: Pick<Payouts, 'duplicatesOf' | 'judgeAll'>
 }
 
-/** A payroll of the quarter before is no repetition. */
+/** A payroll of the previous quarter is not a duplicate. */
 const earlierDays = 90
 const earlierShown = 3
 
 export function createBulkCheck(deps: BulkCheckDeps): BulkCheck {
   return async (caller, key, typed) => {
     const read = typed.map((line) => ({ typed: line, read: readLine(line) }))
-    const right = read.flatMap((line) => (isRead(line.read) ? [line.read] : []))
-    const known = await readKnown(deps, caller.partnerId, right)
+    const right = read.flatMap((line) => (isReadLine(line.read) ? [line.read] : []))
+    const known = await readKnownPayees(deps, caller.partnerId, right)
     const today = deps.clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
     const lines = read.map((line) => {
-      if (!isRead(line.read)) return { ...line, read: undefined, mistakes: line.read, resolved: undefined }
-      const resolved = withFile(resolvePayee(line.read, known, line.typed.choice), line.typed, today)
+      if (!isReadLine(line.read)) return { ...line, read: undefined, mistakes: line.read, resolved: undefined }
+      const resolved = withFileDetails(resolvePayee(line.read, known, line.typed.choice), line.typed, today)
       return { ...line, read: line.read, mistakes: [], resolved }
     })
     const ready = lines.flatMap(({ read: found, resolved, typed: line }): readonly ReadyLine[] =>
@@ -88,7 +88,7 @@ export function createBulkCheck(deps: BulkCheckDeps): BulkCheck {
         : [],
     )
     const [made, earlier, duplicates] = await Promise.all([
-      assessNew(deps, caller.partnerId, ready),
+      assessNewPayees(deps, caller.partnerId, ready),
       earlierBulks(deps, caller.partnerId, key, ready),
       findDuplicates(deps, caller.partnerId, key, ready),
     ])
@@ -99,15 +99,15 @@ export function createBulkCheck(deps: BulkCheckDeps): BulkCheck {
       return { ...line, refusal, isHeld, unreachable, duplicates: duplicates.get(line.typed) ?? noDuplicates }
     })
     const newPayees = [...made.values()].map(({ row: _row, ...payee }) => payee)
-    return { lines: checked, newPayees, funds: judged.funds, earlier, seen: seenOf(checked, newPayees, earlier) }
+    return { lines: checked, newPayees, funds: judged.funds, earlier, seen: digestOfCheck(checked, newPayees, earlier) }
   }
 }
 
-/** A pain.001 must not contradict a saved payee, and says more of a new one. */
-function withFile(resolved: Resolved, { file }: TypedLine, today: string): Resolved {
+/** Checks that a pain.001 does not contradict a saved payee, and completes a new payee. */
+function withFileDetails(resolved: ResolvedPayee, { file }: TypedLine, today: string): ResolvedPayee {
   if (file === undefined || (resolved.kind !== 'saved' && resolved.kind !== 'new')) return resolved
   const { bic, accountType: type, address: given } = file
-  // The page says that an address without town and country is not taken.
+  // The page says that an address without town and country is not accepted.
   const creditor = given?.town === undefined || given.country === undefined ? {} : { address: given }
   if (resolved.kind === 'new') {
     const address = addressOf({ creditor })
@@ -121,13 +121,13 @@ function withFile(resolved: Resolved, { file }: TypedLine, today: string): Resol
   }
   if (addressProblem({ creditor, money: { currency: resolved.payee.currency } }, resolved.payee, today) !== undefined)
     return { kind: 'problem', code: 'payeeOtherAddress' }
-  const isOther = type !== undefined && typeProblem({ creditorAccountType: type }, resolved.payee) !== undefined
+  const isOther = type !== undefined && accountTypeProblem({ creditorAccountType: type }, resolved.payee) !== undefined
   return isOther ? { kind: 'problem', code: 'payeeOtherType' } : resolved
 }
 
-const isRead = (read: ReturnType<typeof readLine>): read is ReadLine => !Array.isArray(read)
+const isReadLine = (read: ReturnType<typeof readLine>): read is ReadLine => !Array.isArray(read)
 
-async function readKnown({ beneficiaries }: BulkCheckDeps, partnerId: string, lines: readonly ReadLine[]) {
+async function readKnownPayees({ beneficiaries }: BulkCheckDeps, partnerId: string, lines: readonly ReadLine[]) {
   const accounts = lines.flatMap(({ payee }) => ('text' in payee ? [] : [payee.account]))
   const texts = lines.flatMap(({ payee }) => ('text' in payee ? [payee.text] : []))
   const [withAccounts, withTexts] = await Promise.all([
@@ -137,14 +137,14 @@ async function readKnown({ beneficiaries }: BulkCheckDeps, partnerId: string, li
   return knownPayees(withAccounts, withTexts)
 }
 
-type Made = CheckedPayee & { readonly row: Beneficiary | undefined }
+type AssessedPayee = CheckedPayee & { readonly row: Beneficiary | undefined }
 
-/** Judges each new payee once, with the last answer about its name. */
-async function assessNew(
+/** Assesses each new payee once, with the last verification of its name. */
+async function assessNewPayees(
   { beneficiaries }: BulkCheckDeps,
   partnerId: string,
   lines: readonly ReadyLine[],
-): Promise<ReadonlyMap<string, Made>> {
+): Promise<ReadonlyMap<string, AssessedPayee>> {
   const found = lines.flatMap(({ resolved, typed }) =>
     resolved.kind === 'new' ? [{ payee: resolved.payee, line: typed.line }] : [],
   )
@@ -157,7 +157,7 @@ async function assessNew(
     beneficiaries.answersAbout(partnerId, withIban),
   ])
   const answerOf = new Map(answers.map((answer) => [JSON.stringify([answer.name, answer.iban]), answer]))
-  const made = payees.map((payee, index): Made => {
+  const made = payees.map((payee, index): AssessedPayee => {
     const outcome = assessed[index]
     const verification = answerOf.get(JSON.stringify([payee.name, payee.fields.iban]))
     const lines = groups[index]?.map(({ line }) => line) ?? []
@@ -180,7 +180,7 @@ const checks: Readonly<Record<VerificationRow['result'], PayeeCheck | null>> = {
   NotPossible: null,
 }
 
-type Judged = {
+type JudgedLines = {
   readonly refusal: Refusal | undefined
   readonly isHeld: boolean
   readonly unreachable: string | undefined
@@ -190,9 +190,9 @@ async function judge(
   { payouts }: BulkCheckDeps,
   caller: Caller,
   lines: readonly ReadyLine[],
-  made: ReadonlyMap<string, Made>,
-): Promise<{ readonly judged: JudgedBatch; readonly byLine: ReadonlyMap<TypedLine, Judged> }> {
-  const byLine = new Map<TypedLine, Judged>()
+  made: ReadonlyMap<string, AssessedPayee>,
+): Promise<{ readonly judged: JudgedBatch; readonly byLine: ReadonlyMap<TypedLine, JudgedLines> }> {
+  const byLine = new Map<TypedLine, JudgedLines>()
   const bulk = { id: newId(), sums: sumsOf(lines) }
   const called = lines.flatMap((line) => {
     const { resolved, typed } = line
@@ -200,7 +200,7 @@ async function judge(
     if (payee?.refusal !== undefined)
       byLine.set(typed, { refusal: payee.refusal, isHeld: false, unreachable: undefined })
     const beneficiaryId = resolved.kind === 'saved' ? resolved.payee.id : payee?.row?.id
-    return beneficiaryId === undefined ? [] : [{ typed, call: callOf(caller, line, beneficiaryId, bulk) }]
+    return beneficiaryId === undefined ? [] : [{ typed, call: toCall(caller, line, beneficiaryId, bulk) }]
   })
   const unsaved = [...made.values()].flatMap(({ row, verification }) => {
     if (row === undefined) return []
@@ -224,7 +224,7 @@ const sumsOf = (lines: readonly ReadyLine[]) =>
     amount: own.reduce((sum, { amount }) => sum + amount, 0n),
   }))
 
-function callOf(
+function toCall(
   caller: Caller,
   { amount, currency, reference }: ReadLine,
   beneficiaryId: string,
@@ -259,7 +259,7 @@ async function findDuplicates(
   return new Map(
     lines.map(({ typed }, index) => {
       const { earlier = [], scheduled = [], positions = [] } = found[index] ?? {}
-      // Several invoices of one amount in a file are usual, if their references differ.
+      // A file often has several invoices of the same amount with different references.
       const same = positions.flatMap((at) =>
         isSameReference(lines[at], lines[index]) ? (lines[at]?.typed.line ?? []) : [],
       )
@@ -294,13 +294,13 @@ async function earlierBulks(
   return found.map(({ same, ...bulk }) => ({ ...bulk, same: Number(same), of }))
 }
 
-/** The digest of what a person sees: a send with another one shows the check again. */
-function seenOf(
+/** Computes the digest of what a person sees. A request with another digest shows the check again. */
+function digestOfCheck(
   lines: readonly CheckedLine[],
   newPayees: readonly CheckedPayee[],
   earlier: readonly EarlierBulk[],
 ): string {
-  const payeeOf = (resolved: Resolved | undefined) => {
+  const payeeOf = (resolved: ResolvedPayee | undefined) => {
     if (resolved?.kind === 'saved') return [resolved.payee.id, resolved.payee.name]
     return resolved?.kind === 'new' ? [resolved.payee.key] : [resolved?.kind]
   }

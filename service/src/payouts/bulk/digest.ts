@@ -1,4 +1,4 @@
-/** The digest of a line: finds the same payment in earlier bulks. Pure. */
+/** Pure: the digest of a line, which finds the same payment in earlier bulks. */
 import { createHash } from 'node:crypto'
 import type { Minor } from '../../kernel/index.ts'
 import { comparable } from '../index.ts'
@@ -11,8 +11,8 @@ type Line = {
 }
 
 /**
- * Case, blanks and punctuation of a reference do not count. With 64 bits two different lines of a million agree with a chance of 3 in
- * 100 million.
+ * Ignores case, blanks and punctuation of a reference. With 64 bits the chance that two of a million different lines
+ * have the same digest is 3 in 100 million.
  */
 export function lineDigest({ beneficiaryId, amount, currency, reference }: Line): bigint {
   const text = JSON.stringify([beneficiaryId.toLowerCase(), String(amount), currency, comparable(reference)])

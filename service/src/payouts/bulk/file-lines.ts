@@ -1,38 +1,38 @@
-/** The payments of a pain.001 as lines that a person checks and corrects. Pure. */
+/** Pure: the payments of a pain.001 as lines that people check and correct. */
 import { MessageProblem } from '../../iso20022/index.ts'
 import { amountText, isCurrency } from '../../kernel/index.ts'
 import {
-  fieldsOf,
+  readAccountFields,
   type FileMistake,
-  mistakeOf,
+  findMistake,
   noEndToEndId,
   type Payment,
   paymentsMax,
   readBytes,
-  textOf,
+  remittanceText,
 } from './from-file.ts'
 import type { FileParts, TypedLine } from './lines.ts'
 
 export type Pain001Lines =
   | { readonly kind: 'lines'; readonly messageId: string; readonly lines: readonly TypedLine[] }
-  /** The place, and the reason in English, for which it is no pain.001. */
+  /** Place and English reason why the file is not a pain.001. */
   | { readonly kind: 'unreadable'; readonly line: number; readonly path: string; readonly reason: string }
   | { readonly kind: 'many'; readonly count: number }
-  /** Payments that ask for more than payouts do. */
+  /** Payments with requests that payouts do not support. */
   | { readonly kind: 'mistakes'; readonly mistakes: readonly (FileMistake & { readonly line: number })[] }
 
-/** A line has the number of its payment in the file, from 1. `today`: `YYYY-MM-DD`. */
+/** Reads the lines of a pain.001. A line has the number of its payment in the file, from 1. `today`: `YYYY-MM-DD`. */
 export async function linesOfPain001(bytes: Uint8Array, today: string): Promise<Pain001Lines> {
   try {
     const { messageId, batches } = await readBytes(bytes)
     const payments = batches.flatMap((batch) => batch.transfers.map((transfer): Payment => ({ batch, transfer })))
     if (payments.length > paymentsMax) return { kind: 'many', count: payments.length }
     const mistakes = payments.flatMap((payment, index) => {
-      const mistake = mistakeOf(payment, today)
+      const mistake = findMistake(payment, today)
       return mistake === undefined ? [] : [{ ...mistake, line: index + 1 }]
     })
     if (mistakes.length > 0) return { kind: 'mistakes', mistakes }
-    return { kind: 'lines', messageId, lines: payments.map(({ transfer }, index) => lineOf(transfer, index + 1)) }
+    return { kind: 'lines', messageId, lines: payments.map(({ transfer }, index) => toTypedLine(transfer, index + 1)) }
   } catch (error) {
     if (!(error instanceof MessageProblem)) throw error
     const { line, path, message: reason } = error
@@ -40,13 +40,13 @@ export async function linesOfPain001(bytes: Uint8Array, today: string): Promise<
   }
 }
 
-function lineOf(transfer: Payment['transfer'], line: number): TypedLine {
+function toTypedLine(transfer: Payment['transfer'], line: number): TypedLine {
   const { creditor, creditorAgent, creditorAccountType, endToEndId, money } = transfer
-  const { iban = '', sortCode = '', routingNumber = '', accountNumber = '' } = fieldsOf(transfer)?.fields ?? {}
+  const { iban = '', sortCode = '', routingNumber = '', accountNumber = '' } = readAccountFields(transfer)?.fields ?? {}
   const cells = {
     ...{ payee: '', name: creditor.name ?? '', iban, sortCode, routingNumber, accountNumber },
     amount: isCurrency(money.currency) ? amountText(money.minor, money.currency) : '',
-    ...{ currency: money.currency, reference: textOf(transfer) ?? '' },
+    ...{ currency: money.currency, reference: remittanceText(transfer) ?? '' },
   }
   const file: FileParts = {
     ...(endToEndId === noEndToEndId ? {} : { endToEndId }),

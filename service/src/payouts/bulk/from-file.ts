@@ -1,4 +1,4 @@
-/** The payments of a pain.001 as the payouts of a bulk. */
+/** Maps the payments of a pain.001 to the payouts of a bulk. */
 import {
   type AccountType,
   beneficiaries as beneficiarySchemas,
@@ -54,17 +54,18 @@ type Deps = {
 }
 
 /**
- * Gives beneficiaries without an address the one of the file, if the caller may change beneficiaries. Refuses: validation_failed (document),
- * not_found (customerId).
+ * Maps the payments. Adds the file's address to beneficiaries without one, if the caller may change beneficiaries.
+ * Refuses: validation_failed (document), not_found (customerId).
  */
-export async function payoutsOfFile(
+export async function readPayouts(
   { db, clock, beneficiaries, customers }: Deps,
   { partnerId, permissions }: Pick<Caller, 'partnerId' | 'permissions'>,
   { document, customerId }: BodyOf<'createBulkPayoutFromFile'>,
 ): Promise<PayoutsOfFile> {
   const message = await read(document)
   const payments = message.batches.flatMap((batch) => batch.transfers.map((transfer): Payment => ({ batch, transfer })))
-  if (payments.length > paymentsMax) throw wrong(`has ${payments.length} payments; at most ${paymentsMax} are accepted`)
+  if (payments.length > paymentsMax)
+    throw refuseDocument(`has ${payments.length} payments; at most ${paymentsMax} are accepted`)
   const today = clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
   const owner = customerId === undefined ? null : (await customers.find(db, partnerId, customerId, '/customerId')).id
   const accounts = payments.flatMap(({ transfer }) => accountOf(transfer) ?? [])
@@ -76,14 +77,14 @@ export async function payoutsOfFile(
   const addresses = new Map<string, PayeeAddress>()
   const payouts = payments.flatMap((payment, index) => {
     const { transfer } = payment
-    const mistake = mistakeOf(payment, today)
+    const mistake = findMistake(payment, today)
     const found = known.get(`${accountOf(transfer)} ${transfer.money.currency}`) ?? []
-    const beneficiary = payeeOf(found, transfer)
+    const beneficiary = findPayee(found, transfer)
     const problem =
       (mistake && mistakeTexts[mistake.code](mistake.given)) ??
       (beneficiary === undefined
-        ? unknownOf(found.length)
-        : (typeProblem(transfer, beneficiary) ?? addressProblem(transfer, beneficiary, today)))
+        ? unknownPayeeText(found.length)
+        : (accountTypeProblem(transfer, beneficiary) ?? addressProblem(transfer, beneficiary, today)))
     if (problem !== undefined || beneficiary === undefined) {
       const message = `payment ${index + 1} (${transfer.endToEndId}): ${problem}`
       errors.push({ pointer: pointerInFile(), code: 'invalid_value', message })
@@ -103,7 +104,7 @@ async function read(document: string): Promise<CreditTransferInitiation> {
   try {
     return await readBytes(Buffer.from(document))
   } catch (error) {
-    if (error instanceof MessageProblem) throw wrong(`line ${error.line}, ${error.path}: ${error.message}`)
+    if (error instanceof MessageProblem) throw refuseDocument(`line ${error.line}, ${error.path}: ${error.message}`)
     throw error
   }
 }
@@ -115,12 +116,15 @@ export function readBytes(bytes: Uint8Array): Promise<CreditTransferInitiation> 
   return readPain001(source(), { bytesMax: bytes.length })
 }
 
-const wrong = (message: string) => refuseField({ pointer: pointerInFile(), code: 'invalid_value', message })
+const refuseDocument = (message: string) => refuseField({ pointer: pointerInFile(), code: 'invalid_value', message })
 
-const accountOf = (transfer: CreditTransfer): string | undefined => fieldsOf(transfer)?.account
+const accountOf = (transfer: CreditTransfer): string | undefined => readAccountFields(transfer)?.account
 
-/** The IBAN, or the account by which a clearing system of a country knows it, as `domesticText` writes it. Undefined: another number. */
-export function fieldsOf({
+/**
+ * Reads the IBAN, or the account number of a national clearing system, as `domesticText` writes it. Undefined: another
+ * number.
+ */
+export function readAccountFields({
   creditorAccount,
   creditorAgent,
 }: CreditTransfer): { readonly account: string; readonly fields: AccountFields } | undefined {
@@ -145,8 +149,8 @@ export function fieldsOf({
   return undefined
 }
 
-/** A file must not contradict the payee about the type of its account: nothing of a payment is dropped silently. */
-export function typeProblem(
+/** Explains a contradiction about the type of the payee's account: no field of a payment is dropped silently. */
+export function accountTypeProblem(
   { creditorAccountType: type }: Pick<CreditTransfer, 'creditorAccountType'>,
   {
     domesticAccount,
@@ -158,7 +162,7 @@ export function typeProblem(
   return `the type of CdtrAcct is ${type}, and the beneficiary has ${known ?? 'none'}`
 }
 
-/** The address of the file as a beneficiary has it. Undefined: there is none with a city and a country, or a part is too long. */
+/** Reads the address for a beneficiary. Undefined: it has no city or country, or a field is too long. */
 export function addressOf({ creditor }: Pick<CreditTransfer, 'creditor'>): PayeeAddress | undefined {
   const {
     town: city,
@@ -182,11 +186,16 @@ export function addressOf({ creditor }: Pick<CreditTransfer, 'creditor'>): Payee
   return found !== undefined && isAddress(found) ? found : undefined
 }
 
-type Asked = Pick<CreditTransfer, 'creditor'> & { readonly money: Pick<CreditTransfer['money'], 'currency'> }
+type AddressedTransfer = Pick<CreditTransfer, 'creditor'> & {
+  readonly money: Pick<CreditTransfer['money'], 'currency'>
+}
 
-/** Lines without town and country are refused from a day on, and an address must not be in another place than that of the payee. */
+/**
+ * Explains a problem of an address: it contradicts that of the payee, or has lines without town and country, which
+ * banks refuse from a certain day on.
+ */
 export function addressProblem(
-  { creditor: { address }, money: { currency } }: Asked,
+  { creditor: { address }, money: { currency } }: AddressedTransfer,
   payee: { readonly address: PayeeAddress | null } & Readonly<
     Record<'iban' | 'domesticAccount' | 'bic' | 'country', string | null>
   >,
@@ -214,10 +223,10 @@ export function addressProblem(
 }
 const cityCharsMax = 35
 
-/** The guide names them. All other elements that a payout does not have refuse the file. */
+/** The guide lists them. All other elements that a payout does not have refuse the file. */
 const withoutEffect = new Set(['InstrPrty', 'SvcLvl', 'LclInstrm', 'ChrgBr'])
 
-/** A request of a payment that payouts do not support. `given` is the text of the file. */
+/** Request in a payment that payouts do not support. `given` is the text of the file. */
 export type FileMistake = { readonly code: keyof typeof mistakeTexts; readonly given: string }
 
 const mistakeTexts = {
@@ -234,8 +243,8 @@ const mistakeTexts = {
 
 export const endToEndIdForm = `at most 35 characters, of the letters A to Z, digits, spaces and /-?:().,'+, without a slash at its ends or two in a row`
 
-/** Names a request of the file that payouts do not support. Nothing of a payment is dropped silently. */
-export function mistakeOf({ batch, transfer }: Payment, today: string): FileMistake | undefined {
+/** Finds a request in a payment that payouts do not support. No field of a payment is dropped silently. */
+export function findMistake({ batch, transfer }: Payment, today: string): FileMistake | undefined {
   const { executionDate, categoryPurpose, ultimateDebtor } = batch
   const { purpose, ultimateCreditor, remittance, endToEndId, money, others } = transfer
   if (executionDate.slice(0, today.length) > today) return { code: 'executionDate', given: executionDate }
@@ -245,20 +254,20 @@ export function mistakeOf({ batch, transfer }: Payment, today: string): FileMist
   if (ultimateCreditor ?? transfer.ultimateDebtor ?? ultimateDebtor) return { code: 'ultimateParty', given: '' }
   const other = others?.find((name) => !withoutEffect.has(name))
   if (other !== undefined) return { code: 'element', given: other }
-  if (!isCarried(remittance)) return { code: 'remittance', given: '' }
-  if ((textOf(transfer) ?? '').length > referenceCharsMax) return { code: 'remittanceLong', given: '' }
+  if (!isSupportedRemittance(remittance)) return { code: 'remittance', given: '' }
+  if ((remittanceText(transfer) ?? '').length > referenceCharsMax) return { code: 'remittanceLong', given: '' }
   return isSepaReference(endToEndId) ? undefined : { code: 'endToEndId', given: endToEndId }
 }
 
-function isCarried({ unstructured, structured = [] }: Remittance = {}): boolean {
+function isSupportedRemittance({ unstructured, structured = [] }: Remittance = {}): boolean {
   const [block, ...others] = structured
   if (block === undefined) return true
   const { creditorReference, referenceType: _type, referenceIssuer: _issuer, ...more } = block
   return creditorReference !== undefined && unstructured === undefined && [...others, ...Object.keys(more)].length === 0
 }
 
-/** The only beneficiary with the account. Otherwise the oldest that matches account and name. */
-function payeeOf<T extends { readonly name: string }>(
+/** Finds the only beneficiary with the account. Otherwise the oldest that matches account and name. */
+function findPayee<T extends { readonly name: string }>(
   found: readonly T[],
   { creditor }: CreditTransfer,
 ): T | undefined {
@@ -266,16 +275,16 @@ function payeeOf<T extends { readonly name: string }>(
   return others.length === 0 ? first : found.find(({ name }) => name === creditor.name)
 }
 
-const unknownOf = (beneficiaries: number): string =>
+const unknownPayeeText = (beneficiaries: number): string =>
   beneficiaries === 0
     ? 'no beneficiary has this account'
     : `${beneficiaries} beneficiaries have this account, and none of them this name`
 
-/** The id of a payment without one, because the schema requires the element. */
+/** Id of a payment without one, because the schema requires the element. */
 export const noEndToEndId = 'NOTPROVIDED'
 
-/** The unstructured text, else the creditor's reference. */
-export function textOf({ remittance }: CreditTransfer): string | undefined {
+/** Returns the unstructured text, otherwise the creditor's reference. */
+export function remittanceText({ remittance }: CreditTransfer): string | undefined {
   const text = remittance?.unstructured?.join(' ') ?? remittance?.structured?.[0]?.creditorReference
   return text === '' ? undefined : text
 }
@@ -288,7 +297,7 @@ function toPayout(
 ): PayoutsOfFile[number] {
   const { endToEndId } = transfer
   const { minor, currency } = transfer.money
-  const reference = textOf(transfer)
+  const reference = remittanceText(transfer)
   return {
     amount: rawNumber(amountText(minor, currency)),
     currency,

@@ -1,8 +1,9 @@
 /**
- * Bulk payouts: many payouts in one request, as JSON or as a pain.001. Workers make them, all or none, or each alone.
+ * Bulk payouts: many payouts in one request, as JSON or as a pain.001. Workers create the payouts: all or none, or each
+ * on its own.
  *
- * Tables: payouts.bulks, payouts.bulk_items. Invariants: each item has its own idempotency key, so that an item that is submitted again
- * is never a second payout. A bulk ends when each of its items has a result.
+ * Tables: payouts.bulks, payouts.bulk_items. Invariants: each item has its own idempotency key, so that an item that is
+ * submitted again is never a second payout. A bulk ends when each of its items has a result.
  */
 export { type CheckedBulk, type CheckedLine, type CheckedPayee, type EarlierBulk, lineKey } from './check.ts'
 export { addressOf as addressOfFile, type FileMistake } from './from-file.ts'

@@ -14,7 +14,7 @@ const judged = (given: Partial<TypedLine['cells']>): readonly string[] => {
   return Array.isArray(read) ? read.map(({ column, code }) => `${column} ${code}`) : ['right']
 }
 
-test('amounts are read as spreadsheets of several countries write them, and never guessed', () => {
+test('amounts are read in the formats of several countries, and ambiguous ones are refused', () => {
   const table: readonly (readonly [typed: string, minor: bigint | string])[] = [
     ['1234', 123_400n],
     ['1234,5', 123_450n],
@@ -64,7 +64,7 @@ test('amounts are read as spreadsheets of several countries write them, and neve
   }
 })
 
-test('accounts are read in every form, and each mistake has its words', () => {
+test('accounts are read in every form, and each mistake has its code', () => {
   const table: readonly (readonly [given: Partial<TypedLine['cells']>, expected: readonly string[]])[] = [
     [right, ['right']],
     [{ ...right, iban: 'de89 3704 0044 0532 0130 00' }, ['right']],
@@ -115,13 +115,13 @@ test('accounts are read in every form, and each mistake has its words', () => {
   for (const [given, expected] of table) assert.deepEqual(judged(given), expected, JSON.stringify(given))
 })
 
-test('a line with a saved payee and an account asks that both agree', () => {
+test('the account in a line must be that of its saved payee', () => {
   const read = readLine({ cells: cellsOf({ ...right, payee: 'landlord' }) })
   assert.ok(!Array.isArray(read) && 'payee' in read)
   assert.deepEqual(read.payee, { text: 'landlord', account: iban })
 })
 
-test('lines that pay the same have one digest', () => {
+test('lines with the same payment have the same digest', () => {
   const line = {
     beneficiaryId: '019aa8c4-6e4f-7a12-8d3e-2b1c5f7a9e10',
     amount: 1250n,

@@ -1,4 +1,4 @@
-/** Reads the lines of a bulk as people type them: payee or account, amount, currency, reference. Pure. */
+/** Pure: reads the lines of a bulk as people type them: payee or account, amount, currency, reference. */
 import { nameCharsMax, Reference, selectForeign, beneficiaries as wire } from '@partner-payments/wire'
 import type { CreditTransfer } from '../../iso20022/index.ts'
 import { amountMajorMax, currencies, type Currency, isFiat, type Minor } from '../../kernel/index.ts'
@@ -11,20 +11,20 @@ import {
   routingProblem,
 } from '../../rails/index.ts'
 
-/** `payee`: a payee of ours by its short name, name or id. The others say who is paid where. */
+/** `payee`: one of the partner's payees by short name, name or id. The other columns name a person and an account. */
 export const lineColumns = [
   ...(['payee', 'name', 'iban', 'sortCode', 'routingNumber', 'accountNumber'] as const),
   ...(['amount', 'currency', 'reference'] as const),
 ] as const
 export type LineColumn = (typeof lineColumns)[number]
 
-/** A line as it was typed. `choice`: the answer to a question about its payee, the id of one or `new`. */
+/** Line as it was typed. `choice`: the answer to a question about its payee: an id or `new`. */
 export type TypedLine = {
-  /** The number of the line in the file, from 1. */
+  /** Number of the line in the file, from 1. */
   readonly line: number
   readonly cells: Readonly<Record<LineColumn, string>>
   readonly choice?: string
-  /** Parts that only a pain.001 has. Absent: the line is of a spreadsheet. */
+  /** Fields that only a pain.001 has. Absent: the line comes from a spreadsheet. */
   readonly file?: FileParts
 }
 
@@ -47,11 +47,11 @@ const lineMistakes = [
 export type LineMistake = (typeof lineMistakes)[number]
 export type ColumnMistake = { readonly column: LineColumn; readonly code: LineMistake }
 
-/** The fields of an account, as a new payee is made of them. */
+/** Account fields for a new payee. */
 export type AccountFields = Readonly<Partial<Record<'iban' | 'sortCode' | 'routingNumber' | 'accountNumber', string>>>
 
 export type LinePayee =
-  /** `account`: the account that the payee must have, if the line has one too. */
+  /** `account`: the account that the payee must have, if the line has one. */
   | { readonly text: string; readonly account: string | undefined }
   /** `account`: the IBAN, or the text of a domestic account. */
   | { readonly name: string; readonly account: string; readonly fields: AccountFields }
@@ -63,7 +63,7 @@ export type ReadLine = {
   readonly payee: LinePayee
 }
 
-/** The mistakes of a line, all at once, or what it asks for. */
+/** Reads a line, or returns all its mistakes. */
 export function readLine({ cells }: Pick<TypedLine, 'cells'>): ReadLine | readonly ColumnMistake[] {
   const amount = readTypedAmount(cells.amount)
   const currency = readCurrency(cells.currency)
@@ -86,7 +86,7 @@ export function readLine({ cells }: Pick<TypedLine, 'cells'>): ReadLine | readon
 }
 
 const fiat = Object.keys(currencies).filter(isFiat)
-/** Signs that name one currency only. Many countries write their money as `$`. */
+/** Symbols of a single currency. Many countries write `$`. */
 const signs: Readonly<Record<string, Currency>> = { '€': 'EUR', '£': 'GBP' }
 
 function readCurrency(given: string): Currency | { readonly mistake: LineMistake } {
@@ -106,12 +106,12 @@ const amountForms: readonly RegExp[] = [
   new RegExp(`^(?<whole>\\d{1,3}(?:${grouping}\\d{3})+)(?:[.,](?<part>\\d+))?$`),
 ]
 
-/** Longer texts are no amounts. */
+/** Longer texts are not amounts. */
 const amountCharsMax = 40
 
 /**
- * Reads an amount of a currency with two decimals, as people of several countries write it. Three digits behind a single separator may be
- * thousands or decimals, and are refused.
+ * Reads an amount with two decimals, as people of several countries write it. Three digits after a single separator may
+ * be thousands or decimals, and are refused.
  */
 function readTypedAmount(given: string): { readonly minor: Minor } | { readonly mistake: LineMistake } {
   const text = given
@@ -134,7 +134,7 @@ function readTypedAmount(given: string): { readonly minor: Minor } | { readonly 
   return { mistake: 'amountForm' }
 }
 
-/** A spreadsheet shows a long number so, and has lost its last digits. */
+/** A spreadsheet shows a long number like this, and has lost its last digits. */
 const scientific = /^\d(?:[.,]\d+)?E\+?\d+$/i
 
 const ibanMistakes = {
@@ -164,7 +164,7 @@ function readPayee(cells: TypedLine['cells'], currency: Currency | undefined): L
 
 type ReadAccount = { readonly account: string; readonly fields: AccountFields }
 
-/** Reads the account of a line: an IBAN, or the numbers that people of the country write. */
+/** Reads the account of a line: an IBAN, or the numbers of a country. */
 function readAccount(
   cells: TypedLine['cells'],
   currency: Currency | undefined,

@@ -1,4 +1,4 @@
-/** Finds the payee of each line of a file: one of ours, a new one, a question to the person, or none. Pure. */
+/** Pure: finds the payee of each line of a file: a saved payee, a new one, a question to the person, or none. */
 import type { BodyOf } from '@partner-payments/wire'
 import { isUuid, type Currency } from '../../kernel/index.ts'
 import type { Beneficiary } from '../../parties/beneficiaries/index.ts'
@@ -6,38 +6,39 @@ import { compareNames } from '../../parties/payee-check/index.ts'
 import type { AccountFields, LinePayee, ReadLine } from './lines.ts'
 
 /**
- * `payeeOtherAccount`: the line has another account than the payee. `payeeCurrency`: ours with this account or name takes other money.
- * `payeeOtherAddress`, `payeeOtherType`: a pain.001 contradicts the address or the type of the account of the payee.
+ * `payeeOtherAccount`: the line has another account than the payee. `payeeCurrency`: the payee with this account or
+ * name takes another currency. `payeeOtherAddress`, `payeeOtherType`: a pain.001 contradicts the payee's address or
+ * type of account.
  */
 type PayeeProblem = 'payeeUnknown' | 'payeeOtherAccount' | 'payeeCurrency' | 'payeeOtherAddress' | 'payeeOtherType'
 
-/** A payee that a file names and that is not saved. Equal ones have one `key`. */
+/** Payee in a file that is not saved. Equal payees have one `key`. */
 export type NewPayee = {
   readonly key: string
   readonly name: string
   readonly account: string
   readonly fields: AccountFields
   readonly currency: Currency
-  /** Further fields, which only a pain.001 has. */
+  /** Fields that only a pain.001 has. */
   readonly more: Pick<BodyOf<'createBeneficiary'>, 'bic' | 'accountType' | 'address'>
 }
 
-export type Resolved =
+export type ResolvedPayee =
   | { readonly kind: 'saved'; readonly payee: Beneficiary }
   | { readonly kind: 'new'; readonly payee: NewPayee }
-  /** `name`: the account is that of payees with other names. `several`: more than one payee has the name. */
+  /** `name`: payees with this account have other names. `several`: more than one payee has the name. */
   | { readonly kind: 'question'; readonly about: 'name' | 'several'; readonly options: readonly Beneficiary[] }
   | { readonly kind: 'problem'; readonly code: PayeeProblem; readonly currencies?: readonly string[] }
 
 export type KnownPayees = {
-  /** The payees of an account, by its text. */
+  /** Payees by the text of their account. */
   readonly byAccount: ReadonlyMap<string, readonly Beneficiary[]>
   readonly byText: (text: string) => readonly Beneficiary[]
 }
 
 const accountOf = ({ iban, domesticAccount }: Beneficiary): string => iban ?? domesticAccount ?? ''
 
-/** A payee of a customer is found by its id only: its payouts are the customer's. */
+/** A customer's payee is found only by its id, because its payouts belong to the customer. */
 export function knownPayees(withAccounts: readonly Beneficiary[], withTexts: readonly Beneficiary[]): KnownPayees {
   const own = withTexts.filter(({ customerId }) => customerId === null)
   const ids = Map.groupBy(withTexts, ({ id }) => id)
@@ -51,24 +52,26 @@ export function knownPayees(withAccounts: readonly Beneficiary[], withTexts: rea
   return { byAccount: Map.groupBy(withAccounts, accountOf), byText }
 }
 
-/** `choice`: the id of the payee that the person has chosen, or `new`. One that does not answer the question is passed over. */
+/** `choice`: the id of the chosen payee, or `new`. A choice that does not answer the question is ignored. */
 export function resolvePayee(
   { payee, currency }: Pick<ReadLine, 'payee' | 'currency'>,
   known: KnownPayees,
   choice: string | undefined,
-): Resolved {
-  return 'text' in payee ? named(payee, currency, known, choice) : atAccount(payee, currency, known, choice)
+): ResolvedPayee {
+  return 'text' in payee
+    ? resolveByName(payee, currency, known, choice)
+    : resolveByAccount(payee, currency, known, choice)
 }
 
-type Named = Extract<LinePayee, { readonly text: string }>
-type AtAccount = Exclude<LinePayee, Named>
+type NamedPayee = Extract<LinePayee, { readonly text: string }>
+type PayeeByAccount = Exclude<LinePayee, NamedPayee>
 
-function atAccount(
-  line: AtAccount,
+function resolveByAccount(
+  line: PayeeByAccount,
   currency: Currency,
   { byAccount }: KnownPayees,
   choice: string | undefined,
-): Resolved {
+): ResolvedPayee {
   const options = (byAccount.get(line.account) ?? []).filter((payee) => payee.currency === currency)
   const payee = options.find(({ id }) => id === choice)
   if (payee !== undefined) return { kind: 'saved', payee }
@@ -79,12 +82,12 @@ function atAccount(
   return { kind: 'new', payee: { ...line, key, currency, more: {} } }
 }
 
-function named(
-  { text, account }: Named,
+function resolveByName(
+  { text, account }: NamedPayee,
   currency: Currency,
   { byText }: KnownPayees,
   choice: string | undefined,
-): Resolved {
+): ResolvedPayee {
   const found = byText(text).filter((payee) => payee.walletAddress === null)
   if (found.length === 0) return { kind: 'problem', code: 'payeeUnknown' }
   const atIt = account === undefined ? found : found.filter((payee) => accountOf(payee) === account)

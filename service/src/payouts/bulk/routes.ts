@@ -2,7 +2,7 @@
 import { bulkPayouts as wire, type ResponseOf } from '@partner-payments/wire'
 import { type Handlers, pageOf, writerOf } from '../../kernel/api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
-import { type DecidedOfBulk, problemOf, type BulkAwaitingApproval } from '../index.ts'
+import { type BulkDecision, problemOf, type BulkAwaitingApproval } from '../index.ts'
 import type { Bulk, BulkItem, BulkPayouts } from './service.ts'
 
 export function bulkPayoutsRoutes(bulkPayouts: BulkPayouts): Handlers<'bulkPayouts'> {
@@ -22,10 +22,10 @@ export function bulkPayoutsRoutes(bulkPayouts: BulkPayouts): Handlers<'bulkPayou
       body: toApproval(await bulkPayouts.waiting(caller.partnerId, params.bulkId)),
     }),
     approveBulkPayout: async ({ caller, params, body }) => ({
-      body: toDecided(await bulkPayouts.approve(caller, params.bulkId, body.payouts)),
+      body: toDecision(await bulkPayouts.approve(caller, params.bulkId, body.payouts)),
     }),
     rejectBulkPayout: async ({ caller, params, body }) => ({
-      body: toDecided(await bulkPayouts.reject(caller, params.bulkId, body.payouts, body.reason)),
+      body: toDecision(await bulkPayouts.reject(caller, params.bulkId, body.payouts, body.reason)),
     }),
   }
 }
@@ -40,7 +40,7 @@ const toApproval = (waiting: BulkAwaitingApproval | undefined): ResponseOf<'getB
         expiresAt: waiting.expiresAt.toISOString(),
       }
 
-const toDecided = ({ decided, refused }: DecidedOfBulk): ResponseOf<'approveBulkPayout'> => ({
+const toDecision = ({ decided, refused }: BulkDecision): ResponseOf<'approveBulkPayout'> => ({
   payouts: decided,
   refused: refused.map(({ payoutId, refusal }) => {
     const { problemCode: code, problemDetail: detail } = problemOf(refusal)

@@ -1,4 +1,4 @@
-/** The verbs of bulks: a bulk is taken as a whole, and workers make its payouts. */
+/** The verbs of bulks: a bulk is accepted as a whole, and workers create its payouts. */
 import type { FactQueue } from '../../inbox/index.ts'
 import { createHash } from 'node:crypto'
 import type { BodyOf, QueryOf } from '@partner-payments/wire'
@@ -20,8 +20,8 @@ import type { Beneficiaries } from '../../parties/beneficiaries/index.ts'
 import type { Customers } from '../../parties/customers/index.ts'
 import {
   type BulkAwaitingApproval,
-  type DecidedOfBulk,
-  fingerprintOf,
+  type BulkDecision,
+  payoutFingerprint,
   type LookedUp,
   type PayoutCall,
   type PayoutRow,
@@ -29,7 +29,7 @@ import {
   problemOf,
   requirePaidBy,
 } from '../index.ts'
-import { endToEndIdForm, payoutsOfFile, pointerInFile } from './from-file.ts'
+import { endToEndIdForm, readPayouts, pointerInFile } from './from-file.ts'
 import { type BulkCheck, createBulkCheck } from './check.ts'
 import { lineDigest } from './digest.ts'
 import * as store from './store.ts'
@@ -38,7 +38,7 @@ import { bulksDue } from './store.ts'
 
 export type Bulk = store.BulkRow & { readonly accepted: number; readonly refused: number }
 
-/** An item with its payee and the present status of its payout. Null: the payee was erased; there is no payout. */
+/** Item with its payee and the present status of its payout. Null: the payee was erased; there is no payout. */
 export type BulkItem = store.ItemRow &
   Readonly<Record<'beneficiaryName' | 'beneficiaryAccount', string | null>> & {
     readonly payoutStatus: PayoutRow['status'] | null
@@ -46,15 +46,15 @@ export type BulkItem = store.ItemRow &
 
 export type BulkPayouts = {
   /**
-   * Takes a bulk, whose payouts workers make. Refuses: validation_failed and currency_not_supported with a pointer to each wrong
-   * field, idempotency_key_reused, request_in_progress, rate_limited.
+   * Accepts a bulk, whose payouts workers create. Refuses: validation_failed and currency_not_supported with a pointer
+   * to each wrong field, idempotency_key_reused, request_in_progress, rate_limited.
    */
   readonly create: (
     caller: Caller,
     body: BodyOf<'createBulkPayout'>,
     ip: string,
   ) => Promise<{ readonly bulk: Bulk; readonly replayed: boolean }>
-  /** The payments of a pain.001 as a bulk. Refuses as `create` does, and not_found (customerId). */
+  /** Accepts the payments of a pain.001 as a bulk. Refuses as `create` does, and not_found (customerId). */
   readonly createFromFile: (
     caller: Caller,
     body: BodyOf<'createBulkPayoutFromFile'>,
@@ -62,37 +62,37 @@ export type BulkPayouts = {
   ) => Promise<{ readonly bulk: Bulk; readonly replayed: boolean }>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<Bulk>
-  /** Newest first. Refuses: validation_failed (cursor). */
+  /** Lists bulks, newest first. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listBulkPayouts'>) => Promise<Page<Bulk>>
-  /** The items in the order of the request. Refuses: not_found. */
+  /** Lists the items in the order of the request. Refuses: not_found. */
   readonly items: (partnerId: string, id: string, status: store.ItemStatus | undefined) => Promise<readonly BulkItem[]>
-  /** The payouts that wait for an approval. Undefined: none does. Refuses: not_found. */
+  /** Reads the payouts that wait for an approval. Undefined: none waits. Refuses: not_found. */
   readonly waiting: (partnerId: string, id: string) => Promise<BulkAwaitingApproval | undefined>
-  /** The text that an approver signs, with what it is about. Refuses: not_found, and as `approve` does. */
+  /** Returns the text for an approver to sign, with its data. Refuses: not_found, and like `approve`. */
   readonly snapshot: Payouts['snapshotOfBulk']
   /**
-   * Approves all payouts that wait, if they are as many as the caller says. Refuses: not_found, approver_is_creator,
-   * approver_limit_exceeded, payout_not_awaiting_approval (also while payouts are being made), permission_denied.
+   * Approves all waiting payouts, if their number is as given. Refuses: not_found, approver_is_creator,
+   * approver_limit_exceeded, payout_not_awaiting_approval (also while workers create payouts), permission_denied.
    */
-  readonly approve: (caller: Caller, id: string, payouts: number) => Promise<DecidedOfBulk>
-  /** Cancels all payouts that wait. Refusals as for `approve`. */
-  readonly reject: (caller: Caller, id: string, payouts: number, reason: string) => Promise<DecidedOfBulk>
+  readonly approve: (caller: Caller, id: string, payouts: number) => Promise<BulkDecision>
+  /** Cancels all waiting payouts. Refusals as for `approve`. */
+  readonly reject: (caller: Caller, id: string, payouts: number, reason: string) => Promise<BulkDecision>
   /** Ends the leases of dead workers. Only for a database without another live worker. */
   readonly releaseLeases: (partnerId: string) => Promise<void>
-  /** The id of the bulk with a key. Undefined: there is none. */
+  /** Finds the id of the bulk with a key. Undefined: none. */
   readonly idByKey: (partnerId: string, key: string) => Promise<string | undefined>
-  /** The names of these bulks, by id. One without a name is absent. */
+  /** Reads the names of these bulks, by id. A bulk without a name is absent. */
   readonly names: (partnerId: string, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>
-  /** Checks lines of a file as they would be paid now. Writes nothing. */
+  /** Checks lines of a file against the present state. Writes nothing. */
   readonly check: BulkCheck
-  /** Works on a part of one bulk that is due. Returns how many bulks it has worked on: 0 or 1. */
+  /** Works on a part of one due bulk. Returns the number of bulks: 0 or 1. */
   readonly step: () => Promise<number>
 }
 
-/** The most payouts in bulks of a partner that have not ended. Requests at the same time may exceed it by their own payouts. */
+/** Most payouts in a partner's unfinished bulks. Concurrent requests may exceed it by their own payouts. */
 const openPayoutsMax = 10_000
 
-const tooManyOpen = (open: number) =>
+const refuseTooManyOpen = (open: number) =>
   new Refusal('rate_limited', `Your bulks have ${open} outstanding payouts; at most ${openPayoutsMax} are accepted.`, {
     headers: { 'retry-after': '5' },
   })
@@ -129,7 +129,7 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
   const { submit } = payouts
   const withCounts = async (partnerId: string, rows: readonly store.BulkRow[]): Promise<readonly Bulk[]> => {
     const ids = rows.map(({ id }) => id)
-    const counts = new Map((await store.countsOf(db, partnerId, ids)).map((row) => [row.bulkId, row]))
+    const counts = new Map((await store.countItems(db, partnerId, ids)).map((row) => [row.bulkId, row]))
     return rows.map((row) => {
       const { accepted = 0n, refused = 0n } = counts.get(row.id) ?? {}
       return { ...row, accepted: Number(accepted), refused: Number(refused) }
@@ -156,8 +156,8 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
       find: async () => named(await store.bulkByKey(db, partnerId, idempotencyKey)),
       make: () =>
         db.transaction(async (tx) => {
-          const open = await store.openPayouts(tx, partnerId)
-          if (open > 0 && open + items.length > openPayoutsMax) throw tooManyOpen(open)
+          const open = await store.countOpenPayouts(tx, partnerId)
+          if (open > 0 && open + items.length > openPayoutsMax) throw refuseTooManyOpen(open)
           const id = newId()
           const asked = { accountId: serviceAccountId, accountName: name, ipAddress: ip, createdAt: now }
           const key = { idempotencyKey, requestFingerprint, name: bulkName ?? null }
@@ -171,7 +171,7 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
           return { ...bulk, status: 'Processing' as const, leaseId: null, endedAt: null, reference: id }
         }),
     })
-    // A repetition gets the first answer, regardless of the progress since.
+    // A replay gets the first answer, regardless of later progress.
     const bulk: Bulk = { ...row, status: 'Processing', endedAt: null, accepted: 0, refused: 0 }
     return { bulk, replayed }
   }
@@ -182,7 +182,7 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
         caller,
         'createBulkPayoutFromFile',
         body,
-        readItems(await payoutsOfFile(deps, caller, body), pointerInFile),
+        readItems(await readPayouts(deps, caller, body), pointerInFile),
         ip,
       ),
     get,
@@ -195,7 +195,7 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
     },
     items: async (partnerId, id, status) => {
       await get(partnerId, id)
-      return withPayees(deps, partnerId, await store.itemsOf(db, partnerId, id, status ?? null, store.itemsMax))
+      return withPayees(deps, partnerId, await store.listItems(db, partnerId, id, status ?? null, store.bulkItemsMax))
     },
     ...createApprovals(payouts, get),
     step: createBulkStep({ db, clock, log, facts, submit, submitAll: createSubmitAll({ db, payouts }) }),
@@ -209,7 +209,7 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
   }
 }
 
-/** An accepted item has the payee of its payout, another one the beneficiary as it is now. Two statements. */
+/** Adds payees: an accepted item has the payee of its payout, another item the beneficiary as it is now. Two statements. */
 async function withPayees(
   { db, beneficiaries, payouts }: Pick<BulkPayoutsDeps, 'db' | 'beneficiaries' | 'payouts'>,
   partnerId: string,
@@ -255,21 +255,21 @@ const createApprovals = (
     return payouts.snapshotOfBulk(caller, id, asked)
   },
   approve: async (caller, id, count) => {
-    requireMade(await get(caller.partnerId, id))
+    requireEnded(await get(caller.partnerId, id))
     return payouts.approveBulk(caller, id, count)
   },
   reject: async (caller, id, count, reason) => {
-    requireMade(await get(caller.partnerId, id))
+    requireEnded(await get(caller.partnerId, id))
     return payouts.rejectBulk(caller, id, count, reason)
   },
 })
 
-/** Refuses while payouts are made: an approval is for all of them, and none may come later. */
-function requireMade({ status }: Bulk): void {
+/** Refuses while workers create payouts: an approval is for all of them, and no payout may be added later. */
+function requireEnded({ status }: Bulk): void {
   if (status === 'Processing')
     throw new Refusal(
       'payout_not_awaiting_approval',
-      'Payouts of the bulk are still being made. Wait until it is Completed.',
+      'Payouts of the bulk are still being created. Wait until it is Completed.',
     )
 }
 
@@ -277,7 +277,7 @@ const named = (row: store.BulkRow | undefined) => row && { ...row, reference: ro
 
 type Item = Omit<Parameters<typeof store.insertItems>[1][number], 'partnerId' | 'bulkId' | 'lineDigest'>
 
-/** Refuses every wrong field at once, each with its pointer. */
+/** Reads the items. Refuses all wrong fields in one response, each with its pointer. */
 function readItems(
   payouts: BodyOf<'createBulkPayout'>['payouts'],
   pointerOf = (position: number, field: string) => `/payouts/${position}/${field}`,
@@ -290,12 +290,12 @@ function readItems(
       requirePaidBy('createFiatPayout', currency, pointerOf(position, 'currency'))
       const minor = readAmount(amount, currency, pointerOf(position, 'amount'))
       const earlier = seen.get(idempotencyKey)
-      if (earlier !== undefined) throw repeated(pointerOf(position, 'idempotencyKey'), earlier)
+      if (earlier !== undefined) throw refuseRepeatedKey(pointerOf(position, 'idempotencyKey'), earlier)
       seen.set(idempotencyKey, position)
       const beneficiaryId = payout.beneficiaryId.toLowerCase()
       const { endToEndId = null } = payout
       if (endToEndId !== null && !isSepaReference(endToEndId))
-        throw refusedField(pointerOf(position, 'endToEndId'), `must have ${endToEndIdForm}`)
+        throw refuseInvalid(pointerOf(position, 'endToEndId'), `must have ${endToEndIdForm}`)
       const refusesDuplicates = 'onDuplicate' in payout && payout.onDuplicate === 'Refuse'
       const paid = { amount: minor, currency, beneficiaryId, reference, endToEndId }
       return [{ position, idempotencyKey, ...paid, refusesDuplicates }]
@@ -313,26 +313,26 @@ function readItems(
   throw new Refusal(told.code, told.detail, { errors })
 }
 
-/** The number of errors that the gateway reports of one body. */
+/** Number of errors that the gateway reports for a body. */
 const errorsMax = 50
 
-const refusedField = (pointer: string, message: string) =>
+const refuseInvalid = (pointer: string, message: string) =>
   new Refusal('validation_failed', undefined, { errors: [{ pointer, code: 'invalid_value', message }] })
 
-const repeated = (pointer: string, earlier: number) =>
+const refuseRepeatedKey = (pointer: string, earlier: number) =>
   new Refusal('validation_failed', undefined, {
     errors: [{ pointer, code: 'exists', message: `is the key of /payouts/${earlier}; each payout needs its own` }],
   })
 
 const fingerprint = (mode: store.BulkMode, items: readonly Item[]): string =>
   createHash('sha256')
-    .update(JSON.stringify([mode, ...items.map((item) => [item.idempotencyKey, fingerprintOf(item)])]))
+    .update(JSON.stringify([mode, ...items.map((item) => [item.idempotencyKey, payoutFingerprint(item)])]))
     .digest('hex')
 
 // Accepts many payouts in one transaction, or none of them.
 
 /** Rolls the transaction back. */
-class NotAll extends Error {
+class BulkRefused extends Error {
   override readonly name = 'NotAll'
   readonly refusals: ReadonlyMap<PayoutCall, Refusal>
   constructor(refusals: ReadonlyMap<PayoutCall, Refusal>) {
@@ -342,13 +342,13 @@ class NotAll extends Error {
 }
 
 /** Rolls the transaction back, so that it reads again. */
-class Overtaken extends Error {
+class BulkOvertaken extends Error {
   override readonly name = 'Overtaken'
 }
 
-/** Another transaction took a key or an amount that this one had read: it reads again. */
+/** Reports whether another transaction took a key or an amount that this one had read. */
 const isOvertaken = (error: unknown): boolean =>
-  error instanceof Overtaken ||
+  error instanceof BulkOvertaken ||
   [sqlState.uniqueViolation, sqlState.checkViolation].some((state) => state === stateOf(error))
 const attemptsMax = 5
 
@@ -367,16 +367,16 @@ function createSubmitAll({ db, payouts: accepting }: Deps): SubmitAll {
             if (outcome instanceof Refusal && call !== undefined) refusals.set(call, outcome)
             return outcome instanceof Refusal || outcome === 'resubmit' ? [] : [outcome.payout]
           })
-          if (refusals.size > 0) throw new NotAll(refusals)
+          if (refusals.size > 0) throw new BulkRefused(refusals)
           // Another process accepted the key of a call while this one waited for the counter of a limit.
-          if (outcomes.includes('resubmit')) throw new Overtaken('a key was accepted meanwhile')
+          if (outcomes.includes('resubmit')) throw new BulkOvertaken('a key was accepted meanwhile')
           await made(tx, payouts)
         },
         { before: (tx) => read(tx, calls) },
       )
       return undefined
     } catch (error) {
-      if (error instanceof NotAll) return error.refusals
+      if (error instanceof BulkRefused) return error.refusals
       throw error
     }
   }
@@ -390,9 +390,9 @@ function createSubmitAll({ db, payouts: accepting }: Deps): SubmitAll {
   }
 }
 
-// Makes the payouts of bulks. A claim works on a part of one bulk and puts it back after the others of its partner. The
-// partners take turns, so that a large bulk delays no other and many bulks delay no other partner. A worker that dies
-// leaves payouts without a result: they are submitted again under their keys, which makes no second one.
+// Creates the payouts of bulks. A claim works on a part of one bulk, and puts it back behind the other bulks of its
+// partner. Partners take turns, so that large or many bulks do not delay others. If a worker dies, its payouts are
+// submitted again under their keys, which cannot create a second payout.
 
 type BulkWorkDeps = {
   readonly db: Database
@@ -400,7 +400,7 @@ type BulkWorkDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly submit: (call: PayoutCall) => Promise<{ readonly payout: PayoutRow }>
-  /** Makes all payouts in one transaction, in which `made` runs, or none: then it answers the refusals by call. */
+  /** Creates all payouts in one transaction, in which `made` runs, or none: then it returns the refusals by call. */
   readonly submitAll: SubmitAll
 }
 type SubmitAll = (
@@ -408,10 +408,10 @@ type SubmitAll = (
   made: (tx: Parameters<typeof store.recordResults>[0], payouts: readonly PayoutRow[]) => Promise<void>,
 ) => Promise<ReadonlyMap<PayoutCall, Refusal> | undefined>
 
-/** Payouts of a bulk that are made by one claim. */
+/** Payouts of a bulk that one claim creates. */
 const itemsPerClaim = 256
 const bulksPerLookMax = 20
-/** Longer than the payouts of a claim take when the database is slow. */
+/** Longer than a claim takes on a slow database. */
 const leaseMs = 60 * secondMs
 const retryMs = 5 * secondMs
 
@@ -419,7 +419,7 @@ class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 }
 
-/** Works on a part of one bulk. Returns how many bulks it has worked on: 0 or 1. */
+/** Works on a part of one bulk. Returns the number of bulks: 0 or 1. */
 function createBulkStep(deps: BulkWorkDeps): () => Promise<number> {
   const { db, clock, log } = deps
   let lastPartner = nilId
@@ -429,11 +429,11 @@ function createBulkStep(deps: BulkWorkDeps): () => Promise<number> {
     lastPartner = claimed.partnerId
     const { partnerId, id } = claimed
     try {
-      await (claimed.mode === 'AllOrNothing' ? makeAll(deps, claimed) : makeSome(deps, claimed))
+      await (claimed.mode === 'AllOrNothing' ? createAllPayouts(deps, claimed) : createSomePayouts(deps, claimed))
     } catch (error) {
       if (error instanceof LeaseLost) return 1
-      log.error({ err: error, partnerId, bulkId: id }, 'bulk payouts not made; will retry')
-      await store.putBack(db, claimed, after(clock.now(), retryMs))
+      log.error({ err: error, partnerId, bulkId: id }, 'could not create payouts of a bulk; will retry')
+      await store.putBackBulk(db, claimed, after(clock.now(), retryMs))
     }
     return 1
   }
@@ -449,57 +449,60 @@ async function claim({ db, clock }: BulkWorkDeps, afterPartner: string): Promise
   return undefined
 }
 
-/** Whether any payout waits for an approval is looked up when it is told. */
-const tellOfBulk = (
+/** Whether payouts wait for an approval is read when people are notified. */
+const notifyOfBulk = (
   { facts }: BulkWorkDeps,
   tx: Parameters<typeof store.recordResults>[0],
   { partnerId, id: subject }: store.BulkRow,
 ): void => facts.append(tx, [{ partnerId, type: 'bulk.waits', subject }])
 
-async function makeSome(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
+async function createSomePayouts(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
   const { db, clock, submit } = deps
-  const items = await store.itemsOf(db, bulk.partnerId, bulk.id, 'Processing', itemsPerClaim)
-  const sums = await store.sumsOf(db, bulk.partnerId, bulk.id)
+  const items = await store.listItems(db, bulk.partnerId, bulk.id, 'Processing', itemsPerClaim)
+  const sums = await store.sumItems(db, bulk.partnerId, bulk.id)
   const settled = await Promise.allSettled(items.map((item) => submit(toCall(bulk, item, sums))))
   const failures: unknown[] = []
-  const results = items.flatMap((item, index): readonly store.Result[] => {
+  const results = items.flatMap((item, index): readonly store.ItemResult[] => {
     const outcome = present(settled[index], `no outcome for item ${item.position} of bulk ${bulk.id}`)
     if (outcome.status === 'fulfilled') return [accepted(item, outcome.value.payout)]
     const reason: unknown = outcome.reason
-    if (reason instanceof Refusal && !isForLater(reason)) return [refused(item, reason)]
+    if (reason instanceof Refusal && !isRetryable(reason)) return [refused(item, reason)]
     failures.push(reason)
     return []
   })
   await db.transaction(async (tx) => {
-    if ((await store.lockHeld(tx, bulk)) === undefined) throw new LeaseLost()
+    if ((await store.lockClaimedBulk(tx, bulk)) === undefined) throw new LeaseLost()
     if (results.length > 0) store.recordResults(tx, bulk, results)
     const now = clock.now()
-    if (failures.length > 0) await store.putBack(tx, bulk, after(now, retryMs))
-    else if (items.length === itemsPerClaim) await store.putBack(tx, bulk, now)
+    if (failures.length > 0) await store.putBackBulk(tx, bulk, after(now, retryMs))
+    else if (items.length === itemsPerClaim) await store.putBackBulk(tx, bulk, now)
     else {
       await store.endBulk(tx, bulk, 'Completed', now)
-      tellOfBulk(deps, tx, bulk)
+      notifyOfBulk(deps, tx, bulk)
     }
   })
   const [failure] = failures
   if (failure !== undefined)
-    deps.log.warn({ err: failure, partnerId: bulk.partnerId, bulkId: bulk.id }, 'bulk payouts will be retried')
+    deps.log.warn(
+      { err: failure, partnerId: bulk.partnerId, bulkId: bulk.id },
+      'some payouts of a bulk will be retried',
+    )
 }
 
-async function makeAll(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
+async function createAllPayouts(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
   const { db, clock, submitAll } = deps
-  const items = await store.itemsOf(db, bulk.partnerId, bulk.id, 'Processing', store.itemsMax)
-  const sums = await store.sumsOf(db, bulk.partnerId, bulk.id)
+  const items = await store.listItems(db, bulk.partnerId, bulk.id, 'Processing', store.bulkItemsMax)
+  const sums = await store.sumItems(db, bulk.partnerId, bulk.id)
   const calls = items.map((item) => toCall(bulk, item, sums))
   const end = async (
     tx: Parameters<typeof store.recordResults>[0],
-    results: readonly store.Result[],
+    results: readonly store.ItemResult[],
     status: store.BulkStatus,
   ) => {
-    if ((await store.lockHeld(tx, bulk)) === undefined) throw new LeaseLost()
+    if ((await store.lockClaimedBulk(tx, bulk)) === undefined) throw new LeaseLost()
     store.recordResults(tx, bulk, results)
     await store.endBulk(tx, bulk, status, clock.now())
-    if (status === 'Completed') tellOfBulk(deps, tx, bulk)
+    if (status === 'Completed') notifyOfBulk(deps, tx, bulk)
   }
   const refusals = await submitAll(calls, (tx, payouts) =>
     end(
@@ -511,9 +514,9 @@ async function makeAll(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
     ),
   )
   if (refusals === undefined) return
-  const later = [...refusals.values()].find(isForLater)
+  const later = [...refusals.values()].find(isRetryable)
   if (later !== undefined) throw later
-  const results = items.map((item, index): store.Result => {
+  const results = items.map((item, index): store.ItemResult => {
     const refusal = refusals.get(present(calls[index], `no call for item ${item.position} of bulk ${bulk.id}`))
     return refusal === undefined ? { ...nothing, position: item.position, status: 'NotMade' } : refused(item, refusal)
   })
@@ -521,17 +524,17 @@ async function makeAll(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
 }
 
 /** Reports whether a refusal says nothing about the payout. */
-const isForLater = ({ code }: Refusal): boolean => code === 'request_in_progress' || code === 'overloaded'
+const isRetryable = ({ code }: Refusal): boolean => code === 'request_in_progress' || code === 'overloaded'
 
 const nothing = { payoutId: null, transactionReference: null, problemCode: null, problemDetail: null } as const
-const accepted = ({ position }: store.ItemRow, { id, reference }: PayoutRow): store.Result => ({
+const accepted = ({ position }: store.ItemRow, { id, reference }: PayoutRow): store.ItemResult => ({
   ...nothing,
   position,
   status: 'Accepted',
   payoutId: id,
   transactionReference: reference,
 })
-const refused = ({ position }: store.ItemRow, refusal: Refusal): store.Result => ({
+const refused = ({ position }: store.ItemRow, refusal: Refusal): store.ItemResult => ({
   ...nothing,
   position,
   status: 'Refused',
@@ -541,7 +544,7 @@ const refused = ({ position }: store.ItemRow, refusal: Refusal): store.Result =>
 function toCall(
   { partnerId, id, accountId, accountName, ipAddress }: store.BulkRow,
   { idempotencyKey, amount, currency, beneficiaryId, reference, endToEndId, refusesDuplicates }: store.ItemRow,
-  sums: Awaited<ReturnType<typeof store.sumsOf>>,
+  sums: Awaited<ReturnType<typeof store.sumItems>>,
 ): PayoutCall {
   const sum = present(
     sums.find((each) => each.currency === currency),
@@ -552,7 +555,7 @@ function toCall(
     nonce: undefined,
     operation: 'createFiatPayout',
     idempotencyKey,
-    requestFingerprint: fingerprintOf({ amount, currency, beneficiaryId, reference, endToEndId }),
+    requestFingerprint: payoutFingerprint({ amount, currency, beneficiaryId, reference, endToEndId }),
     amount,
     currency,
     reference,
@@ -564,7 +567,7 @@ function toCall(
   }
 }
 
-/** Two, because a bulk that is made in one transaction must not delay the others. */
+/** Two workers: a bulk that is created in one transaction must not delay the others. */
 const bulkWorkers = 2
 
 export const bulksJob = ({ step, releaseLeases }: Pick<BulkPayouts, 'step' | 'releaseLeases'>): Job =>

@@ -19,14 +19,14 @@ export type BulkStatus = (typeof bulkPayouts.bulkStatuses)[number]
 export type ItemStatus = (typeof bulkPayouts.bulkItemStatuses)[number]
 
 /** Payouts of one bulk. */
-export const itemsMax = 1000
+export const bulkItemsMax = 1000
 
 export type BulkRow = {
   readonly partnerId: string
   readonly id: string
   readonly idempotencyKey: string
   readonly requestFingerprint: string
-  /** Name for people. Null: none was given. */
+  /** Name for people. Null: none. */
   readonly name: string | null
   readonly mode: BulkMode
   readonly status: BulkStatus
@@ -48,7 +48,7 @@ export type ItemRow = {
   readonly currency: Currency
   readonly beneficiaryId: string
   readonly reference: string | null
-  /** The file's end-to-end id. Null: the payout has ours. */
+  /** End-to-end id from the file. Null: the payout has ours. */
   readonly endToEndId: string | null
   readonly refusesDuplicates: boolean
   readonly status: ItemStatus
@@ -79,7 +79,7 @@ const columns = sql`partner_id, id, idempotency_key, request_fingerprint, name, 
 const itemColumns = sql`partner_id, bulk_id, position, idempotency_key, amount, currency, beneficiary_id, reference, end_to_end_id, refuses_duplicates, status,
   payout_id, transaction_reference, problem_code, problem_detail`
 
-/** Returns 0 if the key is taken. */
+/** Inserts a bulk. Returns 0 if the key is taken. */
 export function insertBulk(tx: Tx, row: Omit<BulkRow, 'status' | 'leaseId' | 'endedAt'>): Promise<number> {
   return tx.run(sql`/* bulk-payouts.insertBulk */
     insert into payouts.bulks (partner_id, id, idempotency_key, request_fingerprint, name, mode, status, payouts, account_id,
@@ -140,7 +140,7 @@ export function bulkById(tx: Tx, partnerId: string, id: string): Promise<BulkRow
     select ${columns} from payouts.bulks where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Newest first. `only`: of these ids; null: all. */
+/** Lists bulks, newest first. `only`: of these ids; null: all. */
 export function listBulks(
   tx: Tx,
   partnerId: string,
@@ -153,45 +153,48 @@ export function listBulks(
     order by id desc limit ${limit + 1}`)
 }
 
-/** The payouts of the bulks that have not ended. */
-export async function openPayouts(tx: Tx, partnerId: string): Promise<number> {
-  const row = await tx.row<{ readonly payouts: bigint }>(sql`/* bulk-payouts.openPayouts */
+/** Counts the payouts of unfinished bulks. */
+export async function countOpenPayouts(tx: Tx, partnerId: string): Promise<number> {
+  const row = await tx.row<{ readonly payouts: bigint }>(sql`/* bulk-payouts.countOpenPayouts */
     select coalesce(sum(payouts), 0)::bigint as payouts from payouts.bulks
     where partner_id = ${partnerId} and due_at is not null`)
   return Number(row?.payouts ?? 0n)
 }
 
-export type Counts = { readonly bulkId: string; readonly accepted: bigint; readonly refused: bigint }
+export type BulkCounts = { readonly bulkId: string; readonly accepted: bigint; readonly refused: bigint }
 
-export function countsOf(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly Counts[]> {
-  return tx.rows<Counts>(sql`/* bulk-payouts.countsOf */
+export function countItems(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly BulkCounts[]> {
+  return tx.rows<BulkCounts>(sql`/* bulk-payouts.countItems */
     select bulk_id, count(*) filter (where status = 'Accepted') as accepted, count(*) filter (where status = 'Refused') as refused
     from payouts.bulk_items where partner_id = ${partnerId} and bulk_id = any(${[...ids]}::uuid[]) group by bulk_id`)
 }
 
-export function itemsOf(
+export function listItems(
   tx: Tx,
   partnerId: string,
   bulkId: string,
   status: ItemStatus | null,
   rowsMax: number,
 ): Promise<readonly ItemRow[]> {
-  return tx.rows<ItemRow>(sql`/* bulk-payouts.itemsOf */
+  return tx.rows<ItemRow>(sql`/* bulk-payouts.listItems */
     select ${itemColumns} from payouts.bulk_items where partner_id = ${partnerId} and bulk_id = ${bulkId}
       ${status === null ? noSql : sql`and status = ${status}`}
     order by position limit ${rowsMax}`)
 }
 
-/** The bulks of a time with at least so many of these lines, those with most of them first. Lines that were refused do not count. */
+/**
+ * Lists the bulks of a period with at least the given number of these lines, those with most lines first. Refused lines
+ * do not count.
+ */
 export function bulksWithLines(
   tx: Tx,
   partnerId: string,
   wanted: {
     readonly digests: readonly bigint[]
-    /** The id of a bulk of that time. */
+    /** Id of a bulk of that time. */
     readonly since: string
     readonly linesMin: number
-    /** The key of the bulk that is checked, which does not count. */
+    /** Key of the bulk that is checked, which does not count. */
     readonly key: string
   },
   bulksMax: number,
@@ -208,13 +211,13 @@ export function bulksWithLines(
     order by found.same desc, bulk.id desc limit ${bulksMax}`)
 }
 
-/** The sum of a bulk in each currency, with the payouts that were refused. */
-export function sumsOf(
+/** Sums a bulk in each currency, including refused payouts. */
+export function sumItems(
   tx: Tx,
   partnerId: string,
   bulkId: string,
 ): Promise<readonly { readonly currency: Currency; readonly amount: Minor }[]> {
-  return tx.rows(sql`/* bulk-payouts.sumsOf */
+  return tx.rows(sql`/* bulk-payouts.sumItems */
     select currency, sum(amount)::bigint as amount from payouts.bulk_items
     where partner_id = ${partnerId} and bulk_id = ${bulkId} group by currency`)
 }
@@ -226,7 +229,7 @@ export const bulksDue = (after: Date): Sql =>
       select due_at from payouts.bulks where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
-/** The oldest due bulk of each partner, in the order of the partners after `afterPartner`. */
+/** Finds the oldest due bulk of each partner, in the order of the partners after `afterPartner`. */
 export function dueBulks(
   tx: Tx,
   now: Date,
@@ -243,7 +246,7 @@ export function dueBulks(
   )
 }
 
-/** Undefined: another worker has it, or it has ended. */
+/** Claims a bulk. Undefined: another worker has it, or it has ended. */
 export function claimBulk(
   tx: Tx,
   partnerId: string,
@@ -258,15 +261,15 @@ export function claimBulk(
     returning ${columns}`)
 }
 
-/** Locks the bulk for the worker that still holds it. */
-export function lockHeld(tx: Tx, { partnerId, id, leaseId }: BulkRow): Promise<BulkRow | undefined> {
-  return tx.row<BulkRow>(sql`/* bulk-payouts.lockHeld */
+/** Locks the bulk for the worker that still has its lease. */
+export function lockClaimedBulk(tx: Tx, { partnerId, id, leaseId }: BulkRow): Promise<BulkRow | undefined> {
+  return tx.row<BulkRow>(sql`/* bulk-payouts.lockClaimedBulk */
     select ${columns} from payouts.bulks where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId} for update`)
 }
 
-/** Puts the bulk back, after the others with the same due time. */
-export function putBack(tx: Tx, { partnerId, id, leaseId }: BulkRow, dueAt: Date): Promise<number> {
-  return tx.run(sql`/* bulk-payouts.putBack */
+/** Puts the bulk back, behind the others with the same due time. */
+export function putBackBulk(tx: Tx, { partnerId, id, leaseId }: BulkRow, dueAt: Date): Promise<number> {
+  return tx.run(sql`/* bulk-payouts.putBackBulk */
     update payouts.bulks set lease_id = null, due_at = ${dueAt}
     where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId}`)
 }
@@ -277,18 +280,18 @@ export function endBulk(tx: Tx, { partnerId, id, leaseId }: BulkRow, status: Bul
     where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId}`)
 }
 
-/** Makes the bulks of a partner due that dead workers hold. Only where no other worker can be alive. */
+/** Makes the bulks due that dead workers hold. Only where no other worker can be alive. */
 export async function releaseBulks(tx: Tx, partnerId: string, now: Date): Promise<void> {
   await tx.run(sql`/* bulk-payouts.releaseBulks */
     update payouts.bulks set lease_id = null, due_at = ${now} where partner_id = ${partnerId} and lease_id is not null`)
 }
 
-export type Result = Pick<
+export type ItemResult = Pick<
   ItemRow,
   'position' | 'status' | 'payoutId' | 'transactionReference' | 'problemCode' | 'problemDetail'
 >
 
-export function recordResults(tx: Tx, { partnerId, id }: BulkRow, results: readonly Result[]): void {
+export function recordResults(tx: Tx, { partnerId, id }: BulkRow, results: readonly ItemResult[]): void {
   const column = columnOf(results)
   tx.later(
     unprepared(sql`/* bulk-payouts.recordResults */
@@ -304,7 +307,7 @@ export function recordResults(tx: Tx, { partnerId, id }: BulkRow, results: reado
   )
 }
 
-// Personal columns of the items of bulks: texts to the payee, and why one was refused.
+// Personal columns of the items of bulks: texts to the payee, and reasons of refusals.
 
 export const keptBulks: KeptTable = {
   table: 'payouts.bulks',

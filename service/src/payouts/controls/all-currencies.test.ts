@@ -80,7 +80,7 @@ const usedOf = async (partnerId: string) =>
       where partner_id = ${partnerId} order by name`)
   ).map(({ name, used }) => `${name} ${used}`)
 
-test('payouts of several currencies fill one limit, beside the limits of each currency', async () => {
+test('payouts of several currencies fill one limit, in addition to the limits of each currency', async () => {
   const payer = await addPayer()
   await setLimit(payer, 'partner', 'day', 100_00n)
   await setLimit(payer, 'customer', 'month', 100_00n)
@@ -113,7 +113,7 @@ test('payouts of several currencies fill one limit, beside the limits of each cu
   assert.equal(await outcomeOf(payer.payIn('EUR', '0.01')), 'limit_exceeded')
 })
 
-test('the limits of a partner say what they count, and what is used', async () => {
+test('the limits of a partner show what they count and the used amount', async () => {
   const payer = await addPayer()
   await setLimit(payer, 'partner', 'day', 100_00n)
   await setLimit(payer, 'partner', 'day', 90_00n, { allCurrencies: false })
@@ -129,7 +129,7 @@ test('the limits of a partner say what they count, and what is used', async () =
   )
 })
 
-test('what is exchanged first, and paid in another currency, meets the approval over all', async () => {
+test('an approval rule over all currencies applies to exchanged money and to other currencies', async () => {
   const payer = await addPayer()
   const { partnerId, caller } = payer
   await setRule(payer, { aboveAmount: 100_00n })
@@ -166,7 +166,7 @@ test('what is exchanged first, and paid in another currency, meets the approval 
   assert.equal(await outcomeOf(payer.payIn('GBP', '80.00')), 'Pending')
 })
 
-test('the sum of a day without an approval, and that of a bulk, count over all currencies', async () => {
+test('the daily sum without approval and the sum of a bulk count over all currencies', async () => {
   const payer = await addPayer()
   await setRule(payer, { aboveDayAmount: 50_00n })
   assert.equal(await outcomeOf(payer.payIn('GBP', '20.00')), 'Pending')
@@ -192,7 +192,7 @@ test('the sum of a day without an approval, and that of a bulk, count over all c
   assert.deepEqual(await bulkOf(['EUR', '25.01'], ['GBP', '20.00']), ['PendingApproval', 'PendingApproval'])
 })
 
-test('a payout gives back what it was counted for, though the rate has changed since', async () => {
+test('a payout gives back its counted amount even if the rate has changed since', async () => {
   const payer = await addPayer()
   await setLimit(payer, 'partner', 'day', 100_00n)
   const { payout } = await payer.payIn('GBP', '40.00')
@@ -206,7 +206,7 @@ test('a payout gives back what it was counted for, though the rate has changed s
   await setRates('0.8', '1.25')
 })
 
-test('two processes fill one limit by three kinds of payouts at once to the cent, and never beyond', async () => {
+test('concurrent payouts of three kinds in two processes fill a limit to the cent, and never beyond', async () => {
   const payer = await addPayer()
   await setLimit(payer, 'partner', 'day', 200_00n)
   await setLimit(payer, 'customer', 'month', 195_00n)
@@ -228,7 +228,7 @@ test('two processes fill one limit by three kinds of payouts at once to the cent
   assert.deepEqual(await usedOf(payer.partnerId), ['EUR all.customer.month 0', 'EUR all.partner.day 0'])
 })
 
-test('one person approves a sum of a day over all currencies, which comes back with its payouts', async () => {
+test('a person has one daily maximum over all currencies, and payouts that fail give their amount back', async () => {
   const payer = await addPayer()
   await setRule(payer, { aboveAmount: 0n, perPersonAmount: 100_00n })
   const second: Caller = { ...payer.caller, serviceAccountId: newId(), name: 'Second person' }
@@ -253,7 +253,7 @@ test('one person approves a sum of a day over all currencies, which comes back w
   assert.equal((await usedOf(payer.partnerId))[0], 'EUR all.approver.day 0')
 })
 
-test('a bulk of several currencies exceeds the sum of a person as a whole', async () => {
+test('a bulk of several currencies is compared with the maximum of a person as a whole', async () => {
   const payer = await addPayer()
   await setRule(payer, { aboveBulkAmount: 10_00n, perPersonAmount: 50_00n })
   const second: Caller = { ...payer.caller, serviceAccountId: newId(), name: 'Second person' }
@@ -272,7 +272,7 @@ test('a bulk of several currencies exceeds the sum of a person as a whole', asyn
   assert.match(refused.detail, /50\.00 EUR/)
 })
 
-test('without rates of the last days a limit refuses, an approval is needed, and the reference currency goes on', async () => {
+test('without recent rates limits refuse and approvals are needed, except in the reference currency', async () => {
   const payer = await addPayer()
   await setLimit(payer, 'partner', 'day', 100_00n)
   const holding = await addPayer()

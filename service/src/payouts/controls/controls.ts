@@ -1,27 +1,27 @@
 /**
- * The operator's rules for what leaves a balance: limits, fees, approvals and cooling-offs. Only a balance with the mark of rules needs a
- * statement for them. A process keeps the rules that it has read while the row of the balance, which every batch reads anyway, has
- * the same count of changes.
+ * The operator's rules for outgoing money: limits, fees, approvals and cooling-offs. Only a balance with the mark of
+ * rules needs a statement for them. A process keeps the rules that it has read until the change count in the balance's
+ * row, which every batch reads anyway, differs.
  */
 import type { Rail, VerificationState } from '@partner-payments/wire'
 import { type Currency, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
-import { type AccountSnapshots, areRead, controlsVersion, type Ledger } from '../../ledger/index.ts'
+import { type AccountSnapshots, isMovementRead, controlsVersion, type Ledger } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Converter, Rates, ReferenceAmount } from '../../rates/index.ts'
 import type { PayeeCheck } from '../../parties/beneficiaries/index.ts'
 import {
-  approvalOf,
+  neededApproval,
   type ApprovalRule,
-  areCounted,
+  hasCountedLimits,
   type CoolingOff,
-  coolingOffOf,
-  dayApprovalOf,
-  dayOfApproval,
-  feeOf,
+  coolingOffEnd,
+  dayApprovalRule,
+  dayApprovalLimit,
+  payoutFee,
   type FeeRule,
-  type HoldingLimit,
+  type ApplicableLimit,
   type Limit,
-  limitsOf,
+  applicableLimits,
   type LimitTable,
   limitTable,
   type NeededApproval,
@@ -30,25 +30,25 @@ import {
 } from './rules.ts'
 import { type CustomerIdOf, readLimits, readUsed, type Used } from './counting.ts'
 import {
-  type Balance,
+  type BalanceKey,
   balancesOf,
   type ControlledCall,
   debitedCurrency,
-  type Side,
-  sideOfAll,
+  type AmountSide,
+  sideOverAllCurrencies,
   sidesOfCall,
   unknownAmount,
 } from './sides.ts'
-import { feesFor, holdingRulesFor, limitsFor, ownLimits } from './store.ts'
+import { readFeeRules, readControlRules, limitsFor, readOwnLimits } from './store.ts'
 
-/** The rules of a partner in a currency. */
-export type Rules = {
+/** Rules of a partner in a currency. */
+export type BalanceRules = {
   /** Limits. Those of single customers and beneficiaries are absent if they are too many to keep. */
   readonly limits: LimitTable
   readonly hasManyLimits: boolean
-  /** The currency of the rules over all currencies, which every balance has, and their limits. Undefined: there is none. */
+  /** Currency and limits of the rules over all currencies, which apply to every balance. Undefined: none. */
   readonly all: { readonly currency: Currency; readonly limits: LimitTable } | undefined
-  /** True if payouts are counted in a day or a month. */
+  /** True: payouts are counted in a day or a month. */
   readonly isCounted: boolean
   readonly fees: readonly FeeRule[]
   readonly approvals: readonly ApprovalRule[]
@@ -56,43 +56,43 @@ export type Rules = {
 }
 
 export type RuleReader = {
-  /** The rules that were read last. They may be out of date: they only decide what a batch reads early. */
-  readonly lastRead: (balance: Balance) => Rules | undefined
-  /** The rules of the balances that have any, by `rulesKey`. `accounts`: with these balances. */
+  /** Returns the rules that were read last. They may be outdated: they only decide what a batch reads early. */
+  readonly lastRead: (balance: BalanceKey) => BalanceRules | undefined
+  /** Reads the rules of the balances that have any, by `rulesKey`. `accounts` has these balances. */
   readonly read: (
     tx: Tx,
-    balances: readonly Balance[],
+    balances: readonly BalanceKey[],
     accounts: AccountSnapshots,
-  ) => Promise<ReadonlyMap<string, Rules>>
+  ) => Promise<ReadonlyMap<string, BalanceRules>>
 }
 
 /** About 10 MB with a few rules each. */
-const keptMax = 10_000
+const rulesCachedMax = 10_000
 /** Limits of single customers and beneficiaries that are kept for a balance. */
 const ownLimitsMax = 100
 
-const rulesKey = ({ partnerId, currency }: Balance): string => partnerKey(partnerId, currency)
+const rulesKey = ({ partnerId, currency }: BalanceKey): string => partnerKey(partnerId, currency)
 
 export function createRuleReader(): RuleReader {
-  const kept = new Map<string, { readonly changes: number; readonly rules: Rules }>()
+  const kept = new Map<string, { readonly changes: number; readonly rules: BalanceRules }>()
 
-  const keep = (key: string, changes: number, rules: Rules) => {
-    if (kept.size >= keptMax) kept.clear()
+  const keep = (key: string, changes: number, rules: BalanceRules) => {
+    if (kept.size >= rulesCachedMax) kept.clear()
     kept.set(key, { changes, rules })
     return rules
   }
 
-  /** Undefined: no rules hold for the balance. */
+  /** Undefined: the balance has no rules. */
   const rulesOf = async (
     tx: Tx,
     key: string,
-    { partnerId, currency }: Balance,
+    { partnerId, currency }: BalanceKey,
     accounts: AccountSnapshots,
-  ): Promise<Rules | undefined> => {
+  ): Promise<BalanceRules | undefined> => {
     const changes = controlsVersion(accounts, partnerId, currency)
     if (changes === undefined) return undefined
     const last = kept.get(key)
-    // Rules that change between the two reads are kept under the earlier count, and are read again by the next batch.
+    // Rules that change between the two reads are kept under the earlier count: the next batch reads them again.
     return last?.changes === changes ? last.rules : keep(key, changes, await readRules(tx, partnerId, currency))
   }
 
@@ -108,13 +108,13 @@ export function createRuleReader(): RuleReader {
   }
 }
 
-async function readRules(tx: Tx, partnerId: string, currency: Currency): Promise<Rules> {
+async function readRules(tx: Tx, partnerId: string, currency: Currency): Promise<BalanceRules> {
   const [partnerIds, currencies] = [[partnerId], [currency]]
   const [ofEach, own, fees, holding] = await Promise.all([
     limitsFor(tx, { partnerIds, currencies, scopeIds: [nilId] }),
-    ownLimits(tx, partnerId, currency, ownLimitsMax + 1),
-    feesFor(tx, partnerIds, currencies),
-    holdingRulesFor(tx, partnerIds, currencies),
+    readOwnLimits(tx, partnerId, currency, ownLimitsMax + 1),
+    readFeeRules(tx, partnerIds, currencies),
+    readControlRules(tx, partnerIds, currencies),
   ])
   const hasManyLimits = own.length > ownLimitsMax
   const kept = hasManyLimits ? ofEach : [...ofEach, ...own]
@@ -123,50 +123,50 @@ async function readRules(tx: Tx, partnerId: string, currency: Currency): Promise
   const all = overAll && { currency: overAll.currency, limits: limitTable(kept.filter((each) => each.allCurrencies)) }
   const isCounted =
     hasManyLimits ||
-    areCounted(limits) ||
-    (all !== undefined && areCounted(all.limits)) ||
+    hasCountedLimits(limits) ||
+    (all !== undefined && hasCountedLimits(all.limits)) ||
     holding.approvals.some((rule) => rule.aboveDayAmount !== null)
   return { limits, hasManyLimits, all, isCounted, fees, ...holding }
 }
 
-/** The rules for the calls of a batch, and what was counted. `accounts`: the fee accounts that were not read early. */
+/** Rules for the calls of a batch, and the counted sums. `accounts`: fee accounts that were not read early. */
 export type Controls = {
-  readonly rules: ReadonlyMap<string, Rules>
+  readonly rules: ReadonlyMap<string, BalanceRules>
   readonly used: Used
   readonly accounts: AccountSnapshots
-  /** Limits that concern these calls, by `limitsKey`, of the balances that have too many to keep. */
+  /** Limits of these calls, by `limitsKey`, of the balances that have too many to keep. */
   readonly manyLimits: ReadonlyMap<string, LimitTable>
   /** Undefined: no call has a rule over all currencies. */
   readonly convert: Converter | undefined
 }
-/** A valid payout, as far as the operator's rules concern it. */
+/** Valid payout with the fields for the operator's rules. */
 type ValidPayout = {
   readonly call: ControlledCall
   readonly rail: Rail
   readonly customerId: string | null
-  /** The state of the customer's verification. Null: the payout has no customer. */
+  /** State of the customer's verification. Null: the payout has no customer. */
   readonly verificationState: VerificationState | null
   readonly beneficiary: { readonly id: string } | null
   readonly beneficiarySince: Date | null
   readonly beneficiaryUnchangedSince: Date | null
   readonly payeeCheck: PayeeCheck | null
 }
-/** The demands of the operator's rules on a payout. */
-export type Controlled = {
-  readonly limits: readonly HoldingLimit[]
-  /** The amount for rules over all currencies. Null: there is no such rule, or no recent rate. */
+/** Requirements of the operator's rules for a payout. */
+export type ControlRequirements = {
+  readonly limits: readonly ApplicableLimit[]
+  /** Amount for rules over all currencies. Null: no such rule, or no recent rate. */
   readonly reference: ReferenceAmount | null
   readonly fee: Minor
-  /** Null: the payout needs none. */
+  /** Null: no approval is needed. */
   readonly approval: NeededApproval | null
-  /** See `coolingOffOf`. */
+  /** See `coolingOffEnd`. */
   readonly coolingOff: Date | undefined | null
 }
 
-/** The counters that are read with the first reads of a batch, by the rules that were read last. */
+/** Counters that are read with the first reads of a batch, by the rules that were read last. */
 export type EarlyControls = { readonly counted: readonly ControlledCall[]; readonly used: Used }
 
-/** A batch of the same partners as before needs only this statement, and only if payouts are counted. */
+/** Needs this statement only for payouts that are counted, if the batch has the same partners as before. */
 export async function readEarly<Call extends ControlledCall>(
   tx: Tx,
   { lastRead }: RuleReader,
@@ -180,20 +180,20 @@ export async function readEarly<Call extends ControlledCall>(
   return { counted, used: await readUsed(tx, counted, (call) => cachedCustomerIdOf(call) ?? null, references, now) }
 }
 
-/** The currencies of the rules over all currencies of some calls. */
+/** Lists the currencies of the rules over all currencies for some calls. */
 const referencesOf = (calls: readonly ControlledCall[], rulesOf: RuleReader['lastRead']): readonly Currency[] => [
   ...new Set(calls.flatMap((call) => rulesOf(debitedBalance(call))?.all?.currency ?? [])),
 ]
 
 const debitedBalance = (call: ControlledCall) => ({ partnerId: call.caller.partnerId, currency: debitedCurrency(call) })
 
-/** The movement of a fee. It is taken from the balance that pays. */
+/** Returns the movement of a fee. The debited balance pays it. */
 export const feeMovement = (call: ControlledCall) =>
   ({ ...debitedBalance(call), debit: 'balance', credit: 'fees' }) as const
 export const isCharged = (call: ControlledCall, rulesOf: RuleReader['lastRead']): boolean =>
   (rulesOf(debitedBalance(call))?.fees.length ?? 0) > 0
 
-/** Reads the rules for these calls, and the data to judge them by. Sends no statement if no balance is controlled. */
+/** Reads the rules for these calls and their data. Sends no statement if no balance is controlled. */
 export async function readControls<Call extends ControlledCall>(
   tx: Tx,
   {
@@ -212,8 +212,8 @@ export async function readControls<Call extends ControlledCall>(
   now: Date,
 ): Promise<Controls> {
   const rules = await reader.read(tx, calls.flatMap(balancesOf), accounts)
-  const rulesOf = (balance: Balance) => rules.get(rulesKey(balance))
-  const has = (call: Call, what: (found: Rules) => boolean) =>
+  const rulesOf = (balance: BalanceKey) => rules.get(rulesKey(balance))
+  const has = (call: Call, what: (found: BalanceRules) => boolean) =>
     balancesOf(call).some((balance) => {
       const found = rulesOf(balance)
       return found !== undefined && what(found)
@@ -221,7 +221,7 @@ export async function readControls<Call extends ControlledCall>(
   const read = new Set<ControlledCall>(early.counted)
   const counted = calls.filter((call) => !read.has(call) && has(call, ({ isCounted }) => isCounted))
   const charged = calls.filter((call) => isCharged(call, rulesOf)).map(feeMovement)
-  const withoutAccount = charged.filter((movement) => !areRead(accounts, movement))
+  const withoutAccount = charged.filter((movement) => !isMovementRead(accounts, movement))
   const ofMany = calls.filter((call) => has(call, ({ hasManyLimits }) => hasManyLimits))
   const [used, feeAccounts, limits, convert] = await Promise.all([
     readUsed(tx, counted, customerIdOf, referencesOf(counted, rulesOf), now),
@@ -238,7 +238,7 @@ export async function readControls<Call extends ControlledCall>(
   }
 }
 
-const limitsKey = ({ partnerId, currency }: Balance, allCurrencies: boolean): string =>
+const limitsKey = ({ partnerId, currency }: BalanceKey, allCurrencies: boolean): string =>
   partnerKey(partnerId, currency, allCurrencies ? 'all' : 'one')
 
 const tablesOf = (limits: readonly Limit[]): ReadonlyMap<string, LimitTable> =>
@@ -250,14 +250,15 @@ const tablesOf = (limits: readonly Limit[]): ReadonlyMap<string, LimitTable> =>
   )
 
 /**
- * Adds to each payout the demands of the operator's rules. Limits, approvals and cooling-offs apply to the paid and to
- * the sold amount; those over all currencies to the amount that leaves the balance, in their currency. The fee is that of the debited balance; a payout by quote also has the fee of its quote.
+ * Adds to each payout the requirements of the operator's rules. Limits, approvals and cooling-offs apply to the paid
+ * and to the sold amount; rules over all currencies apply to the amount that leaves the balance, in their currency. The
+ * fee is that of the debited balance; a payout by quote also has the fee of its quote.
  */
 export function withControls<Payout extends ValidPayout>(
   payouts: readonly Payout[],
   controls: Controls,
   now: Date,
-): readonly (Payout & Controlled)[] {
+): readonly (Payout & ControlRequirements)[] {
   const starts = periodStarts(now)
   return payouts.map((payout) => {
     const sides = sidesOfCall(payout.call)
@@ -265,15 +266,15 @@ export function withControls<Payout extends ValidPayout>(
     const judged = [...sides, ...(ofAll === undefined ? [] : [ofAll])].map((side) =>
       judgeSide(payout, side, controls, starts, now),
     )
-    const approval = soonest(judged.flatMap(({ approval: needed }) => needed ?? []))
+    const approval = soonestApproval(judged.flatMap(({ approval: needed }) => needed ?? []))
     const limits = judged.flatMap(({ limits: holding }) => holding)
     return {
       ...payout,
-      // What needs an approval is not counted as leaving without one.
+      // A payout that needs an approval does not count in the daily sum without approval.
       limits: approval === null ? limits : limits.filter(({ otherwise }) => otherwise === undefined),
       approval,
       reference: ofAll?.reference ?? null,
-      coolingOff: worst(judged.map(({ coolingOff }) => coolingOff)),
+      coolingOff: longestCoolingOff(judged.map(({ coolingOff }) => coolingOff)),
       // The side that leaves the balance comes first.
       fee: judged[0]?.fee ?? 0n,
     }
@@ -281,22 +282,28 @@ export function withControls<Payout extends ValidPayout>(
 }
 
 /** Undefined: the call has no rule over all currencies. */
-function sideOverAll(call: ControlledCall, leaving: Side, { rules, convert }: Controls): Side | undefined {
+function sideOverAll(call: ControlledCall, leaving: AmountSide, { rules, convert }: Controls): AmountSide | undefined {
   const currency = rules.get(rulesKey(debitedBalance(call)))?.all?.currency
-  return currency && sideOfAll(leaving, currency, convert?.(leaving, currency))
+  return currency && sideOverAllCurrencies(leaving, currency, convert?.(leaving, currency))
 }
 
-/** The sum of the bulk of a payout, in the currency of the amount. */
-function bulkSumOf({ bulk }: ControlledCall, { name, currency }: Side, { convert }: Controls): Minor | null {
+/** Computes the sum of a payout's bulk in the currency of the amount. */
+function bulkSumOf({ bulk }: ControlledCall, { name, currency }: AmountSide, { convert }: Controls): Minor | null {
   if (bulk === undefined) return null
   if (name !== 'all') return bulk.sum
   return bulk.sums.reduce((sum, each) => sum + (convert?.(each, currency)?.amount ?? unknownAmount), 0n)
 }
 
-type JudgedSide = Omit<Controlled, 'reference'>
+type JudgedSide = Omit<ControlRequirements, 'reference'>
 const withoutRules: JudgedSide = { limits: [], approval: null, coolingOff: null, fee: 0n }
 
-function judgeSide(payout: ValidPayout, side: Side, controls: Controls, starts: PeriodStarts, now: Date): JudgedSide {
+function judgeSide(
+  payout: ValidPayout,
+  side: AmountSide,
+  controls: Controls,
+  starts: PeriodStarts,
+  now: Date,
+): JudgedSide {
   const { partnerId } = payout.call.caller
   const isOfAll = side.name === 'all'
   const rules = controls.rules.get(
@@ -313,30 +320,32 @@ function judgeSide(payout: ValidPayout, side: Side, controls: Controls, starts: 
   } = payout
   const payee = { partnerId, customerId, verificationState, beneficiaryId: beneficiary?.id ?? null }
   const charged = { partnerId, rail: payout.rail, ...side }
-  const day = dayApprovalOf(rules.approvals, charged, now)
+  const day = dayApprovalRule(rules.approvals, charged, now)
   const kept = isOfAll ? (rules.all?.limits ?? new Map()) : rules.limits
   const limits = controls.manyLimits.get(limitsKey({ partnerId, currency: side.currency }, isOfAll)) ?? kept
   return {
     limits: [
-      ...limitsOf(limits, payee, side, starts),
-      ...(day === undefined ? [] : [dayOfApproval(day, payee, side, starts)]),
+      ...applicableLimits(limits, payee, side, starts),
+      ...(day === undefined ? [] : [dayApprovalLimit(day, payee, side, starts)]),
     ],
-    approval: approvalOf(
+    approval: neededApproval(
       rules.approvals,
       { ...charged, beneficiarySince, payeeCheck, bulkSum: bulkSumOf(payout.call, side, controls) },
       now,
     ),
-    coolingOff: isOfAll ? null : coolingOffOf(rules.coolingOffs, { ...charged, unchangedSince }, now),
-    fee: isOfAll ? 0n : feeOf(rules.fees, charged, now),
+    coolingOff: isOfAll ? null : coolingOffEnd(rules.coolingOffs, { ...charged, unchangedSince }, now),
+    fee: isOfAll ? 0n : payoutFee(rules.fees, charged, now),
   }
 }
 
-/** The rule that ends sooner applies. */
-const soonest = (needed: readonly NeededApproval[]): NeededApproval | null =>
+/** Selects the rule that ends sooner. */
+const soonestApproval = (needed: readonly NeededApproval[]): NeededApproval | null =>
   needed.toSorted((a, b) => a.expiresAt.getTime() - b.expiresAt.getTime())[0] ?? null
 
 /** Orders the results: the latest time, then a cooling-off that has passed, then no rule. */
-const worst = (coolingOffs: readonly Controlled['coolingOff'][]): Controlled['coolingOff'] => {
+const longestCoolingOff = (
+  coolingOffs: readonly ControlRequirements['coolingOff'][],
+): ControlRequirements['coolingOff'] => {
   const times = coolingOffs.filter((each) => each instanceof Date).map((each) => each.getTime())
   if (times.length > 0) return new Date(Math.max(...times))
   return coolingOffs.includes(undefined) ? undefined : null

@@ -20,7 +20,7 @@ import { addTrader, quote } from '../../../../test/support/fx.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
 import { outcomeOf, refusalOf } from '../../../../test/support/refusals.ts'
 import { processBankNotifications, submitDuePayouts } from '../../banks/settlement/index.ts'
-import { feeOf, type FeeRule } from './rules.ts'
+import { payoutFee, type FeeRule } from './rules.ts'
 import { instructionIdOf } from '../index.ts'
 import { payoutsRoutes } from '../routes.ts'
 import type { NewFeeRule, NewLimit } from './service.ts'
@@ -40,7 +40,7 @@ suite('cooling-off', async () => {
   const rename = ({ partnerId, beneficiary }: TestPartner, name: string) =>
     service.beneficiaries.update(partnerId, { id: beneficiary.id, name })
 
-  test('a new beneficiary is refused with the time from which it can be paid, and is paid then', async () => {
+  test('a new beneficiary is refused with the time from which it can be paid, and can be paid then', async () => {
     const partner = await addPartner(service, 100_00n)
     await setHours(partner, 24)
     const from = timeAfter(24 * hourMs)
@@ -58,7 +58,7 @@ suite('cooling-off', async () => {
     assert.equal(await outcomeOf(pay(service, partner, '1.00', { idempotencyKey })), 'done')
   })
 
-  test('a new name starts it again; a new alias or the same name does not', async () => {
+  test('a new name starts the cooling-off again; a new alias or the same name does not', async () => {
     const partner = await addPartner(service, 100_00n)
     const { partnerId, beneficiary } = partner
     await setHours(partner, 2)
@@ -76,7 +76,7 @@ suite('cooling-off', async () => {
     assert.equal(await outcomeOf(pay(service, partner, '1.00')), 'done')
   })
 
-  test('hours hold for one partner and one currency, change at once, and end with the rule', async () => {
+  test('hours apply to one partner and currency, change at once, and end with the rule', async () => {
     const [partner, stranger] = [await addPartner(service, 100_00n), await addPartner(service, 100_00n)]
     const { partnerId } = partner
     const balances = () =>
@@ -105,7 +105,7 @@ suite('cooling-off', async () => {
     ])
   })
 
-  test('the preview has a verdict, and limits and funds are judged besides', async () => {
+  test('the preview has a verdict, and still judges limits and funds', async () => {
     const partner = await addPartner(service, 1_00n)
     await setHours(partner, 3)
     const verdicts = async () => {
@@ -152,7 +152,7 @@ suite('cooling-off', async () => {
     assert.deepEqual(outcomes, ['beneficiary_cooling_off', 'done'])
   })
 
-  test('a bulk that is all or nothing names the beneficiary that is too new, and makes nothing', async () => {
+  test('an all-or-nothing bulk names the beneficiary that is too new, and creates no payout', async () => {
     const partner = await addPartner(service, 100_00n)
     const { partnerId, caller } = partner
     await setHours(partner, 1)
@@ -189,7 +189,7 @@ suite('cooling-off', async () => {
     )
   })
 
-  test('a new name against payouts of two processes: each is accepted with the old name, or refused', async () => {
+  test('during a change of name, payouts of two processes are accepted with the old name or refused', async () => {
     const partner = await addPartner(service, 100_00n)
     const { partnerId, beneficiary } = partner
     await setHours(partner, 1)
@@ -225,7 +225,7 @@ suite('fees', async () => {
   })
   const noon = new Date('2026-01-01T12:00:00Z')
   const charge = (rules: readonly FeeRule[], amount = 100_00n, now = noon) =>
-    feeOf(rules, { partnerId: 'partner', currency: 'EUR', rail: 'Sepa', amount }, now)
+    payoutFee(rules, { partnerId: 'partner', currency: 'EUR', rail: 'Sepa', amount }, now)
 
   test('a fee is a fixed part and a share that is rounded up, within its bounds', () => {
     assert.equal(charge([ruleOf({ fixedAmount: 20n, basisPoints: 25 })]), 45n)
@@ -239,7 +239,7 @@ suite('fees', async () => {
     )
   })
 
-  test('the newest rule of the rail that holds counts, before those of any rail', () => {
+  test('the newest current rule of the rail applies, before rules for any rail', () => {
     const any = ruleOf({ fixedAmount: 1n, validFrom: new Date('2026-01-01T10:00:00Z') })
     const sepa = ruleOf({ fixedAmount: 2n, rail: 'Sepa' })
     const newer = ruleOf({ fixedAmount: 3n, rail: 'Sepa', validFrom: noon })
@@ -290,7 +290,7 @@ suite('fees', async () => {
     assert.equal(row.amount, 10_00n)
   })
 
-  test('a payout that is cancelled costs nothing, and one that comes back after its settlement keeps its fee', async () => {
+  test('a cancelled payout costs nothing, and a payout that is returned after settlement keeps its fee', async () => {
     const partner = await addPartner(service, 100_00n)
     const { partnerId } = partner
     await setFee(partner, { basisPoints: 100 })
@@ -328,7 +328,7 @@ suite('fees', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('a payout by quote has the fee of the balance that pays, besides that of its quote', async () => {
+  test('a payout by quote has the fee of the debited balance and that of its quote', async () => {
     await service.rates.setByHand({ pair: { base: 'EUR', quote: 'USD', rate: { digits: 125n, scale: 2 } } })
     const trader = await addTrader(service)
     const { partnerId, customer, caller } = trader
@@ -350,7 +350,7 @@ suite('fees', async () => {
     assert.equal(await feesOf(partnerId, 'USD'), 0n)
   })
 
-  test('a rule holds from its time on, is replaced and removed, and other partners do not have it', async () => {
+  test('a rule applies from its start, can be replaced and removed, and applies to one partner only', async () => {
     const partner = await addPartner(service, 100_00n)
     const { partnerId } = partner
     const from = new Date(service.clock.now().getTime() + dayMs)
@@ -397,7 +397,7 @@ suite('controls that partners read', () => {
     return true
   }
 
-  test('each limit has what is used and left now, and a new period begins with nothing used', async () => {
+  test('each limit shows the used and remaining amount, and a new period begins at zero', async () => {
     const { customer, beneficiary } = partner
     await setLimit({ scope: 'partner', period: 'day', amount: 50_00n })
     await setLimit({ scope: 'partner', period: 'month', amount: 100_00n })
@@ -428,7 +428,7 @@ suite('controls that partners read', () => {
     ])
   })
 
-  test('a customer and a beneficiary have the limits that hold for them, their own before that of each one', async () => {
+  test('a customer and a beneficiary show the limits that apply to them, their own instead of the general one', async () => {
     const { partnerId, customer, beneficiary } = partner
     const other = await service.customers.create(partnerId, { email: 'b@c.de' })
     await setLimit({ scope: 'customer', period: 'day', amount: 50_00n })
@@ -485,7 +485,7 @@ suite('controls that partners read', () => {
     await assert.rejects(limits({ beneficiaryId: other.beneficiary.id }), notFound('/query/beneficiaryId'))
   })
 
-  test('the pages of the limits together are all of them', async () => {
+  test('the pages contain all limits', async () => {
     for (const [at, scope] of (['partner', 'customer', 'beneficiary'] as const).entries())
       for (const period of ['payment', 'day', 'month'] as const)
         await setLimit({ scope, period, amount: BigInt(at + 1) })
@@ -500,7 +500,7 @@ suite('controls that partners read', () => {
     assert.deepEqual([seen.length, new Set(seen).size], [9, 9])
   })
 
-  test('the fees are those that hold now and those that will, each with its end', async () => {
+  test('the list has the current and the future fees, each with its end', async () => {
     const { partnerId } = partner
     const set = (rule: Partial<NewFeeRule>) =>
       service.db.transaction((tx) => {

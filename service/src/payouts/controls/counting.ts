@@ -1,7 +1,7 @@
 /**
  * Counts payouts against their limits. The transaction that accepts a payout adds to its counters, and no counter
- * exceeds its limit: limits are exact across processes. A batch that may exceed a limit locks its counters before it
- * judges. The transaction that ends a payout without a settlement subtracts it again.
+ * exceeds its limit: limits are exact across processes. A batch that may exceed a limit locks its counters first. The
+ * transaction that ends a payout without a settlement subtracts it again.
  */
 import type { Refusal } from '../../kernel/api/index.ts'
 import { type Currency, type Minor, nilId, present } from '../../kernel/index.ts'
@@ -12,7 +12,7 @@ import {
   counterScopes,
   counterScopesOfAll,
   exceeds,
-  type HoldingLimit,
+  type ApplicableLimit,
   type Limit,
   type NeededApproval,
   type PeriodStarts,
@@ -22,34 +22,34 @@ import {
 import { type ControlledCall, sidesOf, sidesOfCall } from './sides.ts'
 import * as store from './store.ts'
 
-/** A payout with the limits that hold for it. */
-type LimitedPayout = { readonly limits: readonly HoldingLimit[] }
-/** A payout that may wait for an approval. Null: it needs none. */
-type ApprovedPayout = LimitedPayout & { readonly approval: NeededApproval | null }
-/** The sums of counters, by their map keys. A counter without a row is absent. */
+/** Payout with the limits that apply to it. */
+type LimitedPayout = { readonly limits: readonly ApplicableLimit[] }
+/** Payout that may wait for an approval. Null: it needs none. */
+type PayoutWithApproval = LimitedPayout & { readonly approval: NeededApproval | null }
+/** Sums of counters, by their map keys. A counter without a row is absent. */
 export type Used = ReadonlyMap<string, Minor>
-/** A payout beyond a limit. `counters`: those that a payout of the same batch may have filled. */
-export type Exceeding<Payout> = {
+/** Payout beyond a limit. `counters`: those that a payout of the same batch may have filled. */
+export type ExceedingPayout<Payout> = {
   readonly payout: Payout
   readonly refusal: Refusal
   readonly counters: readonly string[]
 }
 
-/** The customer that a call is for. Null: none. */
+/** Returns the customer of a call. Null: none. */
 export type CustomerIdOf<Call> = (call: Call) => string | null
 
 const beneficiaryIdOf = ({ payee }: ControlledCall) =>
   'beneficiaryId' in payee ? payee.beneficiaryId.toLowerCase() : null
 
-/** The limits that concern some calls. */
+/** Reads the limits of some calls. */
 export const readLimits = async <Call extends ControlledCall>(
   tx: Tx,
   calls: readonly Call[],
   customerIdOf: CustomerIdOf<Call>,
-): Promise<readonly Limit[]> => (calls.length === 0 ? [] : store.limitsFor(tx, scopesOf(calls, customerIdOf)))
+): Promise<readonly Limit[]> => (calls.length === 0 ? [] : store.limitsFor(tx, limitScopesOf(calls, customerIdOf)))
 
 /** `references`: the currencies of rules over all currencies. */
-function scopesOf<Call extends ControlledCall>(
+function limitScopesOf<Call extends ControlledCall>(
   calls: readonly Call[],
   customerIdOf: CustomerIdOf<Call>,
   references: readonly Currency[] = [],
@@ -67,34 +67,35 @@ function scopesOf<Call extends ControlledCall>(
 export const countersOf = ({ limits }: LimitedPayout): readonly Counter[] =>
   limits.flatMap(({ counter }) => counter ?? [])
 
-/** The amounts that a payout adds to its counters, and the most that each counter may have. */
-const countedOf = ({ limits }: LimitedPayout) =>
+/** Lists the amounts that a payout adds to its counters, and the maximum of each counter. */
+const countedAmounts = ({ limits }: LimitedPayout) =>
   limits.flatMap(({ counter, limit, side }) =>
     counter === undefined ? [] : [{ ...counter, by: side.amount, most: limit.amount }],
   )
 
 /**
- * Finds the payouts of a batch that are within their limits, judged in their order. Locks their counters until the
- * commit. A payout that exceeds a limit takes nothing from later ones; nor does one that needs an approval from what leaves without one.
+ * Finds the payouts of a batch that are within their limits, in order. Locks their counters until the commit. A payout
+ * that exceeds a limit takes nothing from later ones. A payout that needs an approval takes nothing from the daily sum
+ * that needs none.
  */
-export async function withinLimits<Payout extends ApprovedPayout>(
+export async function withinLimits<Payout extends PayoutWithApproval>(
   tx: Tx,
   payouts: readonly Payout[],
-): Promise<{ readonly within: readonly Payout[]; readonly exceeding: readonly Exceeding<Payout>[] }> {
-  return withinUsed(payouts, await lockUsed(tx, payouts.flatMap(countersOf)))
+): Promise<{ readonly within: readonly Payout[]; readonly exceeding: readonly ExceedingPayout<Payout>[] }> {
+  return judgeLimits(payouts, await lockUsed(tx, payouts.flatMap(countersOf)))
 }
 
-/** Judges payouts in their order by the sums of their counters, to which those within their limits are added. */
-export function withinUsed<Payout extends ApprovedPayout>(
+/** Judges payouts in order by the sums of their counters, and adds those within their limits. */
+export function judgeLimits<Payout extends PayoutWithApproval>(
   payouts: readonly Payout[],
   counted: Used,
-): { readonly within: readonly Payout[]; readonly exceeding: readonly Exceeding<Payout>[] } {
+): { readonly within: readonly Payout[]; readonly exceeding: readonly ExceedingPayout<Payout>[] } {
   const used = new Map(counted)
-  const exceeding: Exceeding<Payout>[] = []
+  const exceeding: ExceedingPayout<Payout>[] = []
   const within = payouts.flatMap((asked) => {
     const payout = withDayApproval(asked, used)
     const refusal = firstExceeded(payout, used)
-    const counters = countedOf(payout)
+    const counters = countedAmounts(payout)
     if (refusal !== undefined) exceeding.push({ payout, refusal, counters: counters.map(({ mapKey }) => mapKey) })
     else for (const { mapKey, by } of counters) used.set(mapKey, (used.get(mapKey) ?? 0n) + by)
     return refusal === undefined ? [payout] : []
@@ -102,8 +103,8 @@ export function withinUsed<Payout extends ApprovedPayout>(
   return { within, exceeding }
 }
 
-/** Gives a payout the approval that it needs because of what has left on its day without one. */
-export function withDayApproval<Payout extends ApprovedPayout>(payout: Payout, used: Used): Payout {
+/** Adds the approval that a payout needs because of the daily sum without approval. */
+export function withDayApproval<Payout extends PayoutWithApproval>(payout: Payout, used: Used): Payout {
   const beyond = payout.limits.find((limit) => limit.otherwise !== undefined && exceeds(limit, used) !== undefined)
   if (beyond?.otherwise === undefined) return payout
   return {
@@ -125,13 +126,13 @@ async function lockUsed(tx: Tx, counters: readonly Counter[]): Promise<Map<strin
   if (counters.length === 0) return new Map()
   const distinct = [...new Map(counters.map((counter) => [counter.mapKey, counter])).values()]
   store.ensureCounters(tx, distinct)
-  return new Map(mapEntries(await store.lockCounters(tx, distinct)))
+  return new Map(usedEntries(await store.lockCounters(tx, distinct)))
 }
 
-export const mapEntries = (rows: readonly store.CounterRow[]) =>
+export const usedEntries = (rows: readonly store.CounterRow[]) =>
   rows.map((row) => [counterMapKey(row), row.used] as const)
 
-/** The sums of the counters in which some calls may be counted. Takes no lock. */
+/** Reads the counters that may count some calls. Takes no lock. */
 export async function readUsed<Call extends ControlledCall>(
   tx: Tx,
   calls: readonly Call[],
@@ -141,12 +142,12 @@ export async function readUsed<Call extends ControlledCall>(
 ): Promise<Used> {
   if (calls.length === 0) return new Map()
   const scopes = references.length === 0 ? counterScopes : [...counterScopes, ...counterScopesOfAll]
-  const counters = { ...scopesOf(calls, customerIdOf, references), scopes, starts: periodStarts(now) }
-  return new Map(mapEntries(await store.readCounters(tx, counters)))
+  const counters = { ...limitScopesOf(calls, customerIdOf, references), scopes, starts: periodStarts(now) }
+  return new Map(usedEntries(await store.readCounters(tx, counters)))
 }
 
-/** The sums of counters of these periods. Takes no lock. */
-export async function usedOf(tx: Tx, counters: readonly Counter[], starts: PeriodStarts): Promise<Used> {
+/** Reads the sums of counters of these periods. Takes no lock. */
+export async function readUsedOf(tx: Tx, counters: readonly Counter[], starts: PeriodStarts): Promise<Used> {
   if (counters.length === 0) return new Map()
   const wanted = {
     partnerIds: counters.map(({ partnerId }) => partnerId),
@@ -154,14 +155,14 @@ export async function usedOf(tx: Tx, counters: readonly Counter[], starts: Perio
     scopeIds: [...new Set(counters.map(({ scopeId }) => scopeId))],
     scopes: [...new Set(counters.map(({ scope }) => scope))],
   }
-  return new Map(mapEntries(await store.readCounters(tx, { ...wanted, starts })))
+  return new Map(usedEntries(await store.readCounters(tx, { ...wanted, starts })))
 }
 
 /**
- * Reports whether all payouts together are within their limits, by what was read without a lock. If a counter has more by now, the write of
- * `count` violates a constraint, and the batch runs again under the locks.
+ * Reports whether all payouts together are within their limits, by sums that were read without a lock. If a counter has
+ * grown since, `count` violates a constraint, and the batch runs again under the locks.
  */
-export function haveRoom(payouts: readonly LimitedPayout[], used: Used): boolean {
+export function fitLimits(payouts: readonly LimitedPayout[], used: Used): boolean {
   const asked = new Map<string, Minor>()
   return payouts.every(({ limits }) =>
     limits.every(({ limit, counter, side }) => {
@@ -176,11 +177,11 @@ export function haveRoom(payouts: readonly LimitedPayout[], used: Used): boolean
 
 /** Adds payouts to their counters. A sum beyond its limit is a check violation. */
 export function count(tx: Tx, payouts: readonly LimitedPayout[]): void {
-  const counted = payouts.flatMap(countedOf)
-  if (counted.length > 0) store.addToCounters(tx, summed(counted))
+  const counted = payouts.flatMap(countedAmounts)
+  if (counted.length > 0) store.addToCounters(tx, sumChanges(counted))
 }
 
-/** A payout that may be counted: its row says in which counters. */
+/** Payout that may be counted: its row names the counters. */
 type CountedPayout = Parameters<typeof readCounted>[0] & {
   readonly amount: Minor
   readonly currency: Currency
@@ -189,26 +190,26 @@ type CountedPayout = Parameters<typeof readCounted>[0] & {
 }
 
 /**
- * Gives the amounts of payouts back to the periods in which they were counted. Takes the locks of counters before those of
- * ledger accounts, as acceptance does.
+ * Gives the amounts of payouts back to the periods in which they were counted. Locks counters before ledger accounts,
+ * like acceptance.
  */
 export async function giveBack(tx: Tx, payouts: readonly CountedPayout[]): Promise<void> {
   const returned = payouts.flatMap((payout) =>
-    readCounted(payout, sidesOf(payout, soldOf(payout))).map(({ amount, ...key }) => ({ ...key, by: -amount })),
+    readCounted(payout, sidesOf(payout, soldAmountOf(payout))).map(({ amount, ...key }) => ({ ...key, by: -amount })),
   )
   if (returned.length === 0) return
   await store.lockCounters(tx, returned)
-  store.changeCounters(tx, summed(returned))
+  store.changeCounters(tx, sumChanges(returned))
 }
 
-export const soldOf = ({
+export const soldAmountOf = ({
   soldAmount: amount,
   soldCurrency: currency,
 }: Pick<CountedPayout, 'soldAmount' | 'soldCurrency'>) =>
   amount === null || currency === null ? undefined : { amount, currency }
 
-/** One change for each counter. */
-export const summed = <Change extends store.CounterChange & Pick<Counter, 'mapKey'>>(
+/** Sums the changes of each counter. */
+export const sumChanges = <Change extends store.CounterChange & Pick<Counter, 'mapKey'>>(
   changes: readonly Change[],
 ): readonly Change[] =>
   [...Map.groupBy(changes, ({ mapKey }) => mapKey).values()].map((group) => ({

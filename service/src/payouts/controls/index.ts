@@ -1,10 +1,11 @@
 /**
- * Payout controls: the operator's rules for what leaves a balance. Payouts ask them at acceptance, and give back to limits what ends
- * without a settlement.
+ * Payout controls: the operator's rules for outgoing money. Payouts apply them at acceptance, and give the amounts of
+ * payouts that end without a settlement back to the limits.
  *
- * Tables: payouts.limits, payouts.limit_counters, payouts.fee_rules, payouts.approval_rules, payouts.cooling_offs. Invariants: a
- * balance with a rule has the mark that makes payouts read its rules. A counter is the sum of the payouts that were counted in it and
- * have not ended without a settlement; that of an approver is the sum of the approved ones, and is at most the maximum per person when one is added.
+ * Tables: payouts.limits, payouts.limit_counters, payouts.fee_rules, payouts.approval_rules, payouts.cooling_offs.
+ * Invariants: a balance with a rule has the mark that makes payouts read its rules. A counter is the sum of the payouts
+ * that were counted in it and have not ended without a settlement. An approver's counter is the sum of the approved
+ * payouts, and never grows beyond the maximum per person.
  */
 export {
   type ApprovalRule,
@@ -13,7 +14,7 @@ export {
   type Limit,
   limitPeriods,
   limitScopes,
-  leftOf,
+  remainingAmount,
   resetsAt,
   writeCounted,
   type FeeRule,
@@ -22,7 +23,7 @@ export {
 } from './rules.ts'
 
 export {
-  type Controlled,
+  type ControlRequirements,
   type Controls,
   createRuleReader,
   feeMovement,
@@ -34,16 +35,16 @@ export {
 export {
   count,
   countersOf,
-  type Exceeding,
+  type ExceedingPayout,
   giveBack,
-  haveRoom,
+  fitLimits,
   type Used,
   withDayApproval,
   withinLimits,
-  withinUsed,
+  judgeLimits,
 } from './counting.ts'
 
-export { type BeyondMaximum, countApprovals, lookBeyondMaximum } from './maxima.ts'
+export { type BeyondMaximum, countApprovals, findExceededMaximum } from './maxima.ts'
 export { payoutControlsRoutes } from './routes.ts'
 export { createPayoutControls, type PayoutControls } from './service.ts'
 export { listApprovalRules } from './store.ts'

@@ -388,7 +388,7 @@ async function settle({ partnerId, id }: PayoutRow): Promise<void> {
   }
 }
 
-test('the sums of a period count all kinds together, and give back what the bank rejects or a person cancels', async () => {
+test('the sums of a period count all kinds of payouts, and give rejected and cancelled amounts back', async () => {
   const ofEuros = Object.entries(kinds).filter(([, { debited }]) => debited === 'EUR')
   const { partner, customerId, beneficiaryId } = await askingFor(kinds.createFxPayout, { name: 'Sandbox Rejected' })
   const inEuros = { partner, customerId, beneficiaryId: await payee(partner, 'EUR', customerId) }
@@ -410,7 +410,7 @@ async function* bytesOf(file: string): AsyncGenerator<Uint8Array> {
   yield await readFile(new URL(`../../screening/samples/${file}`, import.meta.url))
 }
 
-test('screening holds every kind: nothing is sent to a listed name', async () => {
+test('screening holds every kind of payout to a listed name', async () => {
   const all: { readonly name: string; readonly kind: Kind; readonly asking: Asking }[] = []
   for (const [name, kind] of Object.entries(kinds))
     all.push({ name, kind, asking: await askingFor(kind, { name: listed }) })

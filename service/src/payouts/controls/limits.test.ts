@@ -36,7 +36,7 @@ const usedOf = async (partnerId: string) =>
     select scope, period, starts_on::text, used from payouts.limit_counters where partner_id = ${partnerId}
     order by scope, period, starts_on`)
 
-test('the limit of a payment refuses what is beyond it, with its name, and writes nothing', async () => {
+test('a payment beyond the limit is refused with the name of the limit, and writes nothing', async () => {
   const partner = await addPartner(service, 100_000n)
   await setLimit(partner, 'partner', 'payment', 50_00n)
   const before = await balanceOf(service, partner.partnerId)
@@ -51,7 +51,7 @@ test('the limit of a payment refuses what is beyond it, with its name, and write
   assert.equal(await outcomeOf(pay(service, partner, '50.00')), 'done')
 })
 
-test('a day and a month count until they end in UTC, and the refusal says what is left until when', async () => {
+test('a day and a month end in UTC, and the refusal states the remaining amount and the end', async () => {
   const partner = await addPartner(service, 100_000n)
   await setLimit(partner, 'partner', 'day', 30_00n)
   await setLimit(partner, 'partner', 'month', 40_00n)
@@ -73,7 +73,7 @@ test('a day and a month count until they end in UTC, and the refusal says what i
   await next.close()
 })
 
-test('customers and beneficiaries count apart, and a limit of their own replaces the limit of each one', async () => {
+test('customers and beneficiaries count separately, and their own limit replaces the general one', async () => {
   const partner = await addPartner(service, 100_000n)
   const { partnerId, beneficiary, ownBeneficiary, customer } = partner
   await setLimit(partner, 'beneficiary', 'day', 10_00n)
@@ -110,7 +110,7 @@ test('a simulated withdrawal has a customer and no beneficiary', async () => {
   assert.equal(await outcomeOf(simulate(1n)), 'limit_exceeded')
 })
 
-test('a payout by quote counts in the currency that is paid', async () => {
+test('a payout by quote counts in the paid currency', async () => {
   await service.rates.setByHand({ pair: { base: 'EUR', quote: 'USD', rate: { digits: 125n, scale: 2 } } })
   const trader = await addTrader(service)
   const { partnerId, customer, caller } = trader
@@ -168,7 +168,7 @@ test('duplicates of one idempotency key in two processes are counted once', asyn
   )
 })
 
-test('a payout that the balance does not cover takes nothing from those of the same batch', async () => {
+test('a payout that the balance does not cover takes nothing from others of the batch', async () => {
   const partner = await addPartner(service, 15_00n)
   await setLimit(partner, 'partner', 'day', 20_00n)
   const outcomes = await Promise.all(['16.00', '10.00'].map((amount) => outcomeOf(pay(service, partner, amount))))
@@ -228,7 +228,7 @@ test('a payout that ends before its settlement gives its amount back to the peri
   await later.close()
 })
 
-test('payouts and cancellations at the same time leave the counter at what is reserved', async () => {
+test('concurrent payouts and cancellations leave the counter at the reserved amount', async () => {
   const partner = await addPartner(service, 1_000_000n)
   const { partnerId } = partner
   await setLimit(partner, 'partner', 'day', 100_00n)
@@ -270,7 +270,7 @@ test('a limit is set, set again and removed; the last one ends the control of th
   })
 })
 
-test('a partner without rules needs no statement for them, and one with limits a few', async () => {
+test('a partner without rules needs no statement for them, and one with limits needs a few', async () => {
   const texts: string[] = []
   const note = (statement: Sql) => void texts.push(/\/\* ([\w.-]+) \*\//.exec(statement.parts[0] ?? '')?.[1] ?? '')
   const noting = (tx: Tx): Tx => ({
@@ -304,9 +304,9 @@ test('a partner without rules needs no statement for them, and one with limits a
   await pay(watched, partner, '1.00')
   assert.deepEqual(ofControls(), [
     'payout-controls.limitsFor',
-    'payout-controls.ownLimits',
-    'payout-controls.feesFor',
-    'payout-controls.holdingRulesFor',
+    'payout-controls.readOwnLimits',
+    'payout-controls.readFeeRules',
+    'payout-controls.readControlRules',
     'payout-controls.readCounters',
     'payout-controls.addToCounters',
   ])
@@ -328,7 +328,7 @@ test('a partner without rules needs no statement for them, and one with limits a
   await watched.close()
 })
 
-test('a rule that another process changes holds for the next payout of every process', async () => {
+test('a rule that one process changes applies to the next payout of every process', async () => {
   const partner = await addPartner(service, 100_000n)
   const limit = await setLimit(partner, 'partner', 'payment', 5_00n)
   assert.equal(await outcomeOf(pay(other, partner, '6.00')), 'limit_exceeded')
@@ -342,7 +342,7 @@ test('a rule that another process changes holds for the next payout of every pro
   assert.equal(await outcomeOf(pay(other, partner, '2.00')), 'done')
 })
 
-test('limits of more beneficiaries than a process keeps hold, each for its own', async () => {
+test('limits apply to more beneficiaries than a process caches', async () => {
   const partner = await addPartner(service, 100_000n)
   await setLimit(partner, 'beneficiary', 'day', 9_00n)
   await service.db.run(sql`

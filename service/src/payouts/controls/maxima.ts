@@ -1,88 +1,88 @@
 /**
- * Counts what each person approves on a day (UTC) against the daily maximum per person. The transaction of an approval locks the
- * counters of its person before it judges, so that approvals at once, also in other processes, never exceed the maximum.
+ * Counts the approvals of each person on a day (UTC) against the daily maximum per person. An approval locks the
+ * counters of its person first, so that concurrent approvals, also in other processes, never exceed the maximum.
  *
- * A person has two counters: one by id, and one by name, because a rotated credential has a new id and the name of the one before. They
- * are locked before all other counters, by approvals and by give-backs alike, so that two batches cannot deadlock.
+ * A person has two counters: one by id, and one by name, because a rotated credential has a new id and the same name.
+ * Approvals and give-backs lock them before all other counters, so that two batches cannot deadlock.
  */
 import { hash } from 'node:crypto'
 import { Refusal } from '../../kernel/api/index.ts'
 import { amountText, type Currency, type Minor, personKey, present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Converter, Rates } from '../../rates/index.ts'
-import { mapEntries, soldOf, summed } from './counting.ts'
+import { usedEntries, soldAmountOf, sumChanges } from './counting.ts'
 import {
   countedIn,
   type Counter,
   counterMapKey,
   counterOf,
-  leftOf,
-  nameFor,
+  remainingAmount,
+  sideLimitName,
   periodStarts,
   resetsAt,
   scopeFor,
   sidesCounted,
 } from './rules.ts'
-import { countsAs, readReference, type Side, sideOfAll, sidesOf } from './sides.ts'
-import { maximaFor, type Maximum } from './store.ts'
+import { conversionText, readReference, type AmountSide, sideOverAllCurrencies, sidesOf } from './sides.ts'
+import { maximaFor, type ApproverMaximum } from './store.ts'
 import * as store from './store.ts'
 
 type Approver = { readonly id: string; readonly name: string }
-type Approved = {
+type ApprovedPayout = {
   readonly partnerId: string
   readonly amount: Minor
   readonly currency: Currency
   readonly soldAmount: Minor | null
   readonly soldCurrency: Currency | null
-  /** JSON, as its row keeps it: the amount by which rules over all currencies have judged it. Null: none has. */
+  /** JSON from the row: the amount for rules over all currencies. Null: none. */
   readonly referenceAmount: string | null
 }
-/** A payout that a person approves. */
-type Approving = { readonly payout: Approved; readonly by: Approver }
-/** An approval that was counted, of a payout that ends without a settlement. */
-type Returned = Approving & { readonly decidedAt: Date; readonly countedIn: string }
+/** Payout that a person approves. */
+type PayoutApproval = { readonly payout: ApprovedPayout; readonly by: Approver }
+/** Counted approval of a payout that ends without a settlement. */
+type ReturnedApproval = PayoutApproval & { readonly decidedAt: Date; readonly countedIn: string }
 
-/** An amount beyond a daily maximum per person. */
+/** Amount beyond a daily maximum per person. */
 export type BeyondMaximum = {
   readonly currency: Currency
   readonly most: Minor
   readonly left: Minor
   readonly resetsAt: Date
-  /** A sentence about how a maximum over all currencies counts. Empty: it is one of a currency. */
+  /** Sentence about the conversion for a maximum over all currencies. Empty: the maximum is in one currency. */
   readonly counted: string
 }
-/** `countedIn`: as the row of the approval keeps it; undefined: no maximum holds. */
+/** `countedIn`: for the row of the approval. Undefined: no maximum applies. */
 export type JudgedApproval = { readonly refusal: Refusal } | { readonly countedIn: string | undefined }
 
 const scope = 'approver'
 const period = 'day'
 
-/** A UUID made from a name, in the form in which two names are compared. */
+/** Derives a UUID from a name, in the form in which two names are compared. */
 function nameId(name: string): string {
   const digest = hash('sha256', personKey(name), 'hex')
   return digest.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
-/** The counters of a person that have an amount which is approved at a time. */
+/** Lists the counters of a person for an amount that is approved at a time. */
 const countersOf = (
-  { payout: { partnerId }, by }: Approving,
-  { currency, name }: Pick<Side, 'currency' | 'name'>,
+  { payout: { partnerId }, by }: PayoutApproval,
+  { currency, name }: Pick<AmountSide, 'currency' | 'name'>,
   at: Date,
 ): readonly Counter[] =>
   [by.id, nameId(by.name)].map((scopeId) =>
     counterOf({ partnerId, currency }, { scope: scopeFor({ name }, scope), scopeId, period }, periodStarts(at)),
   )
 
-/** The maxima of partners, and how amounts are counted over all currencies. */
-type Maxima = { readonly rows: readonly Maximum[]; readonly convert: Converter | undefined }
-/** An amount of a payout for which a maximum holds. */
-type Held = { readonly side: Side; readonly most: Minor; readonly counters: readonly Counter[] }
+/** Maxima of partners, and the conversion for those over all currencies. */
+type ApproverMaxima = { readonly rows: readonly ApproverMaximum[]; readonly convert: Converter | undefined }
+/** Amount of a payout to which a maximum applies. */
+type HeldAmount = { readonly side: AmountSide; readonly most: Minor; readonly counters: readonly Counter[] }
 
-const sidesOfPayout = (payout: Approved) => sidesOf(payout, soldOf(payout))
+const sidesOfPayout = (payout: ApprovedPayout) => sidesOf(payout, soldAmountOf(payout))
 
 type MaximaDeps = { readonly rates: Pick<Rates, 'converter'> }
 
-async function readMaxima({ rates }: MaximaDeps, tx: Tx, payouts: readonly Approved[]): Promise<Maxima> {
+async function readMaxima({ rates }: MaximaDeps, tx: Tx, payouts: readonly ApprovedPayout[]): Promise<ApproverMaxima> {
   if (payouts.length === 0) return { rows: [], convert: undefined }
   const currencies = payouts.flatMap((payout) => sidesOfPayout(payout).map(({ currency }) => currency))
   const partnerIds = payouts.map(({ partnerId }) => partnerId)
@@ -91,34 +91,34 @@ async function readMaxima({ rates }: MaximaDeps, tx: Tx, payouts: readonly Appro
   return { rows, convert: isOverAll ? await rates.converter(tx) : undefined }
 }
 
-/** The amount by which the payout was judged when it was accepted; without one, its amount by the rate of now. */
-function overAll(payout: Approved, currency: Currency, convert: Maxima['convert']): Side {
+/** Returns the amount that judged the payout at acceptance. Without one, converts at the present rate. */
+function sideOverAll(payout: ApprovedPayout, currency: Currency, convert: ApproverMaxima['convert']): AmountSide {
   const [leaving] = sidesOfPayout(payout)
   const kept = readReference(payout.referenceAmount)
-  return sideOfAll(leaving, currency, kept?.currency === currency ? kept : convert?.(leaving, currency))
+  return sideOverAllCurrencies(leaving, currency, kept?.currency === currency ? kept : convert?.(leaving, currency))
 }
 
-const heldOf = (approving: Approving, { rows, convert }: Maxima, now: Date): readonly Held[] =>
+const heldAmounts = (approving: PayoutApproval, { rows, convert }: ApproverMaxima, now: Date): readonly HeldAmount[] =>
   rows.flatMap(({ partnerId, currency, allCurrencies, perPersonAmount: most }) => {
     const { payout } = approving
     if (partnerId !== payout.partnerId) return []
     const sides = allCurrencies
-      ? [overAll(payout, currency, convert)]
+      ? [sideOverAll(payout, currency, convert)]
       : sidesOfPayout(payout).filter((side) => side.currency === currency)
     return sides.map((side) => ({ side, most, counters: countersOf(approving, side, now) }))
   })
 
-function beyond(held: readonly Held[], used: ReadonlyMap<string, Minor>): BeyondMaximum | undefined {
+function exceededMaximum(held: readonly HeldAmount[], used: ReadonlyMap<string, Minor>): BeyondMaximum | undefined {
   for (const { side, most, counters } of held)
     for (const counter of counters) {
-      const left = leftOf({ amount: most }, used.get(counter.mapKey) ?? 0n)
+      const left = remainingAmount({ amount: most }, used.get(counter.mapKey) ?? 0n)
       if (side.amount > left)
-        return { currency: side.currency, most, left, resetsAt: resetsAt(counter), counted: countsAs(side) }
+        return { currency: side.currency, most, left, resetsAt: resetsAt(counter), counted: conversionText(side) }
     }
   return undefined
 }
 
-function refusalOf({ currency, most, left, resetsAt: until, counted }: BeyondMaximum): Refusal {
+function refuseBeyondMaximum({ currency, most, left, resetsAt: until, counted }: BeyondMaximum): Refusal {
   const money = (amount: Minor) => `${amountText(amount, currency)} ${currency}`
   return new Refusal(
     'approver_limit_exceeded',
@@ -126,24 +126,24 @@ function refusalOf({ currency, most, left, resetsAt: until, counted }: BeyondMax
   )
 }
 
-/** The changes that give a counted approval back to the day on which it was made. */
-const returnsOf = (returned: Returned) =>
+/** Returns the changes that give a counted approval back to its day. */
+const returnChanges = (returned: ReturnedApproval) =>
   sidesCounted(returned.countedIn, sidesOfPayout(returned.payout))
-    .filter(({ side, names }) => names.has(nameFor(side, { scope, period })))
+    .filter(({ side, names }) => names.has(sideLimitName(side, { scope, period })))
     .flatMap(({ side }) =>
       countersOf(returned, side, returned.decidedAt).map((counter) => ({ ...counter, by: -side.amount })),
     )
 
 /**
- * Judges approvals in their order, and counts those within the maxima of their persons. First gives back what earlier approvals have counted
- * of payouts that end now without a settlement: nothing of it has left. The caller has locked the payouts. Each approval has an answer;
- * its refusal is approver_limit_exceeded.
+ * Judges approvals in order, and counts those within the maxima of their persons. First gives back the approvals of
+ * payouts that end now without a settlement. The caller has locked the payouts. Each approval gets an answer; a refusal
+ * is approver_limit_exceeded.
  */
 export async function countApprovals(
   deps: MaximaDeps,
   tx: Tx,
-  approvals: readonly Approving[],
-  returned: readonly Returned[],
+  approvals: readonly PayoutApproval[],
+  returned: readonly ReturnedApproval[],
   now: Date,
 ): Promise<readonly JudgedApproval[]> {
   const maxima = await readMaxima(
@@ -151,8 +151,8 @@ export async function countApprovals(
     tx,
     approvals.map(({ payout }) => payout),
   )
-  const asked = approvals.map((approving) => heldOf(approving, maxima, now))
-  const changes: (Counter & { readonly by: Minor })[] = returned.flatMap(returnsOf)
+  const asked = approvals.map((approving) => heldAmounts(approving, maxima, now))
+  const changes: (Counter & { readonly by: Minor })[] = returned.flatMap(returnChanges)
   const used = await lockUsed(
     tx,
     asked.flat().flatMap(({ counters }) => counters),
@@ -161,20 +161,22 @@ export async function countApprovals(
   for (const { mapKey, by } of changes) used.set(mapKey, (used.get(mapKey) ?? 0n) + by)
   const judged = asked.map((held): JudgedApproval => {
     if (held.length === 0) return { countedIn: undefined }
-    const exceeded = beyond(held, used)
-    if (exceeded !== undefined) return { refusal: refusalOf(exceeded) }
+    const exceeded = exceededMaximum(held, used)
+    if (exceeded !== undefined) return { refusal: refuseBeyondMaximum(exceeded) }
     for (const { side, counters } of held)
       for (const counter of counters) {
         used.set(counter.mapKey, (used.get(counter.mapKey) ?? 0n) + side.amount)
         changes.push({ ...counter, by: side.amount })
       }
-    return { countedIn: JSON.stringify(held.map(({ side }) => countedIn(nameFor(side, { scope, period }), side))) }
+    return {
+      countedIn: JSON.stringify(held.map(({ side }) => countedIn(sideLimitName(side, { scope, period }), side))),
+    }
   })
-  if (changes.length > 0) store.changeCounters(tx, summed(changes))
+  if (changes.length > 0) store.changeCounters(tx, sumChanges(changes))
   return judged
 }
 
-/** `counted` may not have rows yet. `returned` have rows, unless they were deleted after their day. */
+/** Creates missing rows of `counted`. Rows of `returned` exist, unless they were deleted after their day. */
 async function lockUsed(
   tx: Tx,
   counted: readonly Counter[],
@@ -183,21 +185,21 @@ async function lockUsed(
   const distinct = (counters: readonly Counter[]) => [...new Map(counters.map((each) => [each.mapKey, each])).values()]
   if (counted.length > 0) store.ensureCounters(tx, distinct(counted))
   const all = distinct([...counted, ...returned])
-  return all.length === 0 ? new Map() : new Map(mapEntries(await store.lockCounters(tx, all)))
+  return all.length === 0 ? new Map() : new Map(usedEntries(await store.lockCounters(tx, all)))
 }
 
 /**
- * Reports whether an approval of some payouts of a partner now would exceed a maximum. Takes no lock: another approval may come first.
- * Undefined: it would not.
+ * Checks whether an approval of some payouts of a partner would exceed a maximum now. Takes no lock: another approval
+ * may come first. Undefined: it would not.
  */
-export async function lookBeyondMaximum(
+export async function findExceededMaximum(
   deps: MaximaDeps,
   tx: Tx,
-  { payouts, by }: { readonly payouts: readonly Approved[]; readonly by: Approver },
+  { payouts, by }: { readonly payouts: readonly ApprovedPayout[]; readonly by: Approver },
   now: Date,
 ): Promise<BeyondMaximum | undefined> {
   const maxima = await readMaxima(deps, tx, payouts)
-  const each = payouts.flatMap((payout) => heldOf({ payout, by }, maxima, now))
+  const each = payouts.flatMap((payout) => heldAmounts({ payout, by }, maxima, now))
   const held = [...Map.groupBy(each, ({ side }) => `${side.name === 'all'} ${side.currency}`).values()].map((group) => {
     const first = present(group[0], 'a group has a member')
     return { ...first, side: { ...first.side, amount: group.reduce((sum, { side }) => sum + side.amount, 0n) } }
@@ -211,5 +213,5 @@ export async function lookBeyondMaximum(
     scopes: [scope, scopeFor({ name: 'all' }, scope)] as const,
   }
   const rows = await store.readCounters(tx, { ...wanted, starts: periodStarts(now) })
-  return beyond(held, new Map(rows.map((row) => [counterMapKey(row), row.used])))
+  return exceededMaximum(held, new Map(rows.map((row) => [counterMapKey(row), row.used])))
 }

@@ -3,7 +3,7 @@ import { payouts as wire } from '@partner-payments/wire'
 import { type Handlers, pageOf, writerOf } from '../../kernel/api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import type { FeeInForce } from './rules.ts'
-import type { LimitNow, PayoutControls } from './service.ts'
+import type { LimitWithUse, PayoutControls } from './service.ts'
 
 export const payoutControlsRoutes = (controls: PayoutControls) =>
   ({
@@ -15,7 +15,7 @@ export const payoutControlsRoutes = (controls: PayoutControls) =>
   }) satisfies Partial<Handlers<'payouts'>>
 
 const writeLimit = writerOf(wire.PayoutLimit)
-const toLimit = ({ now, holder, allCurrencies, ...limit }: LimitNow) =>
+const toLimit = ({ now, holder, allCurrencies, ...limit }: LimitWithUse) =>
   writeLimit({
     ...limit,
     ...now,

@@ -2,31 +2,31 @@
 import { Refusal } from '../../kernel/api/index.ts'
 import { ownJson, type Rail, type VerificationState } from '@partner-payments/wire'
 import { after, amountText, type Currency, hourMs, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
-import { countsAs, type Side } from './sides.ts'
+import { conversionText, type AmountSide } from './sides.ts'
 import type { PayeeCheck } from '../../parties/beneficiaries/index.ts'
 
 export const limitScopes = ['partner', 'customer', 'beneficiary'] as const
 export type LimitScope = (typeof limitScopes)[number]
-/** Counters that belong to limits, and the one of what leaves without an approval. */
+/** Counters of limits, and the counter of the daily sum without approval. */
 export const counterScopes = [...limitScopes, 'unapproved'] as const
-type HeldScope = (typeof counterScopes)[number]
-type OfAll<Scope extends string> = `all.${Scope}`
+type BaseScope = (typeof counterScopes)[number]
+type AllCurrencies<Scope extends string> = `all.${Scope}`
 /** Counters over all currencies. */
-export const counterScopesOfAll = counterScopes.map((scope): OfAll<HeldScope> => `all.${scope}`)
-/** `approver`: what a person has approved. Only approvals read and write these counters. */
-export type CounterScope = HeldScope | 'approver' | OfAll<HeldScope | 'approver'>
+export const counterScopesOfAll = counterScopes.map((scope): AllCurrencies<BaseScope> => `all.${scope}`)
+/** `approver`: the sum that a person has approved. Only approvals read and write these counters. */
+export type CounterScope = BaseScope | 'approver' | AllCurrencies<BaseScope | 'approver'>
 export const limitPeriods = ['payment', 'day', 'month'] as const
 export type LimitPeriod = (typeof limitPeriods)[number]
 export const counterPeriods = limitPeriods.filter((period) => period !== 'payment')
 
-/** The most that may be paid in a period, in minor units of the currency. */
+/** Largest sum of a period, in minor units of the currency. */
 export type Limit = {
   readonly partnerId: string
   readonly id: string
   readonly scope: LimitScope
-  /** The customer or the beneficiary. The nil UUID: each one that has no limit of its own, or the partner. */
+  /** The customer or the beneficiary. Nil UUID: each one without its own limit, or the partner. */
   readonly scopeId: string
-  /** Limits customers in this state of their verification only. Null: in every state. */
+  /** Applies only to customers in this state of verification. Null: in every state. */
   readonly verificationState: VerificationState | null
   readonly currency: Currency
   /** True: payouts in every currency count, by their amount in `currency`. */
@@ -35,14 +35,14 @@ export type Limit = {
   readonly amount: Minor
 }
 
-/** The holders of the limits of a payout. Null: it has none, so that limits of that scope do not hold for it. */
+/** Holders of the limits of a payout. Null: the payout has none, and limits of that scope do not apply. */
 export type LimitedPayee = {
   readonly partnerId: string
   readonly customerId: string | null
   readonly beneficiaryId: string | null
 }
 
-/** Names a counter: the amount paid in a period, by payee or customer. All limits on them share it. */
+/** Key of a counter: the amount paid in a period, by payee or customer. All limits on it share the counter. */
 export type CounterKey = {
   readonly partnerId: string
   readonly currency: Currency
@@ -57,94 +57,97 @@ export const counterMapKey = ({ partnerId, currency, scope, scopeId, period, sta
   partnerKey(partnerId, currency, scope, scopeId, period, startsOn)
 
 /**
- * A limit that holds for an amount of a payout. `counter`: undefined for the limit of a single payment. `otherwise`: a payout beyond it is not refused,
- * but needs this approval.
+ * Limit that applies to an amount of a payout. `counter`: undefined for the limit of a single payment. `otherwise`: a
+ * payout beyond the limit is not refused, but needs this approval.
  */
-export type HoldingLimit = {
+export type ApplicableLimit = {
   readonly limit: Pick<Limit, 'amount' | 'currency'>
   readonly otherwise?: NeededApproval
   readonly name: string
-  readonly side: Side
+  readonly side: AmountSide
   readonly counter: Counter | undefined
 }
-/** `mapKey`: made once, because every step of a batch uses it. */
+/** `mapKey` is computed once, because every step of a batch uses it. */
 export type Counter = CounterKey & { readonly mapKey: string }
 
 /** `customer.day`. */
-type Named = { readonly scope: CounterScope; readonly period: LimitPeriod }
-export const nameOf = ({ scope, period }: Named): string => `${scope}.${period}`
+type LimitNameParts = { readonly scope: CounterScope; readonly period: LimitPeriod }
+const limitName = ({ scope, period }: LimitNameParts): string => `${scope}.${period}`
 
-/** `sold.customer.day` for a sold amount, which may be counted in addition to the paid one; `all.customer.day` over all currencies. */
-export const nameFor = ({ name }: Pick<Side, 'name'>, limit: Named): string =>
-  name === 'paid' ? nameOf(limit) : `${name}.${nameOf(limit)}`
+/**
+ * Names a limit of an amount: `sold.customer.day` for a sold amount, which may be counted in addition to the paid one;
+ * `all.customer.day` over all currencies.
+ */
+export const sideLimitName = ({ name }: Pick<AmountSide, 'name'>, limit: LimitNameParts): string =>
+  name === 'paid' ? limitName(limit) : `${name}.${limitName(limit)}`
 
-/** The scope of the counter of an amount. */
-export const scopeFor = <Scope extends HeldScope | 'approver'>(
-  { name }: Pick<Side, 'name'>,
+/** Returns the scope of an amount's counter. */
+export const scopeFor = <Scope extends BaseScope | 'approver'>(
+  { name }: Pick<AmountSide, 'name'>,
   scope: Scope,
-): Scope | OfAll<Scope> => (name === 'all' ? `all.${scope}` : scope)
+): Scope | AllCurrencies<Scope> => (name === 'all' ? `all.${scope}` : scope)
 
-const scopeIdOf = ({ customerId, beneficiaryId }: LimitedPayee, scope: HeldScope): string | null => {
+const scopeIdOf = ({ customerId, beneficiaryId }: LimitedPayee, scope: BaseScope): string | null => {
   if (scope === 'partner' || scope === 'unapproved') return nilId
   return scope === 'customer' ? customerId : beneficiaryId
 }
 
-/** The limits of a partner in a currency, by name and then by customer, state of verification, or beneficiary. */
+/** Limits of a partner in a currency, by name and then by customer, state of verification, or beneficiary. */
 export type LimitTable = ReadonlyMap<string, ReadonlyMap<string, Limit>>
 
 export const limitTable = (limits: readonly Limit[]): LimitTable =>
   new Map(
-    [...Map.groupBy(limits, nameOf)].map(([name, named]) => [
+    [...Map.groupBy(limits, limitName)].map(([name, named]) => [
       name,
       new Map(named.map((limit) => [limit.verificationState ?? limit.scopeId, limit])),
     ]),
   )
 
-/** Reports whether a payout is counted for any of the limits. */
-export const areCounted = (limits: LimitTable): boolean =>
+/** Reports whether one of the limits counts a payout. */
+export const hasCountedLimits = (limits: LimitTable): boolean =>
   [...limits.keys()].some((name) => counterPeriods.some((period) => name.endsWith(`.${period}`)))
 
 /**
- * The limits of a payout, by scope and then by period: the customer's own limit comes before that of its state, and that before the limit of
- * each one.
+ * Lists the limits of a payout, by scope and then by period. A customer's own limit precedes that of its state, which
+ * precedes the general limit.
  */
-export const limitsOf = (
+export const applicableLimits = (
   limits: LimitTable,
   payee: LimitedPayee & { readonly verificationState: VerificationState | null },
-  side: Side,
+  side: AmountSide,
   starts: PeriodStarts,
-): readonly HoldingLimit[] =>
+): readonly ApplicableLimit[] =>
   limitScopes.flatMap((scope) =>
     limitPeriods.flatMap((period) => {
       const scopeId = scopeIdOf(payee, scope)
       if (scopeId === null) return []
-      const named = limits.get(nameOf({ scope, period }))
+      const named = limits.get(limitName({ scope, period }))
       const ofState = scope === 'customer' ? named?.get(payee.verificationState ?? '') : undefined
       const limit = named?.get(scopeId) ?? ofState ?? named?.get(nilId)
       if (limit === undefined) return []
       const counted = scopeFor(side, scope)
       const counter = period === 'payment' ? undefined : counterOf(limit, { scope: counted, scopeId, period }, starts)
-      return [{ limit, name: nameFor(side, { scope, period }), side, counter }]
+      return [{ limit, name: sideLimitName(side, { scope, period }), side, counter }]
     }),
   )
 
-/** The sum of a day that leaves without an approval: a limit beyond which a payout needs one. */
-export function dayOfApproval(
+/** Returns the limit on the daily sum without approval: a payout beyond it needs one. */
+export function dayApprovalLimit(
   { amount, needed }: { readonly amount: Minor; readonly needed: NeededApproval },
   { partnerId }: Pick<LimitedPayee, 'partnerId'>,
-  side: Side,
+  side: AmountSide,
   starts: PeriodStarts,
-): HoldingLimit {
+): ApplicableLimit {
   const { currency } = side
   const named = { scope: 'unapproved', scopeId: nilId, period: 'day' } as const
   const counter = counterOf({ partnerId, currency }, { ...named, scope: scopeFor(side, named.scope) }, starts)
-  return { limit: { amount, currency }, otherwise: needed, name: nameFor(side, named), side, counter }
+  return { limit: { amount, currency }, otherwise: needed, name: sideLimitName(side, named), side, counter }
 }
 
-/** All counters of an amount, including those that no limit uses. */
+/** Lists all counters of an amount, including those without a limit. */
 const countersFor = (
   payee: LimitedPayee,
-  { currency, ...side }: Pick<Side, 'currency' | 'name'>,
+  { currency, ...side }: Pick<AmountSide, 'currency' | 'name'>,
   starts: PeriodStarts,
 ): readonly (Counter & { readonly name: string })[] =>
   counterScopes.flatMap((scope) => {
@@ -153,7 +156,7 @@ const countersFor = (
     const { partnerId } = payee
     return counterPeriods.map((period) => ({
       ...counterOf({ partnerId, currency }, { scope: scopeFor(side, scope), scopeId, period }, starts),
-      name: nameFor(side, { scope, period }),
+      name: sideLimitName(side, { scope, period }),
     }))
   })
 
@@ -166,7 +169,7 @@ export function counterOf(
   return { ...key, mapKey: counterMapKey(key) }
 }
 
-/** The first days of the periods that a time is in, in UTC, as YYYY-MM-DD. */
+/** First days of the periods of a time, in UTC, as YYYY-MM-DD. */
 export type PeriodStarts = Readonly<Record<CounterKey['period'], string>>
 
 export function periodStarts(time: Date): PeriodStarts {
@@ -174,7 +177,7 @@ export function periodStarts(time: Date): PeriodStarts {
   return { day, month: `${day.slice(0, 7)}-01` }
 }
 
-/** The start of the next period, in UTC. */
+/** Returns the start of the next period, in UTC. */
 export function resetsAt({ period, startsOn }: Pick<CounterKey, 'period' | 'startsOn'>): Date {
   const next = new Date(`${startsOn}T00:00:00Z`)
   if (period === 'day') next.setUTCDate(next.getUTCDate() + 1)
@@ -182,18 +185,19 @@ export function resetsAt({ period, startsOn }: Pick<CounterKey, 'period' | 'star
   return next
 }
 
-/** The amount that a payout may still take; never below zero. */
-export const leftOf = ({ amount }: Pick<Limit, 'amount'>, used: Minor): Minor => (used < amount ? amount - used : 0n)
+/** Returns the amount that a payout may still take; never below zero. */
+export const remainingAmount = ({ amount }: Pick<Limit, 'amount'>, used: Minor): Minor =>
+  used < amount ? amount - used : 0n
 
 /**
- * The reason why an amount exceeds a limit: limit_exceeded. Undefined: it does not. `used`: the sums of the counters so
- * far.
+ * Checks an amount against a limit: limit_exceeded. Undefined: it is within the limit. `used`: the present sums of the
+ * counters.
  */
 export function exceeds(
-  { limit, name, side, counter }: HoldingLimit,
+  { limit, name, side, counter }: ApplicableLimit,
   used: ReadonlyMap<string, Minor>,
 ): Refusal | undefined {
-  const left = leftOf(limit, counter === undefined ? 0n : (used.get(counter.mapKey) ?? 0n))
+  const left = remainingAmount(limit, counter === undefined ? 0n : (used.get(counter.mapKey) ?? 0n))
   if (side.amount <= left) return undefined
   const money = (minor: Minor) => `${amountText(minor, limit.currency)} ${limit.currency}`
   const detail =
@@ -202,23 +206,23 @@ export function exceeds(
       : `The limit ${name} is ${money(limit.amount)}. ${money(left)} is left until ${resetsAt(counter).toISOString()}.`
   const most =
     side.name === 'all' ? `count as at most ${money(left)}` : `be at most ${amountText(left, limit.currency)}`
-  const message = `must ${most} by the limit ${name}.${countsAs(side)}`.replace(/\.$/, '')
-  return new Refusal('limit_exceeded', `${detail}${countsAs(side)}`, {
+  const message = `must ${most} by the limit ${name}.${conversionText(side)}`.replace(/\.$/, '')
+  return new Refusal('limit_exceeded', `${detail}${conversionText(side)}`, {
     errors: [{ pointer: side.pointer, code: 'out_of_range', message }],
   })
 }
 
-/** A counter that includes an amount of a payout, by name. One over all currencies has the amount besides: no other column has it. */
+/** Name of a counter that includes an amount of a payout. Over all currencies also the amount, which no other column has. */
 export type CountedIn = string | { readonly name: string; readonly currency: Currency; readonly amount: string }
 
-export const countedIn = (name: string, { name: side, currency, amount }: Side): CountedIn =>
+export const countedIn = (name: string, { name: side, currency, amount }: AmountSide): CountedIn =>
   side === 'all' ? { name, currency, amount: String(amount) } : name
 
-/** The amounts that are counted by these names: those of the columns of a payout, and those that are kept with the names. */
+/** Lists the amounts behind these names: those of the payout's columns, and those stored with the names. */
 export function sidesCounted(
   kept: string,
-  sides: readonly Side[],
-): readonly { readonly side: Omit<Side, 'pointer'>; readonly names: ReadonlySet<string> }[] {
+  sides: readonly AmountSide[],
+): readonly { readonly side: Omit<AmountSide, 'pointer'>; readonly names: ReadonlySet<string> }[] {
   const counted = ownJson<readonly CountedIn[]>(kept)
   const names = new Set(counted.filter((each) => typeof each === 'string'))
   const ofAll = counted.filter((each) => typeof each !== 'string')
@@ -231,17 +235,17 @@ export function sidesCounted(
   ]
 }
 
-/** Writes the counters that include a payout, as its row keeps them. */
-export function writeCounted(limits: readonly HoldingLimit[]): string | null {
+/** Formats the counters that include a payout, for its row. */
+export function writeCounted(limits: readonly ApplicableLimit[]): string | null {
   const counted = limits.filter(({ counter }) => counter !== undefined)
   return counted.length === 0 ? null : JSON.stringify(counted.map(({ name, side }) => countedIn(name, side)))
 }
 
-/** Reads the counters that include an amount of a payout: those of the period in which it was accepted. */
+/** Reads the counters that include an amount of a payout: those of the period of its acceptance. */
 export function readCounted(
   payout: LimitedPayee & { readonly countedIn: string | null; readonly createdAt: Date },
-  sides: readonly Side[],
-): readonly (Counter & Pick<Side, 'amount'>)[] {
+  sides: readonly AmountSide[],
+): readonly (Counter & Pick<AmountSide, 'amount'>)[] {
   if (payout.countedIn === null) return []
   const starts = periodStarts(payout.createdAt)
   return sidesCounted(payout.countedIn, sides).flatMap(({ side, names }) =>
@@ -252,9 +256,9 @@ export function readCounted(
 }
 
 /**
- * Criteria by which a payout waits: it is above an amount; its beneficiary is too new; it would take what leaves on a day (UTC) without an
- * approval above a sum; the sum of its bulk is above an amount; or its beneficiary was found not to be the account holder. Null: the criterion
- * does not apply.
+ * Criteria by which a payout waits: it is above an amount; its beneficiary is too new; it would exceed the daily sum
+ * (UTC) without approval; the sum of its bulk is above an amount; or the beneficiary is not the account holder. Null:
+ * the criterion does not apply.
  */
 export type ApprovalRule = {
   readonly partnerId: string
@@ -267,60 +271,60 @@ export type ApprovalRule = {
   readonly aboveBulkAmount: Minor | null
   readonly beneficiaryHours: number | null
   readonly payeeMismatch: boolean
-  /** The sum that one person may approve on a day (UTC). Null: any sum. */
+  /** Sum that one person may approve on a day (UTC). Null: any sum. */
   readonly perPersonAmount: Minor | null
   readonly expiresHours: number
-  /** True if only a person with a passkey may approve. */
+  /** True: only a person with a passkey may approve. */
   readonly needsPasskey: boolean
 }
 
-/** The reason why a payout waits, as a word and as a sentence, and the end of the wait. */
+/** Reason why a payout waits, as a word and as a sentence, and the end of the wait. */
 export type NeededApproval = {
   readonly cause: 'amount' | 'day' | 'bulk' | 'beneficiary' | 'payee'
   readonly because: string
-  /** The amount of the rule that was passed. Absent: the cause is another one. */
+  /** Amount of the exceeded rule. Absent: the cause is another one. */
   readonly above?: { readonly amount: Minor; readonly currency: Currency }
   readonly expiresAt: Date
   readonly needsPasskey: boolean
 }
 
-type Held = Omit<Side, 'pointer'> & {
+type JudgedAmount = Omit<AmountSide, 'pointer'> & {
   readonly partnerId: string
   /** When the beneficiary was created. Null: the payout has none. */
   readonly beneficiarySince: Date | null
-  /** The last result for the name and the account of the beneficiary. Null: there is none. */
+  /** Last result of the verification of the beneficiary's name and account. Null: none. */
   readonly payeeCheck: PayeeCheck | null
-  /** The sum of its bulk, in this currency or over all. Null: it is in none. */
+  /** Sum of its bulk, in this currency or over all. Null: the payout is in no bulk. */
   readonly bulkSum: Minor | null
 }
 
-/** The words for what a result means. Null: the name is that of the account. */
+/** Text of each verification result. Null: the name matches the account. */
 export const payeeMismatches: Readonly<Record<PayeeCheck, string | null>> = {
   match: null,
   close_match: 'The name of the beneficiary is not exactly that of the account.',
   no_match: 'The name of the beneficiary does not match the account.',
 }
 
-/** The rule of a currency, or the one over all currencies. */
-const ruleFor = (
+/** Finds the rule of a currency, or the rule over all currencies. */
+const findApprovalRule = (
   rules: readonly ApprovalRule[],
-  { partnerId, currency, name }: Pick<Held, 'partnerId' | 'currency' | 'name'>,
+  { partnerId, currency, name }: Pick<JudgedAmount, 'partnerId' | 'currency' | 'name'>,
 ) =>
   rules.find(
     (each) => each.partnerId === partnerId && each.currency === currency && each.allCurrencies === (name === 'all'),
   )
 
-export function approvalOf(rules: readonly ApprovalRule[], payout: Held, now: Date): NeededApproval | null {
+export function neededApproval(rules: readonly ApprovalRule[], payout: JudgedAmount, now: Date): NeededApproval | null {
   const { currency, amount, beneficiarySince, payeeCheck, bulkSum } = payout
-  const rule = ruleFor(rules, payout)
+  const rule = findApprovalRule(rules, payout)
   if (rule === undefined) return null
   const { aboveAmount, aboveBulkAmount, beneficiaryHours, payeeMismatch, expiresHours, needsPasskey } = rule
   const expiresAt = after(now, expiresHours * hourMs)
-  // First, because the approver has to know it.
+  // First, because the approver must know it.
   const mismatch = payeeMismatch && payeeCheck !== null ? payeeMismatches[payeeCheck] : null
   if (mismatch !== null) return { cause: 'payee', because: mismatch, expiresAt, needsPasskey }
   if (aboveAmount !== null && amount > aboveAmount) {
-    const because = `The amount is above ${amountText(aboveAmount, currency)} ${currency}.${countsAs(payout)}`
+    const because = `The amount is above ${amountText(aboveAmount, currency)} ${currency}.${conversionText(payout)}`
     return { cause: 'amount', because, above: { amount: aboveAmount, currency }, expiresAt, needsPasskey }
   }
   if (aboveBulkAmount !== null && bulkSum !== null && bulkSum > aboveBulkAmount) {
@@ -333,17 +337,17 @@ export function approvalOf(rules: readonly ApprovalRule[], payout: Held, now: Da
   return { cause: 'beneficiary', because, expiresAt, needsPasskey }
 }
 
-/** Reads what may leave on a day without an approval, and the approval that a payout beyond it needs. Undefined: any sum. */
-export function dayApprovalOf(
+/** Returns the daily sum without approval, and the approval for payouts beyond it. Undefined: no maximum. */
+export function dayApprovalRule(
   rules: readonly ApprovalRule[],
-  payout: Omit<Side, 'pointer'> & { readonly partnerId: string },
+  payout: Omit<AmountSide, 'pointer'> & { readonly partnerId: string },
   now: Date,
 ): { readonly amount: Minor; readonly needed: NeededApproval } | undefined {
   const { currency } = payout
-  const rule = ruleFor(rules, payout)
+  const rule = findApprovalRule(rules, payout)
   if (rule === undefined || rule.aboveDayAmount === null) return undefined
   const { aboveDayAmount: amount, expiresHours, needsPasskey } = rule
-  const because = `The payouts of this day (UTC) without an approval are above ${amountText(amount, currency)} ${currency}.${countsAs(payout)}`
+  const because = `The payouts of this day (UTC) without an approval are above ${amountText(amount, currency)} ${currency}.${conversionText(payout)}`
   const above = { amount, currency }
   const expiresAt = after(now, expiresHours * hourMs)
   return { amount, needed: { cause: 'day', because, above, expiresAt, needsPasskey } }
@@ -356,21 +360,30 @@ export type FeeRule = {
   readonly partnerId: string
   readonly id: string
   readonly currency: Currency
-  /** `any`: for a rail without a rule of its own. */
+  /** `any`: for rails without their own rule. */
   readonly rail: (typeof feeRails)[number]
   readonly fixedAmount: Minor
   readonly basisPoints: number
   readonly minAmount: Minor
-  /** Null: none. */
+  /** Null: no maximum. */
   readonly maxAmount: Minor | null
-  /** The rule holds from then until the next one of the same rail. */
+  /** The rule applies from then until the next one of the same rail. */
   readonly validFrom: Date
 }
 
-type Charged = { readonly partnerId: string; readonly currency: Currency; readonly rail: Rail; readonly amount: Minor }
+type ChargedPayout = {
+  readonly partnerId: string
+  readonly currency: Currency
+  readonly rail: Rail
+  readonly amount: Minor
+}
 
-/** The newest rule of the rail that holds at a time; without one, the newest rule of any rail. */
-function ruleOf(rules: readonly FeeRule[], { partnerId, currency, rail }: Charged, now: Date): FeeRule | undefined {
+/** Finds the newest rule of the rail that applies at a time; otherwise the newest rule of `any`. */
+function findFeeRule(
+  rules: readonly FeeRule[],
+  { partnerId, currency, rail }: ChargedPayout,
+  now: Date,
+): FeeRule | undefined {
   const valid = rules.filter(
     (rule) => rule.partnerId === partnerId && rule.currency === currency && rule.validFrom <= now,
   )
@@ -381,13 +394,13 @@ function ruleOf(rules: readonly FeeRule[], { partnerId, currency, rail }: Charge
 
 export type FeeInForce = {
   readonly rule: FeeRule
-  /** False: it begins later. */
+  /** False: the rule begins later. */
   readonly isInForce: boolean
   /** When the next rule of the same currency and rail begins. Null: none is set. */
   readonly validUntil: Date | null
 }
 
-/** The rules in force now or later, in the given order: those of a currency and rail are oldest first. */
+/** Lists present and future rules in the given order: those of a currency and rail are oldest first. */
 export function feesInForce(rules: readonly FeeRule[], now: Date): readonly FeeInForce[] {
   return rules.flatMap((rule, at) => {
     const next = rules[at + 1]
@@ -398,19 +411,22 @@ export function feesInForce(rules: readonly FeeRule[], now: Date): readonly FeeI
   })
 }
 
-const whole = 10_000n
+const wholeFee = 10_000n
 
-/** Fixed part and share, the share rounded up to the minor unit, within the bounds of the rule. Zero: no rule holds. */
-export function feeOf(rules: readonly FeeRule[], charged: Charged, now: Date): Minor {
-  const rule = ruleOf(rules, charged, now)
+/**
+ * Computes the fee: fixed part and share, the share rounded up to the minor unit, within the bounds of the rule. Zero:
+ * no rule applies.
+ */
+export function payoutFee(rules: readonly FeeRule[], charged: ChargedPayout, now: Date): Minor {
+  const rule = findFeeRule(rules, charged, now)
   if (rule === undefined) return 0n
   const { fixedAmount, basisPoints, minAmount, maxAmount } = rule
-  const fee = fixedAmount + (charged.amount * BigInt(basisPoints) + whole - 1n) / whole
+  const fee = fixedAmount + (charged.amount * BigInt(basisPoints) + wholeFee - 1n) / wholeFee
   const atLeast = fee < minAmount ? minAmount : fee
   return maxAmount !== null && atLeast > maxAmount ? maxAmount : atLeast
 }
 
-/** A beneficiary is paid in the currency only after it has been unchanged for this many hours. */
+/** Hours for which a beneficiary must be unchanged before it is paid in the currency. */
 export type CoolingOff = {
   readonly partnerId: string
   readonly id: string
@@ -418,15 +434,19 @@ export type CoolingOff = {
   readonly hours: number
 }
 
-type Paid = {
+type PayoutToBeneficiary = {
   readonly partnerId: string
   readonly currency: Currency
-  /** The time since which the beneficiary has its account and its name. Null: the payout has none. */
+  /** Time since which the beneficiary has its account and its name. Null: the payout has none. */
   readonly unchangedSince: Date | null
 }
 
-/** Null: no rule applies to the payout. Undefined: the time has passed. Otherwise the time from which the beneficiary can be paid. */
-export function coolingOffOf(rules: readonly CoolingOff[], payout: Paid, now: Date): Date | undefined | null {
+/** Finds the end of a cooling-off. Null: no rule applies to the payout. Undefined: the time has passed. */
+export function coolingOffEnd(
+  rules: readonly CoolingOff[],
+  payout: PayoutToBeneficiary,
+  now: Date,
+): Date | undefined | null {
   const { partnerId, currency, unchangedSince } = payout
   const rule = rules.find((each) => each.partnerId === partnerId && each.currency === currency)
   if (rule === undefined || unchangedSince === null) return null

@@ -1,4 +1,4 @@
-/** The operator's rules for what leaves a balance: how they are set, and what a partner reads of them. */
+/** The operator's rules for outgoing money: how the operator sets them, and what a partner reads. */
 import type { QueryOf } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, Refusal } from '../../kernel/api/index.ts'
 import { assert, type Clock, currencies, type Currency, type Minor, newId, nilId } from '../../kernel/index.ts'
@@ -16,65 +16,77 @@ import {
   type FeeInForce,
   type FeeRule,
   feesInForce,
-  leftOf,
+  remainingAmount,
   type Limit,
   periodStarts,
   resetsAt,
   scopeFor,
 } from './rules.ts'
-import { usedOf } from './counting.ts'
-import type { Balance } from './sides.ts'
+import { readUsedOf } from './counting.ts'
+import type { BalanceKey } from './sides.ts'
 import * as store from './store.ts'
 
 export type PayoutControls = {
   /**
-   * A new limit counts the payouts that are accepted after it was set. What was counted stays when a limit is removed: the limit that is
-   * set next counts on from there. `set` refuses: not_found (the customer, the beneficiary), validation_failed (a limit over all currencies
-   * that is not in the reference currency).
+   * A new limit counts the payouts that are accepted after it. A removed limit leaves its count to the next limit of
+   * the same subject. `set` refuses: not_found (the customer, the beneficiary), validation_failed (a limit over all
+   * currencies that is not in the reference currency).
    */
   readonly limits: RuleSet<Limit, NewLimit>
-  /** Listed by currency and rail, oldest first. `set` replaces the rule with the same currency, rail and time. Accepted payouts keep their fees. */
+  /**
+   * Listed by currency and rail, oldest first. `set` replaces the rule with the same currency, rail and time. Accepted
+   * payouts keep their fees.
+   */
   readonly fees: RuleSet<FeeRule, NewFeeRule>
-  /** One rule per currency, and one over all; refuses as limits do. Waiting payouts keep their deadline, and still wait after the rule is removed. */
+  /**
+   * One rule per currency, and one over all currencies. Refuses as limits do. Waiting payouts keep their deadline, and
+   * still wait after the rule is removed.
+   */
   readonly approvalRules: RuleSet<ApprovalRule, NewRule<ApprovalRule>>
   /** One rule per currency. The hours apply at once, also to existing beneficiaries. */
   readonly coolingOffs: RuleSet<CoolingOff, Omit<CoolingOff, 'id'>>
-  /** Newest first, without a lock. Refuses: not_found (customerId, beneficiaryId), validation_failed (cursor). */
-  readonly limitsNow: (partnerId: string, query: QueryOf<'listPayoutLimits'>) => Promise<Page<LimitNow>>
-  /** The rules that hold, and those that will, by currency and rail, oldest first. */
+  /**
+   * Lists limits with their use, newest first, without a lock. Refuses: not_found (customerId, beneficiaryId),
+   * validation_failed (cursor).
+   */
+  readonly limitsNow: (partnerId: string, query: QueryOf<'listPayoutLimits'>) => Promise<Page<LimitWithUse>>
+  /** Lists present and future fee rules, by currency and rail, oldest first. */
   readonly feesNow: (partnerId: string, query: QueryOf<'listPayoutFees'>) => Promise<readonly FeeInForce[]>
 }
 
-/** A limit with its counter. `holder`: the customer or beneficiary that `used` is about; null: the limit of each one, or of the partner. */
-export type LimitNow = Limit & {
+/**
+ * Limit with its counter. `holder`: the customer or beneficiary of `used`. Null: the limit applies to each one, or to
+ * the partner.
+ */
+export type LimitWithUse = Limit & {
   readonly holder: string | null
-  /** Undefined: the limit is that of one payment, or of each one. */
+  /** Undefined: the limit is for a single payment, or for each customer or beneficiary. */
   readonly now:
     | { readonly used: Minor; readonly left: Minor; readonly startsOn: string; readonly resetsAt: Date }
     | undefined
 }
 
-/** The rules of one kind, for the operator. Each verb joins the caller's transaction. */
+/** Rules of one kind, for the operator. Each verb runs in the caller's transaction. */
 type RuleSet<Rule, NewRule> = {
-  /** Sets a rule. Replaces the existing one for the same subject. */
+  /** Sets a rule. Replaces the existing rule of the same subject. */
   readonly set: (tx: Tx, rule: NewRule) => Promise<Rule>
   readonly list: (tx: Tx, partnerId: string) => Promise<readonly Rule[]>
-  /** Refuses: not_found. */
+  /** Removes a rule. Refuses: not_found. */
   readonly remove: (tx: Tx, partnerId: string, id: string) => Promise<Rule>
 }
 
 /** `allCurrencies`: absent for a rule of one currency. */
-type NewRule<Rule extends Ruled> = Omit<Rule, 'id' | 'allCurrencies'> & { readonly allCurrencies?: boolean }
+type NewRule<Rule extends RuleSubject> = Omit<Rule, 'id' | 'allCurrencies'> & { readonly allCurrencies?: boolean }
 
 /**
- * `scopeRef`: the guid or service id of a customer, the id of a beneficiary. Absent: each one, or the partner. A limit of customers in
- * a state has no `scopeRef`.
+ * `scopeRef`: the guid or service id of a customer, or the id of a beneficiary. Absent: each one, or the partner. A
+ * limit of customers in a state of verification has no `scopeRef`.
  */
 export type NewLimit = NewRule<Omit<Limit, 'scopeId' | 'verificationState'>> & {
   readonly scopeRef?: string | undefined
   readonly verificationState?: Limit['verificationState']
 }
-/** `validFrom`: absent for a rule that holds from now on. */
+/** `validFrom`: absent for a rule that begins now. */
 export type NewFeeRule = Omit<FeeRule, 'id' | 'validFrom'> & { readonly validFrom?: Date | undefined }
 
 export type PayoutControlsDeps = {
@@ -106,13 +118,16 @@ export function createPayoutControls(deps: PayoutControlsDeps): PayoutControls {
     },
     fees: {
       set: (tx, rule) => {
-        assert(rule.maxAmount === null || rule.maxAmount >= rule.minAmount, 'the largest fee is not below the smallest')
+        assert(
+          rule.maxAmount === null || rule.maxAmount >= rule.minAmount,
+          'maxAmount of a fee rule is below minAmount',
+        )
         const now = clock.now()
         const { validFrom = now } = rule
         return change(tx, rule, 'fee', () => store.setFee(tx, { ...rule, id: newId(), validFrom }, now))
       },
       list: store.listFees,
-      remove: createRemove(change, ['fee', 'fee rule'], inList(store.listFees), store.removeFee),
+      remove: createRemove(change, ['fee', 'fee rule'], findInList(store.listFees), store.removeFee),
     },
     approvalRules: {
       set: (tx, { allCurrencies = false, ...rule }) => {
@@ -126,7 +141,7 @@ export function createPayoutControls(deps: PayoutControlsDeps): PayoutControls {
       remove: createRemove(
         change,
         ['approval', 'approval rule'],
-        inList(store.listApprovalRules),
+        findInList(store.listApprovalRules),
         store.removeApprovalRule,
       ),
     },
@@ -137,7 +152,7 @@ export function createPayoutControls(deps: PayoutControlsDeps): PayoutControls {
       remove: createRemove(
         change,
         ['coolingOff', 'cooling-off'],
-        inList(store.listCoolingOffs),
+        findInList(store.listCoolingOffs),
         store.removeCoolingOff,
       ),
     },
@@ -157,23 +172,24 @@ async function scopeIdOf(
   return found.id
 }
 
-/** The kinds of rules, as the team is told of them. */
+/** Kinds of rules, for notifications to the team. */
 type RuleKind = 'limit' | 'fee' | 'approval' | 'coolingOff'
 
-/** A rule, by the balances that it concerns: those of its currency, or of all. */
-type Ruled = Balance & { readonly allCurrencies?: boolean }
+/** Balances of a rule: those of its currency, or of all currencies. */
+type RuleSubject = BalanceKey & { readonly allCurrencies?: boolean }
 
 const everyCurrency = (Object.keys(currencies) as Currency[]).toSorted()
 
 /**
  * Changes the rules of balances under their locks, and marks whether any are left. Concurrent commands lose neither a
- * rule nor the mark. A rule over all currencies marks the balance of each, so that a payout without rules reads nothing for it.
+ * rule nor the mark. A rule over all currencies marks the balance of each, so that a payout without rules reads nothing
+ * for it.
  */
 const createChange =
   ({ ledger, facts }: PayoutControlsDeps) =>
   async <T>(
     tx: Tx,
-    { partnerId, currency, allCurrencies = false }: Ruled,
+    { partnerId, currency, allCurrencies = false }: RuleSubject,
     rule: RuleKind,
     change: () => Promise<T>,
     type: 'rule.set' | 'rule.removed' = 'rule.set',
@@ -188,11 +204,11 @@ const createChange =
     return changed
   }
 
-/** Runs under the locks of all balances, so that the rules over all currencies of a partner have one currency. */
+/** Runs under the locks of all balances, so that a partner's rules over all currencies have one currency. */
 async function requireReference(
   { rates }: PayoutControlsDeps,
   tx: Tx,
-  { partnerId, currency, allCurrencies = false }: Ruled,
+  { partnerId, currency, allCurrencies = false }: RuleSubject,
 ): Promise<void> {
   if (!allCurrencies) return
   const { referenceCurrency } = rates
@@ -204,13 +220,13 @@ async function requireReference(
     throw refuse(`The partner has rules over all currencies in ${set}. Remove them first.`)
 }
 
-type Find<Rule> = (tx: Tx, partnerId: string, id: string) => Promise<Rule | undefined>
+type FindRule<Rule> = (tx: Tx, partnerId: string, id: string) => Promise<Rule | undefined>
 
 const createRemove =
-  <Rule extends Ruled>(
+  <Rule extends RuleSubject>(
     change: ReturnType<typeof createChange>,
     [kind, name]: readonly [RuleKind, string],
-    find: Find<Rule>,
+    find: FindRule<Rule>,
     remove: (tx: Tx, partnerId: string, id: string) => Promise<number>,
   ): RuleSet<Rule, never>['remove'] =>
   async (tx, partnerId, id) => {
@@ -223,8 +239,8 @@ const createRemove =
     return change(tx, rule, kind, removing, 'rule.removed')
   }
 
-const inList =
-  <Rule extends { readonly id: string }>(list: RuleSet<Rule, never>['list']): Find<Rule> =>
+const findInList =
+  <Rule extends { readonly id: string }>(list: RuleSet<Rule, never>['list']): FindRule<Rule> =>
   async (tx, partnerId, id) =>
     (await list(tx, partnerId)).find((each) => each.id === id)
 
@@ -256,7 +272,7 @@ function createReads({
         beneficiaryId: id === undefined ? null : await beneficiaryOf(partnerId, id),
       }
       const page = cursors.page(list, request, await store.readableLimits(db, partnerId, filter, request))
-      return { ...page, data: await withUse(db, page.data, filter, clock.now()) }
+      return { ...page, data: await addUse(db, page.data, filter, clock.now()) }
     },
     feesNow: async (partnerId, { currency }) =>
       feesInForce(await store.listFees(db, partnerId), clock.now()).filter(
@@ -265,13 +281,13 @@ function createReads({
   }
 }
 
-/** Each limit with the counter of its holder in the current period. */
-async function withUse(
+/** Adds the counter of its holder in the current period to each limit. */
+async function addUse(
   db: Database,
   limits: readonly Limit[],
   filter: store.LimitFilter,
   now: Date,
-): Promise<readonly LimitNow[]> {
+): Promise<readonly LimitWithUse[]> {
   const holderOf = ({ scope, scopeId }: Limit): string | null => {
     if (scopeId !== nilId) return scopeId
     return scope === 'partner' ? null : scope === 'customer' ? filter.customerId : filter.beneficiaryId
@@ -285,7 +301,7 @@ async function withUse(
     return counterOf(limit, { scope: counted, scopeId, period }, starts)
   }
   const counted = limits.map((limit) => ({ limit, counter: counterFor(limit) }))
-  const used = await usedOf(
+  const used = await readUsedOf(
     db,
     counted.flatMap(({ counter }) => counter ?? []),
     starts,
@@ -294,7 +310,7 @@ async function withUse(
     if (counter === undefined) return { ...limit, holder: holderOf(limit), now: undefined }
     const sum = used.get(counter.mapKey) ?? 0n
     const { startsOn } = counter
-    const state = { used: sum, left: leftOf(limit, sum), startsOn, resetsAt: resetsAt(counter) }
+    const state = { used: sum, left: remainingAmount(limit, sum), startsOn, resetsAt: resetsAt(counter) }
     return { ...limit, holder: holderOf(limit), now: state }
   })
 }

@@ -3,22 +3,22 @@ import { ownJson } from '@partner-payments/wire'
 import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
 import type { ReferenceAmount } from '../../rates/index.ts'
 
-type Amount = { readonly currency: Currency; readonly amount: Minor }
+type Money = { readonly currency: Currency; readonly amount: Minor }
 
 /** A request for a payout, as far as the operator's rules concern it. `quote`: undefined if the amount leaves the balance in its own currency. */
-export type ControlledCall = Amount & {
+export type ControlledCall = Money & {
   readonly caller: { readonly partnerId: string }
   readonly quote?: { readonly sellAmount: Minor; readonly sellCurrency: Currency }
   readonly payee: { readonly beneficiaryId: string } | { readonly customerId: string }
   /** Undefined: the payout is in no bulk. */
-  readonly bulk?: { readonly sum: Minor; readonly sums: readonly Amount[] }
+  readonly bulk?: { readonly sum: Minor; readonly sums: readonly Money[] }
 }
 
 /**
  * Every payout has an amount that is paid. A payout by quote also has one that is sold. Rules over all currencies judge a third one: what leaves
  * the balance, in their currency.
  */
-export type Side = Amount & {
+export type AmountSide = Money & {
   readonly name: 'paid' | 'sold' | 'all'
   /** How the third amount was computed. Undefined: there is no recent rate, and the amount is `unknownAmount`. */
   readonly reference?: ReferenceAmount
@@ -27,7 +27,7 @@ export type Side = Amount & {
 }
 
 /** The sold amount comes first: it leaves the balance. */
-export const sidesOf = ({ currency, amount }: Amount, sold: Amount | undefined): readonly [Side, ...Side[]] =>
+export const sidesOf = ({ currency, amount }: Money, sold: Money | undefined): readonly [AmountSide, ...AmountSide[]] =>
   sold === undefined
     ? [{ name: 'paid', currency, amount, pointer: '/amount' }]
     : [
@@ -35,34 +35,34 @@ export const sidesOf = ({ currency, amount }: Amount, sold: Amount | undefined):
         { name: 'paid', currency, amount, pointer: '/quoteId' },
       ]
 
-export const sidesOfCall = ({ amount, currency, quote }: ControlledCall): readonly [Side, ...Side[]] =>
+export const sidesOfCall = ({ amount, currency, quote }: ControlledCall): readonly [AmountSide, ...AmountSide[]] =>
   sidesOf({ currency, amount }, quote && { amount: quote.sellAmount, currency: quote.sellCurrency })
 
 /** The currency of the balance that is debited. */
 export const debitedCurrency = (call: ControlledCall): Currency => sidesOfCall(call)[0].currency
 
 /** A balance of a partner, which rules are about. */
-export type Balance = { readonly partnerId: string; readonly currency: Currency }
+export type BalanceKey = { readonly partnerId: string; readonly currency: Currency }
 
 /** The balances whose rules hold for a call. */
-export const balancesOf = (call: ControlledCall): readonly Balance[] =>
+export const balancesOf = (call: ControlledCall): readonly BalanceKey[] =>
   sidesOfCall(call).map(({ currency }) => ({ partnerId: call.caller.partnerId, currency }))
 
 /** More than any rule allows, and than any counter can hold: an amount without a rate passes no limit, and needs an approval. */
 export const unknownAmount: Minor = 2n ** 63n
 
 /** The amount for rules over all currencies, which are in `currency`. */
-export const sideOfAll = (
-  { pointer }: Pick<Side, 'pointer'>,
+export const sideOverAllCurrencies = (
+  { pointer }: Pick<AmountSide, 'pointer'>,
   currency: Currency,
   reference: ReferenceAmount | undefined,
-): Side => ({
+): AmountSide => ({
   ...{ name: 'all', currency, pointer, amount: reference?.amount ?? unknownAmount },
   ...(reference === undefined ? {} : { reference }),
 })
 
 /** A sentence about how an amount was counted over all currencies. Empty: in its own currency. */
-export function countsAs({ name, amount, currency, reference }: Omit<Side, 'pointer'>): string {
+export function conversionText({ name, amount, currency, reference }: Omit<AmountSide, 'pointer'>): string {
   if (name !== 'all') return ''
   if (reference === undefined) return ` There is no recent rate to ${currency}, so that the payout cannot be counted.`
   if (reference.rate === '1') return ''

@@ -1,4 +1,6 @@
-/** The SQL of the operator's rules for a balance, apart from limits: fees, approvals, cooling-offs, and whether there is any rule. */
+/**
+ * SQL of the operator's rules for a balance except limits: fees, approvals, cooling-offs, and whether any rule exists.
+ */
 import { type Currency, type Minor, nilId } from '../../kernel/index.ts'
 import {
   columnOf,
@@ -39,7 +41,7 @@ export async function hasControls(tx: Tx, partnerId: string, currency: Currency)
   return row !== undefined
 }
 
-/** The currency of the partner's rules over all currencies. Undefined: it has none. */
+/** Finds the currency of the partner's rules over all currencies. Undefined: it has none. */
 export async function currencyOverAll(tx: Tx, partnerId: string): Promise<Currency | undefined> {
   const row = await tx.row<{ readonly currency: Currency }>(sql`/* payout-controls.currencyOverAll */
     select currency from payouts.limits where partner_id = ${partnerId} and all_currencies
@@ -49,18 +51,21 @@ export async function currencyOverAll(tx: Tx, partnerId: string): Promise<Curren
   return row?.currency
 }
 
-type HoldingRule = Pick<CoolingOff, 'partnerId' | 'id' | 'currency'> &
+type ControlRule = Pick<CoolingOff, 'partnerId' | 'id' | 'currency'> &
   ((Omit<ApprovalRule, keyof CoolingOff> & { readonly hours: null }) | { readonly hours: number })
 
-/** Rules of these partners and currencies, and possibly others of the same partners. One statement, because payouts wait for it. */
-export async function holdingRulesFor(
+/**
+ * Reads rules of these partners and currencies. May return others of the same partners. One statement, because payouts
+ * wait for it.
+ */
+export async function readControlRules(
   tx: Tx,
   partnerIds: readonly string[],
   currencies: readonly Currency[],
 ): Promise<{ readonly approvals: readonly ApprovalRule[]; readonly coolingOffs: readonly CoolingOff[] }> {
   const approvals: ApprovalRule[] = []
   const coolingOffs: CoolingOff[] = []
-  const rows = await tx.rows<HoldingRule>(sql`/* payout-controls.holdingRulesFor */
+  const rows = await tx.rows<ControlRule>(sql`/* payout-controls.readControlRules */
     select partner_id, id, currency, all_currencies, above_amount, above_day_amount, above_bulk_amount, beneficiary_hours, per_person_amount, expires_hours, needs_passkey,
       payee_mismatch, null::integer as hours
     from payouts.approval_rules where ${ofPartners(partnerIds)} and (currency = any(${currencies}::text[]) or all_currencies)
@@ -75,18 +80,18 @@ export async function holdingRulesFor(
 
 const feeColumns = sql`partner_id, id, currency, rail, fixed_amount, basis_points, min_amount, max_amount, valid_from`
 
-/** Rules of these partners and currencies, and possibly others of the same partners. */
-export function feesFor(
+/** Reads fee rules of these partners and currencies. May return others of the same partners. */
+export function readFeeRules(
   tx: Tx,
   partnerIds: readonly string[],
   currencies: readonly Currency[],
 ): Promise<readonly FeeRule[]> {
-  return tx.rows<FeeRule>(sql`/* payout-controls.feesFor */
+  return tx.rows<FeeRule>(sql`/* payout-controls.readFeeRules */
     select ${feeColumns} from payouts.fee_rules
     where ${ofPartners(partnerIds)} and currency = any(${currencies}::text[])`)
 }
 
-/** The fee rules of a partner, by currency and rail, oldest first. */
+/** Lists the fee rules of a partner, by currency and rail, oldest first. */
 export function listFees(tx: Tx, partnerId: string): Promise<readonly FeeRule[]> {
   return tx.rows<FeeRule>(sql`/* payout-controls.listFees */
     select ${feeColumns} from payouts.fee_rules where partner_id = ${partnerId} order by currency, rail, valid_from`)
@@ -136,18 +141,18 @@ export async function setApprovalRule(tx: Tx, rule: ApprovalRule, now: Date): Pr
   return row ?? rule
 }
 
-/** A daily maximum per person of a partner in a currency. */
-export type Maximum = Pick<ApprovalRule, 'partnerId' | 'currency' | 'allCurrencies'> & {
+/** Daily maximum per person of a partner in a currency. */
+export type ApproverMaximum = Pick<ApprovalRule, 'partnerId' | 'currency' | 'allCurrencies'> & {
   readonly perPersonAmount: Minor
 }
 
-/** Maxima of these partners and currencies, and possibly others of the same partners. */
+/** Reads maxima of these partners and currencies. May return others of the same partners. */
 export function maximaFor(
   tx: Tx,
   partnerIds: readonly string[],
   currencies: readonly Currency[],
-): Promise<readonly Maximum[]> {
-  return tx.rows<Maximum>(sql`/* payout-controls.maximaFor */
+): Promise<readonly ApproverMaximum[]> {
+  return tx.rows<ApproverMaximum>(sql`/* payout-controls.maximaFor */
     select partner_id, currency, all_currencies, per_person_amount from payouts.approval_rules
     where ${ofPartners(partnerIds)} and (currency = any(${currencies}::text[]) or all_currencies) and per_person_amount is not null`)
 }
@@ -179,13 +184,13 @@ export function removeCoolingOff(tx: Tx, partnerId: string, id: string): Promise
     delete from payouts.cooling_offs where partner_id = ${partnerId} and id = ${id}`)
 }
 
-// The SQL of limits and their counters.
+// SQL of limits and their counters.
 
 const columns = sql`partner_id, id, scope, scope_id, nullif(verification_state, 'Any') as verification_state, currency, all_currencies, period, amount`
 
 /**
- * The limits of these partners, currencies, customers and beneficiaries, and possibly others of the same partners: a combination
- * of one key's partner with another one's currency.
+ * Reads the limits of these partners, currencies, customers and beneficiaries. May return others of the same partners,
+ * which combine one key's partner with another key's currency.
  */
 export function limitsFor(
   tx: Tx,
@@ -201,15 +206,20 @@ export function limitsFor(
       and scope_id = any(${wanted.scopeIds}::uuid[])`)
 }
 
-/** Limits of single customers and beneficiaries, up to a maximum. */
-export function ownLimits(tx: Tx, partnerId: string, currency: Currency, limitsMax: number): Promise<readonly Limit[]> {
-  return tx.rows<Limit>(sql`/* payout-controls.ownLimits */
+/** Reads the limits of single customers and beneficiaries, up to `limitsMax`. */
+export function readOwnLimits(
+  tx: Tx,
+  partnerId: string,
+  currency: Currency,
+  limitsMax: number,
+): Promise<readonly Limit[]> {
+  return tx.rows<Limit>(sql`/* payout-controls.readOwnLimits */
     select ${columns} from payouts.limits
     where partner_id = ${partnerId} and (currency = ${currency} or all_currencies) and scope in ('customer', 'beneficiary') and scope_id <> ${nilId}
     limit ${limitsMax}`)
 }
 
-/** The limits of a partner, in the order in which they were set. */
+/** Lists the limits of a partner, in the order of their creation. */
 export function listLimits(tx: Tx, partnerId: string): Promise<readonly Limit[]> {
   return tx.rows<Limit>(sql`/* payout-controls.listLimits */
     select ${columns} from payouts.limits where partner_id = ${partnerId} order by id`)
@@ -218,16 +228,16 @@ export function listLimits(tx: Tx, partnerId: string): Promise<readonly Limit[]>
 export type LimitFilter = {
   readonly scope: LimitScope | null
   readonly currency: string | null
-  /** Filters limits: if one of the two is given, only those that apply to it, and those of the partner. */
+  /** Customer or beneficiary: only limits that apply to it, and those of the partner. */
   readonly customerId: string | null
   readonly beneficiaryId: string | null
-  /** The state of the customer's verification. Null: no customer is given. */
+  /** State of the customer's verification. Null: no customer is given. */
   readonly verificationState: VerificationState | null
 }
 
 /**
- * Newest first, after a cursor. For a customer or a beneficiary its own limit hides that of the customer's state and the general one in the
- * same currency and period, and that of the state the general one.
+ * Lists limits, newest first. For a customer or a beneficiary, its own limit hides the limit of the customer's state
+ * and the general limit in the same currency and period; the limit of the state hides the general one.
  */
 export function readableLimits(
   tx: Tx,
@@ -257,7 +267,7 @@ export function readableLimits(
     order by held.id desc limit ${limit + 1}`)
 }
 
-/** Sets the amount of the limit, if there is one, and keeps its id. */
+/** Sets the amount of the limit, if it exists, and keeps its id. */
 export async function setLimit(tx: Tx, limit: Limit, now: Date): Promise<Limit> {
   const [row] = await tx.rows<Limit>(sql`/* payout-controls.setLimit */
     insert into payouts.limits (partner_id, id, scope, scope_id, verification_state, currency, all_currencies, period, amount, created_at, updated_at)
@@ -293,7 +303,7 @@ export type CounterRow = RowOf<typeof counterColumns, Pick<CounterKey, 'currency
 const counterKey = ['partnerId', 'currency', 'scope', 'scopeId', 'period', 'startsOn'] as const
 const newCounters = insertBy<CounterRow>(counterColumns, [], counterKey)
 
-/** Creates the counters that do not exist yet, in the order of their keys, so that two batches cannot deadlock. */
+/** Creates missing counters in the order of their keys, so that two batches cannot deadlock. */
 export function ensureCounters(tx: Tx, keys: readonly CounterKey[]): void {
   tx.later(sql`/* payout-controls.ensureCounters */
     insert into payouts.limit_counters (${namesOf(counterColumns)})
@@ -305,8 +315,8 @@ export function ensureCounters(tx: Tx, keys: readonly CounterKey[]): void {
 }
 
 /**
- * Locks the counters in the order of their keys. May also return and lock counters that combine columns of several keys: each
- * column is compared with a list, which has one good plan, on an empty table too.
+ * Locks the counters in the order of their keys. May also return and lock counters that combine columns of several
+ * keys: each column is compared with a list, which has one good plan, even on an empty table.
  */
 export function lockCounters(tx: Tx, keys: readonly CounterKey[]): Promise<readonly CounterRow[]> {
   const column = columnOf(keys)
@@ -318,7 +328,7 @@ export function lockCounters(tx: Tx, keys: readonly CounterKey[]): Promise<reado
     order by partner_id, currency, scope, scope_id, period, starts_on for no key update`)
 }
 
-/** The counters that combine any of these, without a lock. */
+/** Reads the counters that combine any of these, without a lock. */
 export function readCounters(
   tx: Tx,
   wanted: {
@@ -326,7 +336,7 @@ export function readCounters(
     readonly currencies: readonly Currency[]
     readonly scopeIds: readonly string[]
     readonly starts: PeriodStarts
-    /** Default: those that payouts are counted in at acceptance. */
+    /** Default: the counters of acceptance. */
     readonly scopes?: readonly CounterScope[]
   },
 ): Promise<readonly CounterRow[]> {
@@ -341,12 +351,12 @@ export function readCounters(
 
 export type CounterChange = CounterKey & { readonly by: Minor }
 
-/** Counters with their maxima, in the order of their keys, so that two batches cannot deadlock. */
-const counted = insertBy<Counted>({ ...counterColumns, most: 'bigint' }, [], counterKey)
-type Counted = CounterRow & { readonly most: Minor }
+/** Inserts counters with their maxima in the order of their keys, so that two batches cannot deadlock. */
+const counted = insertBy<CountedRow>({ ...counterColumns, most: 'bigint' }, [], counterKey)
+type CountedRow = CounterRow & { readonly most: Minor }
 
 /**
- * Adds to each counter once, and creates the missing ones. A sum beyond `most` becomes -1, which violates
+ * Adds to each counter once, and creates missing counters. A sum beyond `most` becomes -1, which violates
  * `limit_counters_used_check`.
  */
 export function addToCounters(tx: Tx, changes: readonly (CounterChange & { readonly most: Minor })[]): void {
@@ -360,10 +370,7 @@ export function addToCounters(tx: Tx, changes: readonly (CounterChange & { reado
       used = case when counter.used + excluded.used <= excluded.most then counter.used + excluded.used else -1 end`)
 }
 
-/**
- * Changes each counter once; the caller holds their locks. A counter that was deleted after its period is not created
- * again.
- */
+/** Changes each counter once, under the caller's locks. A counter that was deleted after its period is not created again. */
 export function changeCounters(tx: Tx, changes: readonly CounterChange[]): void {
   const column = columnOf(changes)
   tx.later(sql`/* payout-controls.changeCounters */

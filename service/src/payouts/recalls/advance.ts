@@ -1,28 +1,28 @@
 /**
- * The only writer of a recall's progress: the engine of lifecycles with the table of recalls. A transition writes the recall, a step
- * in the timeline of the payout's transaction, and an event. Locks: the payout, if the caller has it, then recalls, then transactions.
+ * The only writer of a recall's progress: the lifecycle engine with the table of recalls. A transition writes the
+ * recall, a step in the timeline of the payout's transaction, and an event. Lock order: the payout, if the caller locks
+ * it, then recalls, then transactions.
  */
-import type { EventOutbox, NewEvent } from '../../events/index.ts'
+import type { EventOutbox, EventPayload, NewEvent } from '../../events/index.ts'
 import type { FactQueue } from '../../inbox/index.ts'
 import { type Clock, type Minor, partnerKey, present, writeAmount } from '../../kernel/index.ts'
 import { type Actor, type Advanced, createEngine, type Move } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { leftBalance, payoutById, type PayoutRow, type ReturnedByRecall } from '../index.ts'
+import { amountLeaving, payoutById, type PayoutRow, type RecallReturns } from '../index.ts'
 import type { Transactions } from '../../transactions/index.ts'
 import { recallLifecycle } from './lifecycle.ts'
-import { answerDue } from './rules.ts'
+import { answerDeadline } from './rules.ts'
 import * as store from './store.ts'
-import type { EventData } from '@partner-payments/wire'
 import type { RecallRow } from './store.ts'
 
-/** `reasonCode`: the bank's, of ISO 20022; `bankText`: its own words. */
-type Answer = { readonly reasonCode: string | null; readonly bankText?: string | null }
+/** `reasonCode`: the bank's ISO 20022 code; `bankText`: its own text. */
+type BankAnswer = { readonly reasonCode: string | null; readonly bankText?: string | null }
 export type RecallTrigger =
   | { readonly kind: 'taken'; readonly leaseId: string }
-  | ({ readonly kind: 'declined'; readonly leaseId: string } & Answer)
-  | ({ readonly kind: 'accepted' | 'refused' } & Answer)
+  | ({ readonly kind: 'declined'; readonly leaseId: string } & BankAnswer)
+  | ({ readonly kind: 'accepted' | 'refused' } & BankAnswer)
   | { readonly kind: 'overdue' }
-  /** The money is on the balance, by the transaction with this reference. */
+  /** The transaction with this reference has credited the money. */
   | { readonly kind: 'returned'; readonly amount: Minor; readonly reference: string }
 
 export type AdvanceRecalls = (
@@ -66,7 +66,7 @@ async function write(
   moves: readonly RecallMove[],
   now: Date,
 ): Promise<void> {
-  const written = moves.map((move) => ({ move, row: changed(move, now) }))
+  const written = moves.map((move) => ({ move, row: changedRecall(move, now) }))
   for (const { move, row } of written) store.updateRecall(tx, row, move.row.status)
   for (const { move, row } of written) {
     const { partnerId, transactionId: id, id: recallId } = row
@@ -80,25 +80,25 @@ async function write(
     return recallUpdated(row, present(payout, `no payout ${row.payoutId} for recall ${row.id}`), now)
   })
   eventOutbox.appendMany(tx, await Promise.all(events))
-  facts.append(tx, written.flatMap(toldOf))
+  facts.append(tx, written.flatMap(answerNotification))
 }
 
 const answers = { Accepted: 'recall.accepted', Refused: 'recall.refused', Expired: 'recall.expired' } as const
 
-/** Money that comes back after the answer is no further answer. */
-function toldOf({ move, row }: { readonly move: RecallMove; readonly row: store.RecallRow }) {
+/** Money that comes back after the answer is not another answer. */
+function answerNotification({ move, row }: { readonly move: RecallMove; readonly row: store.RecallRow }) {
   const { partnerId, id: subject, payoutId, status } = row
   if (status === move.row.status || !(status in answers)) return []
   const type = answers[status as keyof typeof answers]
   return [{ partnerId, type, subject, occasion: `${subject} ${status}`, facts: { payoutId } }]
 }
 
-/** The recall after a transition. An implied one is that of the request, whatever the trigger reports. */
-function changed({ row, trigger, transition, implied }: RecallMove, now: Date): store.RecallRow {
+/** Returns the recall after a transition. An implied transition is that of the request, whatever the trigger reports. */
+function changedRecall({ row, trigger, transition, implied }: RecallMove, now: Date): store.RecallRow {
   const moved = { ...row, status: transition.to, dueAt: null, leaseId: null, updatedAt: now }
   const kind = implied ? 'taken' : trigger.kind
   if (kind === 'taken') {
-    const { on, at } = answerDue(now)
+    const { on, at } = answerDeadline(now)
     return { ...moved, sentAt: now, answerDueOn: on, answerDueAt: at }
   }
   if (kind === 'overdue') return { ...moved, expiredAt: now }
@@ -112,12 +112,10 @@ function changed({ row, trigger, transition, implied }: RecallMove, now: Date): 
   return { ...moved, answeredAt: now, answerCode, answerText }
 }
 
-export function createReturnedByRecall(deps: AdvanceDeps): ReturnedByRecall {
+export function createReturnedByRecall(deps: AdvanceDeps): RecallReturns {
   const advance = createAdvanceRecalls(deps)
   return {
-    /**
-     * Locks the recall that was agreed to, otherwise the newest. Without one, the bank returned the money on its own.
-     */
+    /** Locks the accepted recall, otherwise the newest. Without a recall, the bank returned the money on its own. */
     lock: async (tx, payouts) => {
       if (payouts.length === 0) return new Map()
       const found = new Map<string, store.RecallRow>()
@@ -138,10 +136,8 @@ export function createReturnedByRecall(deps: AdvanceDeps): ReturnedByRecall {
   }
 }
 
-type Data = Omit<EventData<'payout.recall.updated'>, 'eventType' | 'timestamp'>
-
-const dataOf = (recall: RecallRow, payout: PayoutRow): Data => ({
-  ...leftBalance(payout),
+const toEventData = (recall: RecallRow, payout: PayoutRow): EventPayload<'payout.recall.updated'> => ({
+  ...amountLeaving(payout),
   customFields: null,
   idempotencyKey: null,
   reference: recall.payoutReference,
@@ -161,5 +157,5 @@ export const recallUpdated = (recall: RecallRow, payout: PayoutRow, now: Date): 
   partnerId: recall.partnerId,
   type: 'payout.recall.updated',
   occurredAt: now,
-  data: dataOf(recall, payout),
+  data: toEventData(recall, payout),
 })

@@ -1,8 +1,8 @@
 /**
- * Recalls: a completed payout is asked back from its recipient, through the bank that paid it.
+ * Recalls: a partner asks for a completed payout back from its recipient, through the bank that paid it.
  *
- * Tables: payouts.recalls. Invariants: a payout has at most one recall that is open, and one for each reason. Money that comes
- * back ends the recall, whatever the bank has answered.
+ * Tables: payouts.recalls. Invariants: a payout has at most one open recall, and at most one for each reason. Returned
+ * money ends the recall, whatever the bank has answered.
  */
 export { recallsJob, createRecalls, operatorOf, type RecallClaim, type Recalls } from './service.ts'
 export { createReturnedByRecall } from './advance.ts'

@@ -1,4 +1,4 @@
-/** The transitions of a recall: the only ones that exist. The page of lifecycles shows them. */
+/** The table of transitions of a recall. The documentation page of lifecycles shows it. */
 import { recalls } from '@partner-payments/wire'
 import { createLifecycle } from '../../lifecycle/index.ts'
 
@@ -14,7 +14,7 @@ export const recallLifecycle = createLifecycle({
       on: ['requested'],
       steps: ['RecallRequested'],
     },
-    /** Implied by an answer that the bank gave before the worker recorded its receipt of the request. */
+    /** Implied by an answer that the bank gave before the worker recorded the bank's receipt of the request. */
     send: {
       from: ['Requested'],
       to: 'Sent',
@@ -56,7 +56,7 @@ export const recallLifecycle = createLifecycle({
       on: ['refused'],
       steps: ['RecallRefused'],
     },
-    /** Money that comes back is the answer, whatever the bank said before. */
+    /** Returned money is the answer, whatever the bank said before. */
     return: {
       from: ['Requested', 'Sent', 'Expired', 'Refused'],
       to: 'Accepted',

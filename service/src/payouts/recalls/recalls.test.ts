@@ -59,7 +59,7 @@ const eventsOf = async () =>
       where partner_id = ${partner.partnerId} and type = 'payout.recall.updated' order by id`)
   ).map(({ data }) => JSON.parse(data) as { readonly status: string; readonly answerCode: string | null })
 
-test('a recall that is agreed to brings the money back once, and payout, return and recall name each other', async () => {
+test('an accepted recall returns the money once, and payout, return and recall name each other', async () => {
   const payout = await settled()
   const before = await postedOf()
   const { id, status, requestDueOn } = await request(payout.id)
@@ -97,7 +97,7 @@ test('a recall that is agreed to brings the money back once, and payout, return 
   )
 })
 
-test('the events of a recall carry the amount of the other events of its payout, also if a quote bought it', async () => {
+test('the events of a recall have the amount of the other events of its payout, also for a payout by quote', async () => {
   const trader = await addTrader(service, ['USD'])
   const { row } = await quote(service, trader, { sell: 'USD', buy: 'EUR' })
   const body = { quoteId: row.id, beneficiaryId: trader.beneficiary.id, idempotencyKey: newId() }
@@ -120,7 +120,7 @@ test('the events of a recall carry the amount of the other events of its payout,
   ])
 })
 
-test('a refusal has its code, and another reason may follow it, but not the same one', async () => {
+test('a refusal has its code, and a recall for another reason may follow, but not for the same', async () => {
   const payout = await settled('4001.11')
   await request(payout.id, 'DUPL')
   await send()
@@ -137,7 +137,7 @@ test('a refusal has its code, and another reason may follow it, but not the same
   assert.equal((await service.payouts.get(partner.partnerId, payout.id)).status, 'Completed')
 })
 
-test('a recall without an answer expires after its 15 business days, and not before', async () => {
+test('a recall without an answer expires after 15 business days, and not before', async () => {
   const payout = await settled('4001.12')
   await request(payout.id)
   await send()
@@ -158,7 +158,7 @@ test('a recall without an answer expires after its 15 business days, and not bef
   assert.equal(await overdueAt(), undefined)
 })
 
-test('an agreement behind the expiry still books the money, and the recall says both', async () => {
+test('an agreement after the expiry still books the money, and the recall shows both', async () => {
   const payout = await settled('4001.14')
   const before = await postedOf()
   await request(payout.id)
@@ -173,7 +173,7 @@ test('an agreement behind the expiry still books the money, and the recall says 
   assert.equal(await postedOf(), before + 4001_14n)
 })
 
-test('what the other bank keeps is the fee, and its case has no money', async () => {
+test('the other bank may keep a fee, which has a case without money', async () => {
   const payout = await settled('4001.13')
   const before = await postedOf()
   await request(payout.id)
@@ -231,7 +231,7 @@ test('a payout that is not completed, of another partner, or by another rail, is
   await assert.rejects(request(payout.id), refused('recall_not_supported'))
 })
 
-test('a bank that takes no recalls: refused before anything is written', async () => {
+test('a recall at a bank that does not support recalls is refused, and nothing is written', async () => {
   const payout = await settled()
   await service.db.run(
     sql`update payouts.payouts set connector = 'other' where partner_id = ${partner.partnerId} and id = ${payout.id}`,
@@ -241,7 +241,7 @@ test('a bank that takes no recalls: refused before anything is written', async (
   assert.deepEqual(await eventsOf(), [])
 })
 
-test('of requests at the same time one is taken, from two processes', async () => {
+test('of concurrent requests in two processes one is accepted', async () => {
   const second = await createTestService({ url: service.url, now: service.clock.now() })
   const payout = await settled()
   const reasons = ['DUPL', 'TECH', 'FRAD', 'CUST'] as const
@@ -260,7 +260,7 @@ test('of requests at the same time one is taken, from two processes', async () =
   await second.close()
 })
 
-test('a request against a return: the recall is behind the money, or is refused', async () => {
+test('a request that races a return is refused, or is linked to it', async () => {
   const outcomes = new Set<string>()
   for (let round = 0; round < 24; round += 1) {
     const payout = await settled('1.00')
@@ -290,7 +290,7 @@ test('a request against a return: the recall is behind the money, or is refused'
   assert.deepEqual([...outcomes].toSorted(), ['refused', 'requested'])
 })
 
-test('a recall whose call hangs delays no other one', async () => {
+test('a recall whose call hangs does not delay others', async () => {
   const payouts = [await settled(), await settled(), await settled()]
   for (const { id } of payouts) await request(id)
   const { recall, ...bank } = service.bank
@@ -313,7 +313,7 @@ test('a recall whose call hangs delays no other one', async () => {
   for (const { id } of payouts) assert.deepEqual(await statusesOf(id), ['Sent'])
 })
 
-test('a bank that hangs, breaks, or loses its answer gets the same request again, and has it once', async () => {
+test('a bank that hangs, fails or loses its answer gets the same request again, and has it once', async () => {
   const payout = await settled('4001.11')
   const { id } = await request(payout.id)
   const { recall, ...bank } = service.bank
@@ -353,7 +353,7 @@ test('a bank that hangs, breaks, or loses its answer gets the same request again
   )
 })
 
-test('an answer to no recall of a partner changes nothing, and one by the payment answers the open recall', async () => {
+test('an answer to an unknown recall changes nothing, and an answer by payment id is for the open recall', async () => {
   const payout = await settled('4001.12')
   const instructionId = instructionIdOf(payout)
   const answer = { partnerId: partner.partnerId, recallId: newId(), instructionId, reasonCode: null }
@@ -367,7 +367,7 @@ test('an answer to no recall of a partner changes nothing, and one by the paymen
   assert.deepEqual(await statusesOf(payout.id), ['Accepted'])
 })
 
-test('a return without a recall stays as it was', async () => {
+test('a return without a recall works as before', async () => {
   const payout = await settled('4001.05')
   await notified(2)
   assert.equal((await service.payouts.get(partner.partnerId, payout.id)).status, 'Returned')
@@ -385,7 +385,7 @@ test('the erasure of a customer leaves the recall without its text', async () =>
   assert.deepEqual([recall?.details, recall?.reason], [null, 'FRAD'])
 })
 
-test('a blocked account gets its money back', async () => {
+test('money that is recalled to a blocked account is booked', async () => {
   const payout = await settled()
   const before = await postedOf()
   await request(payout.id)

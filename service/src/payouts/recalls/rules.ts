@@ -1,13 +1,14 @@
 /**
- * Pure: the periods of a recall, and what may be recalled. Source: EPC SEPA Credit Transfer rulebook (EPC125-05), sections on the
- * recall and on the request for recall by the originator (docs/guides/recalls.md says what was cited from memory).
+ * Pure: the periods of a recall, and what may be recalled. Source: EPC SEPA Credit Transfer rulebook (EPC125-05),
+ * sections on the recall and on the request for recall by the originator (docs/guides/recalls.md says what was cited
+ * from memory).
  */
 import { Refusal } from '../../kernel/api/index.ts'
 import { internalConnectorId, isTargetDay } from '../../rails/index.ts'
 import type { PayoutRow } from '../index.ts'
 import type { RecallReason, RecallRow } from './store.ts'
 
-/** The periods for a request: banking business days after the execution, or months. */
+/** Periods for a request: banking business days after the execution, or months. */
 const requestPeriods: Readonly<Record<RecallReason, { readonly days: number } | { readonly months: number }>> = {
   DUPL: { days: 10 },
   TECH: { days: 10 },
@@ -17,19 +18,19 @@ const requestPeriods: Readonly<Record<RecallReason, { readonly days: number } | 
   AM09: { months: 13 },
 }
 const answerDays = 15
-/** The days of TARGET are those of Frankfurt. */
+/** The days of TARGET follow the time of Frankfurt. */
 const timeZone = 'Europe/Berlin'
 
-/** The last day for a request. If the month lacks the day of the execution, the last day of the month. */
+/** Returns the last day for a request. In a month without the day of the execution: the last day of the month. */
 function requestDueOn(reason: RecallReason, executedAt: Date): Temporal.PlainDate {
   const period = requestPeriods[reason]
   const executedOn = dayOf(executedAt)
-  return 'days' in period ? businessDaysBehind(executedOn, period.days) : executedOn.add({ months: period.months })
+  return 'days' in period ? businessDaysAfter(executedOn, period.days) : executedOn.add({ months: period.months })
 }
 
-/** The last day for the answer to a request that the bank got at a time, and the end of that day. */
-export function answerDue(sentAt: Date): { readonly on: string; readonly at: Date } {
-  const day = businessDaysBehind(dayOf(sentAt), answerDays)
+/** Returns the last day for the answer to a request that the bank received at a time, and the end of that day. */
+export function answerDeadline(sentAt: Date): { readonly on: string; readonly at: Date } {
+  const day = businessDaysAfter(dayOf(sentAt), answerDays)
   const end = day.add({ days: 1 }).toZonedDateTime({ timeZone })
   return { on: day.toString(), at: new Date(end.epochMilliseconds) }
 }
@@ -39,7 +40,7 @@ const isPast = (day: Temporal.PlainDate, now: Date): boolean => Temporal.PlainDa
 const dayOf = (at: Date): Temporal.PlainDate =>
   Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(timeZone).toPlainDate()
 
-function businessDaysBehind(from: Temporal.PlainDate, days: number): Temporal.PlainDate {
+function businessDaysAfter(from: Temporal.PlainDate, days: number): Temporal.PlainDate {
   let day = from
   for (let left = days; left > 0;) {
     day = day.add({ days: 1 })
@@ -49,9 +50,9 @@ function businessDaysBehind(from: Temporal.PlainDate, days: number): Temporal.Pl
 }
 
 /**
- * Requires that a payout can be recalled now. `executedAt` of a completed payout is the time of its settlement, the last
- * change of its status. Returns the last day for the request. Refuses: recall_not_supported, payout_not_recallable,
- * recall_exists, recall_deadline_passed.
+ * Checks that a payout can be recalled now, and returns the last day for the request. `executedAt` is the time of
+ * settlement, which is the last change of a completed payout's status. Refuses: recall_not_supported,
+ * payout_not_recallable, recall_exists, recall_deadline_passed.
  */
 export function requireRecallable(
   { status, rail, connector, updatedAt: executedAt }: PayoutRow,
@@ -64,7 +65,7 @@ export function requireRecallable(
       'recall_not_supported',
       'The payee has its account with this service, so there is no bank to ask: ask the payee to pay the money back.',
     )
-  if (rail !== 'Sepa') throw new Refusal('recall_not_supported', `The rail ${rail} of the payout knows no recalls.`)
+  if (rail !== 'Sepa') throw new Refusal('recall_not_supported', `The rail ${rail} does not support recalls.`)
   if (!canRecall) throw new Refusal('recall_not_supported', 'The bank of the payout does not support recalls.')
   if (status !== 'Completed') throw new Refusal('payout_not_recallable', `The payout is ${status}, not Completed.`)
   const open = recallsBefore.find((recall) => ['Requested', 'Sent', 'Accepted'].includes(recall.status))

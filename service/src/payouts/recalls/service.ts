@@ -18,8 +18,8 @@ import { answersDue } from './store.ts'
 
 export type RecallClaim = store.RecallRow & { readonly leaseId: string }
 
-/** `recallId`: of the recall, or of a request from another party. `instructionId`: of the payment that is recalled. */
-type RecallAnswered = {
+/** `recallId`: of the recall, or of a request from another party. `instructionId`: of the recalled payment. */
+type RecallAnswer = {
   readonly partnerId: string
   readonly recallId: string
   readonly instructionId: string
@@ -28,15 +28,15 @@ type RecallAnswered = {
   readonly bankText?: string | null
 }
 
-/** A key of the partner, or the operator for it. */
+/** API key of the partner, or the operator on its behalf. */
 type Requester = Pick<Caller, 'partnerId' | 'serviceAccountId' | 'name'>
-/** The operator asks in the name of the partner, which sees the recall as its own. */
+/** The operator requests in the name of the partner, which sees the recall as its own. */
 export const operatorOf = (partnerId: string): Requester => ({ partnerId, serviceAccountId: nilId, name: 'operator' })
 
 export type Recalls = {
   /**
-   * Requests the recall of a completed payout. Refuses: not_found, recall_not_supported, payout_not_recallable, recall_exists,
-   * recall_deadline_passed. `customerId`: of the payout.
+   * Requests the recall of a completed payout. `customerId`: of the payout. Refuses: not_found, recall_not_supported,
+   * payout_not_recallable, recall_exists, recall_deadline_passed.
    */
   readonly create: (
     caller: Requester,
@@ -44,29 +44,29 @@ export type Recalls = {
     body: BodyOf<'createPayoutRecall'>,
     tx?: Tx,
   ) => Promise<store.RecallRow & { readonly customerId: string | null }>
-  /** Newest first. Refuses: not_found. */
+  /** Lists the recalls of a payout, newest first. Refuses: not_found. */
   readonly list: (partnerId: string, payoutId: string) => Promise<readonly store.RecallRow[]>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, payoutId: string, recallId: string) => Promise<store.RecallRow>
-  /** Claims due recalls of a connector for an attempt each, under leases. */
+  /** Claims due recalls of a connector under leases, for one attempt each. */
   readonly claim: (connector: string, recallsMax: number) => Promise<readonly RecallClaim[]>
-  /** Records that the bank has the request. Changes nothing when the lease is lost. */
+  /** Records that the bank has the request. Changes nothing if the lease is lost. */
   readonly taken: (claim: RecallClaim) => Promise<void>
-  /** Records that the connector refuses the request. Changes nothing when the lease is lost. */
+  /** Records that the connector refuses the request. Changes nothing if the lease is lost. */
   readonly declined: (claim: RecallClaim, reasonCode: string | null) => Promise<void>
-  /** The outcome is unknown, or the connector keeps the request until a time: it is asked again then. */
+  /** Postpones a recall: the outcome is unknown, or the connector keeps the request until a time. */
   readonly postponed: (claim: RecallClaim, until?: Date) => Promise<void>
-  /** False: the answer repeats what is known, or is not about a recall of a partner. */
-  readonly answered: (answer: RecallAnswered) => Promise<boolean>
-  /** Expires recalls whose answer is overdue. Returns how many. */
+  /** Records an answer. Returns false if it is already recorded, or is not about a recall of a partner. */
+  readonly answered: (answer: RecallAnswer) => Promise<boolean>
+  /** Expires recalls whose answer is overdue. Returns their number. */
   readonly expireStep: () => Promise<number>
-  /** The recalls of a partner with these ids, in no order. */
+  /** Reads recalls by id, in no order. */
   readonly byIds: typeof store.recallsByIds
-  /** The time since which the oldest recall waits for its bank. */
+  /** Finds the time since which the oldest recall waits for its bank. */
   readonly oldestUnsent: (connector: string) => Promise<Date | null>
-  /** The recalls that wait for a person, at most `rowsMax` of each kind, the longest wait first. */
+  /** Lists recalls that wait for a person, at most `rowsMax` of each kind, the longest wait first. */
   readonly waiting: (rowsMax: number) => Promise<readonly store.WaitingRecall[]>
-  /** Returns those of the recalls of these payouts of a partner that wait for a person. */
+  /** Lists the recalls of these payouts that wait for a person. */
   readonly waitingOf: (partnerId: string, payoutIds: readonly string[]) => Promise<readonly store.WaitingRecall[]>
 }
 
@@ -74,7 +74,7 @@ export type RecallsDeps = AdvanceDeps & {
   readonly db: Database
   readonly log: Log
   readonly payouts: Pick<Payouts, 'get' | 'named'>
-  /** Reports whether the bank of a connector takes recalls. */
+  /** Reports whether the bank of a connector supports recalls. */
   readonly canRecall: (connector: string) => boolean
 }
 
@@ -100,9 +100,9 @@ export function createRecalls(deps: RecallsDeps): Recalls {
     ...createSending(deps, advance),
     answered: async ({ partnerId, recallId, instructionId, accepted, reasonCode, bankText = null }) => {
       const payoutId = (await payoutOfInstruction(db, { partnerId, instructionId })) ?? null
-      const key = await store.recallOfAnswer(db, { partnerId, id: recallId, payoutId })
+      const key = await store.findRecallOfAnswer(db, { partnerId, id: recallId, payoutId })
       if (key === undefined) return false
-      return move(db, advance, key, { kind: accepted ? 'accepted' : 'refused', reasonCode, bankText })
+      return advanceOne(db, advance, key, { kind: accepted ? 'accepted' : 'refused', reasonCode, bankText })
     },
     expireStep: createExpire(deps, advance),
     byIds: store.recallsByIds,
@@ -111,9 +111,9 @@ export function createRecalls(deps: RecallsDeps): Recalls {
   }
 }
 
-/** The worker gives a recall to its connector within seconds. */
+/** The worker submits a recall to its connector within seconds. */
 const unsentMsMin = 10 * minuteMs
-/** A bank that is silent for so long will not answer: the people who asked it have told the partner. */
+/** A bank that has not answered for this long will not answer: the people who asked it have told the partner. */
 const expiredShownMs = 30 * dayMs
 
 function createWaiting({ db, clock }: Pick<RecallsDeps, 'db' | 'clock'>): Pick<Recalls, 'waiting' | 'waitingOf'> {
@@ -135,15 +135,15 @@ function createWaiting({ db, clock }: Pick<RecallsDeps, 'db' | 'clock'>): Pick<R
   }
 }
 
-/** Moves one recall per transaction: they are few, and each locks the transaction of its payout. */
-async function move(
+/** Moves one recall per transaction: recalls are few, and each locks the transaction of its payout. */
+async function advanceOne(
   db: Database,
   advance: AdvanceRecalls,
   { partnerId, id }: store.RecallKey,
   trigger: RecallTrigger,
 ): Promise<boolean> {
   return db.transaction(async (tx) => {
-    // Deferred: the implied receipt by the bank was recorded first, so that the answer is applied again.
+    // Deferred: the implied receipt by the bank was recorded first, and the answer must be applied again.
     for (;;) {
       const [advanced] = await advance(tx, [{ key: { partnerId, id }, trigger }])
       if (advanced !== 'deferred') return advanced === true
@@ -151,7 +151,7 @@ async function move(
   })
 }
 
-/** Locks the payout, so that requests wait for each other, and for a return of the money. */
+/** Locks the payout, which serialises requests and a return of the money. */
 function createRequest({ db, clock, eventOutbox, payouts, transactions, canRecall }: RecallsDeps): Recalls['create'] {
   return (caller, payoutId, { reason, text }, outerTx) =>
     inTransaction(db, outerTx, async (tx) => {
@@ -163,7 +163,7 @@ function createRequest({ db, clock, eventOutbox, payouts, transactions, canRecal
       const now = clock.now()
       const judged = { canRecall: canRecall(payout.connector), now }
       const row: store.RecallRow = {
-        ...opening,
+        ...toRecall,
         partnerId,
         id: newId(),
         payoutId: payout.id,
@@ -191,7 +191,7 @@ function createRequest({ db, clock, eventOutbox, payouts, transactions, canRecal
     })
 }
 
-const opening = {
+const toRecall = {
   status: 'Requested',
   sentAt: null,
   answerDueOn: null,
@@ -224,31 +224,31 @@ function createSending(
       }
       return claims
     },
-    taken: async (claim) => void (await move(db, advance, claim, { kind: 'taken', leaseId: claim.leaseId })),
+    taken: async (claim) => void (await advanceOne(db, advance, claim, { kind: 'taken', leaseId: claim.leaseId })),
     declined: async (claim, reasonCode) =>
-      void (await move(db, advance, claim, { kind: 'declined', leaseId: claim.leaseId, reasonCode })),
+      void (await advanceOne(db, advance, claim, { kind: 'declined', leaseId: claim.leaseId, reasonCode })),
     postponed: async (claim, until) =>
       void (await store.postponeRecall(db, claim, until ?? after(clock.now(), retryDelayAfter(claim.attempts)))),
   }
 }
 
-/** Bounds a step, so that a stop does not wait long for it. */
+/** Limits a step, so that a stop does not wait long for it. */
 const overduePerStepMax = 100
 const start: store.OverdueRecall = { answerDueAt: new Date(0), partnerId: nilId, id: nilId }
 
-/** Each step continues after the one before, so that recalls that cannot be expired delay no others. */
+/** Each step continues after the previous one: recalls that cannot be expired do not delay others. */
 function createExpire({ db, clock, log }: RecallsDeps, advance: AdvanceRecalls): () => Promise<number> {
   let last = start
   return async () => {
     const ahead = await store.overdueRecalls(db, clock.now(), last, overduePerStepMax)
     const isEnd = ahead.length < overduePerStepMax
-    const results = await Promise.allSettled(ahead.map((key) => move(db, advance, key, { kind: 'overdue' })))
+    const results = await Promise.allSettled(ahead.map((key) => advanceOne(db, advance, key, { kind: 'overdue' })))
     let expired = 0
     for (const [index, result] of results.entries())
       if (result.status === 'fulfilled') expired += result.value ? 1 : 0
       else {
         const { partnerId, id: recallId } = present(ahead[index], `no recall for result ${index}`)
-        log.error({ err: result.reason as unknown, partnerId, recallId }, 'recall not expired; will retry')
+        log.error({ err: result.reason as unknown, partnerId, recallId }, 'could not expire recall; will retry')
       }
     last = isEnd ? start : (ahead.at(-1) ?? start)
     return expired

@@ -1,4 +1,4 @@
-/** The SQL of recalls. */
+/** SQL of recalls. */
 import type { recalls } from '@partner-payments/wire'
 import type { Currency } from '../../kernel/index.ts'
 import {
@@ -25,7 +25,7 @@ const types = {
   payoutReference: 'text',
   connector: 'text',
   instructionId: 'uuid',
-  /** The amount of the payout. */
+  /** Amount of the payout. */
   amount: 'bigint',
   currency: 'text',
   reason: 'text',
@@ -38,13 +38,13 @@ const types = {
   requestDueOn: 'date',
   sentAt: 'timestamptz?',
   answerDueOn: 'date?',
-  /** The end of the last day for the answer. */
+  /** End of the last day for the answer. */
   answerDueAt: 'timestamptz?',
   answeredAt: 'timestamptz?',
   answerCode: 'text?',
   answerText: 'text?',
   expiredAt: 'timestamptz?',
-  /** The amount that is booked on the balance. */
+  /** Amount that was credited to the balance. */
   settledAmount: 'bigint?',
   returnReference: 'text?',
   returnedAt: 'timestamptz?',
@@ -64,20 +64,20 @@ export function insertRecall(tx: Tx, row: RecallRow): Promise<number> {
   return tx.run(sql`/* recalls.insertRecall */ insert into payouts.recalls (${columns}) ${newRecalls(tx, [row])}`)
 }
 
-/** Newest first. At most one for each reason. */
+/** Lists recalls, newest first: at most one for each reason. */
 export function recallsOfPayout(tx: Tx, partnerId: string, payoutId: string): Promise<readonly RecallRow[]> {
   return tx.rows<RecallRow>(sql`/* recalls.recallsOfPayout */
     select ${columns} from payouts.recalls where partner_id = ${partnerId} and payout_id = ${payoutId} order by id desc`)
 }
 
-/** The recalls with these ids, in no order. */
+/** Reads recalls by id, in no order. */
 export async function recallsByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly RecallRow[]> {
   if (ids.length === 0) return []
   return tx.rows<RecallRow>(sql`/* recalls.recallsByIds */
     select ${columns} from payouts.recalls where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`)
 }
 
-/** The caller holds the locks of the payouts. Locks recalls in the order of their ids, as everywhere. */
+/** The caller has locked the payouts. Locks recalls in the order of their ids, like all writers. */
 export function lockRecallsOf(
   tx: Tx,
   payouts: readonly { readonly partnerId: string; readonly id: string }[],
@@ -99,12 +99,12 @@ export function lockRecalls(tx: Tx, keys: readonly RecallKey[]): Promise<readonl
   )
 }
 
-/** The recall with this id. Otherwise the unanswered one of a payout. `payoutId`: null for none. */
-export function recallOfAnswer(
+/** Finds a recall by its id, otherwise the unanswered recall of a payout. `payoutId`: null for none. */
+export function findRecallOfAnswer(
   tx: Tx,
   { partnerId, id, payoutId }: RecallKey & { readonly payoutId: string | null },
 ): Promise<RecallKey | undefined> {
-  return tx.row<RecallKey>(sql`/* recalls.recallOfAnswer */
+  return tx.row<RecallKey>(sql`/* recalls.findRecallOfAnswer */
     select partner_id, id from payouts.recalls where partner_id = ${partnerId} and id = ${id}
     union all
     select partner_id, id from payouts.recalls where partner_id = ${partnerId} and status in ('Requested', 'Sent')
@@ -112,7 +112,7 @@ export function recallOfAnswer(
     limit 1`)
 }
 
-/** One row, under its lock. Another number fails the transaction. */
+/** Updates one row, under its lock. A wrong number of rows fails the transaction. */
 export function updateRecall(tx: Tx, row: RecallRow, fromStatus: RecallStatus): void {
   tx.later(
     sql`/* recalls.updateRecall */
@@ -126,7 +126,7 @@ export function updateRecall(tx: Tx, row: RecallRow, fromStatus: RecallStatus): 
   )
 }
 
-/** The recalls that a connector's bank does not have yet, of all partners, oldest first. Takes no lock. */
+/** Lists recalls of all partners that a connector's bank does not have yet, oldest first. Takes no lock. */
 export function dueRecalls(tx: Tx, connector: string, now: Date, rowsMax: number): Promise<readonly RecallKey[]> {
   return tx.rows<RecallKey>(
     dueWork('finds recalls that wait for their bank, without a lock', (whose) =>
@@ -162,7 +162,7 @@ export function postponeRecall(
 
 export type OverdueRecall = RecallKey & { readonly answerDueAt: Date }
 
-/** The recalls whose answer is overdue, after one of them, of all partners, oldest first. Takes no lock. */
+/** Lists overdue recalls of all partners, oldest first. `after` is the cursor. Takes no lock. */
 export function overdueRecalls(
   tx: Tx,
   now: Date,
@@ -181,7 +181,7 @@ export function overdueRecalls(
   )
 }
 
-/** The time since which the oldest recall waits for its bank, over all attempts. */
+/** Finds the time since which the oldest recall waits for its bank, over all attempts. */
 export async function oldestUnsentRecall(tx: Tx, connector: string): Promise<Date | null> {
   const row = await tx.row<{ readonly since: Date | null }>(
     acrossPartners(
@@ -196,22 +196,26 @@ export async function oldestUnsentRecall(tx: Tx, connector: string): Promise<Dat
 export type WaitingRecall = {
   readonly partnerId: string
   readonly payoutId: string
-  /** `unsent`: it waits for a letter or for its connector. `overdue`: the bank has not answered in the time of the scheme. */
+  /** `unsent`: it waits for a letter or for its connector. `overdue`: the bank has not answered within the time of the scheme. */
   readonly why: 'unsent' | 'overdue'
   readonly connector: string
   readonly since: Date
 }
 
-type WaitTimes = {
-  /** A recall that is younger may be on its way. */
+type RecallWaitTimes = {
+  /** A younger recall may be on its way. */
   readonly askedBefore: Date
   readonly now: Date
-  /** The bank is not asked again for an answer that is missing for longer. */
+  /** Older recalls without an answer are no longer shown. */
   readonly expiredAfter: Date
 }
 
-/** The recalls of all partners that their banks do not have, the longest wait first. */
-export function unsentRecalls(tx: Tx, { askedBefore }: WaitTimes, rowsMax: number): Promise<readonly WaitingRecall[]> {
+/** Lists recalls of all partners that their banks do not have, the longest wait first. */
+export function unsentRecalls(
+  tx: Tx,
+  { askedBefore }: RecallWaitTimes,
+  rowsMax: number,
+): Promise<readonly WaitingRecall[]> {
   return tx.rows<WaitingRecall>(
     acrossPartners(
       'lists recalls that a bank does not have, by an index of the few that are due',
@@ -222,8 +226,12 @@ export function unsentRecalls(tx: Tx, { askedBefore }: WaitTimes, rowsMax: numbe
   )
 }
 
-/** The recalls of all partners whose answer is overdue and that no worker has expired yet. */
-export function unansweredRecalls(tx: Tx, { now }: WaitTimes, rowsMax: number): Promise<readonly WaitingRecall[]> {
+/** Lists recalls of all partners whose answer is overdue and that no worker has expired yet. */
+export function unansweredRecalls(
+  tx: Tx,
+  { now }: RecallWaitTimes,
+  rowsMax: number,
+): Promise<readonly WaitingRecall[]> {
   return tx.rows<WaitingRecall>(
     acrossPartners(
       'lists recalls that a bank has not answered in time, by an index',
@@ -234,10 +242,10 @@ export function unansweredRecalls(tx: Tx, { now }: WaitTimes, rowsMax: number): 
   )
 }
 
-/** The recalls of all partners that have expired without an answer, the longest wait first. */
+/** Lists recalls of all partners that have expired without an answer, the longest wait first. */
 export function expiredRecalls(
   tx: Tx,
-  { expiredAfter }: WaitTimes,
+  { expiredAfter }: RecallWaitTimes,
   rowsMax: number,
 ): Promise<readonly WaitingRecall[]> {
   return tx.rows<WaitingRecall>(
@@ -250,12 +258,12 @@ export function expiredRecalls(
   )
 }
 
-/** Reads those of the recalls of some payouts of a partner that wait for a person. */
+/** Lists the recalls of some payouts that wait for a person. */
 export function waitingRecallsOf(
   tx: Tx,
   partnerId: string,
   payoutIds: readonly string[],
-  { askedBefore, now, expiredAfter }: WaitTimes,
+  { askedBefore, now, expiredAfter }: RecallWaitTimes,
 ): Promise<readonly WaitingRecall[]> {
   return tx.rows<WaitingRecall>(sql`/* recalls.waitingRecallsOf */
     select partner_id, payout_id, case when due_at is not null then 'unsent' else 'overdue' end as why, connector,
@@ -266,7 +274,7 @@ export function waitingRecallsOf(
         or status = 'Expired' and expired_at > ${expiredAfter})`)
 }
 
-/** The due time of the next recall that the bank of a connector does not have yet. */
+/** Finds the due time of the next recall that a connector's bank does not have yet. */
 export const recallsDue = (connector: string, after: Date): Sql =>
   dueWork(
     'reads when the next recall of a connector is due',
@@ -283,7 +291,7 @@ export const answersDue = (after: Date): Sql =>
       order by answer_due_at limit 1`,
   )
 
-/** A recall whose text was erased. */
+/** Recall whose text was erased. */
 type ErasedRecall = { readonly id: string; readonly requestedAt: Date }
 
 /** Erases the texts of the recalls of some payouts. */

@@ -63,7 +63,7 @@ suite('orders', () => {
       ...(JSON.parse(data) as { readonly status?: string; readonly endReason?: string }),
     }))
 
-  test('each date has one payout, by the rules of every payout, until the last date', async () => {
+  test('each date has one payout, under the rules of all payouts, until the last date', async () => {
     const order = await create({ count: 3 }, { reference: 'Rent' })
     await work()
     assert.equal((await payoutsOf()).length, 0)
@@ -102,7 +102,7 @@ suite('orders', () => {
     assert.deepEqual(notes, ['Ask Joan first.', 'Ask Joan first.'])
   })
 
-  test('a date that may repeat a payout outside the order has failed, and the order continues', async () => {
+  test('a date that may repeat a payout outside the order fails, and the order continues', async () => {
     const refusing = await create({ count: 2 }, { reference: 'INV-1', onDuplicate: 'Refuse' })
     const allowing = await create(once('2026-01-08'), { reference: 'INV-2' })
     await pay(service, partner, '10.00', { reference: 'inv 1' })
@@ -114,7 +114,7 @@ suite('orders', () => {
     assert.deepEqual(await statusesOf(allowing.id), ['2026-01-08 Made'])
   })
 
-  test('of two orders for one invoice, and of an order and a payout at once, one is made', async () => {
+  test('of two orders for one invoice, or an order and a concurrent payout, only one is accepted', async () => {
     const orders = [1, 2, 3].map(() =>
       outcomeOf(create(once('2026-01-20'), { reference: 'INV-3', onDuplicate: 'Refuse' })),
     )
@@ -138,7 +138,7 @@ suite('orders', () => {
     return [found?.verdict, found?.repeated?.scheduled.map(({ id, because }) => `${id} ${because}`) ?? []]
   }
 
-  test('an order that waits for its day is an earlier payment: by its reference within a year, or by some days', async () => {
+  test('an order counts as an earlier payment: by its reference within a year, or within a few days', async () => {
     const { id } = await create(once('2026-03-01'), { ...payment(), reference: 'INV-7' })
     assert.deepEqual(await scheduledFor('inv 7'), ['warning', [`${id} reference`]])
     assert.deepEqual(await scheduledFor('INV-8'), ['passed', []])
@@ -155,7 +155,7 @@ suite('orders', () => {
     assert.deepEqual(await scheduledFor('INV-9'), ['passed', []])
   })
 
-  test('another payee with the account, and another amount, currency or partner', async () => {
+  test('another payee with the account is found, but not another amount, currency or partner', async () => {
     const other = await addPartner(service, 100_00n)
     await create(once('2026-01-20'), { ...payment(), beneficiaryId: other.beneficiary.id, reference: 'INV-7' }, other)
     await create(once('2026-01-20'), { ...payment(), amount: rawNumber('11.01'), reference: 'INV-7' })
@@ -168,7 +168,7 @@ suite('orders', () => {
     assert.deepEqual(await scheduledFor('INV-7'), ['warning', [`${id} reference`]])
   })
 
-  test('a payout that refuses repetitions names the order, and an order names the payout', async () => {
+  test('a refused duplicate payout names the order, and a refused order names the payout', async () => {
     const order = await create(once('2026-01-20'), { ...payment(), reference: 'INV-7', onDuplicate: 'Refuse' })
     const refusing = { ...payment(), reference: 'INV-7', onDuplicate: 'Refuse' } as const
     const payNow = () => service.payouts.create(partner.caller, { ...refusing, idempotencyKey: newId() }, ip)
@@ -184,7 +184,7 @@ suite('orders', () => {
     await create(once('2026-03-20'), { ...refusing, reference: 'INV-8' })
   })
 
-  test('with RefuseFirst only the order is refused, and its payouts are made', async () => {
+  test('RefuseFirst refuses only the order, not its payouts', async () => {
     const order = await create(once('2026-01-20'), { ...payment(), reference: 'INV-7', onDuplicate: 'RefuseFirst' })
     await pay(service, partner, '11.00', { reference: 'INV-7' })
     service.clock.advance(12 * dayMs + 6 * hourMs)
@@ -192,7 +192,7 @@ suite('orders', () => {
     assert.deepEqual(await statusesOf(order.id), ['2026-01-20 Made'])
   })
 
-  test('of two orders for one invoice the first one pays, and no order repeats its own payout', async () => {
+  test('of two orders for one invoice the first pays, and an order does not repeat its own payout', async () => {
     const first = await create(once('2026-01-20'), { ...payment(), reference: 'INV-7', onDuplicate: 'Refuse' })
     const second = await create(once('2026-01-20'), { ...payment(), reference: 'INV-7' })
     service.clock.advance(12 * dayMs + 6 * hourMs)
@@ -211,7 +211,7 @@ suite('orders', () => {
     ])
   })
 
-  test('the approver of a payout sees the order that was made before it, and not one that was made after it', async () => {
+  test('the approver of a payout sees an order that was created before it, not one created after it', async () => {
     const order = await create(once('2026-01-20'), { ...payment(), reference: 'INV-7' })
     const { payout } = await pay(service, partner, '11.00', { reference: 'INV-7' })
     await create(once('2026-01-21'), { ...payment(), reference: 'INV-7' })
@@ -223,7 +223,7 @@ suite('orders', () => {
     assert.equal((await payoutsOf()).length, 1)
   })
 
-  test('short funds: tried every 15 minutes until they suffice', async () => {
+  test('insufficient funds: the worker tries every 15 minutes until they suffice', async () => {
     const order = await create({ count: 2 }, { amount: rawNumber('1500.00') })
     service.clock.advance(6 * hourMs)
     await work()
@@ -250,7 +250,7 @@ suite('orders', () => {
     )
   })
 
-  test('short funds until midnight: the date has failed, and the order goes on', async () => {
+  test('insufficient funds until midnight: the date fails, and the order continues', async () => {
     const order = await create({ count: 2 }, { amount: rawNumber('1500.00') })
     for (let quarters = 0; quarters <= 24 * 4; quarters += 1) {
       await work()
@@ -303,7 +303,7 @@ suite('orders', () => {
     await assert.rejects(service.standingOrders.resume(partner.partnerId, order.id), refused('standing_order_ended'))
   })
 
-  test('limits and approvals hold for the payouts of an order', async () => {
+  test('limits and approvals apply to the payouts of an order', async () => {
     const { partnerId } = partner
     await service.db.transaction(async (tx) => {
       const limit = { partnerId, scope: 'partner', period: 'day', currency: 'EUR', amount: 1500n } as const
@@ -320,7 +320,7 @@ suite('orders', () => {
     assert.equal((await orderOf(orders[1]?.id ?? '')).status, 'Active')
   })
 
-  test('a paused order makes no payout, and resumes behind the dates of the pause', async () => {
+  test('a paused order creates no payout, and resumes after the dates of the pause', async () => {
     const { partnerId } = partner
     const order = await create({ count: 5 })
     await service.standingOrders.pause(partnerId, order.id)
@@ -340,7 +340,7 @@ suite('orders', () => {
     assert.equal((await service.standingOrders.resume(partnerId, order.id)).endReason, 'Completed')
   })
 
-  test('a pause and a cancellation end what is being tried again', async () => {
+  test('a pause and a cancellation end the retries of a date', async () => {
     const { partnerId } = partner
     const orders = [await create(), await create()].map(({ id }) => id)
     await service.db.run(sql`
@@ -361,7 +361,7 @@ suite('orders', () => {
     await assert.rejects(service.standingOrders.pause(partnerId, orders[1] ?? ''), refused('standing_order_ended'))
   })
 
-  test('two workers of two processes make each date once, of many partners', async () => {
+  test('two workers of two processes pay each date of many partners once', async () => {
     const second = await createTestService({ url: service.url, now: service.clock.now() })
     const partners = [partner, await addPartner(service, 1_000_00n), await addPartner(service, 1_000_00n)]
     const ids = (
@@ -382,7 +382,7 @@ suite('orders', () => {
     await second.close()
   })
 
-  test('one step makes the payouts of many partners; those that are refused take nothing from the others', async () => {
+  test('one step creates the payouts of many partners; refused ones take nothing from the others', async () => {
     const partners = await Promise.all(Array.from({ length: 40 }, () => addPartner(service, 5_00n)))
     // Every tenth asks for more than its float, and one has lost its beneficiary.
     const amountOf = (at: number) => rawNumber(at % 10 === 0 ? '6.00' : '5.00')
@@ -399,7 +399,7 @@ suite('orders', () => {
     assert.equal(await service.standingOrders.step(), 0)
   })
 
-  test('a partner with many orders does not hold up another one', async () => {
+  test('a partner with many orders does not delay another partner', async () => {
     const small = await addPartner(service, 1_000_00n)
     const order = await create()
     // As many as fill every look of the worker, of the partner that comes first.
@@ -414,7 +414,7 @@ suite('orders', () => {
     assert.equal((await executionsOf(rare.id, small)).length, 1)
   })
 
-  test('a cancellation against the worker: the payout was made before, or is never made', async () => {
+  test('a payout of a cancelled order was created before the cancellation or is never created', async () => {
     const outcomes = new Set<string>()
     for (let round = 0; round < 24; round += 1) {
       const startsOn = service.clock.now().toISOString().slice(0, 10)
@@ -443,7 +443,7 @@ suite('orders', () => {
     assert.deepEqual([...outcomes].toSorted(), ['Cancelled', 'Completed'])
   })
 
-  test('an order that cannot be worked on is put back and holds up no other', async () => {
+  test('an order that fails is postponed and does not delay others', async () => {
     const [broken, sound] = [await create({ count: 1 }), await create({ count: 1 })]
     // A date that its execution denies, as after a repair by hand.
     await service.db.run(sql`
@@ -519,7 +519,7 @@ suite('the bound of active orders', () => {
   const activeOf = async () =>
     (await services[0].standingOrders.list(partner.partnerId, { status: 'Active', limit: '100' })).data
 
-  test('of 20 creations at once, from two processes, as many are accepted as the bound leaves', async () => {
+  test('of 20 concurrent creations in two processes as many are accepted as the maximum permits', async () => {
     const outcomes = await Promise.allSettled(
       Array.from({ length: 20 }, (_, at) => create(at % 2 === 0 ? services[0] : services[1])),
     )
@@ -530,7 +530,7 @@ suite('the bound of active orders', () => {
     await create(services[0], await addPartner(services[0]))
   })
 
-  test('a paused, a cancelled or an ended order leaves a place; a creation against a resumption takes the last place once', async () => {
+  test('a paused, cancelled or ended order frees a place; a concurrent creation and resumption take the last place once', async () => {
     const [service, other] = services
     const { partnerId } = partner
     const orders = []

@@ -1,41 +1,48 @@
-/** Pure: the work on a due standing order, and the order after it. */
+/** Pure: the task of a due standing order, and the order after it. */
 import type { Refusal } from '../../kernel/api/index.ts'
 import { after, dayMs, minuteMs, newId, present } from '../../kernel/index.ts'
-import { fingerprintOf, type PayoutCall, type PayoutRow, problemOf } from '../index.ts'
-import { behind, midnightAfter, type Occurrence, occurrenceFrom, type Position, type Schedule } from './schedule.ts'
+import { payoutFingerprint, type PayoutCall, type PayoutRow, problemOf } from '../index.ts'
+import {
+  nextPosition,
+  midnightAfter,
+  type Occurrence,
+  occurrenceFrom,
+  type SchedulePosition,
+  type OrderSchedule,
+} from './schedule.ts'
 import type { EndReason, ExecutionRow, OrderRow } from './store.ts'
 
-/** A payout is made late by at most this after an outage: the beneficiary may have been paid another way. */
+/** Latest delay of a payout after an outage: the beneficiary may have been paid in another way since. */
 const lateDaysMax = 3
 const retryMs = 15 * minuteMs
 
-/** The number of dates is kept in the column `dates`. */
-export const scheduleOf = (order: OrderRow): Schedule => order
-export const positionOf = ({ nextIndex: index, nextNumber: number }: OrderRow): Position => ({ index, number })
+/** The column `dates` stores the number of dates. */
+export const scheduleOf = (order: OrderRow): OrderSchedule => order
+export const positionOf = ({ nextIndex: index, nextNumber: number }: OrderRow): SchedulePosition => ({ index, number })
 
-/** The date that an order has next. Every order that has not ended has one. */
-const nextOf = (order: OrderRow): Occurrence =>
+/** Returns the next date. Every order that has not ended has one. */
+const nextOccurrence = (order: OrderRow): Occurrence =>
   present(occurrenceFrom(scheduleOf(order), positionOf(order)), `no next date for standing order ${order.id}`)
 
-/** `try`: make the payout. `skip`: it is too late for it. `giveUp`: it was tried until midnight. */
-export function taskOf(order: OrderRow, now: Date): 'try' | 'skip' | 'giveUp' {
+/** `try`: create the payout. `skip`: it is too late. `giveUp`: it was tried until midnight. */
+export function orderTask(order: OrderRow, now: Date): 'try' | 'skip' | 'giveUp' {
   if (order.retryUntil !== null) return now < order.retryUntil ? 'try' : 'giveUp'
-  return now > after(nextOf(order).executesAt, lateDaysMax * dayMs) ? 'skip' : 'try'
+  return now > after(nextOccurrence(order).executesAt, lateDaysMax * dayMs) ? 'skip' : 'try'
 }
 
 /** The key names the order and its date, so that a date is paid at most once. */
-const keyOf = ({ id }: Pick<OrderRow, 'id'>, { date }: Pick<Occurrence, 'date'>): string =>
+const orderKey = ({ id }: Pick<OrderRow, 'id'>, { date }: Pick<Occurrence, 'date'>): string =>
   `standing-order ${id} ${date}`
 
-export function callOf(order: OrderRow): PayoutCall {
+export function toPayoutCall(order: OrderRow): PayoutCall {
   const { partnerId, accountId, accountName, ipAddress, beneficiaryId, amount, currency, reference } = order
   const { note, refusesDuplicates } = order
   return {
     caller: { partnerId, serviceAccountId: accountId, name: accountName, permissions: [] },
     nonce: undefined,
     operation: 'createStandingOrder',
-    idempotencyKey: keyOf(order, nextOf(order)),
-    requestFingerprint: fingerprintOf({ amount, currency, beneficiaryId, reference }),
+    idempotencyKey: orderKey(order, nextOccurrence(order)),
+    requestFingerprint: payoutFingerprint({ amount, currency, beneficiaryId, reference }),
     amount,
     currency,
     reference,
@@ -46,32 +53,32 @@ export function callOf(order: OrderRow): PayoutCall {
   }
 }
 
-/** The result of a date. `order` is the order after it. */
-export type Executed = { readonly order: OrderRow; readonly execution: ExecutionRow }
+/** Result of a date. `order` is the order after it. */
+export type DateResult = { readonly order: OrderRow; readonly execution: ExecutionRow }
 
-export function made(order: OrderRow, payout: PayoutRow, now: Date): Executed {
-  const execution = executionOf(order, now)
+export function createdResult(order: OrderRow, payout: PayoutRow, now: Date): DateResult {
+  const execution = toExecution(order, now)
   const result = { status: 'Made', payoutId: payout.id, transactionReference: payout.reference } as const
   return {
-    order: { ...goOn(order, now), payoutsMade: order.payoutsMade + 1 },
+    order: { ...moveToNextDate(order, now), payoutsMade: order.payoutsMade + 1 },
     execution: { ...execution, ...result, attempts: order.attempts + 1 },
   }
 }
 
-export const skipped = (order: OrderRow, now: Date): Executed => ({
-  order: goOn(order, now),
-  execution: { ...executionOf(order, now), status: 'Skipped' },
+export const skippedResult = (order: OrderRow, now: Date): DateResult => ({
+  order: moveToNextDate(order, now),
+  execution: { ...toExecution(order, now), status: 'Skipped' },
 })
 
-/** Only missing funds may come a little later. A limit of the day holds until midnight, as the attempts do. */
-export function refused(order: OrderRow, refusal: Refusal, now: Date): Executed {
+/** Only missing funds may arrive later on the same day. A daily limit is not free before midnight. */
+export function refusedResult(order: OrderRow, refusal: Refusal, now: Date): DateResult {
   const { code, errors } = refusal
   const attempts = order.attempts + 1
-  const execution = { ...executionOf(order, now), ...problemOf(refusal), attempts }
+  const execution = { ...toExecution(order, now), ...problemOf(refusal), attempts }
   const failed = { ...execution, status: 'Failed' } as const
   if (code === 'not_found' && errors.some(({ pointer }) => pointer === '/beneficiaryId'))
-    return { order: ended(order, 'BeneficiaryDeleted', now), execution: failed }
-  if (code !== 'insufficient_funds') return { order: goOn(order, now), execution: failed }
+    return { order: endOrder(order, 'BeneficiaryDeleted', now), execution: failed }
+  if (code !== 'insufficient_funds') return { order: moveToNextDate(order, now), execution: failed }
   const retryUntil = order.retryUntil ?? midnightAfter(now)
   const retryAt = wholeMinute(after(now, retryMs))
   const dueAt = retryAt < retryUntil ? retryAt : retryUntil
@@ -79,13 +86,13 @@ export function refused(order: OrderRow, refusal: Refusal, now: Date): Executed 
   return { order: retrying, execution: { ...execution, status: 'Retrying' } }
 }
 
-/** `tried`: the execution as the last attempt left it. */
-export const givenUp = (order: OrderRow, tried: ExecutionRow, now: Date): Executed => ({
-  order: goOn(order, now),
+/** `tried`: the execution after the last attempt. */
+export const givenUpResult = (order: OrderRow, tried: ExecutionRow, now: Date): DateResult => ({
+  order: moveToNextDate(order, now),
   execution: { ...tried, status: 'Failed', updatedAt: now },
 })
 
-export const ended = (order: OrderRow, endReason: EndReason, now: Date): OrderRow => ({
+export const endOrder = (order: OrderRow, endReason: EndReason, now: Date): OrderRow => ({
   ...order,
   ...settledDate,
   status: 'Ended',
@@ -95,7 +102,7 @@ export const ended = (order: OrderRow, endReason: EndReason, now: Date): OrderRo
   updatedAt: now,
 })
 
-export const paused = (order: OrderRow, now: Date): OrderRow => ({
+export const pauseOrder = (order: OrderRow, now: Date): OrderRow => ({
   ...order,
   ...settledDate,
   status: 'Paused',
@@ -104,20 +111,20 @@ export const paused = (order: OrderRow, now: Date): OrderRow => ({
 })
 
 /** Undefined: no date is left. */
-export function active(order: OrderRow, next: Occurrence | undefined, now: Date): OrderRow {
-  if (next === undefined) return ended(order, 'Completed', now)
+export function activateOrder(order: OrderRow, next: Occurrence | undefined, now: Date): OrderRow {
+  if (next === undefined) return endOrder(order, 'Completed', now)
   const { index: nextIndex, number: nextNumber, executesAt: dueAt } = next
   return { ...order, ...settledDate, status: 'Active', nextIndex, nextNumber, dueAt, updatedAt: now }
 }
 
-/** A date without further attempts. */
+/** Date without further attempts. */
 const settledDate = { retryUntil: null, attempts: 0 } as const
 
-const goOn = (order: OrderRow, now: Date): OrderRow =>
-  active(order, occurrenceFrom(scheduleOf(order), behind(nextOf(order))), now)
+const moveToNextDate = (order: OrderRow, now: Date): OrderRow =>
+  activateOrder(order, occurrenceFrom(scheduleOf(order), nextPosition(nextOccurrence(order))), now)
 
-function executionOf(order: OrderRow, now: Date): Omit<ExecutionRow, 'status'> {
-  const { date: occursOn, executesAt } = nextOf(order)
+function toExecution(order: OrderRow, now: Date): Omit<ExecutionRow, 'status'> {
+  const { date: occursOn, executesAt } = nextOccurrence(order)
   return {
     partnerId: order.partnerId,
     id: newId(),

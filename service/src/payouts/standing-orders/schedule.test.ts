@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../../kernel/api/index.ts'
-import { first, occurrencesFrom, occurrenceSince, readSchedule, type Schedule, timeText } from './schedule.ts'
+import { first, occurrencesFrom, occurrenceSince, readSchedule, type OrderSchedule, timeText } from './schedule.ts'
 
 const now = new Date('2026-01-01T00:00:00Z')
-const scheduleOf = (fields: Partial<Schedule>): Schedule => ({
+const scheduleOf = (fields: Partial<OrderSchedule>): OrderSchedule => ({
   currency: 'EUR',
   frequency: 'Daily',
   startsOn: '2026-01-05',
@@ -16,9 +16,9 @@ const scheduleOf = (fields: Partial<Schedule>): Schedule => ({
   businessDays: 'None',
   ...fields,
 })
-const datesOf = (fields: Partial<Schedule>, datesMax = 5) =>
+const datesOf = (fields: Partial<OrderSchedule>, datesMax = 5) =>
   occurrencesFrom(scheduleOf(fields), first, datesMax).map(({ date }) => date)
-const daysOf = (fields: Partial<Schedule>, datesMax = 5) =>
+const daysOf = (fields: Partial<OrderSchedule>, datesMax = 5) =>
   occurrencesFrom(scheduleOf(fields), first, datesMax).map(({ executesAt }) => executesAt.toISOString().slice(0, 10))
 
 test('once has one date, and weekly keeps its weekday', () => {
@@ -49,7 +49,7 @@ test('29 February is the 28th in the years without it', () => {
   ])
 })
 
-test('a closed day moves to the business day behind it or before it', () => {
+test('a closed day moves to the next or the previous business day', () => {
   // Good Friday 2026 is 3 April, Easter Monday the 6th.
   const easter = { frequency: 'Once', startsOn: '2026-04-04' } as const
   assert.deepEqual(daysOf({ ...easter, businessDays: 'Following' }), ['2026-04-07'])
@@ -63,14 +63,14 @@ test('a closed day moves to the business day behind it or before it', () => {
   assert.deepEqual([closedBy('USD', '2026-11-26'), closedBy('USD', '2026-04-03')], ['2026-11-27', '2026-04-03'])
 })
 
-test('a daily schedule has business days only, and counts only them', () => {
+test('a daily schedule has and counts only business days', () => {
   const daily = { startsOn: '2026-04-01', businessDays: 'Following', dates: 4 } as const
   assert.deepEqual(datesOf(daily, 10), ['2026-04-01', '2026-04-02', '2026-04-07', '2026-04-08'])
   assert.deepEqual(daysOf(daily, 10), datesOf(daily, 10))
   assert.equal(datesOf({ ...daily, businessDays: 'None' }, 10).at(-1), '2026-04-04')
 })
 
-test('the last date is included, and nothing is behind it', () => {
+test('the last date is included, and nothing follows it', () => {
   assert.deepEqual(datesOf({ endsOn: '2026-01-06' }), ['2026-01-05', '2026-01-06'])
   assert.deepEqual(datesOf({ dates: 1 }), ['2026-01-05'])
   const schedule = scheduleOf({ endsOn: '2026-01-06' })
@@ -78,7 +78,7 @@ test('the last date is included, and nothing is behind it', () => {
   assert.equal(occurrenceSince(schedule, first, new Date('2026-01-06T06:00:01Z')), undefined)
 })
 
-test('a change of the clocks moves no payout', () => {
+test('a daylight-saving change moves no payout', () => {
   // Clocks in the European Union go forward on 29 March 2026.
   const times = occurrencesFrom(scheduleOf({ startsOn: '2026-03-28', secondOfDay: 5400 }), first, 3)
   assert.deepEqual(

@@ -1,41 +1,44 @@
-/** Pure: the dates of a standing order. All times are UTC, so that a change of the clocks moves no payout. */
+/** Pure: the dates of a standing order. All times are UTC, so that a daylight-saving change moves no payout. */
 import { type BodyOf, type FieldError, type standingOrders } from '@partner-payments/wire'
 import { refuseField, refuseFields } from '../../kernel/api/index.ts'
 import { after, assert, type Currency, dayMs, secondMs } from '../../kernel/index.ts'
 import { isOpenFor } from '../../rails/index.ts'
 
-export type Frequency = (typeof standingOrders.orderFrequencies)[number]
-export type BusinessDays = (typeof standingOrders.businessDayRules)[number]
+export type OrderFrequency = (typeof standingOrders.orderFrequencies)[number]
+export type BusinessDayRule = (typeof standingOrders.businessDayRules)[number]
 
 /** Dates are `YYYY-MM-DD`. */
-export type Schedule = {
-  /** The currency, whose days are the business days. */
+export type OrderSchedule = {
+  /** The currency determines the business days. */
   readonly currency: Currency
-  readonly frequency: Frequency
+  readonly frequency: OrderFrequency
   readonly startsOn: string
   readonly secondOfDay: number
   /** Null unless `Monthly`. */
   readonly dayOfMonth: number | null
-  /** The last date that it may have. */
+  /** Last possible date. */
   readonly endsOn: string | null
-  /** How many dates it has. */
+  /** Number of dates. */
   readonly dates: number | null
-  readonly businessDays: BusinessDays
+  readonly businessDays: BusinessDayRule
 }
-/** A place in a schedule: the index of a date, and the number of dates before it. */
-export type Position = { readonly index: number; readonly number: number }
-export type Occurrence = Position & { readonly date: string; readonly executesAt: Date }
+/** Position in a schedule: the index of a date, and the number of earlier dates. */
+export type SchedulePosition = { readonly index: number; readonly number: number }
+export type Occurrence = SchedulePosition & { readonly date: string; readonly executesAt: Date }
 
-export const first: Position = { index: 0, number: 0 }
-export const behind = ({ index, number }: Position): Position => ({ index: index + 1, number: number + 1 })
+export const first: SchedulePosition = { index: 0, number: 0 }
+export const nextPosition = ({ index, number }: SchedulePosition): SchedulePosition => ({
+  index: index + 1,
+  number: number + 1,
+})
 
 const secondOfDayDefault = 6 * 3600
 const yearsAheadMax = 5
 /** No calendar of a currency is closed for this long. */
 const closedDaysMax = 10
 
-/** The first date at or after a position. Undefined: the schedule has none. */
-export function occurrenceFrom(schedule: Schedule, { index, number }: Position): Occurrence | undefined {
+/** Finds the first date at or after a position. Undefined: the schedule has none. */
+export function occurrenceFrom(schedule: OrderSchedule, { index, number }: SchedulePosition): Occurrence | undefined {
   if (schedule.dates !== null && number >= schedule.dates) return undefined
   for (let at = index; ; at += 1) {
     const day = dayAt(schedule, at)
@@ -43,33 +46,41 @@ export function occurrenceFrom(schedule: Schedule, { index, number }: Position):
     const date = day.toString()
     if (schedule.endsOn !== null && date > schedule.endsOn) return undefined
     if (isOmitted(schedule, day)) continue
-    return { index: at, number, date, executesAt: momentOf(movedDay(schedule, day), schedule.secondOfDay) }
+    return { index: at, number, date, executesAt: timeOnDay(toBusinessDay(schedule, day), schedule.secondOfDay) }
   }
 }
 
-/** The first date whose payout is not due before a time. */
-export function occurrenceSince(schedule: Schedule, position: Position, time: Date): Occurrence | undefined {
+/** Finds the first date whose payout is not due before a time. */
+export function occurrenceSince(
+  schedule: OrderSchedule,
+  position: SchedulePosition,
+  time: Date,
+): Occurrence | undefined {
   let found = occurrenceFrom(schedule, position)
-  while (found !== undefined && found.executesAt < time) found = occurrenceFrom(schedule, behind(found))
+  while (found !== undefined && found.executesAt < time) found = occurrenceFrom(schedule, nextPosition(found))
   return found
 }
 
-export function occurrencesFrom(schedule: Schedule, position: Position, datesMax: number): readonly Occurrence[] {
+export function occurrencesFrom(
+  schedule: OrderSchedule,
+  position: SchedulePosition,
+  datesMax: number,
+): readonly Occurrence[] {
   const found: Occurrence[] = []
   let next = occurrenceFrom(schedule, position)
   while (next !== undefined && found.length < datesMax) {
     found.push(next)
-    next = occurrenceFrom(schedule, behind(next))
+    next = occurrenceFrom(schedule, nextPosition(next))
   }
   return found
 }
 
-function dayAt({ frequency, startsOn, dayOfMonth }: Schedule, index: number): Temporal.PlainDate | undefined {
+function dayAt({ frequency, startsOn, dayOfMonth }: OrderSchedule, index: number): Temporal.PlainDate | undefined {
   const start = Temporal.PlainDate.from(startsOn)
   if (frequency === 'Once') return index === 0 ? start : undefined
   if (frequency === 'Daily') return start.add({ days: index })
   if (frequency === 'Weekly') return start.add({ weeks: index })
-  // 29 February becomes the 28th in the years that do not have it.
+  // 29 February becomes the 28th in other years.
   if (frequency === 'Yearly') return start.add({ years: index })
   const inMonth = start.with({ day: dayOfMonth ?? start.day })
   const isBefore = Temporal.PlainDate.compare(inMonth, start) < 0
@@ -79,25 +90,25 @@ function dayAt({ frequency, startsOn, dayOfMonth }: Schedule, index: number): Te
     .with({ day: dayOfMonth ?? start.day })
 }
 
-/** Daily schedules omit a closed day, because the next business day has a date of its own. */
-const isOmitted = ({ currency, frequency, businessDays }: Schedule, day: Temporal.PlainDate): boolean =>
+/** Daily schedules omit a closed day, because the next business day has its own date. */
+const isOmitted = ({ currency, frequency, businessDays }: OrderSchedule, day: Temporal.PlainDate): boolean =>
   frequency === 'Daily' && businessDays !== 'None' && !isOpenFor(currency, day)
 
-function movedDay({ currency, businessDays }: Schedule, date: Temporal.PlainDate): Temporal.PlainDate {
+function toBusinessDay({ currency, businessDays }: OrderSchedule, date: Temporal.PlainDate): Temporal.PlainDate {
   if (businessDays === 'None') return date
   const step = { days: businessDays === 'Following' ? 1 : -1 }
   let day = date
   for (let days = 0; !isOpenFor(currency, day); days += 1) {
-    assert(days < closedDaysMax, 'banks open within days')
+    assert(days < closedDaysMax, `no business day within ${closedDaysMax} days`)
     day = day.add(step)
   }
   return day
 }
 
-const momentOf = (day: Temporal.PlainDate, secondOfDay: number): Date =>
+const timeOnDay = (day: Temporal.PlainDate, secondOfDay: number): Date =>
   after(new Date(`${day.toString()}T00:00:00Z`), secondOfDay * secondMs)
 
-/** The end of the day, in UTC. */
+/** Returns the end of the day, in UTC. */
 export const midnightAfter = (time: Date): Date => after(new Date(time.getTime() - (time.getTime() % dayMs)), dayMs)
 
 export function timeText(secondOfDay: number): string {
@@ -115,10 +126,10 @@ export function readSchedule(
   input: BodyOf<'createStandingOrder'>['schedule'],
   currency: Currency,
   now: Date,
-): { readonly schedule: Schedule; readonly occurrence: Occurrence } {
+): { readonly schedule: OrderSchedule; readonly occurrence: Occurrence } {
   const { frequency, startsOn, time, dayOfMonth, endsOn = null, count = null, businessDays = 'Following' } = input
   refuseFields(fieldErrors(input, now))
-  const schedule: Schedule = {
+  const schedule: OrderSchedule = {
     currency,
     frequency,
     startsOn,
@@ -129,9 +140,9 @@ export function readSchedule(
     businessDays,
   }
   const occurrence = occurrenceFrom(schedule, first)
-  if (occurrence === undefined) throw refused('endsOn', 'leaves no date in the schedule')
+  if (occurrence === undefined) throw refuseSchedule('endsOn', 'leaves no date in the schedule')
   if (occurrence.executesAt <= now)
-    throw refused(
+    throw refuseSchedule(
       'startsOn',
       `must lie ahead: the first payout would have been made at ${occurrence.executesAt.toISOString()}`,
     )
@@ -157,5 +168,5 @@ function fieldErrors(
   return errors
 }
 
-const refused = (field: string, message: string) =>
+const refuseSchedule = (field: string, message: string) =>
   refuseField({ pointer: `/schedule/${field}`, code: 'out_of_range', message })

@@ -1,5 +1,5 @@
-/** The verbs of standing orders. Workers make the payouts (work.ts). */
-import { type BodyOf, type EventData, type QueryOf, standingOrders as wire } from '@partner-payments/wire'
+/** The verbs of standing orders, and the worker that creates their payouts. */
+import { type BodyOf, type QueryOf, standingOrders as wire } from '@partner-payments/wire'
 import {
   type Caller,
   type Cursors,
@@ -34,7 +34,7 @@ import {
 import {
   type Acceptance,
   findOwnIbans,
-  judgedOf,
+  toJudgedPayout,
   type LookedUp,
   type Outcome,
   type PayoutCall,
@@ -44,22 +44,22 @@ import {
   validate,
 } from '../index.ts'
 import {
-  active,
-  callOf,
-  ended,
-  type Executed,
-  givenUp,
-  made,
-  paused,
+  activateOrder,
+  toPayoutCall,
+  endOrder,
+  type DateResult,
+  givenUpResult,
+  createdResult,
+  pauseOrder,
   positionOf,
-  refused,
+  refusedResult,
   scheduleOf,
-  skipped,
-  taskOf,
+  skippedResult,
+  orderTask,
 } from './rules.ts'
 import { type Occurrence, occurrencesFrom, occurrenceSince, readSchedule } from './schedule.ts'
-import { type OrderRow, ordersDue, personalOrders, ordersThatPay } from './store.ts'
-import type { EventOutbox } from '../../events/index.ts'
+import { type OrderRow, ordersDue, personalOrders, findOrdersByPayment } from './store.ts'
+import type { EventOutbox, EventPayload } from '../../events/index.ts'
 import type { FactQueue } from '../../inbox/index.ts'
 import type { ChooseConnector } from '../../rails/index.ts'
 import type { Beneficiaries } from '../../parties/beneficiaries/index.ts'
@@ -67,29 +67,29 @@ import type { Customers } from '../../parties/customers/index.ts'
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 import * as store from './store.ts'
 
-/** `customerId`: the customer whose payee is paid. Null: the payee is the partner's, or was deleted. */
+/** `customerId`: the customer of the payee. Null: the payee belongs to the partner, or was deleted. */
 type OwnedOrder = OrderRow & { readonly customerId: string | null }
 
 export type StandingOrders = {
   /**
-   * Creates an order, whose payouts workers make. Refuses: validation_failed (amount, currency, schedule), not_found
-   * (beneficiaryId), currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported,
-   * possible_duplicate, standing_order_limit_reached.
+   * Creates an order, whose payouts workers create. Refuses: validation_failed (amount, currency, schedule), not_found
+   * (beneficiaryId), currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable,
+   * country_not_supported, possible_duplicate, standing_order_limit_reached.
    */
   readonly create: (caller: Caller, body: BodyOf<'createStandingOrder'>, ip: string, tx?: Tx) => Promise<OwnedOrder>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<store.OrderRow>
-  /** Orders with the names of their payees. Undefined: the payee was deleted. */
+  /** Reads orders with the names of their payees. Undefined: the payee was deleted. */
   readonly byIds: (
     tx: Tx,
     partnerId: string,
     ids: readonly string[],
   ) => Promise<readonly (store.OrderRow & { readonly payee: string | undefined })[]>
-  /** Newest first. Refuses: validation_failed (cursor). */
+  /** Lists orders, newest first. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listStandingOrders'>) => Promise<Page<store.OrderRow>>
-  /** Sums over at most `sumRowsMax` orders. */
+  /** Sums at most `sumRowsMax` orders. */
   readonly sums: (partnerId: string, query: QueryOf<'sumStandingOrders'>) => Promise<Sums>
-  /** Newest first. Refuses: not_found, validation_failed (cursor). */
+  /** Lists executions, newest first. Refuses: not_found, validation_failed (cursor). */
   readonly executions: (
     partnerId: string,
     id: string,
@@ -102,13 +102,13 @@ export type StandingOrders = {
   /** Refuses: not_found, standing_order_ended. */
   readonly cancel: (partnerId: string, id: string) => Promise<OwnedOrder>
   /**
-   * Ends the orders of the payees of an erased customer, and erases their texts. Called before the balance is locked,
-   * in the order of the workers' locks. Joins the transaction.
+   * Ends the orders to payees of an erased customer, and erases their texts, in the caller's transaction. Called before
+   * the balance is locked, in the order of the workers' locks.
    */
   readonly eraseOf: (tx: Tx, partnerId: string, beneficiaryIds: readonly string[], now: Date) => Promise<void>
-  /** The next dates of an order. None if it has ended. */
+  /** Lists the next dates of an order: none if it has ended. */
   readonly datesAhead: (order: store.OrderRow) => readonly Occurrence[]
-  /** Makes payouts of orders that are due. Returns how many orders it has moved on. */
+  /** Creates payouts of due orders. Returns the number of processed orders. */
   readonly step: () => Promise<number>
 }
 
@@ -123,7 +123,7 @@ export function createStandingOrders(deps: StandingOrdersDeps): StandingOrders {
     ...createChanges(deps),
     create: createCreate(deps),
     eraseOf: async (tx, partnerId, beneficiaryIds, now) => {
-      const orders = await store.lockOrdersOf(tx, partnerId, beneficiaryIds)
+      const orders = await store.lockOrdersOfPayees(tx, partnerId, beneficiaryIds)
       await erasePersonal(
         tx,
         personalOrders,
@@ -134,7 +134,7 @@ export function createStandingOrders(deps: StandingOrdersDeps): StandingOrders {
       if (running.length === 0) return
       for (const { id, retryUntil } of running)
         if (retryUntil !== null) await store.skipRetrying(tx, partnerId, id, now)
-      const rows = running.map((order) => ({ ...ended(order, 'BeneficiaryDeleted', now), reference: null }))
+      const rows = running.map((order) => ({ ...endOrder(order, 'BeneficiaryDeleted', now), reference: null }))
       store.updateOrders(tx, rows)
       appendEnded(deps.eventOutbox, tx, rows, now)
     },
@@ -214,7 +214,7 @@ function createCreate({
       endedAt: null,
     }
     return inTransaction(db, outerTx, async (tx) => {
-      const call = callOf(order)
+      const call = toPayoutCall(order)
       const payees = await beneficiaries.payeesByIds(tx, [{ partnerId, id: order.beneficiaryId }])
       const own = await findOwnIbans(ownIbans, tx, [call], payees)
       const countryRules = await screening.countries.recent(tx)
@@ -226,16 +226,16 @@ function createCreate({
       }
       const found = { beneficiaries: payees, ...unread, countryRules, ownIbans: own }
       const firstDay = order.dueAt?.toISOString().slice(0, 'YYYY-MM-DD'.length) ?? ''
-      const { customerId, creditor } = validate(judgedOf(call, chooseConnector, found, () => firstDay))
-      // The first lock of all, as in the acceptance of payouts.
+      const { customerId, creditor } = validate(toJudgedPayout(call, chooseConnector, found, () => firstDay))
+      // First lock of all, as in the acceptance of payouts.
       if (body.onDuplicate === 'Refuse' || body.onDuplicate === 'RefuseFirst') {
         const { reference } = order
         const payment = { account: creditor.account, amount, currency, reference }
         await payouts.refuseRepeated(tx, partnerId, payment, occurrence.executesAt)
       }
-      // The customer's erasure waits, and then finds the answer that is stored under an Idempotency-Key.
+      // An erasure of the customer waits, and then finds the answer that is stored under an Idempotency-Key.
       if (customerId !== null) await customers.hold(tx, partnerId, customerId, '/beneficiaryId')
-      await requirePlace(tx, partnerId, ordersMax, '/schedule')
+      await requireFreeOrder(tx, partnerId, ordersMax, '/schedule')
       await store.insertOrder(tx, order)
       return { ...order, customerId }
     })
@@ -244,7 +244,7 @@ function createCreate({
 
 type Changes = Pick<StandingOrders, 'pause' | 'resume' | 'cancel'>
 
-/** Each change locks the order, as the worker does: a payout is made before the change, or not at all. */
+/** Each change locks the order, like the worker: a payout is created before the change or not at all. */
 function createChanges({ db, clock, eventOutbox, ordersMax, beneficiaries }: StandingOrdersDeps): Changes {
   const ownedOf = async (tx: Tx, order: OrderRow): Promise<OwnedOrder> => {
     const key = { partnerId: order.partnerId, id: order.beneficiaryId }
@@ -262,7 +262,7 @@ function createChanges({ db, clock, eventOutbox, ordersMax, beneficiaries }: Sta
       const now = clock.now()
       const row = changed(order, now)
       if (row === order) return ownedOf(tx, order)
-      if (row.status === 'Active') await requirePlace(tx, partnerId, ordersMax, '')
+      if (row.status === 'Active') await requireFreeOrder(tx, partnerId, ordersMax, '')
       if (order.retryUntil !== null) await store.skipRetrying(tx, partnerId, id, now)
       store.updateOrders(tx, [row])
       appendEnded(eventOutbox, tx, [row], now)
@@ -270,26 +270,26 @@ function createChanges({ db, clock, eventOutbox, ordersMax, beneficiaries }: Sta
     })
   return {
     pause: (partnerId, id) =>
-      change(partnerId, id, (order, now) => (requireOpen(order).status === 'Paused' ? order : paused(order, now))),
+      change(partnerId, id, (order, now) => (requireOpen(order).status === 'Paused' ? order : pauseOrder(order, now))),
     resume: (partnerId, id) =>
       change(partnerId, id, (order, now) =>
         requireOpen(order).status === 'Active'
           ? order
-          : active(order, occurrenceSince(scheduleOf(order), positionOf(order), now), now),
+          : activateOrder(order, occurrenceSince(scheduleOf(order), positionOf(order), now), now),
       ),
     cancel: (partnerId, id) =>
       change(partnerId, id, (order, now) =>
-        order.endReason === 'Cancelled' ? order : ended(requireOpen(order), 'Cancelled', now),
+        order.endReason === 'Cancelled' ? order : endOrder(requireOpen(order), 'Cancelled', now),
       ),
   }
 }
 
 /**
- * Checks whether one more order may be active. Requests of a partner run one at a time from here to their commit. A
- * worker only ends orders, so that it needs no lock. Refuses: standing_order_limit_reached.
+ * Checks whether one more order may be active. Serialises the requests of a partner until their commit. A worker only
+ * ends orders, so that it needs no lock. Refuses: standing_order_limit_reached.
  */
-async function requirePlace(tx: Tx, partnerId: string, max: number, pointer: string): Promise<void> {
-  await store.lockTurn(tx, partnerId)
+async function requireFreeOrder(tx: Tx, partnerId: string, max: number, pointer: string): Promise<void> {
+  await store.lockActivation(tx, partnerId)
   if ((await store.countActive(tx, partnerId, max)) < max) return
   const message = `the partner has ${max} active standing orders`
   throw new Refusal('standing_order_limit_reached', undefined, {
@@ -303,25 +303,25 @@ function requireOpen(order: store.OrderRow): store.OrderRow {
   throw new Refusal('standing_order_ended', `The standing order has ended: ${order.endReason}. Create a new one.`)
 }
 
-// Makes the payouts of standing orders that are due. One transaction accepts the payouts of many orders and moves the orders to
-// their next dates, so that a kill leaves either both or neither. It locks each order, and skips those that another worker
-// holds: an order that was cancelled before has no further payout.
+// Creates the payouts of due standing orders. One transaction accepts the payouts of many orders and moves the orders
+// to their next dates, so that both are committed or neither. It locks each order, and skips orders that another worker
+// holds: a cancelled order has no further payout.
 
 /**
- * Orders of one transaction, as many as payouts of a batch: also if each is of another partner, as on the first of a
- * month.
+ * Orders of one transaction: as many as payouts of a batch, even if each belongs to another partner, as on the first of
+ * a month.
  */
 const ordersPerStepMax = 128
-/** A group with many orders is found without reading all of them. */
+/** The look-up does not read all orders of a large group. */
 const rowsPerLookMax = 200
-/** An order that fails for an unknown reason is put back for this time, so that it does not delay the others. */
-const putBackMs = minuteMs
+/** An order that fails for an unknown reason is postponed by this time, so that it does not delay the others. */
+const postponeMs = minuteMs
 const start: store.DueGroup = { partnerId: nilId, dueAt: new Date(0) }
 
-/** The calls of the orders of a batch, and the data to accept them. */
-type Asked = { readonly calls: ReadonlyMap<store.OrderRow, PayoutCall>; readonly found: LookedUp | undefined }
+/** Calls for the orders of a batch, and the data to accept them. */
+type OrderCalls = { readonly calls: ReadonlyMap<store.OrderRow, PayoutCall>; readonly found: LookedUp | undefined }
 
-/** Makes payouts of orders that are due, of many partners in turn. Returns how many orders it has moved on. */
+/** Creates payouts of due orders, of many partners in turn. Returns the number of processed orders. */
 function createOrdersStep(deps: StandingOrdersDeps): () => Promise<number> {
   const { db, clock, log } = deps
   const nextGroups = createGroups(deps)
@@ -336,14 +336,14 @@ function createOrdersStep(deps: StandingOrdersDeps): () => Promise<number> {
       else {
         const { partnerId, id: orderId } = order
         log.error({ err: result.reason as unknown, partnerId, orderId }, 'standing order postponed; will retry')
-        await store.putBackOrder(db, order, after(clock.now(), putBackMs))
+        await store.postponeOrder(db, order, after(clock.now(), postponeMs))
       }
     }
     return moved
   }
 }
 
-/** Each step continues after the groups of the step before, so that a partner with many orders delays no other. */
+/** Each step continues after the groups of the previous step: a partner with many orders does not delay others. */
 function createGroups({ db, clock }: StandingOrdersDeps): () => Promise<readonly store.DueGroup[]> {
   let last = start
   const look = async (from: store.DueGroup) => {
@@ -359,7 +359,7 @@ function createGroups({ db, clock }: StandingOrdersDeps): () => Promise<readonly
   }
 }
 
-/** One statement for all groups; on a sharded database one for each partner. */
+/** Reads due orders with one statement for all groups; on a sharded database one for each partner. */
 async function readDue(
   { db }: Pick<StandingOrdersDeps, 'db'>,
   groups: readonly store.DueGroup[],
@@ -370,23 +370,23 @@ async function readDue(
   return (await Promise.all(parts.map((part) => store.dueOrders(db, part, ordersMax)))).flat()
 }
 
-/** True: the order has moved on. False: another worker has it, or it has changed since it was read. */
+/** Returns false if another worker has the order, or it has changed since it was read. */
 function createExecute(deps: StandingOrdersDeps): (order: store.OrderRow) => Promise<boolean> {
   const { db, clock } = deps
   const { read, work } = deps.payouts.acceptance()
-  return createBatcher<store.OrderRow, boolean, Asked>({
+  return createBatcher<store.OrderRow, boolean, OrderCalls>({
     db,
     callsMax: ordersPerStepMax,
     batchesMax: 1,
     partnerOf: ({ partnerId }) => partnerId,
     read: async (tx, orders) => {
       const now = clock.now()
-      const tried = orders.filter((order) => taskOf(order, now) === 'try')
-      const calls = new Map(tried.map((order) => [order, callOf(order)]))
+      const tried = orders.filter((order) => orderTask(order, now) === 'try')
+      const calls = new Map(tried.map((order) => [order, toPayoutCall(order)]))
       return { calls, found: calls.size === 0 ? undefined : await read(tx, [...calls.values()]) }
     },
     work: async (tx, orders, asked, position) => {
-      const held = await stillDue(tx, orders)
+      const held = await findUnchanged(tx, orders)
       if (held.size === 0) return orders.map(() => false)
       const tried = orders.filter((order) => held.has(order) && asked.calls.has(order))
       const calls = tried.map((order) => present(asked.calls.get(order), `no call for standing order ${order.id}`))
@@ -397,8 +397,8 @@ function createExecute(deps: StandingOrdersDeps): (order: store.OrderRow) => Pro
       const now = clock.now()
       const untried = [...held].filter((order) => !byOrder.has(order))
       const executed = [
-        ...[...byOrder].flatMap(([order, outcome]) => judged(order, outcome, now)),
-        ...(await notTried(tx, untried, now)),
+        ...[...byOrder].flatMap(([order, outcome]) => executeOutcome(order, outcome, now)),
+        ...(await executeWithoutPayout(tx, untried, now)),
       ]
       if (executed.length > 0) record(deps, tx, executed, now)
       const moved = new Set(executed.map(({ order }) => order.id))
@@ -415,8 +415,8 @@ const accept = async (
   position: BatchPosition | undefined,
 ): Promise<readonly Outcome[]> => (found === undefined || calls.length === 0 ? [] : work(tx, calls, found, position))
 
-/** Locked orders that are unchanged since they were read. */
-async function stillDue(tx: Tx, orders: readonly store.OrderRow[]): Promise<ReadonlySet<store.OrderRow>> {
+/** Finds locked orders that are unchanged since they were read. */
+async function findUnchanged(tx: Tx, orders: readonly store.OrderRow[]): Promise<ReadonlySet<store.OrderRow>> {
   const locked = new Map((await store.lockOrders(tx, orders)).map((order) => [order.id, order]))
   return new Set(
     orders.filter(({ id, dueAt, nextIndex }) => {
@@ -426,26 +426,30 @@ async function stillDue(tx: Tx, orders: readonly store.OrderRow[]): Promise<Read
   )
 }
 
-/** Undefined: the call must be submitted again, so that the order stays due. */
-function judged(order: store.OrderRow, outcome: Outcome, now: Date): readonly Executed[] {
+/** Undefined: the call must be submitted again, and the order stays due. */
+function executeOutcome(order: store.OrderRow, outcome: Outcome, now: Date): readonly DateResult[] {
   if (outcome === 'resubmit') return []
-  return [outcome instanceof Refusal ? refused(order, outcome, now) : made(order, outcome.payout, now)]
+  return [outcome instanceof Refusal ? refusedResult(order, outcome, now) : createdResult(order, outcome.payout, now)]
 }
 
-async function notTried(tx: Tx, orders: readonly store.OrderRow[], now: Date): Promise<readonly Executed[]> {
+async function executeWithoutPayout(
+  tx: Tx,
+  orders: readonly store.OrderRow[],
+  now: Date,
+): Promise<readonly DateResult[]> {
   const late = orders.filter((order) => order.retryUntil === null)
   const over = orders.filter((order) => order.retryUntil !== null)
-  const retrying = over.length === 0 ? [] : await store.retryingOf(tx, over)
+  const retrying = over.length === 0 ? [] : await store.retryingExecutions(tx, over)
   const byOrder = new Map(retrying.map((execution) => [execution.orderId, execution]))
   return [
-    ...late.map((order) => skipped(order, now)),
+    ...late.map((order) => skippedResult(order, now)),
     ...over.map((order) =>
-      givenUp(order, present(byOrder.get(order.id), `no execution to retry for standing order ${order.id}`), now),
+      givenUpResult(order, present(byOrder.get(order.id), `no execution to retry for standing order ${order.id}`), now),
     ),
   ]
 }
 
-function record({ eventOutbox, facts }: StandingOrdersDeps, tx: Tx, executed: readonly Executed[], now: Date): void {
+function record({ eventOutbox, facts }: StandingOrdersDeps, tx: Tx, executed: readonly DateResult[], now: Date): void {
   store.writeExecutions(
     tx,
     executed.map(({ execution }) => execution),
@@ -455,11 +459,11 @@ function record({ eventOutbox, facts }: StandingOrdersDeps, tx: Tx, executed: re
     executed.map(({ order }) => order),
   )
   appendExecuted(eventOutbox, tx, executed, now)
-  tellFailed(facts, tx, executed)
+  notifyOfFailures(facts, tx, executed)
 }
 
-/** Tells the team of each date that is not paid: of a refused repetition nothing else is seen. */
-function tellFailed(facts: FactQueue, tx: Tx, executed: readonly Executed[]): void {
+/** Notifies the team of each unpaid date: a refused duplicate leaves no other trace. */
+function notifyOfFailures(facts: FactQueue, tx: Tx, executed: readonly DateResult[]): void {
   const over = executed.filter(({ execution: { status } }) => status === 'Failed' || status === 'Skipped')
   facts.append(
     tx,
@@ -469,8 +473,6 @@ function tellFailed(facts: FactQueue, tx: Tx, executed: readonly Executed[]): vo
     })),
   )
 }
-
-// The dependencies of standing orders.
 
 type StandingOrdersDeps = {
   readonly db: Database
@@ -489,11 +491,6 @@ type StandingOrdersDeps = {
   readonly ordersMax: number
 }
 
-// The data of the events of standing orders.
-
-type Failed = Omit<EventData<'standing.order.failed'>, 'eventType' | 'timestamp'>
-type Ended = Omit<EventData<'standing.order.ended'>, 'eventType' | 'timestamp'>
-
 const common = ({ id, amount, currency, beneficiaryId, reference }: OrderRow) => ({
   amount: writeAmount(amount, currency),
   currency,
@@ -504,7 +501,7 @@ const common = ({ id, amount, currency, beneficiaryId, reference }: OrderRow) =>
   beneficiaryId,
 })
 
-const failed = ({ order, execution }: Executed): Failed => ({
+const toFailedEvent = ({ order, execution }: DateResult): EventPayload<'standing.order.failed'> => ({
   ...common(order),
   date: execution.occursOn,
   nextAttemptAt: execution.status === 'Retrying' && order.dueAt !== null ? order.dueAt.toISOString() : null,
@@ -513,10 +510,13 @@ const failed = ({ order, execution }: Executed): Failed => ({
   status: execution.status,
 })
 
-const eventEnded = (order: OrderRow): Ended => ({ ...common(order), endReason: order.endReason ?? 'Completed' })
+const toEndedEvent = (order: OrderRow): EventPayload<'standing.order.ended'> => ({
+  ...common(order),
+  endReason: order.endReason ?? 'Completed',
+})
 
-/** Appends the event of each failed date: its first refused attempt and its end. A payout that is made has its own events. */
-function appendExecuted(eventOutbox: EventOutbox, tx: Tx, executed: readonly Executed[], now: Date): void {
+/** Appends an event for each failed date: at its first refused attempt and at its end. A created payout has its own events. */
+function appendExecuted(eventOutbox: EventOutbox, tx: Tx, executed: readonly DateResult[], now: Date): void {
   const told = executed.filter(
     ({ execution: { status, attempts } }) => status !== 'Made' && !(status === 'Retrying' && attempts > 1),
   )
@@ -526,7 +526,7 @@ function appendExecuted(eventOutbox: EventOutbox, tx: Tx, executed: readonly Exe
       partnerId: each.order.partnerId,
       type: 'standing.order.failed' as const,
       occurredAt: now,
-      data: failed(each),
+      data: toFailedEvent(each),
     })),
   )
   appendEnded(
@@ -547,7 +547,7 @@ function appendEnded(eventOutbox: EventOutbox, tx: Tx, orders: readonly OrderRow
         partnerId: order.partnerId,
         type: 'standing.order.ended' as const,
         occurredAt: now,
-        data: eventEnded(order),
+        data: toEndedEvent(order),
       })),
   )
 }
@@ -555,18 +555,18 @@ function appendEnded(eventOutbox: EventOutbox, tx: Tx, orders: readonly OrderRow
 export const ordersJob = ({ step }: Pick<StandingOrders, 'step'>): Job =>
   defineJob({ name: 'payouts.orders', due: ordersDue, run: step, age: { queue: 'standing_orders' } })
 
-// The payouts that standing orders make next, for payments that may repeat them.
+// The next payouts of standing orders, for payments that may repeat them.
 
 export const createScheduledPayouts =
   ({ beneficiaries }: { readonly beneficiaries: Pick<Beneficiaries, 'holdersOf'> }): PayoutsDeps['scheduledPayouts'] =>
   async (tx, partnerId, payments) => {
-    // IBANs are stored in capitals, and addresses of wallets in small letters.
+    // IBANs are stored in upper case, and addresses of wallets in lower case.
     const accounts = payments.flatMap(({ account }) => [account, account.toUpperCase(), account.toLowerCase()])
     const holders = await beneficiaries.holdersOf(tx, partnerId, [...new Set(accounts)])
     if (holders.length === 0) return []
     const holderOf = new Map(holders.map((holder) => [holder.id, holder]))
     const amounts = [...new Set(payments.map(({ amount }) => amount))]
-    const orders = await ordersThatPay(tx, partnerId, [...holderOf.keys()], amounts)
+    const orders = await findOrdersByPayment(tx, partnerId, [...holderOf.keys()], amounts)
     return orders.flatMap(({ beneficiaryId, dueAt, id, reference, amount, currency, createdAt }) => {
       const holder = holderOf.get(beneficiaryId)
       if (holder === undefined || dueAt === null) return []

@@ -1,4 +1,4 @@
-/** The SQL of standing orders and their executions. */
+/** SQL of standing orders and their executions. */
 import type { standingOrders } from '@partner-payments/wire'
 import type { CurrencySum, PageRequest } from '../../kernel/api/index.ts'
 import type { Currency, Minor } from '../../kernel/index.ts'
@@ -18,7 +18,7 @@ import {
   type Tx,
   unprepared,
 } from '../../postgres/index.ts'
-import type { BusinessDays, Frequency } from './schedule.ts'
+import type { BusinessDayRule, OrderFrequency } from './schedule.ts'
 
 export type OrderStatus = (typeof standingOrders.orderStatuses)[number]
 export type EndReason = (typeof standingOrders.orderEndReasons)[number]
@@ -31,7 +31,7 @@ const orderColumns = {
   amount: 'bigint',
   currency: 'text',
   reference: 'text?',
-  /** The note of each payout, for colleagues. */
+  /** Note of each payout, for colleagues. */
   note: 'text?',
   refusesDuplicates: 'boolean',
   frequency: 'text',
@@ -58,7 +58,13 @@ const orderColumns = {
 } as const
 export type OrderRow = RowOf<
   typeof orderColumns,
-  { currency: Currency; frequency: Frequency; businessDays: BusinessDays; status: OrderStatus; endReason: EndReason }
+  {
+    currency: Currency
+    frequency: OrderFrequency
+    businessDays: BusinessDayRule
+    status: OrderStatus
+    endReason: EndReason
+  }
 >
 
 const executionColumns = {
@@ -86,15 +92,15 @@ export function insertOrder(tx: Tx, row: OrderRow): Promise<number> {
     insert into payouts.standing_orders (${columns}) ${newOrders(tx, [row])}`)
 }
 
-/** Keeps other requests from making an order of the partner active, until the end of the transaction. */
-export async function lockTurn(tx: Tx, partnerId: string): Promise<void> {
-  await tx.run(sql`/* standing-orders.lockTurn */
+/** Keeps other requests from activating an order of the partner until the transaction ends. */
+export async function lockActivation(tx: Tx, partnerId: string): Promise<void> {
+  await tx.run(sql`/* standing-orders.lockActivation */
     insert into payouts.standing_order_turns (partner_id) values (${partnerId}) on conflict (partner_id) do nothing`)
-  await tx.run(sql`/* standing-orders.lockTurn */
+  await tx.run(sql`/* standing-orders.lockActivation */
     select 1 from payouts.standing_order_turns where partner_id = ${partnerId} for update`)
 }
 
-/** Counts up to a maximum. */
+/** Counts active orders up to `max`. */
 export async function countActive(tx: Tx, partnerId: string, max: number): Promise<number> {
   const row = await tx.row<{ readonly count: number }>(sql`/* standing-orders.countActive */
     select count(*)::integer as count from (
@@ -117,26 +123,26 @@ export function lockOrder(tx: Tx, partnerId: string, id: string): Promise<OrderR
     select ${columns} from payouts.standing_orders where partner_id = ${partnerId} and id = ${id} for update`)
 }
 
-/** Active orders that pay one of these amounts to one of these payees. */
-export function ordersThatPay(
+/** Finds active orders that pay one of these amounts to one of these payees. */
+export function findOrdersByPayment(
   tx: Tx,
   partnerId: string,
   beneficiaryIds: readonly string[],
   amounts: readonly Minor[],
 ): Promise<readonly OrderRow[]> {
-  return tx.rows<OrderRow>(sql`/* standing-orders.ordersThatPay */
+  return tx.rows<OrderRow>(sql`/* standing-orders.findOrdersByPayment */
     select ${columns} from payouts.standing_orders
     where partner_id = ${partnerId} and beneficiary_id = any(${[...beneficiaryIds]}::uuid[])
       and amount = any(${[...amounts]}::bigint[]) and status = 'Active'`)
 }
 
-/** The orders of some payees, in every status. */
-export function lockOrdersOf(
+/** Locks the orders of some payees, in every status. */
+export function lockOrdersOfPayees(
   tx: Tx,
   partnerId: string,
   beneficiaryIds: readonly string[],
 ): Promise<readonly OrderRow[]> {
-  return tx.rows<OrderRow>(sql`/* standing-orders.lockOrdersOf */
+  return tx.rows<OrderRow>(sql`/* standing-orders.lockOrdersOfPayees */
     select ${columns} from payouts.standing_orders
     where partner_id = ${partnerId} and beneficiary_id = any(${beneficiaryIds}::uuid[]) order by id for update`)
 }
@@ -155,7 +161,7 @@ export function listOrders(
   return tx.rows<OrderRow>(sql`/* standing-orders.listOrders */ ${pageOf(partnerId, status, afterId, limit + 1)}`)
 }
 
-/** Sums over the first rows of the list, by its index. */
+/** Sums the first rows of the list, by its index. */
 export function sumOrders(
   tx: Tx,
   partnerId: string,
@@ -179,10 +185,10 @@ export function listExecutions(
     order by id desc limit ${limit + 1}`)
 }
 
-/** The orders of a partner that are due at one time. */
+/** Orders of a partner that are due at the same time. */
 export type DueGroup = { readonly partnerId: string; readonly dueAt: Date }
 
-/** A row for each order that is due, after a group, in the order of the groups. */
+/** Lists a row for each due order, in the order of their groups. `from` is the cursor. */
 export function dueGroups(
   tx: Tx,
   now: Date,
@@ -199,7 +205,7 @@ export function dueGroups(
   )
 }
 
-/** Some orders of each group. Takes no lock. On a sharded database it is called with groups of one partner. */
+/** Reads some orders of each group. Takes no lock. On a sharded database it is called with groups of one partner. */
 export function dueOrders(tx: Tx, groups: readonly DueGroup[], ordersMax: number): Promise<readonly OrderRow[]> {
   const due = groups
     .map(
@@ -210,7 +216,7 @@ export function dueOrders(tx: Tx, groups: readonly DueGroup[], ordersMax: number
   return tx.rows<OrderRow>(unprepared(sql`/* standing-orders.dueOrders */ ${due}`))
 }
 
-/** Locks those that no other transaction holds, as they are now. */
+/** Locks the orders that no other transaction holds, and reads them. */
 export function lockOrders(tx: Tx, orders: readonly OrderRow[]): Promise<readonly OrderRow[]> {
   const column = columnOf(orders)
   return tx.rows<OrderRow>(
@@ -244,8 +250,8 @@ export function updateOrders(tx: Tx, orders: readonly OrderRow[]): void {
 }
 
 /**
- * Writes one execution for each date: only an execution that is being retried changes. Another number fails the
- * transaction.
+ * Writes one execution for each date: only an execution that is being retried may change. A wrong number of rows fails
+ * the transaction.
  */
 export function writeExecutions(tx: Tx, executions: readonly ExecutionRow[]): void {
   tx.later(
@@ -266,19 +272,19 @@ export function skipRetrying(tx: Tx, partnerId: string, orderId: string, now: Da
     where partner_id = ${partnerId} and order_id = ${orderId} and status = 'Retrying'`)
 }
 
-/** The executions that are being retried, at most one per order. */
-export function retryingOf(tx: Tx, orders: readonly OrderRow[]): Promise<readonly ExecutionRow[]> {
+/** Reads the executions that are being retried, at most one per order. */
+export function retryingExecutions(tx: Tx, orders: readonly OrderRow[]): Promise<readonly ExecutionRow[]> {
   return tx.rows<ExecutionRow>(
-    unprepared(sql`/* standing-orders.retryingOf */
+    unprepared(sql`/* standing-orders.retryingExecutions */
     select ${namesOf(executionColumns)} from payouts.standing_executions
     where ${ofPartners(orders.map(({ partnerId }) => partnerId))} and order_id = any(${orders.map(({ id }) => id)}::uuid[])
       and status = 'Retrying'`),
   )
 }
 
-/** An order that cannot be worked on is due again later, unless it has changed since it was read. */
-export function putBackOrder(tx: Tx, { partnerId, id, dueAt }: OrderRow, laterAt: Date): Promise<number> {
-  return tx.run(sql`/* standing-orders.putBackOrder */
+/** Postpones an order that failed, unless it has changed since it was read. */
+export function postponeOrder(tx: Tx, { partnerId, id, dueAt }: OrderRow, laterAt: Date): Promise<number> {
+  return tx.run(sql`/* standing-orders.postponeOrder */
     update payouts.standing_orders set due_at = ${laterAt}
     where partner_id = ${partnerId} and id = ${id} and due_at = ${dueAt}`)
 }
@@ -289,8 +295,6 @@ export const ordersDue = (after: Date): Sql =>
     (whose) => sql`/* standing-orders.ordersDue */
       select due_at from payouts.standing_orders where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
-
-// Personal columns of standing orders.
 
 export const personalOrders: PersonalColumns = {
   table: 'payouts.standing_orders',
