@@ -155,7 +155,7 @@ export const queue = {
     free: '{count} free',
     subject: 'Thing',
     waits: 'Why it waits',
-    gone: 'It no longer waits for a person.',
+    gone: 'This no longer waits for a person.',
     goneText: 'Its owner and its notes stay in the history.',
     ownerText: 'An owner looks into it and decides nothing. It ends by itself when it no longer waits.',
     ownedBy: '{name} has it.',
