@@ -1,4 +1,4 @@
-/** The proofs of customers, as `customers` judges by them, and their erasure with the customer. */
+/** The proofs by which `customers` judges a customer, and their erasure. */
 import { after, type Clock, type Sealer } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { IdentitiesOf, IdentityRecord } from '../customers/index.ts'
@@ -37,11 +37,11 @@ export function createIdentitiesOf({ sealer }: { readonly sealer: Sealer }): Ide
 
 export type IdentityErasure = {
   /**
-   * Ends what is not decided, here and at the provider, and forgets its pages. What is decided is a proof, which the law keeps
+   * Ends undecided verifications, here and at the provider, and deletes their links. Decided ones are proofs that must be retained
    * (AMLD, Art. 40).
    */
   readonly end: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
-  /** Deletes the proofs, here and at the provider, when nothing has to be kept any longer. */
+  /** Deletes the proofs, here and at the provider, when the retention has ended. */
   readonly erase: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
 }
 
@@ -53,7 +53,7 @@ export function createIdentityErasure({
   readonly sealer: Sealer
 }): IdentityErasure {
   const contents = createContentSealer(sealer)
-  // Behind the lease of a worker that may be starting a session now.
+  // Due after the lease of a worker that may be starting a session now.
   const queue = (tx: Tx, partnerId: string, customerId: string, which: 'undecided' | 'all') => {
     const now = clock.now()
     return queueErasures(tx, partnerId, customerId, { which, dueAt: after(now, leaseMs), now })
