@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { WordMatch } from './names/compare.ts'
 import type { SecondData } from './rules.ts'
-import { exclusionOf, type ListedPerson, type SecondDatumRule } from './second-datum.ts'
+import { findExclusion, type ListedPerson, type SecondDatumRule } from './second-datum.ts'
 import { isImoNumber, readImoNumber } from './lists/entry.ts'
 import { craftText, createCraftIndex } from './vessels.ts'
 
@@ -20,7 +20,7 @@ type Case = {
   readonly rule?: SecondDatumRule
 }
 const excluded = ({ words = common, score = 100, listed = {}, known = {}, rule = 'birth-or-country' }: Case) =>
-  exclusionOf(
+  findExclusion(
     rule,
     { words, score, entry: { ...listedPerson, ...listed } },
     known === null ? undefined : { ...customer, ...known },
@@ -128,7 +128,7 @@ const search = createCraftIndex([
 ])
 const found = (text: string) => search(text).map(({ entry, score }) => `${entry} ${score}`)
 
-test('the last digit of an IMO number checks the others', () => {
+test('the last digit of an IMO number is a check digit', () => {
   assert.deepEqual(['9074729', '9999993', '9074728', '907472', '90747290', 'abcdefg', ''].map(isImoNumber), [
     true,
     true,
@@ -199,16 +199,16 @@ for (const text of [
 ])
   test(`no listed name is found in "${text}"`, () => assert.deepEqual(found(text), []))
 
-test('names are compared without their spaces, and an aircraft beside a word for one', () => {
+test('names are compared without spaces, and those of aircraft only next to a word for an aircraft', () => {
   assert.deepEqual(found('MV ArgoI'), ['argo 90'])
   assert.deepEqual(found('lease of aircraft EP-QQQ'), ['plane 90'])
   assert.deepEqual(found('MV Oriental and ship Argo I'), ['velmora 90', 'argo 90'])
 })
 
-test('a number counts more than the name of the same vessel', () =>
+test('a number outweighs the name of the same vessel', () =>
   assert.deepEqual(found('MV Oriental, IMO 9999993'), ['velmora 100']))
 
-test('only texts that may name a vessel are kept, each in one line', () => {
+test('only texts that may name a vessel are selected, each in one line', () => {
   assert.equal(craftText([null, undefined, 'Invoice 42', 'Relationship', '']), null)
   assert.equal(craftText(['MV\nOriental', 'Invoice 42', 'MV Oriental', 'imo 1']), 'MV Oriental\nimo 1')
 })
