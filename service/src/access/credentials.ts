@@ -32,10 +32,11 @@ export type IssueRequest = {
   readonly permissions: readonly Permission[]
   readonly publicKeyPem?: string
   readonly impersonatedBy?: string
+  /** Null or absent: no expiry. */
   readonly expiresAt?: Date | null
   /** The maker. Absent: the operator. */
   readonly issuer?: store.Issuer | null
-  /** Addresses and networks. Default: any address. */
+  /** Addresses and networks of allowed clients. Absent or empty: any address. */
   readonly allowedAddresses?: readonly string[]
 }
 

@@ -24,25 +24,12 @@ import * as store from './store.ts'
 import { createHash } from 'node:crypto'
 import { linkTokenPartner, newLinkToken } from './rules.ts'
 
-type ServiceAccountRequest = {
-  readonly partnerId: string
-  readonly name: string
-  readonly permissions: readonly Permission[]
-  readonly publicKeyPem?: string
-  /** Null or absent: no expiry. */
-  readonly expiresAt?: Date | null
-  /** Addresses and networks of allowed clients. Absent or empty: any address. */
-  readonly allowedAddresses?: readonly string[]
-  /** The maker. Absent: the operator. */
-  readonly issuer?: store.Issuer
-}
-
 export type Access = NonceRegister &
   AccessManagement &
   Support & {
     readonly createPartner: (tx: Tx, name: string, id?: string) => Promise<string>
     /** Replaces the legal name and the owners of a partner, which are screened like its name. Refuses: not_found. */
-    readonly nameOwners: (tx: Tx, partnerId: string, named: NamedPartner) => Promise<void>
+    readonly nameOwners: (tx: Tx, partnerId: string, named: PartnerOwners) => Promise<void>
     /** Reads all names of a partner and its owners, by role: `name`, `legalName`, `owner1`. Empty: no such partner. */
     readonly namesOfPartner: (tx: Tx, partnerId: string) => Promise<readonly PartnerName[]>
     /** Adds the operator as the partner whose ledger holds unclaimed money, unless it exists. */
@@ -50,7 +37,7 @@ export type Access = NonceRegister &
     readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
     readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
     /** Uses the given public key, or generates an RSA 2048 key pair. Refuses: not_found (the partner). */
-    readonly createServiceAccount: (tx: Tx, request: ServiceAccountRequest) => Promise<IssuedCredential>
+    readonly createServiceAccount: (tx: Tx, request: Omit<IssueRequest, 'impersonatedBy'>) => Promise<IssuedCredential>
     /**
      * Issues a credential that is valid for `minutes` (1 to 60) and names the staff member. It has every permission, but the
      * gateway blocks its writes. Refuses: not_found (the partner).
@@ -69,7 +56,7 @@ export type Access = NonceRegister &
 const impersonationMinutesMax = 60
 
 /** The legal name and the owners of a partner. `legalName`: null if it equals the name. */
-export type NamedPartner = { readonly legalName: string | null; readonly owners: readonly string[] }
+export type PartnerOwners = { readonly legalName: string | null; readonly owners: readonly string[] }
 export type PartnerName = { readonly role: string; readonly name: string }
 
 export function createAccess(deps: {
@@ -335,7 +322,7 @@ function createUseRecorder(deps: { readonly db: Tx; readonly clock: Clock }) {
   const recordedMs = new Map<string, number>()
   const record = createBatcher({
     db: withoutTransaction(db),
-    work: async (tx: Tx, uses: readonly store.Use[]) => {
+    work: async (tx: Tx, uses: readonly store.CredentialUse[]) => {
       await store.recordUses(tx, uses)
       return uses.map(() => undefined)
     },

@@ -308,24 +308,22 @@ type CredentialTotals = {
   readonly serviceAccounts: number
   readonly lastUsedAt: Date | null
 }
-export type CredentialRow = {
-  readonly partnerId: string
+export type CredentialRow = Pick<
+  ServiceAccountRow,
+  'partnerId' | 'name' | 'apiKey' | 'impersonatedBy' | 'expiresAt'
+> & {
   readonly serviceAccountId: string
-  readonly name: string
-  readonly apiKey: string
   readonly permissions: readonly string[]
   readonly allowedAddresses: readonly string[]
-  readonly impersonatedBy: string | null
   /** The maker. Null: the operator. */
   readonly issuedBy: string | null
   readonly issuedByName: string | null
   readonly replaces: string | null
   readonly createdAt: Date
-  readonly expiresAt: Date | null
   readonly revokedAt: Date | null
   readonly lastUsedAt: Date | null
 }
-export type Use = { readonly partnerId: string; readonly id: string; readonly usedAt: Date }
+export type CredentialUse = { readonly partnerId: string; readonly id: string; readonly usedAt: Date }
 
 export function partners(tx: Tx): Promise<readonly ListedPartnerRow[]> {
   return tx.rows<ListedPartnerRow>(
@@ -452,7 +450,7 @@ export async function setReplaces(tx: Tx, partnerId: string, id: string, replace
 }
 
 /** Records uses. Writes only if the last use is a minute old, so that several processes together write once a minute. */
-export async function recordUses(tx: Tx, uses: readonly Use[]): Promise<void> {
+export async function recordUses(tx: Tx, uses: readonly CredentialUse[]): Promise<void> {
   const column = columnOf(uses)
   const minuteBefore = uses.map(({ usedAt }) => new Date(usedAt.getTime() - minuteMs))
   await tx.run(sql`/* access.recordUses */

@@ -15,7 +15,7 @@ import {
   walletKey,
 } from './lists/entry.ts'
 import { createNameIndex, type IndexedName, type Match, type NameIndex } from './names/index-of-names.ts'
-import { wordsOf } from './names/words.ts'
+import { nameWords } from './names/words.ts'
 import type { IndexedEntry } from './rules.ts'
 import { type CraftIndex, createCraftIndex, type IndexedCraft } from './vessels.ts'
 import * as store from './store-lists.ts'
@@ -275,4 +275,4 @@ const searchedEntry = (
 export const comparedNames = ({ names, kind }: Pick<ListEntry, 'names' | 'kind'>): ListEntry['names'] =>
   kind === 'other' || kind === 'country'
     ? []
-    : names.filter(({ text, quality }) => quality !== 'weak' || wordsOf(text).telling.length > 1)
+    : names.filter(({ text, quality }) => quality !== 'weak' || nameWords(text).telling.length > 1)

@@ -147,7 +147,7 @@ test('the last digit of an IMO number is a check digit', () => {
   ])
 })
 
-for (const text of [
+const numbers = [
   'IMO 9999993',
   'freight IMO9999993, voyage 7',
   'imo no. 9999993',
@@ -156,10 +156,8 @@ for (const text of [
   'IMO: 9999993',
   'Bunkers (IMO#9999993)',
   'ＩＭＯ ９９９９９９３ IMO',
-])
-  test(`a listed number is found in "${text}"`, () => assert.deepEqual(found(text), ['velmora 100']))
-
-for (const text of [
+]
+const otherNumbers = [
   '9999993',
   'Invoice 9999993',
   'IMO 9074729',
@@ -167,10 +165,8 @@ for (const text of [
   'IMO 99999930',
   'Kimo 9999993',
   'IMO class 3, order 9999993',
-])
-  test(`no listed number is found in "${text}"`, () => assert.deepEqual(found(text), []))
-
-for (const text of [
+]
+const names = [
   'MV Northern Velmora',
   'M/V NORTHERN VELMORA voy 3',
   'm.v. northern-velmora',
@@ -181,10 +177,8 @@ for (const text of [
   'Fracht Schiff Oriental',
   'pétrolier Oriental',
   'mt Oriental',
-])
-  test(`a listed name is found in "${text}"`, () => assert.deepEqual(found(text), ['velmora 90']))
-
-for (const text of [
+]
+const otherTexts = [
   'Oriental carpets',
   'Northern Velmora',
   'shipment Oriental',
@@ -196,8 +190,13 @@ for (const text of [
   'vessel 2000',
   'aircraft Oriental',
   'ship EP-QQQ',
-])
-  test(`no listed name is found in "${text}"`, () => assert.deepEqual(found(text), []))
+]
+for (const [title, expected, texts] of [
+  ['a listed number is found', ['velmora 100'], numbers],
+  ['a listed name is found', ['velmora 90'], names],
+  ['a vessel is not found', [], [...otherNumbers, ...otherTexts]],
+] as const)
+  for (const text of texts) test(`${title} in "${text}"`, () => assert.deepEqual(found(text), expected))
 
 test('names are compared without spaces, and those of aircraft only next to a word for an aircraft', () => {
   assert.deepEqual(found('MV ArgoI'), ['argo 90'])

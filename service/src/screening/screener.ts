@@ -12,7 +12,7 @@ import { type HitDetail, openDetail, readEarlierNames, sealDetail } from './seal
 import { type HeldPayment, type HitView, isClearedPair, paymentsShown, buildHitView } from './hit-view.ts'
 import type { Lists, SearchedEntry, Snapshot } from './lists.ts'
 import type { ListEntry } from './lists/entry.ts'
-import { createMatches, type Match, type NameIndex } from './names/index-of-names.ts'
+import { createCachedSearch, type Match, type NameIndex } from './names/index-of-names.ts'
 import { countryMatches } from './countries.ts'
 import {
   accountKey,
@@ -85,7 +85,7 @@ export function createScreener(deps: ScreenerDeps): Screener {
   /** Partners whose sweep is complete, for the generation in `sweptAt`. */
   const swept = new Set<string>()
   let sweptAt = 0
-  const compare = { lists: createMatches(scoreMin), peps: createMatches(scoreMin) }
+  const compare = { lists: createCachedSearch(scoreMin), peps: createCachedSearch(scoreMin) }
   return {
     namesOf: async (tx, key) => (await readSubject(deps, tx, key)).names,
     viewOf: async (tx, hit) => {
@@ -157,7 +157,7 @@ async function screen(
   deps: ScreenerDeps,
   claim: store.ClaimedSubject,
   snapshot: Snapshot,
-  compare: Readonly<Record<'lists' | 'peps', ReturnType<typeof createMatches>>>,
+  compare: Readonly<Record<'lists' | 'peps', ReturnType<typeof createCachedSearch>>>,
 ): Promise<void> {
   const { db, clock, log, sealer } = deps
   const { partnerId, kind, id } = claim
@@ -203,7 +203,7 @@ async function screen(
     }
     const rows: store.HitRow[] = standing.map(({ row }) => row)
     for (const { found: one, replaces } of changes.opened) {
-      const row = newHit(sealer, claim, one as Found, said(one.match.entry), replaces?.id ?? null, snapshot, now)
+      const row = newHit(sealer, claim, one as EntryMatch, said(one.match.entry), replaces?.id ?? null, snapshot, now)
       const same = rows.filter(
         ({ role, source, entryId }) => role === row.role && source === row.source && entryId === row.entryId,
       )
@@ -287,8 +287,8 @@ const craftMatches = (snapshot: Snapshot, { role, name }: SubjectName): readonly
 /** Selects the best excluded match of each role and entry, unless there is a current hit. */
 function exclusionsOf(
   { partnerId, kind: subjectKind, id: subjectId }: SubjectKey,
-  reasons: ReadonlyMap<Found, Exclusion>,
-  standing: readonly Standing[],
+  reasons: ReadonlyMap<EntryMatch, Exclusion>,
+  standing: readonly StoredHit[],
   { generation }: Snapshot,
   excludedAt: Date,
 ): readonly store.ExclusionRow[] {

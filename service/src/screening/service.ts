@@ -48,7 +48,7 @@ import * as numbers from './store-numbers.ts'
 import { plainName } from './names/words.ts'
 import { craftText } from './vessels.ts'
 import { Refusal } from '../kernel/api/index.ts'
-import { createMatches } from './names/index-of-names.ts'
+import { createCachedSearch } from './names/index-of-names.ts'
 
 const isAccount = ({ kind }: HeldParty) => kind === 'account'
 
@@ -277,7 +277,7 @@ const createPartiesOfPayments = (deps: {
     }))
     const isUnscreened = ({ texts, crafts, countries }: (typeof asked)[number]): boolean =>
       texts.length === 0 && crafts === null && countries.length === 0
-    if (asked.every(isSilent)) return asked.map(() => undefined)
+    if (asked.every(isUnscreened)) return asked.map(() => undefined)
     const snapshot = await lists.recent()
     if (snapshot === undefined) return asked.map(() => undefined)
     const hasMatch = ({ texts, crafts, countries }: (typeof asked)[number]): boolean =>
@@ -421,7 +421,7 @@ const createHoldsOf =
 
 /** Creates the check of credits. It compares payers' names in memory, in less than a millisecond each for a list of 20,000 names. */
 function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>, pepsHold: boolean): HoldsOfCredits {
-  const matches = createMatches(scoreMin)
+  const matches = createCachedSearch(scoreMin)
   return async (tx, credits) => {
     const payerAccountKey = ({ partnerId, payerAccount }: ScreenedCredit): HoldKey | undefined =>
       payerAccount === '' ? undefined : { partnerId, kind: 'account', id: accountKey(payerAccount) }
@@ -435,8 +435,8 @@ function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>, pepsHold: boole
     const known = latest()
     const holdOfPayer = (credit: ScreenedCredit): Hold | undefined => {
       const { payerName, payerAccount, payerCountries } = credit
-      const isSilent = payerName.trim() === '' && payerAccount === '' && payerCountries.length === 0
-      if (isSilent && credit.craftText === null) return undefined
+      const isUnscreened = payerName.trim() === '' && payerAccount === '' && payerCountries.length === 0
+      if (isUnscreened && credit.craftText === null) return undefined
       if (known?.generation !== newest) return 'unscreened'
       const texts = credit.craftText?.split('\n') ?? []
       const isListed =

@@ -118,7 +118,7 @@ function bankCodeLengths(country: string): readonly number[] {
  * Returns the codes under which a directory may list the bank of an IBAN. The code of the branch comes first, because it is
  * more specific.
  */
-export function bankCodesOf(iban: string): readonly string[] {
+export function listBankCodes(iban: string): readonly string[] {
   const structure = bbanStructure(iban.slice(0, 2))
   if (structure === undefined) return []
   const bban = iban.slice(4)

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { refuseFields } from '../../kernel/api/index.ts'
 import { type Clock, nilId } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
-import { bankCodesOf, bicContradiction, type BicEntry, readBicFile } from './bic-file.ts'
+import { listBankCodes, bicContradiction, type BicEntry, readBicFile } from './bic-file.ts'
 import * as store from './store-bics.ts'
 
 export type LoadedDirectory = store.DirectoryRow & {
@@ -103,7 +103,7 @@ async function completePage(
 
 /** Reads the directory's BIC for each of these IBANs. An entry of the branch precedes one of the bank. */
 async function knownBics(tx: Tx, ibans: readonly string[]): Promise<(iban: string) => string | undefined> {
-  const bicKeys = (iban: string) => bankCodesOf(iban).map((bankCode) => ({ country: iban.slice(0, 2), bankCode }))
+  const bicKeys = (iban: string) => listBankCodes(iban).map((bankCode) => ({ country: iban.slice(0, 2), bankCode }))
   const keys = new Map(ibans.flatMap(bicKeys).map((key) => [bicKey(key), key]))
   if (keys.size === 0) return () => undefined
   const bics = new Map((await store.bicsOf(tx, [...keys.values()])).map((entry) => [bicKey(entry), entry.bic]))

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { readFileSync } from 'node:fs'
 import { Refusal } from '../../kernel/api/index.ts'
 import { type BeneficiaryCreate, readDestination, refuseAddress, refuseUpdate } from './rules.ts'
-import { bankCodesOf, bicContradiction, BicFileProblem, readBicFile } from './bic-file.ts'
+import { listBankCodes, bicContradiction, BicFileProblem, readBicFile } from './bic-file.ts'
 import { ModulusFileProblem, readSubstitutes, readWeights, type WeightRow } from './modulus-file.ts'
 import { modulusOf } from './modulus.ts'
 
@@ -144,9 +144,9 @@ test('an IBAN names its bank by the structure of its country, and its branch fir
     XK051212012345678906: ['12', '1212'].toReversed(),
     VA59001123000012345678: ['001'],
   }
-  for (const [iban, codes] of Object.entries(cases)) assert.deepEqual(bankCodesOf(iban), codes, iban)
+  for (const [iban, codes] of Object.entries(cases)) assert.deepEqual(listBankCodes(iban), codes, iban)
   assert.deepEqual(
-    bankCodesOf('SV62CENR00000000000000700025'),
+    listBankCodes('SV62CENR00000000000000700025'),
     [],
     'a country whose IBANs are not known to name a bank',
   )

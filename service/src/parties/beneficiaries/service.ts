@@ -1,11 +1,11 @@
 /** The verbs of beneficiaries. */
 import type { QueryOf } from '@partner-payments/wire'
 import { notFound, type Page, readCurrency, Refusal } from '../../kernel/api/index.ts'
-import { type Currency, newId, partnerKey, present, type Clock, isUuid } from '../../kernel/index.ts'
+import { type Currency, newId, partnerKey, present, isUuid } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { holdsOn, lackingOf, railOf, type RequiredPayee, type Requirement, requirementsOf } from '../../rails/index.ts'
 import { countriesOfAccount, type Screening, type SecondData, type Subject } from '../../screening/index.ts'
-import { type Customers, prefixesOfName, readNamePrefix, searchedPrefix } from '../customers/index.ts'
+import { type Customers, namePrefixes, readNamePrefix, searchedPrefix } from '../customers/index.ts'
 import { type BicDirectory, checkBic, createBicDirectory, judgeBic, readKnownBics } from './bics.ts'
 import { createModulusTables, type ModulusTables, refuseWrongModulus, readModulus } from './modulus.ts'
 import {
@@ -35,7 +35,7 @@ export type PayeeCheck = store.PayeeCheck
 export type BeneficiaryList = QueryOf<'listBeneficiaries'>
 
 export type Beneficiaries = Verifications &
-  ManyBeneficiaries & {
+  BulkBeneficiaries & {
     readonly bicDirectory: BicDirectory
     /** The tables that check British account numbers. */
     readonly modulusTables: ModulusTables
@@ -320,7 +320,7 @@ async function indexNames(tx: Tx, partnerId: string, payees: readonly store.Name
   await store.insertPrefixes(
     tx,
     partnerId,
-    payees.flatMap(({ id, name }) => prefixesOfName(name ?? '').map((prefix) => ({ id, prefix }))),
+    payees.flatMap(({ id, name }) => namePrefixes(name ?? '').map((prefix) => ({ id, prefix }))),
   )
 }
 
@@ -341,7 +341,7 @@ const createNameIndexing = ({ db }: { readonly db: Database }): (() => Promise<n
 
 // Hundreds of payees at once, for bulks and imports: finds them by texts and accounts, and judges new ones without creating them.
 
-export type ManyBeneficiaries = {
+export type BulkBeneficiaries = {
   /** Finds the partner's own payees by alias or name, ignoring case, and any payee by id. Oldest first. */
   readonly byTexts: (partnerId: string, texts: readonly string[]) => Promise<readonly store.Beneficiary[]>
   /**
@@ -362,7 +362,7 @@ export type ManyBeneficiaries = {
   readonly withAccount: (partnerId: string, account: string, rowsMax: number) => Promise<readonly store.HeldPayee[]>
 }
 
-function createManyBeneficiaries({ db, clock, refusedAddress, screening }: BeneficiariesDeps): ManyBeneficiaries {
+function createManyBeneficiaries({ db, clock, refusedAddress, screening }: BeneficiariesDeps): BulkBeneficiaries {
   return {
     byTexts: (partnerId, texts) => {
       const ids = texts.map((text) => text.toLowerCase()).filter(isUuid)

@@ -79,7 +79,7 @@ export function payerDataOf({
   }
 }
 
-export function userOf({ serviceId, email, kyc }: Pick<Customer, 'serviceId' | 'email' | 'kyc'>): CustomerUser {
+export function toCustomerUser({ serviceId, email, kyc }: Pick<Customer, 'serviceId' | 'email' | 'kyc'>): CustomerUser {
   const { addressLine1, addressLine2, postalCode, city, residenceAddress } = kyc
   const town = [postalCode, city].filter(Boolean).join(' ')
   const lines = [addressLine1, addressLine2, town].filter(Boolean).join(', ')

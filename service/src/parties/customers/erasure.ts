@@ -60,11 +60,11 @@ export type HeldByModules = {
   /** Erases the records that `eraseLinked` has closed. */
   readonly eraseClosed: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
   /** Erases a page of payments. Returns the next position, or undefined after the last page. */
-  readonly erasePayments: (tx: Tx, page: ErasedPage) => Promise<string | undefined>
-  readonly erasePayouts: (tx: Tx, page: Omit<ErasedPage, 'scope'>) => Promise<string | undefined>
+  readonly erasePayments: (tx: Tx, page: ErasurePage) => Promise<string | undefined>
+  readonly erasePayouts: (tx: Tx, page: Omit<ErasurePage, 'scope'>) => Promise<string | undefined>
 }
 /** `details`: data that a payment does not need. `all`: also names, accounts and texts of its parties. */
-export type ErasedPage = {
+export type ErasurePage = {
   readonly partnerId: string
   readonly customerId: string
   readonly afterId: string

@@ -58,8 +58,9 @@ export const lackingFor = (gate: Gate, capability: Capability, currency?: Curren
   [capability, ...(currency === undefined || isFiat(currency) ? [] : (['Convert'] as const))].find(
     (each) => !isAllowed(gate, each),
   )
-export const allowedBy = (gate: Gate): readonly Capability[] => capabilities.filter((each) => isAllowed(gate, each))
-export const gateOf = (allowed: readonly Capability[], balancesMax: BalancesMax, totalMax: BalancesMax): Gate => ({
+export const allowedCapabilities = (gate: Gate): readonly Capability[] =>
+  capabilities.filter((each) => isAllowed(gate, each))
+export const toGate = (allowed: readonly Capability[], balancesMax: BalancesMax, totalMax: BalancesMax): Gate => ({
   opensAccounts: allowed.includes('OpenAccount'),
   receives: allowed.includes('Receive'),
   pays: allowed.includes('Pay'),
@@ -91,8 +92,8 @@ export function notVerified(state: VerificationState, capability: Capability, po
 type VerifiedHolder = { readonly verificationState: VerificationState; readonly gate: Gate }
 
 export const hasLargestBalance = ({ gate }: Pick<VerifiedHolder, 'gate'>, currency: Currency): boolean =>
-  gate.balancesMax[currency] !== undefined || hasLargestSum({ gate })
-export const hasLargestSum = ({ gate }: Pick<VerifiedHolder, 'gate'>): boolean => Object.keys(gate.totalMax).length > 0
+  gate.balancesMax[currency] !== undefined || hasMaximumSum({ gate })
+export const hasMaximumSum = ({ gate }: Pick<VerifiedHolder, 'gate'>): boolean => Object.keys(gate.totalMax).length > 0
 
 export const entriesOf = (maxima: BalancesMax) => Object.entries(maxima) as readonly (readonly [Currency, Minor])[]
 
@@ -122,7 +123,7 @@ export function exceedsBalance(
 }
 
 /** Returns the refusal of an amount that would raise the balance above the maximum of the gate. */
-export function refuseAbove(
+export function balanceRefusal(
   { verificationState, gate }: VerifiedHolder,
   incoming: { readonly currency: Currency; readonly held: Minor; readonly amount: Minor },
   pointer: string,
@@ -137,7 +138,7 @@ export function refuseAbove(
 }
 
 /** Returns the refusal of an amount that would raise the sum of all balances above the maximum of the gate. */
-export function refuseAboveSum(
+export function sumRefusal(
   { verificationState, gate }: VerifiedHolder,
   held: Iterable<Money>,
   convert: Converter,

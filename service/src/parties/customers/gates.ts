@@ -11,13 +11,13 @@ import { amountText, type Clock, type Currency, type Minor } from '../../kernel/
 import { type AccountState, blocksInbound, blocksOutbound } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import {
-  allowedBy,
+  allowedCapabilities,
   type BalancesMax,
   defaultGate,
   entriesOf,
   type Gate,
   type GateDefault,
-  gateOf,
+  toGate,
   isAllowed,
   judgedState,
   lackingFor,
@@ -61,14 +61,14 @@ export type Gates = {
 export function createGates({ clock, byDefault }: { readonly clock: Clock; readonly byDefault: GateDefault }): Gates {
   const view = (verificationState: VerificationState, gate: Gate | undefined): GateView => ({
     verificationState,
-    allowed: allowedBy(gate ?? defaultGate(byDefault, verificationState)),
+    allowed: allowedCapabilities(gate ?? defaultGate(byDefault, verificationState)),
     isDefault: gate === undefined,
     ...viewMaxima('holdUpTo', gate?.balancesMax ?? {}),
     ...viewMaxima('holdUpToInAll', gate?.totalMax ?? {}),
   })
   return {
     set: async (tx, { partnerId, state, allowed, balancesMax = {}, totalMax = {} }) => {
-      const row = { verificationState: state, ...gateOf(allowed, balancesMax, totalMax) }
+      const row = { verificationState: state, ...toGate(allowed, balancesMax, totalMax) }
       await store.setGate(tx, partnerId, row, clock.now())
       return view(state, row)
     },
@@ -104,7 +104,7 @@ type Standing = {
 /** A capability with all reasons why the customer lacks it. */
 export type CapabilityVerdict = { readonly name: Capability; readonly reasons: readonly CapabilityReason[] }
 
-export function capabilitiesOf({ gate, verificationState, accountState }: Standing): readonly CapabilityVerdict[] {
+export function listCapabilities({ gate, verificationState, accountState }: Standing): readonly CapabilityVerdict[] {
   const isBlockedFor: Readonly<Record<Capability, boolean>> = {
     OpenAccount: accountState === 'Closed',
     Receive: blocksInbound(accountState),
@@ -123,7 +123,7 @@ export function capabilitiesOf({ gate, verificationState, accountState }: Standi
 /** The maximum balance in a currency, and the current balance. */
 export type Holding = { readonly currency: Currency; readonly max: Minor; readonly held: Minor }
 
-export const holdingsOf = (
+export const listHoldings = (
   balancesMax: BalancesMax,
   sums: readonly { readonly currency: Currency; readonly posted: Minor }[],
 ): readonly Holding[] =>

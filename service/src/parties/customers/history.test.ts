@@ -164,7 +164,7 @@ suite('history', async () => {
 suite('index of names', async () => {
   const found = async (partnerId: string, namePrefix: string) =>
     (await customers.list(partnerId, { namePrefix })).data.map(({ id }) => id)
-  const tokensOf = async (partnerId: string) =>
+  const computeTokens = async (partnerId: string) =>
     (
       await db.rows<{ token: string }>(sql`
       select customer_id::text || token::text as token from customers.name_tokens where partner_id = ${partnerId} order by 1`)
@@ -184,7 +184,7 @@ suite('index of names', async () => {
     assert.deepEqual(await found(stranger, 'ada'), [])
     await customers.create(stranger, { kyc: { fullName: 'Ada Lovelace' } })
     assert.ok(!(await found(stranger, 'ada')).includes(ada))
-    const [mine, theirs] = [await tokensOf(partnerId), await tokensOf(stranger)].map(
+    const [mine, theirs] = [await computeTokens(partnerId), await computeTokens(stranger)].map(
       (tokens) => new Set(tokens.map((token) => token.slice(36))),
     )
     assert.deepEqual(
@@ -201,7 +201,7 @@ suite('index of names', async () => {
     assert.deepEqual([await found(partnerId, 'lovelace'), await found(partnerId, 'byron')], [[], [id]])
     assert.deepEqual(await found(partnerId, 'ada'), [id])
     await customers.update(partnerId, id, { kyc: null })
-    assert.deepEqual([await found(partnerId, 'ada'), await tokensOf(partnerId)], [[], []])
+    assert.deepEqual([await found(partnerId, 'ada'), await computeTokens(partnerId)], [[], []])
   })
 
   test('concurrent updates leave only the tokens of the stored name', async () => {
@@ -210,10 +210,10 @@ suite('index of names', async () => {
     const names = ['Grace Hopper', 'Joan Clarke', 'Mary Kenneth', 'Edith Clarke']
     await Promise.all(names.map((fullName) => customers.update(partnerId, id, { kyc: { fullName } })))
     const { kyc } = await customers.get(partnerId, id)
-    const left = await tokensOf(partnerId)
+    const left = await computeTokens(partnerId)
     await customers.update(partnerId, id, { kyc: { fullName: 'Someone Else' } })
     await customers.update(partnerId, id, { kyc: { fullName: kyc.fullName ?? '' } })
-    assert.deepEqual(await tokensOf(partnerId), left)
+    assert.deepEqual(await computeTokens(partnerId), left)
   })
 
   test('concurrently created first customers share a key', async () => {
@@ -231,7 +231,7 @@ suite('index of names', async () => {
       throw new Error('rolled back')
     })
     await assert.rejects(failed, { message: 'rolled back' })
-    assert.deepEqual(await tokensOf(partnerId), [])
+    assert.deepEqual(await computeTokens(partnerId), [])
     const { id } = await customers.create(partnerId, { kyc: { fullName: 'Grace Hopper' } })
     assert.deepEqual(await found(partnerId, 'grace'), [id])
   })
@@ -243,7 +243,7 @@ suite('index of names', async () => {
     for (const partnerId of partnerIds)
       for (let n = 0; n < 120; n += 1)
         made.push(await customers.create(partnerId, { kyc: { fullName: `Person ${n}a`, tradingName: 'Old Shop' } }))
-    const expected = await Promise.all(partnerIds.map(tokensOf))
+    const expected = await Promise.all(partnerIds.map(computeTokens))
     const [first = '', second = ''] = partnerIds
     // Leaves rows as the earlier version would: created ones of the first partner, and a changed one of the second.
     await db.run(sql`delete from customers.name_tokens where partner_id = ${first}`)
@@ -261,7 +261,7 @@ suite('index of names', async () => {
       idle = counts[0] + counts[1] === 0 ? idle + 1 : 0
     }
     assert.equal(indexed, 121)
-    assert.deepEqual(await Promise.all(partnerIds.map(tokensOf)), expected)
+    assert.deepEqual(await Promise.all(partnerIds.map(computeTokens)), expected)
   })
 
   test('unreadable KYC does not stop the worker', async () => {

@@ -3,7 +3,7 @@ import { listLimitDefault, ownJson, type QueryOf } from '@partner-payments/wire'
 import type { Cursors, Page } from '../../kernel/api/index.ts'
 import { newId, type Sealer } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
-import { changedFields, type FieldChange, type Recorded } from './rules.ts'
+import { changedFields, type FieldChange, type RecordedFields } from './rules.ts'
 import * as store from './store.ts'
 import { changeContext } from './sealed.ts'
 
@@ -22,8 +22,8 @@ export type History = {
     partnerId: string,
     change: {
       readonly customerId: string
-      readonly before: Recorded | undefined
-      readonly after: Recorded
+      readonly before: RecordedFields | undefined
+      readonly after: RecordedFields
       readonly changedAt: Date
       readonly by: Actor | undefined
     },

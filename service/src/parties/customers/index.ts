@@ -32,11 +32,11 @@ export {
   notVerified,
 } from './gate-rules.ts'
 export { type IdentityRecord, mainKind, subjectFor } from './identity.ts'
-export type { IdentitiesOf } from './verification-states.ts'
+export type { ReadIdentities } from './verification-states.ts'
 export type { Review } from './store-erasures.ts'
 export { createErasures, type Erasures, type HeldByModules } from './erasure.ts'
 export { createKeptRecords, type KeptRecords, customerJobs } from './jobs.ts'
-export { prefixesOfName, readNamePrefix, searchedPrefix } from './name-index.ts'
+export { namePrefixes, readNamePrefix, searchedPrefix } from './name-index.ts'
 export type { CustomerCreate, CustomerType, CustomerUpdate, KycFields } from './rules.ts'
 export { type Customer, type CustomerUser, nameOf } from './customer.ts'
 export { createCustomers, type Customers, type Payer } from './service.ts'

@@ -11,9 +11,9 @@ import { refuseField } from '../../kernel/api/index.ts'
 
 export type NameIndex = {
   /** Computes the tokens of the names in `kyc`. The first call of a partner creates its key in the same transaction. */
-  readonly tokensOf: (tx: Tx, partnerId: string, kyc: KycFields) => Promise<readonly string[]>
+  readonly computeTokens: (tx: Tx, partnerId: string, kyc: KycFields) => Promise<readonly string[]>
   /** Computes the token of a normalised prefix. Undefined: the partner does not have a key, and thus no customers with names. */
-  readonly tokenOf: (tx: Tx, partnerId: string, prefix: string) => Promise<string | undefined>
+  readonly computeToken: (tx: Tx, partnerId: string, prefix: string) => Promise<string | undefined>
   /** Writes the changed tokens. The caller has locked the customer. */
   readonly replace: (
     tx: Tx,
@@ -42,13 +42,13 @@ export function createNameIndex({ clock, sealer }: { readonly clock: Clock; read
   }
 
   return {
-    tokensOf: async (tx, partnerId, kyc) => {
-      const prefixes = prefixesOf(kyc)
+    computeTokens: async (tx, partnerId, kyc) => {
+      const prefixes = customerPrefixes(kyc)
       if (prefixes.length === 0) return []
       const key = await keyOf(tx, partnerId)
       return [...new Set(prefixes.map((prefix) => nameToken(key, prefix)))]
     },
-    tokenOf: async (tx, partnerId, prefix) => {
+    computeToken: async (tx, partnerId, prefix) => {
       const keySealed = await store.nameKey(tx, partnerId)
       return keySealed && nameToken(open(partnerId, keySealed), prefix)
     },
@@ -79,7 +79,7 @@ export function createNameIndexing(deps: {
     db.transaction(async (tx) => {
       const rows = await store.claimNamesDue(tx, partnerId, customersPerStepMax)
       for (const row of rows) {
-        const after = await index.tokensOf(tx, partnerId, kycOf(partnerId, row))
+        const after = await index.computeTokens(tx, partnerId, kycOf(partnerId, row))
         await index.replace(tx, partnerId, row.id, { before: row.nameTokens ?? [], after })
         await store.markIndexed(tx, partnerId, row.id, after)
       }
@@ -108,12 +108,12 @@ export const normaliseName = (name: string): string =>
     .trim()
 
 /** Lists all prefixes by which a search finds a customer: the beginnings of its names, from each word on. */
-export function prefixesOf(kyc: KycFields): readonly string[] {
-  return [...new Set(indexedNames.flatMap((field) => prefixesOfName(kyc[field] ?? '')))]
+export function customerPrefixes(kyc: KycFields): readonly string[] {
+  return [...new Set(indexedNames.flatMap((field) => namePrefixes(kyc[field] ?? '')))]
 }
 
 /** Lists the beginnings of a name, from each word on. */
-export function prefixesOfName(given: string): readonly string[] {
+export function namePrefixes(given: string): readonly string[] {
   const words = normaliseName(given).split(' ')
   const prefixes = words.slice(0, wordsMax).flatMap((_, at) => {
     const from = words.slice(at).join(' ')

@@ -49,7 +49,7 @@ export type Reviews = {
   /** Reads the due reviews of customers of a partner. */
   readonly overdueOf: (tx: Tx, partnerId: string, customerIds: readonly string[]) => Promise<readonly store.Review[]>
   /** Lists the customers of a partner without a review, oldest first. */
-  readonly missing: (tx: Tx, partnerId: string) => Promise<readonly store.Unreviewed[]>
+  readonly missing: (tx: Tx, partnerId: string) => Promise<readonly store.UnreviewedCustomer[]>
 }
 
 export function createReviews({ clock }: { readonly clock: Clock }): Reviews {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Refusal } from '../../kernel/api/index.ts'
 import { deriveType, isCalendarDate, type KycInput, mergeKyc, refuseBadKyc, refuseEmptyCreate } from './rules.ts'
-import { nameToken, normaliseName, prefixesOf, searchedPrefix } from './name-index.ts'
+import { nameToken, normaliseName, customerPrefixes, searchedPrefix } from './name-index.ts'
 import { judgeTaxId, mod97, type TaxPayer } from './verification.ts'
 
 const now = new Date('2026-03-01T12:00:00.000Z')
@@ -107,21 +107,21 @@ test('a normalised name has Latin letters, digits and single spaces', () => {
 })
 
 test('the prefixes of a name begin at each of its words and have 2 to 12 characters', () => {
-  assert.deepEqual([...prefixesOf({ fullName: 'Ada Lo' })].toSorted(), ['ad', 'ada', 'ada l', 'ada lo', 'lo'])
-  const long = prefixesOf({ legalName: 'Analytical Engines' })
+  assert.deepEqual([...customerPrefixes({ fullName: 'Ada Lo' })].toSorted(), ['ad', 'ada', 'ada l', 'ada lo', 'lo'])
+  const long = customerPrefixes({ legalName: 'Analytical Engines' })
   assert.deepEqual([long.includes('analytical e'), long.includes('analytical en')], [true, false])
-  assert.deepEqual(prefixesOf({}), [])
-  assert.deepEqual(prefixesOf({ fullName: 'X', city: 'London', uboLastName1: 'Byron' }), [])
-  assert.deepEqual(prefixesOf({ fullName: 'Ada', tradingName: 'ADA' }).toSorted(), ['ad', 'ada'])
+  assert.deepEqual(customerPrefixes({}), [])
+  assert.deepEqual(customerPrefixes({ fullName: 'X', city: 'London', uboLastName1: 'Byron' }), [])
+  assert.deepEqual(customerPrefixes({ fullName: 'Ada', tradingName: 'ADA' }).toSorted(), ['ad', 'ada'])
 })
 
 test('a name of the maximum length has a limited number of prefixes', () => {
   const name = 'ab '.repeat(46).trim()
-  assert.ok(prefixesOf({ fullName: name, legalName: name, tradingName: name }).length <= 8 * 11)
+  assert.ok(customerPrefixes({ fullName: name, legalName: name, tradingName: name }).length <= 8 * 11)
 })
 
 test('every search that the prefixes answer is found by its own text', () => {
-  const prefixes = prefixesOf({ fullName: 'Augusta Ada King-Noël' })
+  const prefixes = customerPrefixes({ fullName: 'Augusta Ada King-Noël' })
   for (const text of ['aug', 'AUGUSTA ADA', 'ada k', 'king noe', 'Noël', 'king-noel', 'Augusta Ada King', 'ada '])
     assert.ok(prefixes.includes(searchedPrefix(text) ?? ''), text)
   for (const text of ['gusta', 'ada n', 'augusta king']) assert.ok(!prefixes.includes(searchedPrefix(text) ?? ''), text)

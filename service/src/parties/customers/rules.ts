@@ -164,7 +164,7 @@ export function refuseEmptyUpdate(input: CustomerUpdate): void {
 }
 
 /** The fields of a customer that the history records. */
-export type Recorded = {
+export type RecordedFields = {
   readonly email: string | null
   readonly partnerCustomerIdentifier: string | null
   readonly kyc: KycFields
@@ -181,7 +181,7 @@ export type FieldChange = {
  * Lists changed fields in the order of their names. A change of the identification number is listed without its
  * values.
  */
-export function changedFields(before: Recorded | undefined, after: Recorded): readonly FieldChange[] {
+export function changedFields(before: RecordedFields | undefined, after: RecordedFields): readonly FieldChange[] {
   const [earlier, later] = [before === undefined ? new Map<string, string>() : fieldValues(before), fieldValues(after)]
   return [...new Set([...earlier.keys(), ...later.keys()])].toSorted().flatMap((field): readonly FieldChange[] => {
     const [was, is] = [earlier.get(field), later.get(field)]
@@ -193,7 +193,7 @@ export function changedFields(before: Recorded | undefined, after: Recorded): re
 
 const withheldField = 'kyc.personalIdentificationNumber'
 
-function fieldValues({ email, partnerCustomerIdentifier, kyc }: Recorded): ReadonlyMap<string, string> {
+function fieldValues({ email, partnerCustomerIdentifier, kyc }: RecordedFields): ReadonlyMap<string, string> {
   return new Map([
     ...(email === null ? [] : [['email', email] as const]),
     ...(partnerCustomerIdentifier === null ? [] : [['partnerCustomerIdentifier', partnerCustomerIdentifier] as const]),

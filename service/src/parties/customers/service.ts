@@ -8,25 +8,25 @@ import type { PayerData } from '../../rails/index.ts'
 import type { Rates } from '../../rates/index.ts'
 import { partnerOf, type Subject } from '../../screening/index.ts'
 import { type Change, createHistory } from './history.ts'
-import { type Customer, type CustomerUser, payerDataOf, toCustomer, userOf } from './customer.ts'
+import { type Customer, type CustomerUser, payerDataOf, toCustomer, toCustomerUser } from './customer.ts'
 import {
   entriesOf,
   type Gate,
   type GateDefault,
   hasLargestBalance,
-  hasLargestSum,
-  refuseAbove,
-  refuseAboveSum,
+  hasMaximumSum,
+  balanceRefusal,
+  sumRefusal,
   sumOf,
 } from './gate-rules.ts'
 import {
-  capabilitiesOf,
+  listCapabilities,
   type CapabilityVerdict,
   createGates,
   createStandings,
   type Gates,
   type Holding,
-  holdingsOf,
+  listHoldings,
   requireCapability,
 } from './gates.ts'
 import { createKycSealer, type KycSealer, refKind } from './sealed.ts'
@@ -39,7 +39,7 @@ import {
   createProofsOf,
   createRejudge,
   createVerificationStep,
-  type IdentitiesOf,
+  type ReadIdentities,
   type Rejudge,
 } from './verification-states.ts'
 import { type Verification, verify } from './verification.ts'
@@ -195,7 +195,7 @@ const citizenshipsMax = 100_000
 
 type CustomersDeps = Omit<WritesDeps, 'proofsOf'> & {
   /** Reads the proofs of identity providers. */
-  readonly identitiesOf: IdentitiesOf
+  readonly identitiesOf: ReadIdentities
   /** IDENTITY_REQUIRED. */
   readonly identityRequired: boolean
   readonly ledger: Pick<Ledger, 'partySumsAt'>
@@ -331,8 +331,8 @@ function createCapabilities(
       const sums = hasMaximum ? await ledger.partySumsAt(db, partnerId, id, undefined) : []
       const accountState = await effectiveState(partnerId, payer)
       const judged = {
-        capabilities: capabilitiesOf({ ...payer, accountState }),
-        holdUpTo: holdingsOf(balancesMax, sums),
+        capabilities: listCapabilities({ ...payer, accountState }),
+        holdUpTo: listHoldings(balancesMax, sums),
       }
       const inAll = overall && {
         currency: overall[0],
@@ -350,10 +350,10 @@ function createCapabilities(
       if (!hasLargestBalance(payer, currency)) return undefined
       const sums = await ledger.partySumsAt(tx, partnerId, payer.id, undefined)
       const held = sums.find((sum) => sum.currency === currency)?.posted ?? 0n
-      const refusal = refuseAbove(payer, { currency, held, amount }, pointer)
-      if (refusal !== undefined || isBought || !hasLargestSum(payer)) return refusal
+      const refusal = balanceRefusal(payer, { currency, held, amount }, pointer)
+      if (refusal !== undefined || isBought || !hasMaximumSum(payer)) return refusal
       const money = [...sums.map(moneyOf), { currency, amount }]
-      return refuseAboveSum(payer, money, await rates.converter(tx), pointer)
+      return sumRefusal(payer, money, await rates.converter(tx), pointer)
     },
     gates: createGates({ clock, byDefault }),
     reviews: createReviews({ clock }),
@@ -455,7 +455,7 @@ function createNamesByIds(
         (await read(tx, keys)).map((row) => [
           partnerKey(row.partnerId, row.id),
           row.erasedAt === null
-            ? { ...userOf({ ...row, kyc: kycOf(row) }), isErased: false }
+            ? { ...toCustomerUser({ ...row, kyc: kycOf(row) }), isErased: false }
             : { id: row.serviceId, isErased: true },
         ]),
       ),
@@ -492,7 +492,7 @@ function createList(deps: {
     const limit = query.limit === undefined ? listLimitDefault : Number(query.limit)
     const after = query.cursor === undefined ? null : readPosition(cursors.open(list, query.cursor, '/query/cursor'))
     const filter = readFilter(query)
-    const nameToken = filter.prefix === undefined ? undefined : await names.tokenOf(db, partnerId, filter.prefix)
+    const nameToken = filter.prefix === undefined ? undefined : await names.computeToken(db, partnerId, filter.prefix)
     if (filter.prefix !== undefined && nameToken === undefined) return { data: [], nextCursor: null, hasMore: false }
     const rows = await store.list(db, partnerId, { ...filter.columns, nameToken }, after, limit + 1)
     const data = rows.slice(0, limit)

@@ -191,7 +191,7 @@ export type Review = {
   /** `YYYY-MM-DD`, in UTC. */
   readonly dueOn: string
 }
-export type Unreviewed = { readonly customerId: string; readonly createdAt: Date }
+export type UnreviewedCustomer = { readonly customerId: string; readonly createdAt: Date }
 
 /** More rows than a person reads. */
 const listedMax = 1000
@@ -267,7 +267,7 @@ export function overdueReviews(
   )
 }
 
-export function unreviewed(tx: Tx, partnerId: string): Promise<readonly Unreviewed[]> {
+export function unreviewed(tx: Tx, partnerId: string): Promise<readonly UnreviewedCustomer[]> {
   return tx.rows(sql`/* customers.unreviewed */
     select c.id as customer_id, c.created_at
     from customers.customers c left join customers.reviews r on r.partner_id = c.partner_id and r.customer_id = c.id

@@ -50,7 +50,7 @@ export type ListPosition = { readonly id: string; readonly updatedAt: Date | nul
 const columns = sql`id, service_id, partner_customer_identifier, email, customer_type, kyc_sealed, created_at, updated_at`
 
 /** A row to write. `nameTokens` and the state of the verification come from its KYC. */
-export type IndexedRow = CustomerRow & KeptVerification & { readonly nameTokens: readonly string[] }
+export type IndexedRow = CustomerRow & StoredVerification & { readonly nameTokens: readonly string[] }
 
 export async function insert(tx: Tx, partnerId: string, row: IndexedRow): Promise<void> {
   await tx.run(sql`/* customers.insert */
@@ -216,7 +216,7 @@ export async function update(
   tx: Tx,
   partnerId: string,
   row: Pick<IndexedRow, 'id' | 'partnerCustomerIdentifier' | 'email' | 'kycSealed' | 'nameTokens' | 'updatedAt'> &
-    KeptVerification,
+    StoredVerification,
 ): Promise<void> {
   await tx.run(sql`/* customers.update */
     update customers.customers set partner_customer_identifier = ${row.partnerCustomerIdentifier}, email = ${row.email},
@@ -430,7 +430,7 @@ export async function markIndexed(tx: Tx, partnerId: string, id: string, nameTok
 // The SQL of stored states of verification. A state is written under the lock of its customer.
 
 /** The stored result of a verification. The state is null if the KYC cannot be read. */
-export type KeptVerification = {
+export type StoredVerification = {
   readonly verificationState: VerificationState | null
   /** When the state may change although the data does not change. */
   readonly verificationDueAt: Date | null
@@ -493,7 +493,7 @@ export function claimVerificationDue(
 export async function keepVerifications(
   tx: Tx,
   partnerId: string,
-  kept: readonly (KeptVerification & { readonly id: string })[],
+  kept: readonly (StoredVerification & { readonly id: string })[],
 ): Promise<void> {
   await tx.run(sql`/* customers.keepVerifications */
     update customers.customers set verification_state = kept.state, verification_due_at = kept.due_at, verified_at = updated_at

@@ -22,7 +22,7 @@ export function judgeState(
   customerType: CustomerType,
   now: Date,
   proofs: Proofs,
-): store.KeptVerification {
+): store.StoredVerification {
   const { state: verificationState, checkedOn } = verify(kyc, customerType, now, proofs)
   const later = new Date(now)
   later.setUTCFullYear(now.getUTCFullYear() + yearsAhead)
@@ -33,17 +33,17 @@ export function judgeState(
 }
 
 /** Reads the proofs of customers, by the id of the customer. */
-export type ProofsOf = (tx: Tx, partnerId: string, customerIds: readonly string[]) => Promise<(id: string) => Proofs>
+export type ReadProofs = (tx: Tx, partnerId: string, customerIds: readonly string[]) => Promise<(id: string) => Proofs>
 
 /** Reads the records in force, by the id of the customer. Customers without records are absent. */
-export type IdentitiesOf = (
+export type ReadIdentities = (
   tx: Tx,
   partnerId: string,
   customerIds: readonly string[],
 ) => Promise<ReadonlyMap<string, readonly IdentityRecord[]>>
 
 export const createProofsOf =
-  (identitiesOf: IdentitiesOf, required: boolean): ProofsOf =>
+  (identitiesOf: ReadIdentities, required: boolean): ReadProofs =>
   async (tx, partnerId, customerIds) => {
     const found = customerIds.length === 0 ? undefined : await identitiesOf(tx, partnerId, customerIds)
     return (id) => ({ records: found?.get(id) ?? [], required })
@@ -56,7 +56,7 @@ export type Rejudge = (tx: Tx, partnerId: string, id: string) => Promise<Verific
 export function createRejudge(deps: {
   readonly clock: Clock
   readonly kycOf: (partnerId: string, row: store.UnverifiedRow) => KycFields | undefined
-  readonly proofsOf: ProofsOf
+  readonly proofsOf: ReadProofs
 }): Rejudge {
   const { clock, kycOf, proofsOf } = deps
   return async (tx, partnerId, id) => {
@@ -83,7 +83,7 @@ export function createVerificationStep(deps: {
   readonly db: Database
   readonly clock: Clock
   readonly kycOf: (partnerId: string, row: store.UnverifiedRow) => KycFields | undefined
-  readonly proofsOf: ProofsOf
+  readonly proofsOf: ReadProofs
 }): () => Promise<number> {
   const { db, clock, kycOf, proofsOf } = deps
 

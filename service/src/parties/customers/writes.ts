@@ -22,14 +22,14 @@ import {
   screenedNames,
 } from './rules.ts'
 import * as store from './store.ts'
-import { judgeState, type ProofsOf } from './verification-states.ts'
+import { judgeState, type ReadProofs } from './verification-states.ts'
 
 export type WritesDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly screening: Pick<Screening, 'request' | 'countries' | 'holdsOf'>
   readonly identifiers: IdentifierUse
-  readonly proofsOf: ProofsOf
+  readonly proofsOf: ReadProofs
 }
 
 /** The verbs that change customers. */
@@ -81,7 +81,7 @@ export function createCustomer(
     await inTransaction(db, outerTx, async (tx) => {
       refuseCountries({}, kyc, await screening.countries.recent(tx))
       await takeIdentifier(tx, partnerId, id, row.partnerCustomerIdentifier)
-      const nameTokens = await names.tokensOf(tx, partnerId, kyc)
+      const nameTokens = await names.computeTokens(tx, partnerId, kyc)
       const kycSealed = kycSealer.seal(partnerId, id, kyc)
       // A new customer does not have proofs yet.
       const proofs = (await proofsOf(tx, partnerId, []))(id)
@@ -120,7 +120,7 @@ export function updateCustomer(
         await takeIdentifier(tx, partnerId, row.id, partnerCustomerIdentifier)
       const updatedAt = now > before.updatedAt ? now : before.updatedAt
       const after = { ...before, email, partnerCustomerIdentifier, updatedAt }
-      const nameTokens = await names.tokensOf(tx, partnerId, kyc)
+      const nameTokens = await names.computeTokens(tx, partnerId, kyc)
       const kycSealed = kycSealer.seal(partnerId, row.id, kyc)
       const proofs = (await proofsOf(tx, partnerId, [row.id]))(row.id)
       const judged = judgeState(kyc, row.customerType, now, proofs)

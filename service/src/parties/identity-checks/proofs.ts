@@ -1,12 +1,12 @@
 /** The proofs by which `customers` judges a customer, and their erasure. */
 import { after, type Clock, type Sealer } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { IdentitiesOf, IdentityRecord } from '../customers/index.ts'
+import type { ReadIdentities, IdentityRecord } from '../customers/index.ts'
 import { leaseMs } from './step.ts'
 import { createContentSealer, queueErasures } from './store.ts'
 import * as store from './store.ts'
 
-export function createIdentitiesOf({ sealer }: { readonly sealer: Sealer }): IdentitiesOf {
+export function createIdentitiesOf({ sealer }: { readonly sealer: Sealer }): ReadIdentities {
   const contents = createContentSealer(sealer)
   const toRecord = (row: store.IdentityRow): IdentityRecord => {
     const { subject, evidence } = contents.open(row)

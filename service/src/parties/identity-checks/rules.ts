@@ -79,7 +79,7 @@ const dueWhenDecided = ({ status, validUntil, inForce }: IdentityRow): Date | nu
   inForce && status === 'Approved' ? validUntil : null
 
 /** Applies a report to a row. An older report changes nothing, and only another decision changes a decided row. */
-export function afterReport(row: IdentityRow, report: IdentityReport | undefined, now: Date): IdentityRow {
+export function applyReport(row: IdentityRow, report: IdentityReport | undefined, now: Date): IdentityRow {
   if (report === undefined) return isUndecided(row) ? lapsed(row) : idle(row, dueWhenDecided(row))
   const isOld = report.version <= row.providerVersion
   if (report.status === 'Approved' || report.status === 'Declined') {
@@ -101,7 +101,7 @@ export function afterReport(row: IdentityRow, report: IdentityReport | undefined
 }
 
 /** Applies a failed call to a row. */
-export function afterFailure(row: IdentityRow, now: Date): IdentityRow {
+export function applyFailure(row: IdentityRow, now: Date): IdentityRow {
   const attempts = row.attempts + 1
   const since = row.status === 'Pending' ? row.createdAt : row.sessionExpiresAt
   if (since !== null && now.getTime() - since.getTime() > patienceMs) {
@@ -123,7 +123,7 @@ export const failed = (row: IdentityRow, reason: 'RequestRefused' | 'ProviderUna
   dueAt: null,
 })
 
-export function afterStart(
+export function applyStart(
   row: IdentityRow,
   { providerSession, expiresAt }: { readonly providerSession: string; readonly expiresAt: Date },
   now: Date,

@@ -1,5 +1,5 @@
 /** The verbs of identity verifications. They treat an erased customer as unknown. */
-import { type BodyOf, listLimitDefault, type QueryOf } from '@partner-payments/wire'
+import type { BodyOf, QueryOf } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, Refusal } from '../../kernel/api/index.ts'
 import { after, type Clock, isUuid, newId, type Sealer } from '../../kernel/index.ts'
 import { type IdentityHint, IdentityRefused } from '../identity-port/index.ts'
@@ -7,7 +7,7 @@ import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 import { type Customers, subjectFor } from '../customers/index.ts'
 import { readRequest, retryDelayAfter } from './rules.ts'
-import { type SealedContent, createContentSealer } from './store.ts'
+import { createContentSealer, type SealedContent } from './store.ts'
 import * as store from './store.ts'
 import { createStep, leaseMs, type StepDeps } from './step.ts'
 import type { Audit } from '../../audit/index.ts'
@@ -74,12 +74,9 @@ export function createIdentityChecks(deps: IdentityChecksDeps): IdentityChecks {
     list: async (partnerId, ref, query) => {
       const customerId = await resolveCustomer(partnerId, ref)
       const list = `identity-verifications:${partnerId}:${customerId}`
-      const limit = query.limit === undefined ? listLimitDefault : Number(query.limit)
-      const beforeId = query.cursor === undefined ? null : cursors.open(list, query.cursor, '/query/cursor')
-      const rows = await store.ofCustomer(db, partnerId, customerId, { beforeId, rowsMax: limit + 1 })
-      const data = rows.slice(0, limit).map(toVerification)
-      const [hasMore, last] = [rows.length > limit, data.at(-1)]
-      return { data, nextCursor: hasMore && last ? cursors.write(list, last.id) : null, hasMore }
+      const request = cursors.read(list, query)
+      const page = cursors.page(list, request, await store.ofCustomer(db, partnerId, customerId, request))
+      return { ...page, data: page.data.map(toVerification) }
     },
     get: async (partnerId, ref, id) => {
       const customerId = await resolveCustomer(partnerId, ref)

@@ -8,7 +8,7 @@ import { type IdentityCalls, IdentityRefused } from '../identity-port/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import { Refusal } from '../../kernel/api/index.ts'
 import type { Customer, Customers } from '../customers/index.ts'
-import { afterFailure, afterReport, afterStart, expired, failed } from './rules.ts'
+import { applyFailure, applyReport, applyStart, expired, failed } from './rules.ts'
 import type { ContentSealer, IdentityRow } from './store.ts'
 import * as store from './store.ts'
 import type { identity, VerificationState } from '@partner-payments/wire'
@@ -66,10 +66,10 @@ async function ask({ calls, clock, log }: StepDeps, contents: ContentSealer, cla
     if (providerSession === null) {
       const { customerType, subject, returnUrl } = contents.open(claim)
       const started = await calls.start({ reference: `${partnerId}.${id}`, kinds, customerType, subject, returnUrl })
-      return { row: afterStart(claim, started, clock.now()), changes: { url: started.url } }
+      return { row: applyStart(claim, started, clock.now()), changes: { url: started.url } }
     }
     const report = await calls.report(providerSession)
-    const row = afterReport(claim, report, clock.now())
+    const row = applyReport(claim, report, clock.now())
     const isNew = row.providerVersion > claim.providerVersion && report !== undefined && 'evidence' in report
     return isNew ? { row, changes: { evidence: report.evidence } } : { row }
   } catch (error) {
@@ -78,7 +78,7 @@ async function ask({ calls, clock, log }: StepDeps, contents: ContentSealer, cla
       return { row: failed(claim, 'RequestRefused') }
     }
     log.warn({ err: error, partnerId, verificationId: id, provider }, 'identity provider did not answer')
-    return { row: afterFailure(claim, clock.now()) }
+    return { row: applyFailure(claim, clock.now()) }
   }
 }
 

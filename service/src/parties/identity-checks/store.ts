@@ -2,6 +2,7 @@
 import { type identity, ownJson } from '@partner-payments/wire'
 import type { IdentityEvidence, IdentityKind, IdentityReason } from '../identity-port/index.ts'
 import { acrossPartners, dueWork, noSql, type SealedColumn, type Sql, sql, type Tx } from '../../postgres/index.ts'
+import type { PageRequest } from '../../kernel/api/index.ts'
 import type { Sealer } from '../../kernel/index.ts'
 
 export type IdentityRow = {
@@ -60,12 +61,12 @@ export function ofCustomer(
   tx: Tx,
   partnerId: string,
   customerId: string,
-  { beforeId, rowsMax }: { readonly beforeId: string | null; readonly rowsMax: number },
+  { limit, afterId }: PageRequest,
 ): Promise<readonly IdentityRow[]> {
   return tx.rows(sql`/* identity-checks.ofCustomer */
     select ${columns} from customers.identity_verifications where partner_id = ${partnerId} and customer_id = ${customerId}
-      ${beforeId === null ? noSql : sql`and id < ${beforeId}`}
-    order by id desc limit ${rowsMax}`)
+      ${afterId === null ? noSql : sql`and id < ${afterId}`}
+    order by id desc limit ${limit + 1}`)
 }
 
 /** Reads the verifications in force, by which customers are judged. */

@@ -18,7 +18,7 @@ export type IdentityRequest = {
 }
 
 /** The verification to erase. `providerSession`: null if the service does not know the session; `reference` then identifies it. */
-export type IdentityErased = Pick<IdentityRequest, 'reference'> & { readonly providerSession: string | null }
+export type IdentityErasureRequest = Pick<IdentityRequest, 'reference'> & { readonly providerSession: string | null }
 
 export type StartedIdentity = { readonly providerSession: string; readonly url: string; readonly expiresAt: Date }
 
@@ -72,7 +72,7 @@ export type IdentityProvider = {
    * Erases the provider's data of a verification, if there is any. Throws IdentityRefused if the provider must keep it, and otherwise
    * like `start`.
    */
-  readonly erase: (verification: IdentityErased, signal: AbortSignal) => Promise<void>
+  readonly erase: (verification: IdentityErasureRequest, signal: AbortSignal) => Promise<void>
   /** Checks the signature over the raw body. Undefined: it is invalid. */
   readonly readWebhook: (webhook: IdentityWebhook) => IdentityHint | undefined
 }

@@ -23,9 +23,9 @@ export { type KeptForms, sealedForms } from './kept-forms.ts'
 
 export {
   createSingleSignOn,
-  type Proved,
+  type ProviderClaims,
   type Provider,
-  type Purpose,
+  type SignOnPurpose,
   type SignOnAnswer,
   SignOnFailed,
   type SignOnFailure,

@@ -58,7 +58,7 @@ test('a person joins with a passkey, signs in with it and confirms with it', asy
     assert.ok(await members.signInByPasskey(partnerId, answer, client))
     assert.equal(await members.signInByPasskey(partnerId, answer, client), undefined, 'again')
   }
-  assert.equal(await signIn.byPasskey(partnerId, text(authenticator.get(options, newId()))), undefined)
+  assert.equal(await signIn.verifyPasskey(partnerId, text(authenticator.get(options, newId()))), undefined)
   const asked = { ...signIn.ask(partnerId, id, 'approval'), text: '{"amount":"1000.00"}' }
   const asking = present(await signIn.passkeyOptionsFor(partnerId, id, asked.text), 'the person has a passkey')
   const credential = text(authenticator.get(asking))

@@ -54,7 +54,7 @@ const totpWindow = 1
 const totpSecretBytes = 20
 
 /** Derives the secret of an invitation's authenticator app, in base32, so that the page always shows the same one. */
-export const totpSecretOf = (key: Uint8Array, invitation: Uint8Array): string =>
+export const deriveTotpSecret = (key: Uint8Array, invitation: Uint8Array): string =>
   new Secret({ buffer: Uint8Array.from(hmac(key, 'totp', invitation).subarray(0, totpSecretBytes)).buffer }).base32
 
 const totp = (secret: string, labels: { readonly issuer?: string; readonly label?: string } = {}) =>
@@ -71,7 +71,7 @@ export const totpUri = (secret: string, issuer: string, label: string): string =
   totp(secret, { issuer, label }).toString()
 
 /** Finds the time step of a code, which must be later than `afterStep`. Undefined: the code is wrong or was used. */
-export function stepOfCode(secret: string, code: string, now: Date, afterStep: bigint): bigint | undefined {
+export function findCodeStep(secret: string, code: string, now: Date, afterStep: bigint): bigint | undefined {
   const delta = totp(secret).validate({ token: code, timestamp: now.getTime(), window: totpWindow })
   if (delta === null) return undefined
   const step = BigInt(Math.floor(now.getTime() / totpPeriodMs) + delta)

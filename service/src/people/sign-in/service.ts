@@ -70,12 +70,12 @@ export type SignIn = {
   /** Returns the JSON of PublicKeyCredentialRequestOptions, which must be answered within ten minutes. */
   readonly passkeyOptions: (partnerId: string) => Promise<string>
   /** Finds the member who answered with a passkey. Undefined: the answer is refused. */
-  readonly byPasskey: (partnerId: string, credential: string) => Promise<string | undefined>
+  readonly verifyPasskey: (partnerId: string, credential: string) => Promise<string | undefined>
   /**
    * Checks a password with a code or a recovery code. The fifth failure in a row returns `blocked`; every attempt in the next 15 minutes is
    * refused.
    */
-  readonly byPassword: (
+  readonly verifyPassword: (
     partnerId: string,
     memberId: string | undefined,
     given: { readonly password: string; readonly code: string },
@@ -122,7 +122,7 @@ type KeyedDeps = SignInDeps & { readonly key: Uint8Array }
 export function createSignIn(deps: SignInDeps): SignIn {
   const { db, clock } = deps
   const keyed = { ...deps, key: deriveKey(deps.masterKey, 'sign-in') }
-  const alive = (): store.Alive => ({ usedAfter: after(clock.now(), -rules.idleMs), now: clock.now() })
+  const alive = (): store.SessionTimes => ({ usedAfter: after(clock.now(), -rules.idleMs), now: clock.now() })
   const session: SignIn['session'] = async (token, by = 'person') => {
     const partnerId = readLink(token)
     if (partnerId === undefined) return undefined
@@ -198,7 +198,7 @@ const toSession = (partnerId: string, { tokenHash: _hash, ...row }: store.Sessio
 function createEnrolment({ key, site, clock, sealer }: KeyedDeps): Pick<SignIn, 'enrolment' | 'prove' | 'enrol'> {
   return {
     enrolment: async (invited) => {
-      const totpSecret = rules.totpSecretOf(key, invited.seed)
+      const totpSecret = rules.deriveTotpSecret(key, invited.seed)
       const challenge = rules.invitationChallenge(key, invited.seed)
       const passkeyOptions = await creationOptions(site, { ...invited, challenge })
       return { totpSecret, totpUri: rules.totpUri(totpSecret, site.name, invited.email), passkeyOptions }
@@ -210,8 +210,8 @@ function createEnrolment({ key, site, clock, sealer }: KeyedDeps): Pick<SignIn, 
         return { kind: 'passkey', row }
       }
       await refuseWeakPassword(given.password, invited)
-      const totpSecret = rules.totpSecretOf(key, invited.seed)
-      const step = rules.stepOfCode(totpSecret, given.code.replaceAll(/\s/g, ''), clock.now(), 0n)
+      const totpSecret = rules.deriveTotpSecret(key, invited.seed)
+      const step = rules.findCodeStep(totpSecret, given.code.replaceAll(/\s/g, ''), clock.now(), 0n)
       if (step === undefined)
         throw refuseField({
           pointer: '/code',
@@ -243,14 +243,14 @@ function createEnrolment({ key, site, clock, sealer }: KeyedDeps): Pick<SignIn, 
 /** More bytes than a code has letters, because some bytes do not give a letter. */
 const recoveryRandomBytes = 32
 
-function createProofs(deps: KeyedDeps): Pick<SignIn, 'passkeyOptions' | 'byPasskey' | 'byPassword'> {
+function createProofs(deps: KeyedDeps): Pick<SignIn, 'passkeyOptions' | 'verifyPasskey' | 'verifyPassword'> {
   const { db, key, site, clock, sealer } = deps
   return {
     passkeyOptions: (partnerId) => {
       const until = after(clock.now(), rules.challengeMs)
       return requestOptions(site, rules.newChallenge(key, partnerId, randomBytes(16), until))
     },
-    byPasskey: async (partnerId, credential) => {
+    verifyPasskey: async (partnerId, credential) => {
       const answer = readAnswer(credential)
       const now = clock.now()
       const expiresAt = answer && rules.readChallenge(key, partnerId, answer.challenge, now)
@@ -265,7 +265,7 @@ function createProofs(deps: KeyedDeps): Pick<SignIn, 'passkeyOptions' | 'byPassk
         return passkey.memberId
       })
     },
-    byPassword: async (partnerId, memberId, { password, code }) => {
+    verifyPassword: async (partnerId, memberId, { password, code }) => {
       const now = clock.now()
       const row =
         memberId === undefined ? undefined : await store.beginAttempt(db, partnerId, memberId, rules.attemptLimit(now))
@@ -284,7 +284,7 @@ function createProofs(deps: KeyedDeps): Pick<SignIn, 'passkeyOptions' | 'byPassk
         return isUsed ? 'recovery code' : failed
       }
       const secret = sealer.open(row.totpSealed, totpContext(partnerId, memberId))
-      const step = rules.stepOfCode(secret, code.replaceAll(/\s/g, ''), now, row.totpStep)
+      const step = rules.findCodeStep(secret, code.replaceAll(/\s/g, ''), now, row.totpStep)
       const isRight = step !== undefined && (await store.endAttempt(db, partnerId, memberId, step))
       return isRight ? 'code' : failed
     },
@@ -299,17 +299,22 @@ export type GivenConfirmation =
   | { readonly kind: 'code'; readonly code: string }
 
 /** A page that asks for a confirmation. Its nonce is part of the text, is answered once, and contains the expiry. */
-type Asking = { readonly nonce: string; readonly expiresAt: Date }
+type Prompt = { readonly nonce: string; readonly expiresAt: Date }
 
-type Purpose = 'approval' | 'factor'
+type PromptPurpose = 'approval' | 'factor'
 
 export type Confirmations = {
   /** Creates the nonce of a page. An approval expires after two minutes, a new factor after ten. Does not write to the database. */
-  readonly ask: (partnerId: string, memberId: string, purpose: Purpose) => Asking
+  readonly ask: (partnerId: string, memberId: string, purpose: PromptPurpose) => Prompt
   /** Verifies the nonce of a form. Undefined: it was not issued for this person and purpose, or has expired. */
-  readonly readAsking: (partnerId: string, memberId: string, purpose: Purpose, nonce: string) => Asking | undefined
+  readonly readAsking: (
+    partnerId: string,
+    memberId: string,
+    purpose: PromptPurpose,
+    nonce: string,
+  ) => Prompt | undefined
   /** Records that a page was answered. False: it was already answered. */
-  readonly answer: (tx: Tx, partnerId: string, asked: Asking) => Promise<boolean>
+  readonly answer: (tx: Tx, partnerId: string, asked: Prompt) => Promise<boolean>
   /** Returns the JSON of PublicKeyCredentialRequestOptions with the text as challenge. Undefined: the person has no passkey. */
   readonly passkeyOptionsFor: (partnerId: string, memberId: string, text: string) => Promise<string | undefined>
   /**
@@ -319,14 +324,15 @@ export type Confirmations = {
   readonly confirm: (
     partnerId: string,
     memberId: string,
-    asked: Asking & { readonly text: string },
+    asked: Prompt & { readonly text: string },
     given: GivenConfirmation,
   ) => Promise<SignedApproval | undefined>
 }
 
 function createConfirmations(deps: KeyedDeps): Confirmations {
   const { db, clock, key, site } = deps
-  const promptScope = (partnerId: string, memberId: string, purpose: Purpose) => `${partnerId} ${purpose} ${memberId}`
+  const promptScope = (partnerId: string, memberId: string, purpose: PromptPurpose) =>
+    `${partnerId} ${purpose} ${memberId}`
   const answer: Confirmations['answer'] = (tx, partnerId, { nonce, expiresAt }) =>
     store.answerChallenge(tx, partnerId, Buffer.from(nonce, 'base64url'), { expiresAt, now: clock.now() })
   return {
@@ -353,8 +359,8 @@ function createConfirmations(deps: KeyedDeps): Confirmations {
     confirm: async (partnerId, memberId, asked, given) => {
       const evidence =
         given.kind === 'passkey'
-          ? await byPasskey(deps, partnerId, memberId, { text: asked.text, credential: given.credential })
-          : await byCode(deps, partnerId, memberId, { text: asked.text, code: given.code })
+          ? await confirmByPasskey(deps, partnerId, memberId, { text: asked.text, credential: given.credential })
+          : await confirmByCode(deps, partnerId, memberId, { text: asked.text, code: given.code })
       if (evidence === undefined) return undefined
       return (await answer(db, partnerId, asked)) ? evidence : undefined
     },
@@ -363,7 +369,7 @@ function createConfirmations(deps: KeyedDeps): Confirmations {
 
 const nonceRandomBytes = 16
 
-async function byPasskey(
+async function confirmByPasskey(
   { db, clock, site }: KeyedDeps,
   partnerId: string,
   memberId: string,
@@ -386,7 +392,7 @@ async function byPasskey(
   return { snapshot: text, factor: 'passkey', passkey: { origin: site.origin, publicKey, ...use.signed } }
 }
 
-async function byCode(
+async function confirmByCode(
   { db, clock, sealer }: KeyedDeps,
   partnerId: string,
   memberId: string,
@@ -398,7 +404,7 @@ async function byCode(
   const row = await store.beginAttempt(db, partnerId, memberId, rules.attemptLimit(now))
   if (row === undefined) return undefined
   const secret = sealer.open(row.totpSealed, totpContext(partnerId, memberId))
-  const step = rules.stepOfCode(secret, code.replaceAll(/\s/g, ''), now, row.totpStep)
+  const step = rules.findCodeStep(secret, code.replaceAll(/\s/g, ''), now, row.totpStep)
   if (step === undefined || !(await store.endAttempt(db, partnerId, memberId, step))) return undefined
   return { snapshot: text, factor: 'code' }
 }

@@ -14,8 +14,8 @@ import {
   readChallenge,
   readRecoveryCode,
   formatRecoveryCode,
-  stepOfCode,
-  totpSecretOf,
+  findCodeStep,
+  deriveTotpSecret,
 } from './rules.ts'
 const service = await useModules({ now: new Date('2026-11-24T08:00:00Z') })
 
@@ -51,10 +51,10 @@ suite('sign-in', () => {
     ] as const) {
       const at = new Date(seconds * secondMs)
       const step = BigInt(Math.floor(seconds / 30))
-      assert.equal(stepOfCode(secret, code, at, 0n), step)
-      assert.equal(stepOfCode(secret, code, new Date(at.getTime() + 30 * secondMs), 0n), step)
-      assert.equal(stepOfCode(secret, code, at, step), undefined)
-      assert.equal(stepOfCode(secret, code, new Date(at.getTime() + 90 * secondMs), 0n), undefined)
+      assert.equal(findCodeStep(secret, code, at, 0n), step)
+      assert.equal(findCodeStep(secret, code, new Date(at.getTime() + 30 * secondMs), 0n), step)
+      assert.equal(findCodeStep(secret, code, at, step), undefined)
+      assert.equal(findCodeStep(secret, code, new Date(at.getTime() + 90 * secondMs), 0n), undefined)
     }
   })
 
@@ -115,21 +115,21 @@ suite('sign-in', () => {
     const { id, code } = await addMember(partnerId)
     const { signIn, clock } = service
     assert.equal(
-      await signIn.byPassword(partnerId, id, { password, code: code() }),
+      await signIn.verifyPassword(partnerId, id, { password, code: code() }),
       'refused',
       'the code of the enrolment',
     )
     clock.advance(30 * secondMs)
     const same = { password, code: code() }
-    const answers = await Promise.all(Array.from({ length: 4 }, () => signIn.byPassword(partnerId, id, same)))
+    const answers = await Promise.all(Array.from({ length: 4 }, () => signIn.verifyPassword(partnerId, id, same)))
     assert.equal(answers.filter((verdict) => verdict === 'code').length, 1)
     clock.advance(30 * secondMs)
-    assert.equal(await signIn.byPassword(partnerId, id, { password, code: code() }), 'code')
+    assert.equal(await signIn.verifyPassword(partnerId, id, { password, code: code() }), 'code')
     assert.equal(
-      await signIn.byPassword((await addPartner(service)).partnerId, id, { password, code: code() }),
+      await signIn.verifyPassword((await addPartner(service)).partnerId, id, { password, code: code() }),
       'refused',
     )
-    assert.equal(await signIn.byPassword(partnerId, undefined, { password, code: code() }), 'refused')
+    assert.equal(await signIn.verifyPassword(partnerId, undefined, { password, code: code() }), 'refused')
   })
 
   test('after five failures in a row, even concurrent ones, the right password works only after 15 minutes', async () => {
@@ -138,19 +138,19 @@ suite('sign-in', () => {
     const { signIn, clock } = service
     clock.advance(30 * secondMs)
     const wrong = { password: `${password}x`, code: code() }
-    const answers = await Promise.all(Array.from({ length: 20 }, () => signIn.byPassword(partnerId, id, wrong)))
+    const answers = await Promise.all(Array.from({ length: 20 }, () => signIn.verifyPassword(partnerId, id, wrong)))
     assert.deepEqual(Map.groupBy(answers, (verdict) => verdict).get('blocked')?.length, 1)
     assert.ok(answers.every((verdict) => verdict === 'blocked' || verdict === 'refused'))
-    assert.equal(await signIn.byPassword(partnerId, id, { password, code: code() }), 'refused')
+    assert.equal(await signIn.verifyPassword(partnerId, id, { password, code: code() }), 'refused')
     clock.advance(15 * minuteMs - 1)
-    assert.equal(await signIn.byPassword(partnerId, id, { password, code: code() }), 'refused')
+    assert.equal(await signIn.verifyPassword(partnerId, id, { password, code: code() }), 'refused')
     clock.advance(1)
-    assert.equal(await signIn.byPassword(partnerId, id, { password, code: code() }), 'code')
+    assert.equal(await signIn.verifyPassword(partnerId, id, { password, code: code() }), 'code')
     for (let failures = 0; failures < 4; failures += 1)
-      assert.equal(await signIn.byPassword(partnerId, id, wrong), 'refused')
+      assert.equal(await signIn.verifyPassword(partnerId, id, wrong), 'refused')
     clock.advance(30 * secondMs)
     assert.equal(
-      await signIn.byPassword(partnerId, id, { password, code: code() }),
+      await signIn.verifyPassword(partnerId, id, { password, code: code() }),
       'code',
       'four failures do not block',
     )
@@ -162,12 +162,12 @@ suite('sign-in', () => {
     const { signIn } = service
     assert.equal(new Set(codes).size, 10)
     const [code = '', second = ''] = codes
-    assert.equal(await signIn.byPassword(partnerId, other.id, { password, code }), 'refused')
+    assert.equal(await signIn.verifyPassword(partnerId, other.id, { password, code }), 'refused')
     const uses = await Promise.all(
-      Array.from({ length: 4 }, () => signIn.byPassword(partnerId, id, { password, code })),
+      Array.from({ length: 4 }, () => signIn.verifyPassword(partnerId, id, { password, code })),
     )
     assert.equal(uses.filter((verdict) => verdict === 'recovery code').length, 1)
-    assert.equal(await signIn.byPassword(partnerId, id, { password, code: second.toUpperCase() }), 'recovery code')
+    assert.equal(await signIn.verifyPassword(partnerId, id, { password, code: second.toUpperCase() }), 'recovery code')
     const stored = await service.db.rows<{ readonly row: string }>(
       sql`select recovery_codes::text as row from sign_in.recovery_codes where partner_id = ${partnerId}`,
     )
@@ -256,9 +256,9 @@ suite('sign-in', () => {
       Uint8Array,
       Uint8Array,
     ]
-    assert.equal(totpSecretOf(key, one), totpSecretOf(key, one))
-    assert.notEqual(totpSecretOf(key, one), totpSecretOf(key, two))
-    assert.match(totpSecretOf(key, one), /^[A-Z2-7]{32}$/)
+    assert.equal(deriveTotpSecret(key, one), deriveTotpSecret(key, one))
+    assert.notEqual(deriveTotpSecret(key, one), deriveTotpSecret(key, two))
+    assert.match(deriveTotpSecret(key, one), /^[A-Z2-7]{32}$/)
   })
 })
 
@@ -428,7 +428,7 @@ suite('confirmations', () => {
     for (let failures = 0; failures < 5; failures++)
       assert.equal(await signIn.confirm(partnerId, memberId, asked(), { kind: 'code', code: '000000' }), undefined)
     assert.equal(await signIn.confirm(partnerId, memberId, asked(), { kind: 'code', code: code() }), undefined)
-    assert.equal(await signIn.byPassword(partnerId, memberId, { password, code: code() }), 'refused')
+    assert.equal(await signIn.verifyPassword(partnerId, memberId, { password, code: code() }), 'refused')
     clock.advance(15 * minuteMs)
     assert.ok(await signIn.confirm(partnerId, memberId, asked(), { kind: 'code', code: code() }))
   })

@@ -18,7 +18,7 @@ export type Provider = {
 }
 
 /** What a person does at the provider. */
-export type Purpose =
+export type SignOnPurpose =
   | { readonly kind: 'sign in'; readonly next: string }
   /** Accepts the invitation of a link. */
   | { readonly kind: 'join'; readonly token: string }
@@ -26,7 +26,7 @@ export type Purpose =
   | { readonly kind: 'connect'; readonly memberId: string }
 
 /** The claims of the provider about a person. */
-export type Proved = {
+export type ProviderClaims = {
   readonly issuer: string
   readonly subject: string
   /** The address as the provider spells it. Null: the provider does not give one. */
@@ -68,8 +68,8 @@ export class SignOnFailed extends Error {
 
 /** A valid answer of a provider. The caller records `asked` in the transaction of the effect, so that the answer is used once. */
 export type SignOnAnswer = {
-  readonly purpose: Purpose
-  readonly proved: Proved
+  readonly purpose: SignOnPurpose
+  readonly proved: ProviderClaims
   readonly asked: { readonly digest: Buffer; readonly expiresAt: Date }
 }
 
@@ -78,7 +78,7 @@ export type SingleSignOn = {
   readonly begin: (
     realmId: string,
     provider: Provider,
-    purpose: Purpose,
+    purpose: SignOnPurpose,
   ) => Promise<{ readonly url: string; readonly attempt: string }>
   /** Verifies the answer in the query of the redirect. Throws SignOnFailed (`expired`, `refused`, `unreachable`). */
   readonly finish: (
@@ -117,7 +117,7 @@ type Attempt = {
   readonly verifier: string
   readonly issuer: string
   readonly clientId: string
-  readonly purpose: Purpose
+  readonly purpose: SignOnPurpose
   readonly until: string
 }
 
@@ -198,7 +198,7 @@ async function prove(
   { roleClaim, issuer }: Provider,
   { state, nonce, verifier }: Attempt,
   { url, now }: { readonly url: URL; readonly now: Date },
-): Promise<Proved> {
+): Promise<ProviderClaims> {
   const client = await import('openid-client')
   const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, maxAge: maxAgeSeconds }
   try {

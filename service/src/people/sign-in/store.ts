@@ -173,13 +173,13 @@ export async function insertSession(tx: Tx, partnerId: string, row: Omit<Session
 }
 
 /** A session is alive if it was used after `usedAfter` and has not expired at `now`. */
-export type Alive = { readonly usedAfter: Date; readonly now: Date }
+export type SessionTimes = { readonly usedAfter: Date; readonly now: Date }
 
 export function sessionOf(
   tx: Tx,
   partnerId: string,
   tokenHash: Buffer,
-  { usedAfter, now }: Alive,
+  { usedAfter, now }: SessionTimes,
 ): Promise<SessionRow | undefined> {
   return tx.row<SessionRow>(sql`/* sign_in.sessionOf */
     select ${sessionColumns} from sign_in.sessions
@@ -208,7 +208,7 @@ export function sessionsOf(
   tx: Tx,
   partnerId: string,
   memberId: string,
-  { usedAfter, now }: Alive,
+  { usedAfter, now }: SessionTimes,
 ): Promise<readonly SessionRow[]> {
   return tx.rows<SessionRow>(sql`/* sign_in.sessionsOf */
     select ${sessionColumns} from sign_in.sessions
@@ -233,7 +233,7 @@ export async function forgetSessions(
   tx: Tx,
   partnerId: string,
   memberId: string,
-  { usedAfter, now }: Alive,
+  { usedAfter, now }: SessionTimes,
 ): Promise<void> {
   await tx.run(sql`/* sign_in.forgetSessions */
     delete from sign_in.sessions

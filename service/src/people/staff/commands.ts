@@ -1,9 +1,8 @@
 /** How commands act for a person of staff: by a sign-in that the person confirms at the desk, or by a token for a schedule. */
 import { newLinkToken, notFound, Refusal } from '../../kernel/api/index.ts'
-import type { Audit } from '../../audit/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
-import { after, type Clock, dayMs, newId, randomBytes } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../postgres/index.ts'
+import { after, dayMs, newId, randomBytes } from '../../kernel/index.ts'
+import type { Tx } from '../../postgres/index.ts'
 import {
   commandsMs,
   confirmMs,
@@ -14,6 +13,7 @@ import {
   userCodeHash,
   formatUserCode,
 } from './rules.ts'
+import type { StaffDeps } from './deps.ts'
 import * as store from './store.ts'
 
 export type CommandRequest = store.RequestRow
@@ -59,14 +59,9 @@ export type StaffCommands = {
   readonly hold: (tx: Tx, staffId: string) => Promise<void>
 }
 
-type Deps = {
-  readonly db: Database
-  readonly clock: Clock
-  readonly audit: Pick<Audit, 'append'>
-  readonly addOperator: (tx: Tx, id: string) => Promise<void>
-}
+type StaffCommandsDeps = Pick<StaffDeps, 'db' | 'clock' | 'audit' | 'addOperator'>
 
-export function createStaffCommands({ db, clock, audit, addOperator }: Deps): StaffCommands {
+export function createStaffCommands({ db, clock, audit, addOperator }: StaffCommandsDeps): StaffCommands {
   const hold = async (tx: Tx, staffId: string) => {
     const account = await store.holdAccount(tx, staffId)
     if (account === undefined) throw new Refusal('permission_denied', 'The account of staff was removed.')

@@ -8,7 +8,7 @@ import {
   deviceOf,
   type Enrolment,
   type GivenFactor,
-  type Proved,
+  type ProviderClaims,
   type Session,
   type SignOnAnswer,
   SignOnFailed,
@@ -106,12 +106,12 @@ export function createEntrances(deps: StaffDeps): Entrances {
     },
     passkeyOptions: () => signIn.passkeyOptions(staffRealmId),
     signInByPasskey: async (credential, client) => {
-      const id = await signIn.byPasskey(staffRealmId, credential)
+      const id = await signIn.verifyPasskey(staffRealmId, credential)
       return id === undefined ? undefined : signInAs(id, client, 'passkey')
     },
     signInByPassword: async ({ email, ...given }, client) => {
       const account = await store.accountByAddress(db, emailKey(email))
-      const verdict = await signIn.byPassword(staffRealmId, account?.id, given)
+      const verdict = await signIn.verifyPassword(staffRealmId, account?.id, given)
       if (account === undefined || verdict === 'refused') return undefined
       if (verdict !== 'code') {
         const change = verdict === 'blocked' ? 'password blocked' : 'recovery code used'
@@ -183,7 +183,7 @@ export function createStaffSingleSignOn(deps: StaffDeps): StaffSingleSignOn {
   }
 }
 
-async function signIn(deps: StaffDeps, tx: Tx, proved: Proved, client: Client): Promise<string> {
+async function signIn(deps: StaffDeps, tx: Tx, proved: ProviderClaims, client: Client): Promise<string> {
   const { singleSignOn, clock } = deps
   const id = await singleSignOn.memberOf(tx, staffRealmId, proved)
   const account = id === undefined ? undefined : await store.holdAccount(tx, id)
@@ -194,7 +194,7 @@ async function signIn(deps: StaffDeps, tx: Tx, proved: Proved, client: Client): 
 }
 
 /** The invitation's link proves the address, and the provider must name the same address. Another person's provider account cannot use the link. */
-async function join(deps: StaffDeps, tx: Tx, token: string, proved: Proved, client: Client): Promise<string> {
+async function join(deps: StaffDeps, tx: Tx, token: string, proved: ProviderClaims, client: Client): Promise<string> {
   const row = await pendingInvitation(deps, token)
   if (proved.email === null || proved.emailVerified === false || emailKey(proved.email) !== emailKey(row.email))
     throw new SignOnFailed('address')
@@ -204,7 +204,12 @@ async function join(deps: StaffDeps, tx: Tx, token: string, proved: Proved, clie
   return openSession(deps, tx, row, { ...client, factor: 'sso', action: 'staff join' })
 }
 
-async function connectAccount(deps: StaffDeps, tx: Tx, { session, account: { id } }: SignedStaff, proved: Proved) {
+async function connectAccount(
+  deps: StaffDeps,
+  tx: Tx,
+  { session, account: { id } }: SignedStaff,
+  proved: ProviderClaims,
+) {
   const account = await store.holdAccount(tx, id)
   if (account === undefined) throw notFound('staff account')
   refuseRole(deps, account, proved)
@@ -215,7 +220,12 @@ async function connectAccount(deps: StaffDeps, tx: Tx, { session, account: { id 
   deps.audit.append(tx, [{ ...about, actor, action: 'staff connect single sign-on' }])
 }
 
-async function connect({ singleSignOn, clock }: StaffDeps, tx: Tx, memberId: string, proved: Proved): Promise<void> {
+async function connect(
+  { singleSignOn, clock }: StaffDeps,
+  tx: Tx,
+  memberId: string,
+  proved: ProviderClaims,
+): Promise<void> {
   const previous = await singleSignOn.memberOf(tx, staffRealmId, proved)
   if (previous !== undefined && previous !== memberId && (await store.accountById(tx, previous)))
     throw new SignOnFailed('taken')
@@ -223,7 +233,7 @@ async function connect({ singleSignOn, clock }: StaffDeps, tx: Tx, memberId: str
   if (!(await singleSignOn.connect(tx, staffRealmId, proved, connection))) throw new SignOnFailed('taken')
 }
 
-function refuseRole({ provider }: StaffDeps, { role }: Pick<StaffAccount, 'role'>, { roles }: Proved): void {
+function refuseRole({ provider }: StaffDeps, { role }: Pick<StaffAccount, 'role'>, { roles }: ProviderClaims): void {
   if (provider === undefined || provider.roleClaim === null) return
   const needed = provider.roles[role] ?? []
   if (!needed.some((value) => roles.includes(value))) throw new SignOnFailed('role')

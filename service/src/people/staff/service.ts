@@ -355,7 +355,7 @@ export type StaffChange = store.ChangeRow
 type SecondPerson = { readonly id: string; readonly fullName: string }
 
 /** Reports whether a role may run a command. */
-type MayRun = (command: string, role: StaffRole) => boolean
+type CanRunCommand = (command: string, role: StaffRole) => boolean
 
 export type StaffChanges = {
   readonly propose: (
@@ -366,18 +366,18 @@ export type StaffChanges = {
   /** Refuses: not_found. */
   readonly get: (tx: Tx, id: string) => Promise<StaffChange>
   /** Reads a change that `by` may approve. Refuses: not_found, validation_failed (decided, expired, or proposed by the same person). */
-  readonly approvable: (tx: Tx, id: string, by: SecondPerson, mayRun: MayRun) => Promise<StaffChange>
+  readonly approvable: (tx: Tx, id: string, by: SecondPerson, mayRun: CanRunCommand) => Promise<StaffChange>
   /** Lists changes that were not carried out or rejected and have not expired, oldest first. */
   readonly waiting: (tx: Tx, rowsMax: number) => Promise<readonly StaffChange[]>
   /** Approves a change, which its proposer then carries out. Refuses: not_found, validation_failed (decided, expired, or proposed by the same person). */
-  readonly approve: (tx: Tx, id: string, by: SecondPerson, mayRun: MayRun) => Promise<StaffChange>
+  readonly approve: (tx: Tx, id: string, by: SecondPerson, mayRun: CanRunCommand) => Promise<StaffChange>
   /** Rejects a change, or lets its proposer withdraw it. Refuses: not_found, validation_failed (decided or expired). */
   readonly reject: (tx: Tx, id: string, by: SecondPerson, reason: string) => Promise<StaffChange>
   /**
    * Records, in the transaction of the change, that it was carried out: with the approval of `by`, another person, or with an earlier
    * approval. A change is carried out once, and both persons must be allowed to run the command. Refuses: not_found, validation_failed.
    */
-  readonly carryOut: (tx: Tx, id: string, by: SecondPerson, mayRun: MayRun) => Promise<void>
+  readonly carryOut: (tx: Tx, id: string, by: SecondPerson, mayRun: CanRunCommand) => Promise<void>
   /** Counts the accounts that could approve a change of staff. */
   readonly admins: (tx: Tx) => Promise<number>
 }
@@ -395,7 +395,7 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
     return row
   }
   const lock = (tx: Tx, id: string) => requireWaiting(store.lockChange(tx, id))
-  const judge = (tx: Tx, row: StaffChange, by: SecondPerson, mayRun: MayRun) => {
+  const judge = (tx: Tx, row: StaffChange, by: SecondPerson, mayRun: CanRunCommand) => {
     const author = { id: row.proposedBy, name: row.proposedByName }
     const two = twoOfStaff((role) => mayRun(row.command, role))
     return two(tx, author, { id: by.id, name: by.fullName })
@@ -404,7 +404,7 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
     const not = await judge(...given)
     if (not !== undefined) throw new Refusal('validation_failed', not.why)
   }
-  const refuseApprover = async (tx: Tx, row: StaffChange, by: SecondPerson, mayRun: MayRun) => {
+  const refuseApprover = async (tx: Tx, row: StaffChange, by: SecondPerson, mayRun: CanRunCommand) => {
     if (row.proposedBy === by.id)
       throw new Refusal('validation_failed', 'Another person must approve the change, because you proposed it.')
     await refusePersons(tx, row, by, mayRun)
@@ -414,7 +414,7 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
     if ((await judge(tx, row, approver, mayRun)) === undefined)
       throw new Refusal('validation_failed', `The change was approved by ${row.decidedByName}.`)
   }
-  const approve = async (tx: Tx, row: StaffChange, by: SecondPerson, mayRun: MayRun) => {
+  const approve = async (tx: Tx, row: StaffChange, by: SecondPerson, mayRun: CanRunCommand) => {
     await refuseApprover(tx, row, by, mayRun)
     const decided = { by: by.id, byName: by.fullName, approved: true, reason: null, now: clock.now() }
     await store.decideChange(tx, row.id, decided)

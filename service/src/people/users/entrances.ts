@@ -180,12 +180,12 @@ function createSessions(deps: MembersDeps): Omit<Entrances, 'openInvitation' | '
   return {
     ...supportEntrance,
     signInByPasskey: async (partnerId, credential, client) => {
-      const id = await signIn.byPasskey(partnerId, credential)
+      const id = await signIn.verifyPasskey(partnerId, credential)
       return id === undefined ? undefined : open(partnerId, id, { ...client, factor: 'passkey' })
     },
     signInByPassword: async (partnerId, { email, password, code }, client) => {
       const member = await store.memberByAddress(db, partnerId, emailKey(email.trim()))
-      const verdict = await signIn.byPassword(partnerId, member?.id, { password, code })
+      const verdict = await signIn.verifyPassword(partnerId, member?.id, { password, code })
       if (member === undefined || verdict === 'refused') return undefined
       if (verdict === 'blocked') await mailChange(partnerId, member, 'password blocked', client)
       if (verdict === 'blocked') return undefined

@@ -1,11 +1,8 @@
 /** The verbs with which members change how they sign in. Each change is audited and mailed to the member. */
-import type { Audit } from '../../audit/index.ts'
-import type { Clock } from '../../kernel/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
-import type { Database } from '../../postgres/index.ts'
 import { refuseField } from '../../kernel/api/index.ts'
 import type { Client, Enrolment, GivenFactor, SignIn } from '../sign-in/index.ts'
-import type { Signed } from './member-deps.ts'
+import type { MembersDeps, Signed } from './member-deps.ts'
 import { changeMail, type SignInChange } from './mails.ts'
 
 export type Factors = {
@@ -27,15 +24,11 @@ export type Factors = {
   readonly removePasskey: (signed: Signed, id: string, client: Client) => Promise<void>
 }
 
-type Deps = {
-  readonly db: Database
-  readonly clock: Clock
-  readonly signIn: SignIn
+type FactorsDeps = Pick<MembersDeps, 'db' | 'clock' | 'signIn' | 'audit'> & {
   readonly mail: Pick<MailQueue, 'enqueue'>
-  readonly audit: Pick<Audit, 'append'>
 }
 
-export function createFactors({ db, clock, signIn, mail, audit }: Deps): Factors {
+export function createFactors({ db, clock, signIn, mail, audit }: FactorsDeps): Factors {
   const enrolmentOf = (signed: Signed, nonce: string) => {
     const { user, partnerName } = signed
     const { email, fullName } = user

@@ -76,7 +76,7 @@ declare const judged: unique symbol
 export type Permitted = { readonly act: Act; readonly [judged]: true }
 
 /** Makes an actor of a caller at this moment. */
-export const byCaller = (
+export const callerActor = (
   { clock, keysSetSingleSignOn = false }: { readonly clock: Clock; readonly keysSetSingleSignOn?: boolean },
   caller: Caller,
 ): Actor => ({ kind: 'caller', caller, now: clock.now(), keysSetSingleSignOn })

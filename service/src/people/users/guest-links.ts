@@ -23,7 +23,7 @@ import {
 } from '../../mail/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { permit, type Power, whyNot } from './giving.ts'
-import { byCallerNow, type Maker, findMaker } from './makers.ts'
+import { currentCallerActor, type Maker, findMaker } from './makers.ts'
 import { utcDay, emailErrors, emailKey, nameErrors, refuseExcessMails, tokenHash } from './rules.ts'
 import * as store from './store-entrances.ts'
 import { countMails, forgetMails } from './store.ts'
@@ -147,7 +147,7 @@ export function createGuestLinks(deps: GuestLinksDeps): GuestLinks {
     revoke: async (caller, id, ip) => {
       const row = await store.linkById(db, caller.partnerId, id)
       if (row === undefined) throw notFound('guest link')
-      permit(await byCallerNow(deps, db, caller), 'revokeGuestLink', guestPowers(row.access))
+      permit(await currentCallerActor(deps, db, caller), 'revokeGuestLink', guestPowers(row.access))
       return end(caller, id, ip)
     },
     leave: ({ caller, link }, ip) => end(caller, link.id, ip),
@@ -162,7 +162,7 @@ const createLink =
     refuseFields([...emailErrors('/email', email), ...nameErrors('/fullName', fullName)])
     const { partnerId, serviceAccountId: madeById, name: madeByName } = caller
     return inTransaction(db, outer, async (tx) => {
-      const permitted = permit(await byCallerNow(deps, tx, caller), 'createGuestLink', guestPowers(access))
+      const permitted = permit(await currentCallerActor(deps, tx, caller), 'createGuestLink', guestPowers(access))
       const now = clock.now()
       const token = newLinkToken(partnerId)
       const expiresAt = after(now, (expiresInHours ?? wire.guestLinkHoursDefault) * hourMs)

@@ -3,7 +3,7 @@ import { permissions, roleAllows } from '@partner-payments/wire'
 import type { Access } from '../../access/index.ts'
 import { type Caller, Refusal } from '../../kernel/api/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { type Actor, byCaller } from './giving.ts'
+import { type Actor, callerActor } from './giving.ts'
 import type { Screening } from '../../screening/index.ts'
 import { personKey } from './rules.ts'
 import { roleOf } from './store.ts'
@@ -45,17 +45,17 @@ export const createMayPay =
  * Reads the caller's current row in the transaction of its act. A process caches a key for two seconds, in which the key may have been
  * revoked or limited. Refuses: permission_denied (it has expired or was revoked).
  */
-export async function byCallerNow(
-  deps: Parameters<typeof byCaller>[0] & { readonly access: Pick<Access, 'accountIfAny'> },
+export async function currentCallerActor(
+  deps: Parameters<typeof callerActor>[0] & { readonly access: Pick<Access, 'accountIfAny'> },
   tx: Tx,
   caller: Caller,
 ): Promise<Actor> {
   const { partnerId, serviceAccountId, signedInAt, impersonatedBy } = caller
-  if (signedInAt !== undefined || impersonatedBy !== undefined) return byCaller(deps, caller)
+  if (signedInAt !== undefined || impersonatedBy !== undefined) return callerActor(deps, caller)
   const row = await deps.access.accountIfAny(tx, partnerId, serviceAccountId)
-  if (row === undefined) return byCaller(deps, caller)
+  if (row === undefined) return callerActor(deps, caller)
   if (row.status !== 'valid') throw new Refusal('permission_denied', 'Your service account has expired or was revoked.')
   const { expiresAt, allowedAddresses } = row
   const permissions = caller.permissions.filter((each) => row.permissions.includes(each))
-  return byCaller(deps, { ...caller, permissions, bounds: { expiresAt, allowedAddresses } })
+  return callerActor(deps, { ...caller, permissions, bounds: { expiresAt, allowedAddresses } })
 }

@@ -4,7 +4,7 @@ import { type Caller, type Handlers, notFound, type Page, pageOf, Refusal, write
 import type { Tx } from '../../postgres/index.ts'
 import { createEntrances, type Entrances } from './entrances.ts'
 import { permit, roleAsPower } from './giving.ts'
-import { byCallerNow } from './makers.ts'
+import { currentCallerActor } from './makers.ts'
 import type { MembersDeps } from './member-deps.ts'
 import { createRecoveries, type Recoveries } from './recoveries.ts'
 import { changeRole } from './role-changes.ts'
@@ -93,7 +93,7 @@ export function createMembers(deps: MembersDeps): Members {
         const { member, admins } = await store.lockWithAdmins(tx, partnerId, id)
         if (member === undefined) throw notFound('user')
         const powers = [roleAsPower(role), roleAsPower(member.role)]
-        const permitted = permit(await byCallerNow(deps, tx, caller), 'updateUser', powers)
+        const permitted = permit(await currentCallerActor(deps, tx, caller), 'updateUser', powers)
         if (role !== member.role) refuseLastAdmin(member.role, admins)
         const change = { member, from: member.role, to: role, ...authorship(caller, ip) }
         await changeRole(deps, tx, permitted, { partnerId, ...change })
@@ -106,7 +106,7 @@ export function createMembers(deps: MembersDeps): Members {
         const { member, admins } = await store.lockWithAdmins(tx, partnerId, id)
         if (member === undefined) throw notFound('user')
         const powers = [roleAsPower(member.role)]
-        const permitted = permit(await byCallerNow(deps, tx, caller), 'removeUser', powers)
+        const permitted = permit(await currentCallerActor(deps, tx, caller), 'removeUser', powers)
         refuseLastAdmin(member.role, admins)
         const change = { member, from: member.role, to: null, ...authorship(caller, ip) }
         await changeRole(deps, tx, permitted, { partnerId, ...change })

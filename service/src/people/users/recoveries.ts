@@ -3,7 +3,7 @@ import { newLinkToken, notFound, readLink, Refusal, refuseField } from '../../ke
 import { after, dayMs, hourMs, newId, present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Client, Enrolment, GivenFactor } from '../sign-in/index.ts'
-import { byCaller, permit, roleAsPower } from './giving.ts'
+import { callerActor, permit, roleAsPower } from './giving.ts'
 import type { MembersDeps, Signed, SignedIn } from './member-deps.ts'
 import { emailKey, tokenHash } from './rules.ts'
 import {
@@ -144,7 +144,7 @@ async function reset(deps: MembersDeps, tx: Tx, signed: Signed, memberId: string
   const actorFactors = await signIn.factorsOf(tx, partnerId, [by.id])
   if (actor?.role !== 'Admin' || actorFactors.length === 0) throw new Refusal('permission_denied')
   if (member === undefined) throw notFound('user')
-  permit(byCaller(deps, signed.caller), 'resetSignIn', [roleAsPower(member.role)])
+  permit(callerActor(deps, signed.caller), 'resetSignIn', [roleAsPower(member.role)])
   if (member.id === by.id)
     throw refuseField({
       pointer: '/id',

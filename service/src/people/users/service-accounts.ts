@@ -22,7 +22,7 @@ import {
 } from '../../mail/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { permit, type Power } from './giving.ts'
-import { byCallerNow } from './makers.ts'
+import { currentCallerActor } from './makers.ts'
 import type { Users } from './service.ts'
 
 export type CreatedServiceAccount = { readonly account: ListedCredential; readonly apiSecret: string }
@@ -85,7 +85,7 @@ export function createServiceAccounts(deps: ServiceAccountsDeps): ServiceAccount
         const { name } = account
         // A key may always revoke itself.
         const powers = caller.serviceAccountId === id ? [] : [keyPower(account)]
-        permit(await byCallerNow(deps, tx, caller), 'revokeServiceAccount', powers)
+        permit(await currentCallerActor(deps, tx, caller), 'revokeServiceAccount', powers)
         await access.revoke(tx, caller.partnerId, id)
         await notifyAdmins(deps, tx, caller, { name, id, change: 'revoked' })
       }),
@@ -149,7 +149,7 @@ const createAccount =
     return inTransaction(db, outer, async (tx) => {
       const { partnerId } = caller
       const power = keyPower({ name, permissions, allowedAddresses, expiresAt })
-      permit(await byCallerNow(deps, tx, caller), 'createServiceAccount', [power])
+      permit(await currentCallerActor(deps, tx, caller), 'createServiceAccount', [power])
       await refuseTooMany(deps, tx, partnerId)
       const issuer = await callerIssuer(deps, tx, caller)
       const request = { partnerId, name, publicKeyPem, permissions, allowedAddresses, expiresAt, issuer }
@@ -173,7 +173,7 @@ const updateAccount =
         allowedAddresses: body.allowedAddresses ?? before.allowedAddresses,
         expiresAt: expiresAt === undefined ? before.expiresAt : expiresAt,
       }
-      permit(await byCallerNow(deps, tx, caller), 'updateServiceAccount', [before, changed].map(keyPower))
+      permit(await currentCallerActor(deps, tx, caller), 'updateServiceAccount', [before, changed].map(keyPower))
       await access.changeServiceAccount(tx, changed)
       await notifyAdmins(deps, tx, caller, { name: changed.name, id, change: 'changed' })
       return changed
@@ -188,7 +188,7 @@ const rotateAccount =
     return inTransaction(db, outer, async (tx) => {
       const { partnerId } = caller
       const before = await access.lockServiceAccount(tx, partnerId, id)
-      permit(await byCallerNow(deps, tx, caller), 'rotateServiceAccount', [keyPower(before)])
+      permit(await currentCallerActor(deps, tx, caller), 'rotateServiceAccount', [keyPower(before)])
       await refuseTooMany(deps, tx, partnerId)
       const oldExpiresAt = after(clock.now(), (overlapHours ?? overlapHoursDefault) * hourMs)
       // A key that rotates itself keeps its issuer.

@@ -14,8 +14,9 @@ import type { Access } from '../../access/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 import { type Database, inTransaction, sqlState, type Tx, violates } from '../../postgres/index.ts'
 import { type Act, permit, type Permitted, roleAsPower } from './giving.ts'
-import { byCallerNow } from './makers.ts'
+import { currentCallerActor } from './makers.ts'
 import { queueInvitationMails } from './mails.ts'
+import type { MembersDeps } from './member-deps.ts'
 import {
   utcDay,
   emailKey,
@@ -151,7 +152,7 @@ function createInvitations(deps: UsersDeps): Users['createInvitations'] {
     const powers = body.invitations.map(({ role }) => roleAsPower(role))
     const expiryDays = body.expiryInDays ?? wire.invitationExpiryDaysDefault
     return inTransaction(db, outerTx, async (tx) => {
-      const permitted = permit(await byCallerNow(deps, tx, caller), 'createInvitations', powers)
+      const permitted = permit(await currentCallerActor(deps, tx, caller), 'createInvitations', powers)
       const now = clock.now()
       const drafts = body.invitations.map((entry) => newInvitation(caller, entry, expiryDays, now))
       // Sorted by address, so that two requests with the same addresses cannot deadlock.
@@ -206,7 +207,7 @@ function resendInvitation(deps: UsersDeps): Users['resendInvitation'] {
 
 /** Refuses: permission_denied (the role is above the caller's). */
 const permitRole = async (deps: UsersDeps, tx: Tx, caller: Caller, act: Act, role: wire.Role): Promise<Permitted> =>
-  permit(await byCallerNow(deps, tx, caller), act, [roleAsPower(role)])
+  permit(await currentCallerActor(deps, tx, caller), act, [roleAsPower(role)])
 
 /** Counts the mails of the day, including those of revoked and expired invitations. Refuses: rate_limited. */
 async function countDailyMails(tx: Tx, partnerId: string, emailKeys: readonly string[], now: Date): Promise<void> {
@@ -245,17 +246,12 @@ export type FirstAdmin = {
   readonly invitationOf: (token: string, address: string) => Promise<string>
 }
 
-type Deps = {
-  readonly db: Database
-  readonly clock: Clock
+type FirstAdminDeps = Pick<MembersDeps, 'db' | 'clock' | 'partnerName' | 'isClosed'> & {
   readonly mail: Pick<MailQueue, 'endPending'>
-  readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
-  /** Reports whether the partner is being moved to another database. Its team may not change here meanwhile. */
-  readonly isClosed: (tx: Tx, partnerId: string) => Promise<boolean>
   readonly linkKey: Uint8Array
 }
 
-export function createFirstAdmin({ db, clock, mail, partnerName, isClosed, linkKey }: Deps): FirstAdmin {
+export function createFirstAdmin({ db, clock, mail, partnerName, isClosed, linkKey }: FirstAdminDeps): FirstAdmin {
   const tokenFor = (partnerId: string): string =>
     linkTokenOf(partnerId, createHmac('sha256', linkKey).update(`first admin ${partnerId}`).digest())
   const find = async (token: string): Promise<string> => {

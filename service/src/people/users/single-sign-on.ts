@@ -3,10 +3,10 @@ import { type BodyOf, type FieldError, ownJson, type users as wire } from '@part
 import { type Caller, newLinkToken, notFound, Refusal, refuseField, refuseFields } from '../../kernel/api/index.ts'
 import { after, hourMs, judgeTwo, newId, randomBytes } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { type Client, type Proved, type Provider, type Purpose, SignOnFailed } from '../sign-in/index.ts'
+import { type Client, type ProviderClaims, type Provider, type SignOnPurpose, SignOnFailed } from '../sign-in/index.ts'
 import { changeMail, type SignInChange } from './mails.ts'
 import { acceptInvitation, openSession, pendingInvitation } from './entrances.ts'
-import { byCaller, everyRole, permit, type Permitted, roleAsPower } from './giving.ts'
+import { callerActor, everyRole, permit, type Permitted, roleAsPower } from './giving.ts'
 import type { MembersDeps, Signed } from './member-deps.ts'
 import { changeRole, mailRoleChange } from './role-changes.ts'
 import { emailKey, personKey, tokenHash, urlErrors } from './rules.ts'
@@ -18,7 +18,7 @@ import {
   waitingSecretContext,
 } from './store-entrances.ts'
 import * as store from './store.ts'
-import { byCallerNow } from './makers.ts'
+import { currentCallerActor } from './makers.ts'
 import { memberById } from './store.ts'
 import * as providers from './store-entrances.ts'
 
@@ -43,7 +43,7 @@ export type TeamSingleSignOn = SingleSignOnSettings & {
     partnerId: string,
     given: { readonly attempt: string; readonly query: string; readonly signed: Signed | undefined },
     client: Client,
-  ) => Promise<{ readonly kind: Purpose['kind']; readonly token?: string; readonly next?: string }>
+  ) => Promise<{ readonly kind: SignOnPurpose['kind']; readonly token?: string; readonly next?: string }>
 }
 
 type TeamProvider = Provider & { readonly emailDomain: string; readonly roles: RoleValues }
@@ -74,7 +74,8 @@ export function createTeamSingleSignOn(deps: MembersDeps): TeamSingleSignOn {
           : purpose.kind === 'connect'
             ? purpose.signed.session.partnerId
             : (await pendingInvitation(deps, purpose.token)).partnerId
-      const kept: Purpose = purpose.kind === 'connect' ? { kind: 'connect', memberId: purpose.signed.user.id } : purpose
+      const kept: SignOnPurpose =
+        purpose.kind === 'connect' ? { kind: 'connect', memberId: purpose.signed.user.id } : purpose
       const { issuer, clientId, clientSecret, roleClaim } = await readProvider(deps, db, partnerId)
       return singleSignOn.begin(partnerId, { issuer, clientId, clientSecret, roleClaim }, kept)
     },
@@ -100,7 +101,7 @@ export function createTeamSingleSignOn(deps: MembersDeps): TeamSingleSignOn {
 type ProviderProof = {
   readonly partnerId: string
   readonly provider: TeamProvider
-  readonly proved: Proved
+  readonly proved: ProviderClaims
   readonly client: Client
 }
 
@@ -208,7 +209,7 @@ async function addMember(
 
 const nameCharsMax = 140
 
-async function connectAccount(deps: MembersDeps, tx: Tx, signed: Signed, proved: Proved, { ip }: Client) {
+async function connectAccount(deps: MembersDeps, tx: Tx, signed: Signed, proved: ProviderClaims, { ip }: Client) {
   const { user, session } = signed
   const { partnerId } = session
   await connect(deps, tx, partnerId, user.id, proved)
@@ -219,7 +220,13 @@ async function connectAccount(deps: MembersDeps, tx: Tx, signed: Signed, proved:
   await deps.mail.enqueue(tx, partnerId, [changeMail(user, change, { at: deps.clock.now(), ip })])
 }
 
-async function connect({ singleSignOn, clock }: MembersDeps, tx: Tx, partnerId: string, id: string, proved: Proved) {
+async function connect(
+  { singleSignOn, clock }: MembersDeps,
+  tx: Tx,
+  partnerId: string,
+  id: string,
+  proved: ProviderClaims,
+) {
   const previous = await singleSignOn.memberOf(tx, partnerId, proved)
   if (previous !== undefined && previous !== id && (await store.memberById(tx, partnerId, previous)))
     throw new SignOnFailed('taken')
@@ -231,7 +238,7 @@ async function connect({ singleSignOn, clock }: MembersDeps, tx: Tx, partnerId: 
 const roleOrder: readonly wire.Role[] = ['Admin', 'Operator', 'Developer']
 
 /** Reads the role that the provider gives. Undefined: it does not give roles. Throws SignOnFailed (`role`). */
-function providerRole({ roleClaim, roles }: TeamProvider, proved: Proved): wire.Role | undefined {
+function providerRole({ roleClaim, roles }: TeamProvider, proved: ProviderClaims): wire.Role | undefined {
   if (roleClaim === null) return undefined
   const role = roleOrder.find((each) => roles[each]?.some((value) => proved.roles.includes(value)))
   if (role === undefined) throw new SignOnFailed('role')
@@ -298,7 +305,7 @@ function createSingleSignOnSettings(deps: MembersDeps): SingleSignOnSettings {
       const { partnerId } = caller
       const wanted = { ...body, domainToken: Buffer.from(randomBytes(tokenBytes)).toString('base64url') }
       return db.transaction(async (tx) => {
-        const permitted = permit(await byCallerNow(deps, tx, caller), 'setSingleSignOn', everyRole)
+        const permitted = permit(await currentCallerActor(deps, tx, caller), 'setSingleSignOn', everyRole)
         const row = await providerRow(deps, tx, partnerId, wanted)
         if (caller.signedInAt !== undefined && (await deps.decidesByTwo(tx, partnerId)))
           await propose(deps, tx, permitted, { caller, wanted, ip })
@@ -309,7 +316,7 @@ function createSingleSignOnSettings(deps: MembersDeps): SingleSignOnSettings {
     ...createDecisions(deps),
     proveDomain: async (caller) => {
       const { partnerId } = caller
-      const permitted = permit(await byCallerNow(deps, db, caller), 'proveSingleSignOnDomain', everyRole)
+      const permitted = permit(await currentCallerActor(deps, db, caller), 'proveSingleSignOnDomain', everyRole)
       const row = await providers.singleSignOnOf(db, partnerId)
       if (row === undefined) throw notFound('single sign-on')
       if (row.domainProvedAt !== null) return view(partnerId, row)
@@ -327,12 +334,11 @@ function createSingleSignOnSettings(deps: MembersDeps): SingleSignOnSettings {
     remove: (caller) => {
       const { partnerId } = caller
       return db.transaction(async (tx) => {
-        const permitted = permit(await byCallerNow(deps, tx, caller), 'removeSingleSignOn', everyRole)
+        const permitted = permit(await currentCallerActor(deps, tx, caller), 'removeSingleSignOn', everyRole)
         if ((await providers.lockSingleSignOn(tx, partnerId)) === undefined) throw notFound('single sign-on')
         await refuseLockedOut(deps, tx, partnerId)
         await providers.removeSingleSignOn(tx, permitted, partnerId)
-        await mailAdmins(deps, tx, partnerId, 'single sign-on changed')
-        deps.facts.append(tx, [signOnChangedFact(partnerId)])
+        await announceChange(deps, tx, partnerId)
       })
     },
   }
@@ -372,8 +378,10 @@ async function providerRow(
   }
 }
 
-const signOnChangedFact = (partnerId: string) =>
-  ({ partnerId, type: 'signOn.changed', subject: partnerId, occasion: newId() }) as const
+async function announceChange(deps: MembersDeps, tx: Tx, partnerId: string): Promise<void> {
+  await mailAdmins(deps, tx, partnerId, 'single sign-on changed')
+  deps.facts.append(tx, [{ partnerId, type: 'signOn.changed', subject: partnerId, occasion: newId() }])
+}
 
 async function carryOut(
   deps: MembersDeps,
@@ -383,8 +391,7 @@ async function carryOut(
   row: providers.SingleSignOnRow,
 ): Promise<void> {
   await providers.setSingleSignOn(tx, permitted, partnerId, row)
-  await mailAdmins(deps, tx, partnerId, 'single sign-on changed')
-  deps.facts.append(tx, [signOnChangedFact(partnerId)])
+  await announceChange(deps, tx, partnerId)
 }
 
 /** Stores a checked change for a second Admin, with its record and mails. */
@@ -462,7 +469,7 @@ function createDecisions(deps: MembersDeps): Pick<SingleSignOnSettings, 'waiting
     },
     confirm: ({ caller }, id, ip) =>
       db.transaction(async (tx) => {
-        const permitted = permit(byCaller(deps, caller), 'decideSingleSignOn', everyRole)
+        const permitted = permit(callerActor(deps, caller), 'decideSingleSignOn', everyRole)
         const { partnerId, serviceAccountId, name } = caller
         const admins = await providers.lockAdmins(tx, partnerId)
         const change = await takeChange(tx, partnerId, id)
@@ -477,7 +484,7 @@ function createDecisions(deps: MembersDeps): Pick<SingleSignOnSettings, 'waiting
       }),
     reject: ({ caller }, id, ip) =>
       db.transaction(async (tx) => {
-        permit(byCaller(deps, caller), 'decideSingleSignOn', everyRole)
+        permit(callerActor(deps, caller), 'decideSingleSignOn', everyRole)
         const change = await takeChange(tx, caller.partnerId, id)
         record(deps, tx, change, { caller, action: 'rejectSingleSignOn', ip })
         await mailAdmins(deps, tx, caller.partnerId, 'single sign-on rejected')

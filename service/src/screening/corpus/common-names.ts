@@ -4,8 +4,8 @@
  * almost never the listed person.
  */
 import { soundOf } from '../names/spelling.ts'
-import { wordsOf } from '../names/words.ts'
-import { createRandom, pick, seedOf } from './forms.ts'
+import { nameWords } from '../names/words.ts'
+import { createRandom, pick, mixSeed } from './forms.ts'
 
 type CountryNames = { readonly given: string; readonly family: string; readonly isFamilyFirst?: true }
 
@@ -205,7 +205,7 @@ const namesIn = (text: string): readonly string[] =>
 
 /** The common words of each country, in the form that comparisons use. */
 const wordsByCountry = Object.values(names).map(
-  ({ given, family }) => new Set([...namesIn(given), ...namesIn(family)].flatMap((name) => wordsOf(name).telling)),
+  ({ given, family }) => new Set([...namesIn(given), ...namesIn(family)].flatMap((name) => nameWords(name).telling)),
 )
 const commonWords = new Set(wordsByCountry.flatMap((words) => [...words]))
 const soundsByCountry = wordsByCountry.map((words) => new Set([...words].map(soundOf)))
@@ -221,7 +221,7 @@ const countriesOfSound = new Map(
   ]),
 )
 /** Reports whether both are different names in some country: Mahmoud is not a spelling of Mohamed, nor Wang of Yang. */
-export const areTwoNames = (one: string, other: string): boolean => {
+export const areDifferentNames = (one: string, other: string): boolean => {
   const countries = countriesOfSound.get(soundOf(one))
   const sound = countries && soundOf(other)
   return sound !== undefined && sound !== soundOf(one) && countries?.some((sounds) => sounds.has(sound)) === true
@@ -233,7 +233,7 @@ export const countriesWithNames: readonly string[] = Object.keys(names)
 export function commonNames(country: string, seed: number, namesMax: number): readonly string[] {
   const { given = '', family = '', isFamilyFirst = false } = names[country] ?? {}
   const [firsts, lasts] = [namesIn(given), namesIn(family)]
-  const random = createRandom(seedOf(country, seed))
+  const random = createRandom(mixSeed(country, seed))
   const found = new Set<string>()
   while (found.size < Math.min(namesMax, (firsts.length * lasts.length) / 2)) {
     const [first, last] = [pick(random, firsts), pick(random, lasts)]

@@ -6,7 +6,7 @@ import { readPublished, withoutPublished } from '../../../../test/support/screen
 import { createNameIndex, type NameIndex } from '../names/index-of-names.ts'
 import type { ListEntry } from '../lists/entry.ts'
 import { commonNames, countriesWithNames } from './common-names.ts'
-import { type CorpusName, forms, namesWithForms, variantsOf } from './forms.ts'
+import { type CorpusName, forms, namesWithForms, writeVariants } from './forms.ts'
 import {
   createReport,
   falseHitsMax,
@@ -79,10 +79,10 @@ test('each form changes the listed words, and a seed always gives the same names
   const names = namesWithForms(corpusNames(inventedList(seed, 500)))
   assert.ok(names.length > 400)
   for (const form of forms) {
-    const variants = variantsOf(form, names, seed, 20)
+    const variants = writeVariants(form, names, seed, 20)
     assert.deepEqual(
       variants.map(({ text }) => text),
-      variantsOf(form, names, seed, 20).map(({ text }) => text),
+      writeVariants(form, names, seed, 20).map(({ text }) => text),
       form.name,
     )
     const same = variants.filter(({ text, of }) => text === of.text)

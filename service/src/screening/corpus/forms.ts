@@ -3,7 +3,7 @@
  * the search must find. A seed determines the changes, so that each list has its own corpus.
  */
 import type { EntryKind } from '../lists/entry.ts'
-import { wordsOf } from '../names/words.ts'
+import { nameWords } from '../names/words.ts'
 
 export type Random = () => number
 
@@ -233,7 +233,7 @@ const without =
     return isIdentifying(left) === isEnough ? left : undefined
   }
 const isIdentifying = (words: Words): boolean =>
-  wordsOf(words.join(' ')).telling.filter((word) => word.length > 1).length >= 2
+  nameWords(words.join(' ')).telling.filter((word) => word.length > 1).length >= 2
 const inMiddle: Place = (words, random) => 1 + Math.floor(random() * (words.length - 2))
 const anywhere: Place = (words, random) => Math.floor(random() * words.length)
 const atFirst: Place = () => 0
@@ -485,21 +485,21 @@ export type Variant<Entry> = { readonly text: string; readonly of: CorpusName<En
 const isWritten = ({ kind, text }: CorpusName<unknown>): boolean =>
   (kind === 'person' || kind === 'organisation') &&
   /^[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]+$/u.test(text) &&
-  wordsOf(text).telling.filter((word) => word.length >= 3).length >= 2
+  nameWords(text).telling.filter((word) => word.length >= 3).length >= 2
 
 /** Selects the names that have forms. Leaves out names with numbers or words in brackets, which are not part of a name. */
 export const namesWithForms = <Entry>(names: readonly CorpusName<Entry>[]): readonly CorpusName<Entry>[] =>
   names.filter((name) => isWritten(name) && !/[\d()"]/.test(name.text))
 
 /** Writes at most `variantsMax` different names in the form, drawn from the names by the seed. */
-export function variantsOf<Entry>(
+export function writeVariants<Entry>(
   { kinds, write, group, name: formName }: Form,
   names: readonly CorpusName<Entry>[],
   seed: number,
   variantsMax: number,
 ): readonly Variant<Entry>[] {
   // Each form has its own seed, so that a new form does not change the others.
-  const random = createRandom(seedOf(formName, seed))
+  const random = createRandom(mixSeed(formName, seed))
   const possible = names.filter(({ kind }) => kinds.includes(kind))
   const found = new Map<CorpusName<Entry>, Variant<Entry>>()
   // Some forms apply to few names, so each name is tried twice on average.
@@ -514,7 +514,7 @@ export function variantsOf<Entry>(
 }
 
 /** Mixes the seed with a text (FNV-1a), so that each text gets its own numbers. */
-export const seedOf = (text: string, seed: number): number =>
+export const mixSeed = (text: string, seed: number): number =>
   Array.from(text).reduce((sum, char) => Math.imul(sum ^ (char.codePointAt(0) ?? 0), 0x01000193), 0x811c9dc5 ^ seed)
 
 const wordsIn = (text: string): Words => text.split(/\s+/).filter((word) => word !== '')

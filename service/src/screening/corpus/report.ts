@@ -17,7 +17,15 @@ import {
 } from '../second-datum.ts'
 import { countExclusions, countHits, type ExclusionCount, type HitCount } from '../store.ts'
 import type { ListRow } from '../store-lists.ts'
-import { type CorpusName, createRandom, type FormGroup, forms, namesWithForms, seedOf, variantsOf } from './forms.ts'
+import {
+  type CorpusName,
+  createRandom,
+  type FormGroup,
+  forms,
+  namesWithForms,
+  mixSeed,
+  writeVariants,
+} from './forms.ts'
 import type { NameIndex } from '../names/index-of-names.ts'
 import { commonNames, countriesWithNames } from './common-names.ts'
 
@@ -307,7 +315,7 @@ export function measureForms<Entry>(
 ): readonly MeasuredForm[] {
   const usable = namesWithForms(names)
   return forms.map((form, at) => {
-    const variants = variantsOf(form, usable, seed, variantsMax)
+    const variants = writeVariants(form, usable, seed, variantsMax)
     const missed = variants.filter(({ text, of }) => !search(text, scoreMin).some(({ entry }) => entry === of.entry))
     said(`form ${at + 1} of ${forms.length}: ${form.group}, ${form.name}`)
     return {
@@ -332,7 +340,7 @@ export function measureCountries<Entry extends ListedPerson>(
   { seed, said, namesMax }: MeasurementOptions & { readonly namesMax: number },
 ): readonly MeasuredCountry[] {
   return countriesWithNames.map((country, at) => {
-    const random = createRandom(seedOf(`born in ${country}`, seed))
+    const random = createRandom(mixSeed(`born in ${country}`, seed))
     const names = commonNames(country, seed, namesMax)
     const hits = names.flatMap((name) => {
       const year = bornFirst + Math.floor(random() * (bornLast - bornFirst + 1))

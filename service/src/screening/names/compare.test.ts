@@ -6,32 +6,32 @@ import { readPublished, withoutPublished } from '../../../../test/support/screen
 import { compareNames } from './compare.ts'
 import { createNameIndex } from './index-of-names.ts'
 import { editsBetween, likenessOf, soundOf } from './spelling.ts'
-import { formsOf, plainName, wordsOf } from './words.ts'
+import { nameForms, plainName, nameWords } from './words.ts'
 import { spellingCost } from './arabic.ts'
 import { latinReadings } from './east-asian.ts'
 import { scoreMin } from '../rules.ts'
 
-const weighted = (name: string) => wordsOf(name).telling.map((word) => ({ word, weight: 1 }))
+const weighted = (name: string) => nameWords(name).telling.map((word) => ({ word, weight: 1 }))
 const compare = (name: string, listed: string) => compareNames(weighted(name), weighted(listed))
 
 test('words have Latin letters without accents, and particles, titles and legal forms are set apart', () => {
-  assert.deepEqual(wordsOf('Dr. Жанна О’Коннор-Müller').telling, ['zhanna', 'okonnor', 'muller'])
-  assert.deepEqual(wordsOf('Falzin Petroleum J.S.C. LLC'), {
+  assert.deepEqual(nameWords('Dr. Жанна О’Коннор-Müller').telling, ['zhanna', 'okonnor', 'muller'])
+  assert.deepEqual(nameWords('Falzin Petroleum J.S.C. LLC'), {
     all: ['falzin', 'petroleum', 'j', 's', 'c', 'llc'],
     telling: ['falzin', 'petroleum'],
     others: [],
   })
-  assert.deepEqual(wordsOf('习近').all, ['xi', 'jin'])
-  assert.deepEqual(wordsOf('Abu al').telling, ['abu', 'al'])
-  assert.deepEqual(wordsOf('…').all, [])
+  assert.deepEqual(nameWords('习近').all, ['xi', 'jin'])
+  assert.deepEqual(nameWords('Abu al').telling, ['abu', 'al'])
+  assert.deepEqual(nameWords('…').all, [])
   assert.equal(plainName(' BORIS  Trémurov '), plainName('Boris Tremurov'))
 })
 
 test('separated letters form a word, but initials and legal forms do not', () => {
   for (const spelled of ['B o r i s  T r e m u r o v', 'B.o.r.i.s T.r.e.m.u.r.o.v', 'Б-о-р-и-с T_r_e_m_u_r_o_v'])
-    assert.deepEqual(wordsOf(spelled).all, ['boris', 'tremurov'], spelled)
-  assert.deepEqual(wordsOf('J. R. R. Tremurov').all, ['j', 'r', 'r', 'tremurov'])
-  assert.deepEqual(wordsOf('Falzin J.S.C.').telling, ['falzin'])
+    assert.deepEqual(nameWords(spelled).all, ['boris', 'tremurov'], spelled)
+  assert.deepEqual(nameWords('J. R. R. Tremurov').all, ['j', 'r', 'r', 'tremurov'])
+  assert.deepEqual(nameWords('Falzin J.S.C.').telling, ['falzin'])
 })
 
 test('a name after many other words is found', async () => {
@@ -41,7 +41,7 @@ test('a name after many other words is found', async () => {
 })
 
 test('two neighbouring words may form one if one of them is short', () => {
-  assert.deepEqual(formsOf(wordsOf('Ri Won Ho')), [
+  assert.deepEqual(nameForms(nameWords('Ri Won Ho')), [
     { words: ['ri', 'won', 'ho'], isJoined: false },
     { words: ['riwon', 'ho'], isJoined: true },
     { words: ['ri', 'wonho'], isJoined: true },
@@ -57,7 +57,7 @@ test('spellings of one name in Latin letters sound alike', () => {
     ['sergei', 'sergey'],
     ['shevchenko', 'schewtschenko'],
   ] as const) {
-    const [word, listed] = [one, other].map((name) => wordsOf(name).all[0] ?? '') as [string, string]
+    const [word, listed] = [one, other].map((name) => nameWords(name).all[0] ?? '') as [string, string]
     assert.notEqual(likenessOf(word, listed), undefined, `${word} ${soundOf(word)}, ${listed} ${soundOf(listed)}`)
   }
   for (const [one, other] of [
@@ -313,7 +313,7 @@ test('an initial is a hit only with a rare family name', async () => {
   assert.deepEqual(index.search('Q. Zhabari', 88), [])
 })
 
-const scoreOf = async (name: string, listed: string): Promise<number> => {
+const computeScore = async (name: string, listed: string): Promise<number> => {
   const index = await createNameIndex([{ entry: listed, text: listed }], () => Promise.resolve())
   return index.search(name, 1)[0]?.score ?? 0
 }
@@ -336,7 +336,7 @@ test('an Arabic name finds its Latin spellings', async () => {
     ['سيد محمد حقانی', 'Sayyed Mohammed HAQQANI'],
     ['س. سليمان', 'S. Sulaiman'],
   ] as const)
-    assert.ok((await scoreOf(name, listed)) >= 88, `${name}, ${listed}: ${await scoreOf(name, listed)}`)
+    assert.ok((await computeScore(name, listed)) >= 88, `${name}, ${listed}: ${await computeScore(name, listed)}`)
 })
 
 test('Arabic words with the same consonants are different names', async () => {
@@ -347,7 +347,7 @@ test('Arabic words with the same consonants are different names', async () => {
     ['محمود الصغير', 'Muhammad AL-SUGAYER'],
     ['أمينة كريم', 'Amin KARIM'],
   ] as const)
-    assert.ok((await scoreOf(name, listed)) < 88, `${name}, ${listed}: ${await scoreOf(name, listed)}`)
+    assert.ok((await computeScore(name, listed)) < 88, `${name}, ${listed}: ${await computeScore(name, listed)}`)
 })
 
 test('a letter costs nothing, a fraction of an edit, or an edit', () => {
@@ -367,8 +367,8 @@ test('two Arabic words are compared by their letters', () => {
 
 test('a name of many compounds has a limited number of forms', () => {
   const name = Array.from({ length: 12 }, () => 'سيف الدين').join(' ')
-  assert.equal(formsOf(wordsOf(name)).length, 8)
-  assert.deepEqual(formsOf(wordsOf('بن')), [{ words: ['بن'], isJoined: false }])
+  assert.equal(nameForms(nameWords(name)).length, 8)
+  assert.deepEqual(nameForms(nameWords('بن')), [{ words: ['بن'], isJoined: false }])
 })
 
 const isFound = async (name: string, listed: string): Promise<boolean> => {

@@ -71,7 +71,7 @@ export type Sums = {
   readonly telling: number
 }
 
-export function scoreOf(sums: Sums): number {
+export function computeScore(sums: Sums): number {
   const { pairs, isFirstPaired, isInOrder, paired, alike, missing, additional, strangers, telling } = sums
   if (paired === 0) return 0
   if (missing > 0) {
@@ -116,14 +116,14 @@ function pairWords(words: readonly Weighted[], listed: readonly Weighted[], like
 const percent = (share: number): number => Math.floor(share * 100 + 1e-9)
 
 /** Reports whether an additional word makes a different name. A listed name of one word is found only next to few other words. */
-export function isNameBeside(word: string, listedWords: number): boolean {
+export function makesOtherName(word: string, listedWords: number): boolean {
   const { kind, isSure } = findDecoration(word)
   return listedWords === 1 ? kind === 'name' || kind === 'place' || !isSure : kind === 'name' && word.length > 1
 }
 
 /** Reports whether an additional word makes a different name, or contradicts a missing word of its kind: another year, another place. */
 const isStranger = (word: string, listed: readonly Weighted[], missing: readonly Weighted[]): boolean =>
-  isNameBeside(word, listed.length) ||
+  makesOtherName(word, listed.length) ||
   missing.some(
     (each) => findDecoration(each.word).kind !== 'name' && findDecoration(each.word).kind === findDecoration(word).kind,
   )
@@ -159,7 +159,7 @@ export function compareNames(
   const additional = words.filter((_, at) => !pairs.some((pair) => pair.at === at))
   const strangers = additional.filter(({ word }) => isStranger(word, listed, missing))
   const sum = (all: readonly number[]) => all.reduce((total, each) => total + each, 0)
-  const score = scoreOf({
+  const score = computeScore({
     pairs: pairs.length,
     isFirstPaired: pairs[0]?.listedAt === 0,
     isInOrder: isInOrder(pairs, listed.length),

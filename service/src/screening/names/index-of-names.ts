@@ -2,14 +2,14 @@
  * The index of listed names in memory, by the keys of their words. A search compares a name only with listed names that can
  * reach the score. README.md describes what it may miss.
  */
-import { areTwoNames, isCommonName } from '../corpus/common-names.ts'
+import { areDifferentNames, isCommonName } from '../corpus/common-names.ts'
 import type { EntryKind } from '../lists/entry.ts'
 import {
   compareNames,
   type Comparison,
   incompleteScoreMax,
-  isNameBeside,
-  scoreOf,
+  makesOtherName,
+  computeScore,
   tellingWeight,
   type Weighted,
 } from './compare.ts'
@@ -17,15 +17,15 @@ import { isArabic } from './arabic.ts'
 import { hasSyllables } from './east-asian.ts'
 import {
   initialLikeness,
-  keysOf,
+  wordKeys,
   type Likeness,
   likenessOf,
-  listedKeysOf,
+  listedWordKeys,
   oneEditLikeness,
   soundOf,
   spellingKey,
 } from './spelling.ts'
-import { formsOf, isCompany, type TextForm, textFormsOf, textWordsOf, wordsOf } from './words.ts'
+import { nameForms, isCompany, type TextForm, textFormsOf, textWords, nameWords } from './words.ts'
 
 /** A listed name. `kind`: undefined for a person. */
 export type IndexedName<Entry> = { readonly entry: Entry; readonly text: string; readonly kind?: EntryKind }
@@ -95,7 +95,7 @@ const namesPerPause = 250
 
 function addName<Entry>(tables: Tables<Entry>, name: IndexedName<Entry>): void {
   const nameAt = tables.names.push(name) - 1
-  for (const form of formsOf(wordsOf(name.text))) {
+  for (const form of nameForms(nameWords(name.text))) {
     if (form.words.length === 0) continue
     const words = form.words.map((word) => wordIdOf(tables, word))
     const formAt = tables.forms.push({ nameAt, words, isJoined: form.isJoined, weight: 0 }) - 1
@@ -109,7 +109,7 @@ function wordIdOf<Entry>({ words, wordIds, postings, byKey }: Tables<Entry>, wor
   const id = words.push(word) - 1
   wordIds.set(word, id)
   postings.push([])
-  for (const key of word.length === 1 ? [initialKey(word)] : new Set(listedKeysOf(word))) {
+  for (const key of word.length === 1 ? [initialKey(word)] : new Set(listedWordKeys(word))) {
     const having = byKey.get(key)
     if (having) having.push(id)
     else byKey.set(key, [id])
@@ -142,7 +142,7 @@ function createSearch<Entry>(tables: Tables<Entry>): NameIndex<Entry>['search'] 
   }
   return (name, scoreMin) => {
     const written = textFormsOf(name, isListed)
-    const found = new Map<string, Found>()
+    const found = new Map<string, SimilarWords>()
     for (const { words: all } of written)
       for (const word of all) if (!found.has(word)) found.set(word, findSimilarWords(tables, word))
     const like = (word: string, listed: string) =>
@@ -205,11 +205,11 @@ function scoreBound<Entry>(
     }
   }
   for (const [at, { word, weight }] of weighted.entries()) {
-    if (!isNameBeside(word, ids.length) || ids.some((id) => likely[at]?.has(id))) continue
+    if (!makesOtherName(word, ids.length) || ids.some((id) => likely[at]?.has(id))) continue
     additional += weight
     strangers += 1
   }
-  return scoreOf({
+  return computeScore({
     pairs,
     isFirstPaired: true,
     isInOrder: true,
@@ -253,7 +253,7 @@ const partWeightMin = 130
 function findSimilarWords<Entry>({ byKey, words }: Tables<Entry>, word: string): SimilarWords {
   const found = new Map<number, Likeness>()
   const looked = new Set<number>()
-  for (const key of word.length === 1 ? [initialKey(word)] : [...keysOf(word), initialKey(word)])
+  for (const key of word.length === 1 ? [initialKey(word)] : [...wordKeys(word), initialKey(word)])
     for (const id of byKey.get(key) ?? []) {
       if (looked.has(id)) continue
       looked.add(id)
@@ -261,7 +261,7 @@ function findSimilarWords<Entry>({ byKey, words }: Tables<Entry>, word: string):
       const likeness = likenessOf(word, listed)
       if (likeness === undefined) continue
       const isSpelling = likeness.likeness >= spellingLikenessMin || likeness.how === 'initial'
-      if (isSpelling || !areTwoNames(word, listed)) found.set(id, likeness)
+      if (isSpelling || !areDifferentNames(word, listed)) found.set(id, likeness)
     }
   return found
 }
@@ -288,7 +288,7 @@ function candidates<Entry>(
   { postings, forms, weights }: Tables<Entry>,
   { alike, pairs, added }: Bounds,
   textForms: readonly WeightedForm[],
-  found: ReadonlyMap<string, Found>,
+  found: ReadonlyMap<string, SimilarWords>,
   scoreMin: number,
 ): readonly number[] {
   const touched: number[] = []
@@ -324,7 +324,9 @@ function candidates<Entry>(
     if (most >= least * form) return true
     // An upper bound of the comparison: assumes that all pairs are equal and there are no additional words.
     const sums = { paired: most, alike: most, missing: form - most, additional: 0, strangers: 0, telling: most }
-    return scoreOf({ ...sums, pairs: (pairs[formAt] ?? 0) + initials, isFirstPaired: true, isInOrder: true }) >= least
+    return (
+      computeScore({ ...sums, pairs: (pairs[formAt] ?? 0) + initials, isFirstPaired: true, isInOrder: true }) >= least
+    )
   })
   for (const formAt of touched) {
     alike[formAt] = 0
@@ -368,7 +370,7 @@ function createTextSearch<Entry>({
     return id === undefined ? alike : [id, ...alike]
   }
   return (text) => {
-    const all = textWordsOf(text)
+    const all = textWords(text)
     const same = all.map((word) => (word.length === 1 ? [] : sameWords(word)))
     const matches = new Map<Entry, Match<Entry>>()
     for (const [at, ids] of same.entries())
@@ -395,7 +397,7 @@ function createTextSearch<Entry>({
 
 const rememberedMax = 10_000
 
-export function createMatches(scoreMin: number) {
+export function createCachedSearch(scoreMin: number) {
   let remembered = new Map<string, boolean>()
   let generationOf = 0
   return <Entry>(

@@ -137,7 +137,7 @@ export function spellingKey(word: string): string {
  * Lists the keys of a word: the word, its sound and its consonants, each also without any one letter. Two words with one edit
  * share a key. With two edits they share a key unless both edits are in consonants.
  */
-export function keysOf(word: string): readonly string[] {
+export function wordKeys(word: string): readonly string[] {
   if (isArabic(word)) {
     const letters = word.replace(articleSign, '')
     const edited = letters.length > 3 ? withoutOne(letters) : []
@@ -152,8 +152,8 @@ export function keysOf(word: string): readonly string[] {
 }
 
 /** Lists the keys of a listed word, including those for words in Arabic letters. */
-export const listedKeysOf = (word: string): readonly string[] => [
-  ...keysOf(word),
+export const listedWordKeys = (word: string): readonly string[] => [
+  ...wordKeys(word),
   ...(isArabic(word) ? [] : latinSkeletons(word).map((skeleton) => `~${skeleton}`)),
 ]
 

@@ -43,7 +43,7 @@ export type NameWords = Words & { readonly others: readonly Words[] }
 /** Maximum number of compared words. A name of 140 characters does not have more. */
 const wordsMax = 70
 
-export function wordsOf(name: string): NameWords {
+export function nameWords(name: string): NameWords {
   const [first = '', ...others] = latinReadings(plainSigns(name))
   return { ...latinWordsOf(first), others: others.map(latinWordsOf) }
 }
@@ -61,7 +61,7 @@ const plainWords = (text: string): readonly string[] =>
     .filter((word) => word !== '')
 
 /** Lists the words of a free text, without those that names do not need. */
-export const textWordsOf = (text: string): readonly string[] =>
+export const textWords = (text: string): readonly string[] =>
   plainWords(latinReadings(plainSigns(text))[0] ?? '').filter((word) => !commonWords.has(word))
 
 /** Legal forms so long that a word with one edit is not a name. */
@@ -103,7 +103,7 @@ export type NameForm = { readonly words: readonly string[]; readonly isJoined: b
  * Lists the forms of a name: as written, and with two neighbours joined. `isListed`: long neighbours are joined too if they make a
  * listed word.
  */
-export const formsOf = (
+export const nameForms = (
   { others, ...first }: NameWords,
   isListed: (word: string) => boolean = () => false,
 ): readonly NameForm[] => [first, ...others].flatMap((words) => formsOfWords(words, isListed))
@@ -131,12 +131,12 @@ const textFormsMax = 24
 
 /** Lists the forms of the whole text and of each person in it, also with joined and split words. */
 export function textFormsOf(text: string, isListed: (word: string) => boolean): readonly TextForm[] {
-  const whole = wordsOf(text)
+  const whole = nameWords(text)
   const parts = splitParties(text)
-    .map(wordsOf)
+    .map(nameWords)
     .filter(({ all, telling }) => telling.length >= partWordsMin || all.length > telling.length)
   const forms = [whole, ...parts].flatMap((each) =>
-    [...formsOf(each, isListed), ...takenApart(each.telling, isListed)].map((form) => ({
+    [...nameForms(each, isListed), ...takenApart(each.telling, isListed)].map((form) => ({
       ...form,
       isPart: each !== whole,
     })),
@@ -171,4 +171,4 @@ function splitsOf(word: string, isListed: (word: string) => boolean, max: number
 }
 
 /** Normalizes a name: equal for names with the same words in the same order. */
-export const plainName = (name: string): string => wordsOf(name).all.join(' ')
+export const plainName = (name: string): string => nameWords(name).all.join(' ')
