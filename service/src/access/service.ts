@@ -263,7 +263,7 @@ async function consumeNonces(tx: Tx, nonces: readonly Nonce[]): Promise<readonly
   return nonces.map((nonce) => fresh.delete(nonceKey(nonce)))
 }
 
-/** What a batch reads before its work. `replays`: calls whose nonce was consumed before. */
+/** The results of the reads before the work of a batch. `replays`: calls whose nonce was consumed before. */
 type BatchChecks<In, Read> = { readonly replays: ReadonlySet<In>; readonly read: Read }
 
 /**

@@ -53,7 +53,7 @@ export type HitView = {
   /** Earlier decisions about the same pair, oldest first. */
   readonly earlier: readonly EarlierDecision[]
   /**
-   * What ends the hit. `persons`: it is open, and a decision ends it. `change`: it is cleared, and a change of the entry or another listed name of
+   * The event that ends the hit. `persons`: it is open, and a decision ends it. `change`: it is cleared, and a change of the entry or another listed name of
    * the party opens a new hit. `revocation`: it is confirmed, and two persons may clear it. `ended`: another hit has replaced it.
    */
   readonly endsBy: 'persons' | 'change' | 'revocation' | 'ended'
@@ -69,7 +69,8 @@ export function buildHitView(
   const { source, entryId, reference, kind, publishedAt = null, generation, words } = hit
   const shown = payments.slice(0, paymentsShown)
   const sums = [...Map.groupBy(shown, ({ currency }) => currency)].map(([currency, each]) => ({
-    ...{ currency, amount: each.reduce((sum, { amount }) => sum + amount, 0n) },
+    currency,
+    amount: each.reduce((sum, { amount }) => sum + amount, 0n),
   }))
   return {
     entry: {

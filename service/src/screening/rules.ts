@@ -20,7 +20,7 @@ export type SubjectKind = SweptKind | 'payer' | 'payout'
 export const sweptKinds = ['customer', 'beneficiary', 'partner', 'person'] as const
 export type SweptKind = (typeof sweptKinds)[number]
 export type SubjectKey = { readonly partnerId: string; readonly kind: SubjectKind; readonly id: string }
-/** What a hit can hold. `account`: an IBAN, a wallet or another number, under any name; its id is `accountKey`. */
+/** A subject or an account that a hit can hold. `account`: an IBAN, a wallet or another number, under any name; its id is `accountKey`. */
 export type HoldKey = SubjectKey | { readonly partnerId: string; readonly kind: 'account'; readonly id: string }
 /**
  * A party of a payment. `countries`: the countries of the payment, which waits until the party was compared with their rules. `comparedWith`:
@@ -33,7 +33,9 @@ export type HeldParty = HoldKey & {
 }
 /** Makes the party of the partner behind a payment with its own or a customer's money. */
 export const partnerOf = (partnerId: string, customerId: string | null): HeldParty => ({
-  ...{ partnerId, kind: 'partner', id: partnerId },
+  partnerId,
+  kind: 'partner',
+  id: partnerId,
   ofCustomer: customerId !== null && customerId !== partnerId,
 })
 
@@ -49,7 +51,7 @@ export const craftRole = 'payee'
 /** A country of a subject, ISO 3166-1 alpha-2, and its role: `iban`, `citizenshipCountryCode`. */
 export type SubjectCountry = { readonly role: string; readonly country: string }
 
-/** What is known about a person besides the name, which decides hits of common names (second-datum.ts). */
+/** The data about a person besides the name, which decides hits of common names (second-datum.ts). */
 export type SecondData = {
   /** `YYYY-MM-DD`. */
   readonly births: readonly string[]

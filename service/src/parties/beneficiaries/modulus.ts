@@ -1,11 +1,11 @@
 /** The modulus check of British accounts: loads its tables, and checks accounts with them. */
 import { hash } from 'node:crypto'
 import { refuseField } from '../../kernel/api/index.ts'
-import type { Clock } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../postgres/index.ts'
+import type { Tx } from '../../postgres/index.ts'
 import { readDomestic } from '../../rails/index.ts'
 import { readSubstitutes, readWeights, type SubstituteRow, type WeightRow } from './modulus-file.ts'
 import * as store from './store-bics.ts'
+import type { VerificationsDeps } from './verifications.ts'
 
 export type LoadedModulusTable = store.ModulusTable & {
   /** True if the files were also loaded last, so that nothing changed. */
@@ -23,13 +23,7 @@ export type ModulusTables = {
   readonly current: (tx: Tx) => Promise<store.ModulusTable | undefined>
 }
 
-export const createModulusTables = ({
-  db,
-  clock,
-}: {
-  readonly db: Database
-  readonly clock: Clock
-}): ModulusTables => ({
+export const createModulusTables = ({ db, clock }: Pick<VerificationsDeps, 'db' | 'clock'>): ModulusTables => ({
   load: async (files, staff, recorded) => {
     const [weights, substitutes] = [readWeights(files.weights), readSubstitutes(files.substitutes)]
     const digest = hash('sha256', `${files.weights}\n${files.substitutes}`)

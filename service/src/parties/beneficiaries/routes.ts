@@ -11,7 +11,11 @@ export const toBeneficiary = ({ domesticAccount, ...row }: Beneficiary) =>
   writeBeneficiary({ ...row, ...(domesticAccount === null ? {} : readDomestic(domesticAccount)) })
 
 const toRequirement = ({ party, field, rule, rail, from, until, source }: Requirement) => ({
-  ...{ party, field, rule, rail, source },
+  party,
+  field,
+  rule,
+  rail,
+  source,
   ...(from === undefined ? {} : { validFrom: from }),
   ...(until === undefined ? {} : { validUntil: until }),
 })

@@ -70,15 +70,11 @@ export type Beneficiaries = Verifications &
      * Reads the payee's data that the travel rule requires for an accepted payout, even if the payee was removed
      * meanwhile.
      */
-    readonly partyOf: (
-      tx: Tx,
-      partnerId: string,
-      id: string,
-    ) => Promise<Pick<Beneficiary, 'country' | 'vasp'> | undefined>
+    readonly partyOf: typeof store.partyById
     /** Reads names and account for screening, even of a removed beneficiary, because a payout to it may be in progress. */
     readonly subjectOf: (tx: Tx, partnerId: string, id: string) => Promise<Subject>
-    /** Pages through the ids of a partner's beneficiaries, removed ones included. For screening. */
-    readonly idsAfter: (tx: Tx, partnerId: string, afterId: string, idsMax: number) => Promise<readonly string[]>
+    /** Pages through the ids of a partner's beneficiaries, including removed ones, for screening. */
+    readonly idsAfter: typeof store.idsAfter
     /**
      * Reads payees for batches of payouts, by `partnerKey(partnerId, id)`. Unknown and removed payees and those of other
      * partners are absent.
@@ -93,14 +89,8 @@ export type Beneficiaries = Verifications &
      * Deletes the beneficiaries of an erased customer and returns their ids. Payouts keep their own copy of the payee.
      */
     readonly eraseOf: typeof store.eraseOf
-    /** Pages through a customer's beneficiaries for its export, removed ones included. */
-    readonly ofCustomer: (
-      tx: Tx,
-      partnerId: string,
-      customerId: string,
-      afterId: string,
-      rowsMax: number,
-    ) => Promise<readonly store.HeldBeneficiary[]>
+    /** Pages through a customer's beneficiaries for its export, including removed ones. */
+    readonly ofCustomer: typeof store.ofCustomer
     /** Finds the holders of IBANs and domestic accounts, of the partner and of all its customers. */
     readonly holdersOf: typeof store.holdersOf
     /** Finds beneficiaries of a customer, or of the partner itself (null), by IBANs and domestic accounts, oldest first. */

@@ -23,12 +23,7 @@ export type Verifications = {
   /** Reads the newest answer for the current name and IBAN. Refuses: not_found (the beneficiary, or no answer). */
   readonly verificationOf: (partnerId: string, beneficiaryId: string) => Promise<VerificationRow>
   /** Reads the evidence about a name and an IBAN at a moment, for payouts. */
-  readonly evidenceFor: (
-    tx: Tx,
-    partnerId: string,
-    payee: { readonly name: string; readonly iban: string },
-    moment: Date,
-  ) => Promise<VerificationRow | undefined>
+  readonly evidenceFor: typeof store.verificationOfPayee
 }
 
 export type VerificationsDeps = {

@@ -67,7 +67,7 @@ export type ErasurePhase = 'details' | 'retained' | 'payments' | 'payouts' | 'do
 export const stateOf = (phase: ErasurePhase): ErasureState =>
   phase === 'done' ? 'Completed' : phase === 'retained' ? 'Retained' : 'Running'
 
-/** What decides whether a customer can be erased. */
+/** The data that decides whether a customer can be erased. */
 export type ErasureCheck = {
   /** References of pending transactions, possibly not all. */
   readonly pending: readonly string[]

@@ -94,7 +94,7 @@ const viewMaxima = (name: 'holdUpTo' | 'holdUpToInAll', balancesMax: BalancesMax
   return { [name]: Object.fromEntries(maxima.map(([currency, max]) => [currency, amountText(max, currency)])) }
 }
 
-/** What decides the capabilities of a customer. */
+/** The data that decides the capabilities of a customer. */
 type Standing = {
   readonly gate: Gate
   readonly verificationState: VerificationState
@@ -128,7 +128,8 @@ export const listHoldings = (
   sums: readonly { readonly currency: Currency; readonly posted: Minor }[],
 ): readonly Holding[] =>
   entriesOf(balancesMax).map(([currency, max]) => ({
-    ...{ currency, max },
+    currency,
+    max,
     held: sums.find((sum) => sum.currency === currency)?.posted ?? 0n,
   }))
 
@@ -150,8 +151,12 @@ export const createStandings =
       verificationState,
       gate: hasGate
         ? {
-            ...{ opensAccounts, receives, pays, converts: converts ?? true },
-            ...{ balancesMax: readBalancesMax(maxima), totalMax: readBalancesMax(totalMax) },
+            opensAccounts,
+            receives,
+            pays,
+            converts: converts ?? true,
+            balancesMax: readBalancesMax(maxima),
+            totalMax: readBalancesMax(totalMax),
           }
         : defaultGate(byDefault, verificationState),
     }

@@ -8,7 +8,7 @@
  * `personalIdentificationNumber`. `customerType` is set once, at creation. A partner's identifier names one customer, unless
  * CUSTOMER_IDENTIFIERS is `shared`; emails need not be unique. A row lock serialises the updates of a customer.
  * An erased customer keeps its row and the retained data until the retention ends. It cannot get new payments: `hold` refuses it,
- * and a held customer cannot be erased until the transaction ends. Payouts notice an erasure by the balance (`countBlock`).
+ * and a held customer cannot be erased until the transaction ends. Payouts detect an erasure by the balance (`countBlock`).
  * For other modules: `find`, `hold`, `payersByIds` and `idOf` join the caller's transaction. They treat another partner's customer as
  * unknown.
  */

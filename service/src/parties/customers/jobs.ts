@@ -36,21 +36,18 @@ export type KeptRecords = {
 const passMs = dayMs
 const rowsPerPageMax = 500
 
-export function createKeptRecords({
-  db,
-  clock,
-  places,
-  retentionYears,
-  partnerIds,
-}: {
+type KeptRecordsDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly places: readonly KeptTable[]
   /** CUSTOMER_RETENTION_YEARS. */
   readonly retentionYears: number
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
-}): KeptRecords {
-  const begin = createBegin({ db, places, partnerIds })
+}
+
+export function createKeptRecords(deps: KeptRecordsDeps): KeptRecords {
+  const { db, clock, places, retentionYears } = deps
+  const begin = createBegin(deps)
   const byName = new Map(places.map((place) => [place.table, place]))
   return {
     step: async () => {
@@ -104,15 +101,7 @@ export function createKeptRecords({
 }
 
 /** Creates a row for each table of each partner, once in a process. */
-function createBegin({
-  db,
-  places,
-  partnerIds,
-}: {
-  readonly db: Database
-  readonly places: readonly KeptTable[]
-  readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
-}) {
+function createBegin({ db, places, partnerIds }: KeptRecordsDeps) {
   const begun = new Set<string>()
   let lookAt = new Date(0)
   return async (now: Date): Promise<void> => {

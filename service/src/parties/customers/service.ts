@@ -51,11 +51,11 @@ export type Payer = Pick<Customer, 'id' | 'serviceId' | 'partnerCustomerIdentifi
   readonly isErased: boolean
   readonly accountState: AccountState
   readonly verificationState: VerificationState
-  /** What the customer may do in this state. */
+  /** The gate of the customer's state of verification. */
   readonly gate: Gate
 }
 
-/** What a customer may do, and the verification that decides it. */
+/** The capabilities of a customer, and the verification that decides them. */
 export type CustomerCapabilities = {
   readonly customerId: string
   readonly verificationState: VerificationState
@@ -131,17 +131,14 @@ export type Customers = Writes & {
    * Reads payers for batches of payments, by `partnerKey(partnerId, guid)`. Unknown customers and those of other partners are
    * absent; erased ones are present.
    */
-  readonly payersByIds: (
-    tx: Tx,
-    keys: readonly { readonly partnerId: string; readonly id: string }[],
-  ) => Promise<ReadonlyMap<string, Payer>>
+  readonly payersByIds: (tx: Tx, keys: readonly store.CustomerKey[]) => Promise<ReadonlyMap<string, Payer>>
   /**
    * Reads the names of customers' accounts (registered, trading and full name), by `partnerKey(partnerId, guid)`. Unknown and
    * erased customers and those of other partners are absent.
    */
   readonly accountNamesOf: (
     tx: Tx,
-    keys: readonly { readonly partnerId: string; readonly id: string }[],
+    keys: readonly store.CustomerKey[],
   ) => Promise<ReadonlyMap<string, readonly string[]>>
   /**
    * Reads the data of customers for banks, without their accounts, by `partnerKey(partnerId, guid)`. Unknown and erased customers
@@ -149,7 +146,7 @@ export type Customers = Writes & {
    */
   readonly payerDataOf: (
     tx: Tx,
-    keys: readonly { readonly partnerId: string; readonly id: string }[],
+    keys: readonly store.CustomerKey[],
   ) => Promise<ReadonlyMap<string, Omit<PayerData, 'account'>>>
   /**
    * Reads customers as their transactions show them, by `partnerKey(partnerId, guid)`. Unknown customers are absent. Erased
@@ -157,13 +154,13 @@ export type Customers = Writes & {
    */
   readonly usersByIds: (
     tx: Tx,
-    keys: readonly { readonly partnerId: string; readonly id: string }[],
+    keys: readonly store.CustomerKey[],
   ) => Promise<ReadonlyMap<string, CustomerUser & { readonly isErased: boolean }>>
   /**
    * Locks customers in the order of their ids, before their balances are read and locked, so that two concurrent deposits cannot
    * exceed a maximum balance together.
    */
-  readonly lockHolders: (tx: Tx, keys: readonly { readonly partnerId: string; readonly id: string }[]) => Promise<void>
+  readonly lockHolders: typeof store.lockHolders
   /** Reads payers like `payersByIds`, and prevents their erasure until the transaction ends. */
   readonly heldPayersByIds: Customers['payersByIds']
   /**
@@ -174,7 +171,7 @@ export type Customers = Writes & {
   /** Reads the names of the customer and its owners for screening. */
   readonly subjectOf: (tx: Tx, partnerId: string, id: string) => Promise<Subject>
   /** Pages through the ids of a partner's customers in order, for screening. */
-  readonly idsAfter: (tx: Tx, partnerId: string, afterId: string, idsMax: number) => Promise<readonly string[]>
+  readonly idsAfter: typeof store.idsAfter
   /**
    * Resolves a guid or serviceId to the guid, for filters, even of an erased customer. Undefined: no such customer.
    * Does not open KYC.
@@ -228,30 +225,18 @@ function kycIfReadable(
 function createPayerReader(kycSealer: KycSealer, byDefault: GateDefault) {
   const standingOf = createStandings(byDefault)
   const citizenships = new Map<string, { readonly mark: string; readonly country: string | null }>()
-  return (name: string, given: store.PayerRow): Payer => {
-    const {
-      partnerId,
-      kycSealed,
-      erasedAt,
-      customerType: _type,
-      accountState: state,
-      opensAccounts,
-      receives,
-      pays,
-      converts,
-      balancesMax,
-      totalMax,
-      ...rest
-    } = given
-    const standing = standingOf({ ...rest, opensAccounts, receives, pays, converts, balancesMax, totalMax })
-    const row = { ...rest, ...standing, isErased: erasedAt !== null, accountState: state ?? 'Active' }
-    const mark = kycSealer.mark(kycSealed)
+  return (name: string, row: store.PayerRow): Payer => {
+    const { id, serviceId, partnerCustomerIdentifier, email } = row
+    const names = { id, serviceId, partnerCustomerIdentifier, email }
+    const accountState = row.accountState ?? 'Active'
+    const payer = { ...names, ...standingOf(row), isErased: row.erasedAt !== null, accountState }
+    const mark = kycSealer.mark(row.kycSealed)
     const cached = citizenships.get(name)
-    if (cached?.mark === mark) return { ...row, citizenshipCountryCode: cached.country }
-    const country = kycSealer.open(partnerId, row.id, kycSealed).citizenshipCountryCode ?? null
+    if (cached?.mark === mark) return { ...payer, citizenshipCountryCode: cached.country }
+    const country = kycSealer.open(row.partnerId, id, row.kycSealed).citizenshipCountryCode ?? null
     if (citizenships.size >= citizenshipsMax) citizenships.clear()
     citizenships.set(name, { mark, country })
-    return { ...row, citizenshipCountryCode: country }
+    return { ...payer, citizenshipCountryCode: country }
   }
 }
 

@@ -15,6 +15,7 @@ export type CustomerRow = {
   readonly createdAt: Date
   readonly updatedAt: Date
 }
+export type CustomerKey = { readonly partnerId: string; readonly id: string }
 export type PayerRow = GateColumns &
   Pick<CustomerRow, 'id' | 'serviceId' | 'partnerCustomerIdentifier' | 'email' | 'customerType' | 'kycSealed'> & {
     readonly partnerId: string
@@ -93,7 +94,7 @@ export function oldestByEmail(tx: Tx, partnerId: string, email: string): Promise
 /** Reads customers of several partners, for a batch of payments. */
 export function payersByIds(
   tx: Tx,
-  keys: readonly { readonly partnerId: string; readonly id: string }[],
+  keys: readonly CustomerKey[],
   { held = false }: { readonly held?: boolean } = {},
 ): Promise<readonly PayerRow[]> {
   return tx.rows(sql`/* customers.payersByIds */
@@ -110,10 +111,7 @@ export function payersByIds(
 }
 
 /** Locks customers in the order of their ids, so that the sums of their balances stay while money is added. */
-export async function lockHolders(
-  tx: Tx,
-  keys: readonly { readonly partnerId: string; readonly id: string }[],
-): Promise<void> {
+export async function lockHolders(tx: Tx, keys: readonly CustomerKey[]): Promise<void> {
   await tx.rows(sql`/* customers.lockHolders */
     select id from customers.customers
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])

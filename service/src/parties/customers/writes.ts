@@ -54,7 +54,7 @@ type AssessedInput = {
   readonly input: CustomerUpdate
 }
 
-/** What each write also updates, in its transaction. */
+/** The index and the history, which each write updates in its transaction. */
 type Records = { readonly names: NameIndex; readonly history: History }
 
 export function createCustomer(

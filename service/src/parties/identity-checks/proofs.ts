@@ -1,8 +1,8 @@
 /** The proofs by which `customers` judges a customer, and their erasure. */
-import { after, type Clock, type Sealer } from '../../kernel/index.ts'
+import { after, type Sealer } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { ReadIdentities, IdentityRecord } from '../customers/index.ts'
-import { leaseMs } from './step.ts'
+import type { IdentityRecord, ReadIdentities } from '../customers/index.ts'
+import { leaseMs, type StepDeps } from './step.ts'
 import { createContentSealer, queueErasures } from './store.ts'
 import * as store from './store.ts'
 
@@ -45,13 +45,7 @@ export type IdentityErasure = {
   readonly erase: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
 }
 
-export function createIdentityErasure({
-  clock,
-  sealer,
-}: {
-  readonly clock: Clock
-  readonly sealer: Sealer
-}): IdentityErasure {
+export function createIdentityErasure({ clock, sealer }: Pick<StepDeps, 'clock' | 'sealer'>): IdentityErasure {
   const contents = createContentSealer(sealer)
   // Due after the lease of a worker that may be starting a session now.
   const queue = (tx: Tx, partnerId: string, customerId: string, which: 'undecided' | 'all') => {

@@ -50,7 +50,7 @@ const retryDelaysMs = [10_000, minuteMs, 5 * minuteMs, 15 * minuteMs, hourMs] as
 export const retryDelayAfter = (attempts: number): number =>
   retryDelaysMs[Math.min(attempts, retryDelaysMs.length) - 1] ?? hourMs
 
-/** After this time without an answer, the service gives up a request, or a session. */
+/** Maximum time without an answer, after which the service gives up a request or a session. */
 const patienceMs = dayMs
 /** Long, because people may decide at the provider. */
 const processingMsMax = 30 * dayMs

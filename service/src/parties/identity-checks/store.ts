@@ -76,7 +76,7 @@ export function inForceOf(tx: Tx, partnerId: string, customerIds: readonly strin
     where partner_id = ${partnerId} and customer_id = any(${customerIds}::uuid[]) and in_force`)
 }
 
-/** Why a row is due: a question to the provider, or the expiry of a document. */
+/** The reason why a row is due: a question to the provider, or the expiry of a document. */
 export type Work = 'question' | 'expiry'
 
 const expires = sql`in_force and status = 'Approved' and valid_until is not null`

@@ -17,7 +17,7 @@ export type Provider = {
   readonly roleClaim: string | null
 }
 
-/** What a person does at the provider. */
+/** The reason why a person goes to the provider. */
 export type SignOnPurpose =
   | { readonly kind: 'sign in'; readonly next: string }
   /** Accepts the invitation of a link. */
@@ -39,7 +39,7 @@ export type ProviderClaims = {
 }
 
 /**
- * Why a sign-in by the provider fails.
+ * The reasons why a sign-in by the provider fails.
  * `expired`: the browser did not begin this sign-in, it took too long, or it was already answered. `refused`: the provider refused it, or its answer
  * is invalid. `unreachable`: the provider did not answer. `off`: there is no provider. `unknown`: no account is connected. `taken`: another account
  * is connected. `address`: the provider and the invitation name different addresses. `role`: the provider does not give the role. `required`: the

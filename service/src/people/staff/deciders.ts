@@ -1,5 +1,5 @@
 /**
- * Which roles decide each kind of case, and hits. The defaults in the code apply until two admins change a kind. Pages, commands and
+ * The roles that decide each kind of case, and hits. The defaults in the code apply until two admins change a kind. Pages, commands and
  * the verbs of cases and screening use these functions.
  */
 import { Refusal } from '../../kernel/api/index.ts'
@@ -62,7 +62,7 @@ export type SetDeciders = (
   given: { readonly kind: DecidedKind; readonly roles: readonly StaffRole[]; readonly staff: string },
 ) => Promise<Deciders>
 
-/** Sets the roles of a kind. Admin is always among them, so that somebody can decide each kind. */
+/** Sets the roles of a kind. Admin is always among them, so that an admin can decide each kind. */
 export const createSetDeciders =
   ({ clock }: { readonly clock: Clock }): SetDeciders =>
   async (tx, { kind, roles: given, staff: setBy }) => {

@@ -125,7 +125,7 @@ export function createEntrances(deps: StaffDeps): Entrances {
 
 // Single sign-on of staff by the provider of the installation. The provider identifies a person; two persons of staff decide the role.
 
-/** What a person does at the provider: sign in, join or connect an account. */
+/** The reason why a person goes to the provider: to sign in, join or connect an account. */
 export type StaffPurpose =
   | { readonly kind: 'sign in'; readonly next: string }
   | { readonly kind: 'join'; readonly token: string }
@@ -239,7 +239,7 @@ function refuseRole({ provider }: StaffDeps, { role }: Pick<StaffAccount, 'role'
   if (!needed.some((value) => roles.includes(value))) throw new SignOnFailed('role')
 }
 
-// Mails a person of staff about a sign-in from a new device and changes of the account, so that the person notices a stranger's act.
+// Mails a person of staff about a sign-in from a new device and changes of the account, so that the person sees a stranger's act.
 
 type StaffChange =
   | 'new device'

@@ -289,7 +289,7 @@ export type ThingKey = {
   readonly subject: string
 }
 
-/** Why an item waits. An item can have two reasons: a stuck payout may also have a recall. */
+/** The reasons why an item waits. An item can have two: a stuck payout may also have a recall. */
 export const waitingReasons = [
   'hit',
   'payoutHeld',

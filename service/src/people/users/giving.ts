@@ -88,12 +88,12 @@ export const roleAsPower = (role: wire.Role): Power => ({
   permissions: permissions.filter((each) => roleAllows(role, each)),
 })
 
-/** What a provider of single sign-on gives: it decides who signs in with any role, even without a claim for roles. */
+/** The powers of a provider of single sign-on, which decides who signs in with any role, even without a claim for roles. */
 export const everyRole: readonly Power[] = [roleAsPower('Admin')]
 
 /**
  * Judges an act by the actor and by the powers that it gives or takes. A change is judged by the power before and the power after it, so
- * that nobody takes more than they could give. Refuses: permission_denied.
+ * that no caller takes more than it could give. Refuses: permission_denied.
  */
 export function permit(by: Actor, act: Act, powers: readonly Power[]): Permitted {
   const why = whyNot(by, act, powers)

@@ -14,7 +14,7 @@ import { present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { type InvitationRow, membersWithRoles } from './store.ts'
 
-// Changes of a member's sign-in, so that the member notices a change by another person.
+// Changes of a member's sign-in, so that the member sees a change by another person.
 
 export type SignInChange =
   | 'passkey added'

@@ -236,7 +236,7 @@ const endErrors = (expiresAt: Date | null | undefined, now: Date): readonly Fiel
     ? [{ pointer: '/expiresAt', code: 'invalid_value', message: 'must be in the future' }]
     : []
 
-// The mail that informs the Admins of a partner about a change of its keys, so that they notice a stranger's key.
+// The mail that informs the Admins of a partner about a change of its keys, so that they see a stranger's key.
 
 type KeyChange = 'created' | 'rotated' | 'changed' | 'revoked'
 

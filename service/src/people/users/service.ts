@@ -73,12 +73,7 @@ export type Users = {
    * Lists the members who have one of these roles, and the invited people who have not joined, in the order of their invitations.
    * Expired invitations count, because partners with their own pages do not report who has joined.
    */
-  readonly membersWithRoles: (
-    tx: Tx,
-    partnerId: string,
-    roles: readonly wire.Role[],
-    membersMax: number,
-  ) => Promise<readonly store.Member[]>
+  readonly membersWithRoles: typeof store.membersWithRoles
   /** Lists the people who are invited with one of the roles and have not joined. */
   readonly invitedWithRoles: typeof store.invitedWithRoles
   /** Finds the members and invited people with these addresses, by the address as given. */

@@ -22,7 +22,7 @@ import { currentCallerActor } from './makers.ts'
 import { memberById } from './store.ts'
 import * as providers from './store-entrances.ts'
 
-/** What a person does at the provider: sign in, join or connect an account. */
+/** The reason why a person goes to the provider: to sign in, join or connect an account. */
 export type TeamPurpose =
   | { readonly kind: 'sign in'; readonly partnerId: string; readonly next: string }
   | { readonly kind: 'join'; readonly token: string }

@@ -54,7 +54,7 @@ export type Form = {
   readonly kinds: readonly EntryKind[]
   /** Percentage of the names that must be found. */
   readonly floor: number
-  /** Why the floor is lower than that of other forms with the same number of changes. */
+  /** Explains why the floor is lower than that of other forms with the same number of changes. */
   readonly reason?: string
   readonly write: Write
 }
