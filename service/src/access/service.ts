@@ -16,6 +16,7 @@ import {
   createCredentialIssuer,
   type Credential,
   type IssuedCredential,
+  type IssueRequest,
   secretContext,
   toCredential,
 } from './credentials.ts'
