@@ -1,5 +1,7 @@
 /** The mails to a partner's team: changes of a sign-in, invitations, sign-in links, and impersonations by staff. */
 import {
+  escapeHtml,
+  htmlPage,
   type MailContent,
   type MailQueue,
   type MailToRender,
@@ -150,7 +152,9 @@ export function renderInvitation(mail: MailToRender): MailContent {
     'If you did not expect this mail, you can ignore it.',
   ]
   const subject = `${resent ? 'Reminder: ' : ''}${inviter} invites you to ${partner}`
-  return link === null ? plainMail(subject, [...before, token, ...after]) : mailWithLink(subject, before, link, after)
+  if (link !== null) return mailWithLink(subject, before, link, after)
+  const html = htmlPage([...before.map(escapeHtml), `<code>${escapeHtml(token)}</code>`, ...after.map(escapeHtml)])
+  return { ...plainMail(subject, [...before, token, ...after]), html }
 }
 
 // Impersonations: the Admins of a partner learn that the operator's staff read its data, and why.

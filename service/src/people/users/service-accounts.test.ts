@@ -117,7 +117,7 @@ test('a revoked key cannot create keys while a process still caches it', async (
     'create a key': () => accounts.create(key, body()),
   }
   for (const [name, act] of Object.entries(acts))
-    await assert.rejects(act(), refused('permission_denied', /service account has ended/), name)
+    await assert.rejects(act(), refused('permission_denied', /service account has expired or was revoked/), name)
   assert.equal((await users.membersByAddress(service.db, partnerId, ['mallory@example.com'])).size, 0)
 })
 
