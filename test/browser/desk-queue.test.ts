@@ -112,7 +112,7 @@ test('a recall without an answer has an owner, and connectors have a page, in bo
   )
   await checkForms(page)
   await page.goto(`${site}/desk/waiting?kind=pool&partner=${partnerId}&id=ing+EUR`)
-  await page.getByText('It no longer waits for a person.').waitFor()
+  await page.getByText('This no longer waits for a person.').waitFor()
   await check(page)
   const german = await visit({ locale: 'de-DE' }, ['404'])
   await german.context.addCookies(await context.cookies())

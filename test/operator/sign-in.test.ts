@@ -159,7 +159,7 @@ test('an author withdraws a change; one that has waited for 72 hours is over', a
   }
   const old = await propose(73)
   service.clock.advance(73 * hourMs)
-  await refused(/has waited for too long/, 'change', 'approve', '--id', old.id, ...ada.as)
+  await refused(/has expired/, 'change', 'approve', '--id', old.id, ...ada.as)
 })
 
 test('a secret is printed to its author only, after an approval, and once', async () => {

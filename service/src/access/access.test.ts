@@ -27,7 +27,7 @@ suite('access', async () => {
   const ofAccount = (serviceAccountId: string) => ({ partnerId, serviceAccountId })
   const notFound = (error: unknown) => error instanceof Refusal && error.code === 'not_found'
 
-  test('an API key contains its partner id, and any other text contains none', () => {
+  test('an API key contains its partner id, and no other text does', () => {
     fc.assert(fc.property(fc.uuid(), (id) => assert.equal(apiKeyPartner(newApiKey(id)), id)))
     fc.assert(fc.property(fc.string(), (text) => assert.equal(apiKeyPartner(text), undefined)))
     const key = newApiKey(newId())
@@ -35,7 +35,7 @@ suite('access', async () => {
       assert.equal(apiKeyPartner(text), undefined, text)
   })
 
-  test('the credential of a key is the issued one; the database holds no secret in plain text', async () => {
+  test('the credential of a key is the issued one, and the database does not contain secrets in plain text', async () => {
     const issued = await account()
     const credential = await service.access.credential(issued.apiKey)
     assert.equal(credential?.apiSecret, issued.apiSecret)
@@ -54,7 +54,7 @@ suite('access', async () => {
       assert.ok(!row.stored.includes(secret))
   })
 
-  test('with the public key of the partner no private key is generated', async () => {
+  test('no private key is generated if the partner gives a public key', async () => {
     const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
     const publicKeyPem = publicKey.export({ type: 'spki', format: 'pem' }).toString()
     const issued = await account({ publicKeyPem })
@@ -62,13 +62,13 @@ suite('access', async () => {
     assert.ok((await service.access.credential(issued.apiKey))?.publicKey.equals(publicKey))
   })
 
-  test('an unknown key has no credential, with a known and with an unknown partner', async () => {
+  test('an unknown key does not have a credential, whether its partner is known or not', async () => {
     for (const key of [newApiKey(partnerId), newApiKey(newId()), '', 'pk_'])
       assert.equal(await service.access.credential(key), undefined)
     await assert.rejects(account({ partnerId: newId() }), notFound)
   })
 
-  test('a revoked key ends within two seconds where it is cached, elsewhere at once; a second revoke is refused', async () => {
+  test('a revoked key ends at once, or within two seconds where it is cached; a second revocation is refused', async () => {
     const { apiKey, serviceAccountId } = await account()
     assert.ok(await service.access.credential(apiKey))
     const revoke = () => service.db.transaction((tx) => service.access.revoke(tx, partnerId, serviceAccountId))
@@ -80,7 +80,7 @@ suite('access', async () => {
     await assert.rejects(revoke(), notFound)
   })
 
-  test('an impersonation has the name of the staff member and all permissions, and expires, also in the cache', async () => {
+  test("an impersonation has the staff member's name and all permissions, and expires even in the cache", async () => {
     const issued = await service.db.transaction((tx) => service.access.impersonate(tx, partnerId, 'Sam Staff', 1))
     service.clock.advance(minuteMs - secondMs)
     const credential = await service.access.credential(issued.apiKey)
@@ -96,7 +96,7 @@ suite('access', async () => {
     assert.equal(await service.access.credential(issued.apiKey), undefined)
   })
 
-  test('no secret opens with another master key', async () => {
+  test('secrets cannot be opened with another master key', async () => {
     const { apiKey } = await account()
     const other = createAccess({ db: service.db, clock: service.clock, sealer: createSealer([randomBytes(32)]) })
     await assert.rejects(other.credential(apiKey), AssertionFailure)
@@ -104,7 +104,7 @@ suite('access', async () => {
 
   const newNonce = () => newId().replaceAll('-', '')
 
-  test('of twenty concurrent uses of a nonce in two processes, one succeeds', async () => {
+  test('only one of twenty concurrent uses of a nonce in two processes succeeds', async () => {
     const nonce = newNonce()
     const other = createAccess({ db: service.db, clock: service.clock, sealer: service.sealer })
     const expiresAt = new Date(service.clock.now().getTime() + minuteMs)
@@ -164,7 +164,7 @@ suite('access', async () => {
       '2020-01-01T00:00:00Z'::timestamptz
     from generate_series(1, ${count}::integer) n on conflict do nothing`)
 
-  test('the nonces of ten minutes at the full rate of an account are swept in bounded steps', async () => {
+  test('ten minutes of nonces at the full rate of an account are swept in limited steps', async () => {
     const nonces = 60_000
     await fillNonces(partnerId, nonces)
     let swept = 0
@@ -194,7 +194,7 @@ suite('access', async () => {
   })
 })
 
-test('reads addresses and networks, and nothing else', () => {
+test('only addresses and networks are read', () => {
   for (const text of ['203.0.113.7', '203.0.113.0/24', '0.0.0.0/0', '2001:db8::/32', '::1', '2001:db8::1/128'])
     assert.ok(readNetwork(text), text)
   const others = ['', 'example.com', '203.0.113', '203.0.113.7/33', '203.0.113.7/', '203.0.113.7/-1', '203.0.113.7/08']
@@ -210,7 +210,7 @@ test('reads addresses and networks, and nothing else', () => {
     assert.equal(readNetwork(text), undefined, text)
 })
 
-test('allows what is in a network, in each family, and an IPv4 client of an IPv6 socket', () => {
+test('clients within a network are allowed, in both families, including IPv4 clients of an IPv6 socket', () => {
   assert.equal(allowedFrom([]), undefined)
   const allows = allowedFrom(['203.0.113.0/24', '198.51.100.7', '2001:db8::/32']) ?? assert.fail()
   for (const ip of [
@@ -238,12 +238,12 @@ suite('nonces', async () => {
     expiresAt: new Date(service.clock.now().getTime() + minuteMs),
     consumed: false,
   })
-  /** The same nonce in another request. */
+  /** Makes another request with the same nonce. */
   const sameAs = (nonce: OpenNonce): OpenNonce => ({ ...nonce, consumed: false })
 
   type Write = { readonly n: number; readonly nonce: OpenNonce | undefined }
 
-  /** Writes numbers and refuses negative ones. Records the calls that reach the work. */
+  /** Creates a batcher that writes numbers, refuses negative ones, and records the calls that reach its work. */
   function writer(db: Database = service.db) {
     const received: number[] = []
     const write = createNonceBatcher<Write, number, number>({
@@ -272,7 +272,7 @@ suite('nonces', async () => {
       each.status === 'fulfilled' ? each.value : each.reason instanceof Refusal ? each.reason.code : 'failed',
     )
 
-  test('a nonce is consumed with the write, and with a refusal', async () => {
+  test('a nonce is consumed with the write or a refusal', async () => {
     const { write } = writer()
     const [good, refused] = [newNonce(), newNonce()]
     const outcomes = await Promise.allSettled([write({ n: 1, nonce: good }), write({ n: -2, nonce: refused })])
@@ -313,7 +313,7 @@ suite('nonces', async () => {
     assert.deepEqual(await Promise.all(nonces.map(({ nonce }) => isStored(nonce))), [true, false, true])
   })
 
-  test('of duplicates in two processes exactly one is carried out', async () => {
+  test('exactly one of several duplicates in two processes is carried out', async () => {
     const other = createDatabase({ url: service.url, connectionsMax: 2, log: createLog('silent') })
     try {
       const writers = [writer(), writer(other)]
@@ -367,7 +367,7 @@ suite('uses', async () => {
 
   type Written = { readonly lastUsedAt: Date | null; readonly version: string }
 
-  test('a use is written once a minute, also by several processes', async () => {
+  test('a use is written once a minute, even by several processes', async () => {
     const [one, other] = [createAccess({ db, clock, sealer }), createAccess({ db, clock, sealer })]
     const { partnerId, apiKey } = await db.transaction(async (tx) => {
       const id = await one.createPartner(tx, 'Partner')
@@ -393,7 +393,7 @@ suite('uses', async () => {
 
     clock.advance(minuteMs - 1)
     for (let use = 0; use < 100; use += 1) for (const access of [one, other]) access.recordUse(caller)
-    // Batches run in order: when the use of another account is written, the uses before it are done.
+    // Batches run in order, so that earlier uses are written when the use of another account is written.
     const marker = await db.transaction((tx) =>
       one.createServiceAccount(tx, { partnerId, name: 'Marker', permissions: ['accounts:read'] }),
     )

@@ -1,4 +1,4 @@
-/** Issues the credentials of service accounts, and caches them for the requests that they sign. */
+/** Issues the credentials of service accounts, and caches them to verify requests. */
 import { createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { Permission } from '@partner-payments/wire'
@@ -13,11 +13,11 @@ export type Credential = {
   readonly caller: Caller
   readonly apiSecret: string
   readonly publicKey: KeyObject
-  /** Reports whether a client of this address may use it. Undefined: every client. */
+  /** Reports whether a client with this address may use it. Undefined: every client may. */
   readonly allows?: ((ip: string) => boolean) | undefined
 }
 
-/** Shown once, at creation. `privateKeyPem` is absent if the partner supplied its own public key. */
+/** A new credential, shown once. `privateKeyPem` is absent if the partner supplied its own public key. */
 export type IssuedCredential = {
   readonly partnerId: string
   readonly serviceAccountId: string
@@ -32,16 +32,17 @@ export type IssueRequest = {
   readonly permissions: readonly Permission[]
   readonly publicKeyPem?: string
   readonly impersonatedBy?: string
+  /** Null or absent: no expiry. */
   readonly expiresAt?: Date | null
-  /** Absent: the operator. */
+  /** The maker. Absent: the operator. */
   readonly issuer?: store.Issuer | null
-  /** Addresses and networks. Default: any address. */
+  /** Addresses and networks of allowed clients. Absent or empty: any address. */
   readonly allowedAddresses?: readonly string[]
 }
 
 const generateKeys = promisify(generateKeyPair)
 const rsaBits = 2048
-/** Time for which a process may still accept a revoked key. */
+/** How long a process may still accept a revoked key. */
 export const credentialTtlMs = 2 * secondMs
 const credentialsCachedMax = 10_000
 const credentialsPerBatchMax = 100
@@ -49,7 +50,7 @@ const batchesUnderWayMax = 2
 
 export const secretContext = (partnerId: string, id: string) => ['access.api_secret', partnerId, id]
 
-export function createIssuer({ clock, sealer }: { readonly clock: Clock; readonly sealer: Sealer }) {
+export function createCredentialIssuer({ clock, sealer }: { readonly clock: Clock; readonly sealer: Sealer }) {
   return async (tx: Tx, request: IssueRequest): Promise<IssuedCredential> => {
     const { partnerId, name, permissions } = request
     if (!(await store.partnerById(tx, partnerId))) throw new Refusal('not_found', 'No such partner.')
@@ -81,11 +82,15 @@ export function createIssuer({ clock, sealer }: { readonly clock: Clock; readonl
   }
 }
 
-type Cached = { readonly row: store.ServiceAccountRow; readonly credential: Credential; readonly until: number }
+type CachedCredential = {
+  readonly row: store.ServiceAccountRow
+  readonly credential: Credential
+  readonly until: number
+}
 
 /**
- * Reads the row of a key again after `credentialTtlMs`. The public key is parsed and the secret is decrypted again only
- * if the row has changed.
+ * Caches credentials by key, and reads the row of a key again after `credentialTtlMs`. Parses the public key and decrypts the
+ * secret again only if the row has changed.
  */
 export function createCredentialCache(deps: {
   readonly db: Tx
@@ -93,7 +98,7 @@ export function createCredentialCache(deps: {
   readonly sealer: Sealer
 }): (apiKey: string) => Promise<Credential | undefined> {
   const { clock, sealer } = deps
-  const cache = new Map<string, Cached>()
+  const cache = new Map<string, CachedCredential>()
   const read = createRowReader(deps)
   return async (apiKey) => {
     const partnerId = apiKeyPartner(apiKey)
@@ -114,7 +119,7 @@ export function createCredentialCache(deps: {
   }
 }
 
-/** Rows that are needed at the same time share a statement, and concurrent reads of one key share a read. */
+/** Creates a reader of rows. Concurrent reads of different keys share a statement, and those of the same key share a read. */
 function createRowReader({ db }: { readonly db: Tx }) {
   const find = createBatcher({
     db: withoutTransaction(db),
@@ -171,27 +176,27 @@ async function findServiceAccounts(
 // Pure: the addresses and networks (CIDR) from which a service account may be used.
 
 type Family = 'ipv4' | 'ipv6'
-const bitsOf: Readonly<Record<Family, number>> = { ipv4: 32, ipv6: 128 }
+const familyBits: Readonly<Record<Family, number>> = { ipv4: 32, ipv6: 128 }
 
-const familyOf = (address: string): Family | undefined =>
+const addressFamily = (address: string): Family | undefined =>
   isIP(address) === 4 ? 'ipv4' : isIP(address) === 6 ? 'ipv6' : undefined
 
 type Network = { readonly address: string; readonly bits: number; readonly family: Family }
 
-/** Reads `203.0.113.7`, `203.0.113.0/24`, `2001:db8::/32`. Undefined: any other text. */
+/** Reads `203.0.113.7`, `203.0.113.0/24` or `2001:db8::/32`. Undefined: the text has another form. */
 export function readNetwork(text: string): Network | undefined {
   const [address = '', prefix, ...rest] = text.split('/')
-  const family = familyOf(address)
+  const family = addressFamily(address)
   if (family === undefined || rest.length > 0 || address.includes('%')) return undefined
-  if (prefix === undefined) return { address, bits: bitsOf[family], family }
+  if (prefix === undefined) return { address, bits: familyBits[family], family }
   const bits = /^(?:0|[1-9]\d{0,2})$/.test(prefix) ? Number(prefix) : Infinity
-  return bits <= bitsOf[family] ? { address, bits, family } : undefined
+  return bits <= familyBits[family] ? { address, bits, family } : undefined
 }
 
-/** The IPv6 form of an IPv4 client, as a dual-stack socket reports it. */
+/** The prefix of an IPv4 client's address on a dual-stack socket. */
 const mapped = /^::ffff:(?=\d+\.)/i
 
-/** Undefined: every address is allowed, so that an account without a list costs nothing. */
+/** Creates the check of client addresses. Undefined: every address is allowed, and there is nothing to check. */
 export function allowedFrom(networks: readonly string[]): ((ip: string) => boolean) | undefined {
   if (networks.length === 0) return undefined
   const list = new BlockList()
@@ -201,12 +206,12 @@ export function allowedFrom(networks: readonly string[]): ((ip: string) => boole
   }
   return (ip) => {
     const address = ip.replace(mapped, '')
-    const family = familyOf(address)
+    const family = addressFamily(address)
     return family !== undefined && list.check(address, family)
   }
 }
 
-/** Reports whether every address of some networks is in one of others. An empty list is every address. */
+/** Reports whether the outer networks contain every inner network. An empty list means every address. */
 export function isWithinNetworks(inner: readonly string[], outer: readonly string[]): boolean {
   if (outer.length === 0) return true
   const around = outer.flatMap((text) => readNetwork(text) ?? [])

@@ -1,9 +1,9 @@
 /**
  * Access: partners, service accounts with their keys, secrets and permissions, impersonation sessions, and nonces.
  *
- * Tables: access.partners, access.partner_names, access.service_accounts, access.nonces, access.master_keys, access.support_sessions. Invariants: a secret is encrypted at rest and shown
- * once; a service account can use a nonce once, across all operations, processes and restarts; an unknown key and a
- * wrong signature give the same answer.
+ * Tables: access.partners, access.partner_names, access.service_accounts, access.nonces, access.master_keys, access.support_sessions.
+ * Invariants: a secret is encrypted at rest and shown once. A service account can use a nonce once, across all operations,
+ * processes and restarts. An unknown key and a wrong signature get the same answer.
  */
 export {
   allowedFrom,

@@ -1,4 +1,4 @@
-/** Operator actions on partners and their credentials: list, rotate, expire. */
+/** Verbs that list, rotate and expire the credentials of partners, for the operator and for partners. */
 import type { Permission } from '@partner-payments/wire'
 import { notFound, type PageRequest, Refusal } from '../kernel/api/index.ts'
 import type { Clock } from '../kernel/index.ts'
@@ -8,11 +8,11 @@ import { type Issuer, issuerOf } from './store.ts'
 import * as store from './store.ts'
 
 export type ListedPartner = store.ListedPartnerRow & {
-  /** Valid now, without impersonation sessions. */
+  /** Number of valid service accounts, without impersonation sessions. */
   readonly serviceAccounts: number
   readonly lastUsedAt: Date | null
 }
-/** A service account gets an end, or another one. Joins the transaction. */
+/** Called when the expiry of a service account is set or changed. Joins the transaction. */
 export type OnExpiring = (
   tx: Tx,
   account: { readonly partnerId: string; readonly serviceAccountId: string; readonly expiresAt: Date },
@@ -31,46 +31,46 @@ type Rotation = {
 
 export type AccessManagement = {
   readonly partners: (tx: Tx) => Promise<readonly ListedPartner[]>
-  /** Ids and names of all partners, in the order of their ids. Reads no credential. */
+  /** Lists ids and names of all partners, in the order of their ids, without reading credentials. */
   readonly partnerNames: typeof store.partners
-  /** The names of these partners, by their ids. */
+  /** Reads the names of partners, by their ids. */
   readonly namesOf: typeof store.namesOf
-  /** All credentials of a partner, oldest first. Refuses: not_found (the partner). */
+  /** Lists all credentials of a partner, oldest first. Refuses: not_found (the partner). */
   readonly serviceAccounts: (tx: Tx, partnerId: string) => Promise<readonly ListedCredential[]>
   /**
-   * Issues a new key and secret with the same name, permissions, addresses and end. The old ones stay valid until `oldExpiresAt`, or until
-   * their own earlier end. Refuses: not_found (no valid account of this id, or an impersonation session).
+   * Issues a new key and secret with the same name, permissions, addresses and expiry. The old ones stay valid until `oldExpiresAt`, or until
+   * their own earlier expiry. Refuses: not_found (no valid account with this id, or an impersonation session).
    */
   readonly rotateServiceAccount: (tx: Tx, rotation: Rotation) => Promise<IssuedCredential>
-  /** The newest first, one more than the limit. */
+  /** Lists service accounts, newest first, and one more than the limit. */
   readonly serviceAccountsPage: (
     tx: Tx,
     partnerId: string,
     page: PageRequest & { readonly status: store.CredentialStatus | undefined },
   ) => Promise<readonly ListedCredential[]>
-  /** Undefined: no service account has the id. */
+  /** Reads a service account. Undefined: no account has the id. */
   readonly accountIfAny: (tx: Tx, partnerId: string, id: string) => Promise<ListedCredential | undefined>
-  /** Refuses: not_found. */
+  /** Reads a service account. Refuses: not_found. */
   readonly serviceAccount: (tx: Tx, partnerId: string, id: string) => Promise<ListedCredential>
-  /** The maker of a service account. Undefined: the operator, or no service account has the id. */
+  /** Reads the maker of a service account. Undefined: the operator, or no account has the id. */
   readonly issuerOf: typeof issuerOf
-  /** Counts those that can sign a request, without impersonation sessions. */
+  /** Counts the partner's service accounts that can sign requests, without impersonation sessions. */
   readonly activeServiceAccounts: (tx: Tx, partnerId: string) => Promise<number>
-  /** Locks an active service account of the partner until the end of the transaction. Refuses: not_found. */
+  /** Locks an active service account until the end of the transaction. Refuses: not_found. */
   readonly lockServiceAccount: (tx: Tx, partnerId: string, id: string) => Promise<ListedCredential>
-  /** Writes name, permissions, addresses and end of a service account that is locked. */
+  /** Writes name, permissions, addresses and expiry of a locked service account. */
   readonly changeServiceAccount: typeof store.changeCredential
-  /** The ids of the service accounts that a person or a key of the partner has made. */
+  /** Lists the ids of service accounts that a person or a key of the partner made. */
   readonly issuedBy: typeof store.issuedBy
-  /** Refuses: not_found (no such account, or already revoked). */
+  /** Sets the expiry of a service account. Refuses: not_found (no such account, or already revoked). */
   readonly expireServiceAccount: (tx: Tx, partnerId: string, id: string, at: Date) => Promise<void>
-  /** Expires every credential of a partner; returns how many. Refuses: not_found (the partner). */
+  /** Expires every credential of a partner, and returns how many. Refuses: not_found (the partner). */
   readonly expirePartner: (tx: Tx, partnerId: string, at: Date) => Promise<number>
-  /** Closes a partner's credentials before it is moved: its requests get 401 after `credentialTtlMs`. */
+  /** Closes the credentials of a partner before its move to another database. Its requests get 401 after `credentialTtlMs`. */
   readonly closeCredentials: (tx: Tx, partnerId: string) => Promise<void>
-  /** Reports whether the partner is closed for a move. People of its team are refused as long. */
+  /** Reports whether the partner is closed for a move. People of its team are refused too. */
   readonly isClosed: (tx: Tx, partnerId: string) => Promise<boolean>
-  /** Reopens the credentials after a move, or after a move that failed. */
+  /** Reopens the credentials after a move or a failed move. */
   readonly openCredentials: (tx: Tx, partnerId: string) => Promise<void>
 }
 
@@ -138,7 +138,7 @@ export function createManagement(deps: {
       const old = await lockServiceAccount(tx, partnerId, id)
       const permissions = old.permissions as readonly Permission[]
       const { name, allowedAddresses, expiresAt } = old
-      // With the end as well: a key that has one would else replace itself for ever.
+      // The new key keeps the expiry, because otherwise an expiring key could replace itself for ever.
       const request = { partnerId, name, permissions, allowedAddresses, expiresAt, issuer }
       const issued = await issue(tx, publicKeyPem === undefined ? request : { ...request, publicKeyPem })
       await store.setReplaces(tx, partnerId, issued.serviceAccountId, id)

@@ -1,4 +1,4 @@
-/** Compares the configured master keys with those under which the values of a database are sealed. */
+/** Compares the configured master keys with those that sealed the values of a database. */
 import { timingSafeEqual } from 'node:crypto'
 import { type Clock, createSealer, deriveKey, masterKeyId } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
@@ -13,25 +13,25 @@ export type MasterKeyState = 'unused' | 'open' | 'partly' | 'closed'
 
 type MasterKeys = readonly [Uint8Array, ...Uint8Array[]]
 
-const checkValueOf = (key: Uint8Array) => deriveKey(key, 'master-key-check')
+const deriveCheckValue = (key: Uint8Array) => deriveKey(key, 'master-key-check')
 
 /** Reads the state of the master key. Works before the migrations: a database without the tables is `unused`. */
 export async function masterKeyState(tx: Tx, keys: MasterKeys): Promise<MasterKeyState> {
   const tables = await store.existingTables(tx)
   const recorded = tables.masterKeys ? await store.masterKeys(tx) : []
-  if (recorded.length > 0) return stateOf(recorded.map((row) => keys.some((key) => isRecordOf(row, key))))
-  // A database of a version that did not record its keys: one value of each key is opened.
+  if (recorded.length > 0) return combineStates(recorded.map((row) => keys.some((key) => matchesKey(row, key))))
+  // The database has a version that did not record its keys, so one value of each key is opened.
   const samples = tables.serviceAccounts ? await store.sealedSamples(tx) : []
   const sealer = createSealer(keys)
-  return samples.length === 0 ? 'unused' : stateOf(samples.map((sample) => opens(sealer, sample)))
+  return samples.length === 0 ? 'unused' : combineStates(samples.map((sample) => opens(sealer, sample)))
 }
 
-/** Records the key that seals, and the others that values may be sealed under. Only for the state `unused` or `open`. */
+/** Records the key that seals, and the earlier keys that may have sealed values. Only for the states `unused` and `open`. */
 export async function recordMasterKeys(db: Database, keys: MasterKeys, clock: Clock): Promise<void> {
-  // Every start and every command comes here. Without the lock, many at once do not wait for each other.
-  if ((await store.masterKeys(db)).some((row) => isRecordOf(row, keys[0]))) return
+  // Every start and every command calls this. Without a lock they do not wait for each other.
+  if ((await store.masterKeys(db)).some((row) => matchesKey(row, keys[0]))) return
   await db.transaction(async (tx) => {
-    // Of two first starts with different keys, the second must see the row of the first.
+    // If two processes start first with different keys, the second must see the row of the first.
     await store.lockMasterKeys(tx)
     const state = await masterKeyState(tx, keys)
     if (state === 'partly' || state === 'closed') return
@@ -40,17 +40,17 @@ export async function recordMasterKeys(db: Database, keys: MasterKeys, clock: Cl
     const [sealing, ...others] = keys
     const used = others.filter((key) => samples.some((sample) => opens(createSealer([key]), sample)))
     for (const key of [sealing, ...used])
-      await store.insertMasterKey(tx, { keyId: masterKeyId(key), checkValue: checkValueOf(key) }, clock.now())
+      await store.insertMasterKey(tx, { keyId: masterKeyId(key), checkValue: deriveCheckValue(key) }, clock.now())
   })
 }
 
-function stateOf(found: readonly boolean[]): MasterKeyState {
+function combineStates(found: readonly boolean[]): MasterKeyState {
   if (found.every(Boolean)) return 'open'
   return found.some(Boolean) ? 'partly' : 'closed'
 }
 
-function isRecordOf({ checkValue }: store.MasterKeyRow, key: Uint8Array): boolean {
-  const expected = checkValueOf(key)
+function matchesKey({ checkValue }: store.MasterKeyRow, key: Uint8Array): boolean {
+  const expected = deriveCheckValue(key)
   return checkValue.length === expected.length && timingSafeEqual(checkValue, expected)
 }
 

@@ -1,6 +1,6 @@
 /**
- * Pure: the forms of the API key, of the token in a public link, the nonce and the timestamp. Key and token contain the
- * partner's id, so that they lead to its shard without a global index.
+ * Pure: the forms of API keys, tokens of public links, nonces and timestamps. Key and token contain the partner's id, so that
+ * they lead to its shard without a global index.
  */
 import { randomBytes } from '../kernel/index.ts'
 import { createPublicKey } from 'node:crypto'
@@ -15,7 +15,7 @@ export function newApiKey(partnerId: string): string {
   return prefix + Buffer.concat([partner, randomBytes(randomPartBytes)]).toString('base64url')
 }
 
-/** The partner id in the key; undefined if the text is not an API key of this service. */
+/** Reads the partner's id from an API key. Undefined: the text is not an API key of this service. */
 export function apiKeyPartner(apiKey: string): string | undefined {
   return form.test(apiKey) ? partnerIn(apiKey.slice(prefix.length)) : undefined
 }
@@ -23,13 +23,13 @@ export function apiKeyPartner(apiKey: string): string | undefined {
 const linkTokenRandomBytes = 32
 const linkTokenForm = /^[A-Za-z0-9_-]{64}$/
 
-/** The token of a public link: the partner's id and 256 random bits. Who has the link may see the page. */
+/** Creates the token of a public link: the partner's id and 256 random bits. Anybody with the link may see the page. */
 export function newLinkToken(partnerId: string): string {
   const partner = Buffer.from(partnerId.replaceAll('-', ''), 'hex')
   return Buffer.concat([partner, randomBytes(linkTokenRandomBytes)]).toString('base64url')
 }
 
-/** The partner id in the token; undefined if the text is not a token of a link. */
+/** Reads the partner's id from a token. Undefined: the text is not the token of a link. */
 export function linkTokenPartner(token: string): string | undefined {
   return linkTokenForm.test(token) ? partnerIn(token) : undefined
 }
@@ -39,11 +39,11 @@ function partnerIn(encoded: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
-/** The spellings of a GUID: hyphens or not, braces or parentheses or neither. */
+/** The spellings of a GUID: with or without hyphens, in braces, in parentheses, or without. */
 const guid = /^(?:\{(?<b>[0-9a-f-]{36})\}|\((?<p>[0-9a-f-]{36})\)|(?<h>[0-9a-f-]{36})|(?<n>[0-9a-f]{32}))$/i
 const hyphenated = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** 32 lower-case hexadecimal digits, for every spelling of a GUID; undefined for any other text. */
+/** Normalizes every spelling of a GUID to 32 lower-case hexadecimal digits. Undefined: the text is not a GUID. */
 export function readNonce(text: string): string | undefined {
   const groups = guid.exec(text)?.groups
   if (!groups) return undefined
@@ -52,20 +52,20 @@ export function readNonce(text: string): string | undefined {
   return hyphenated.test(inner) ? inner.replaceAll('-', '').toLowerCase() : undefined
 }
 
-/** Unix time in seconds. Milliseconds have 13 digits until the year 2286. */
+/** Reports whether the text is a Unix time in seconds. Milliseconds have 13 digits until the year 2286. */
 export const isUnixSeconds = (text: string): boolean => /^\d{1,12}$/.test(text)
 
 // Public keys that may sign requests.
 
 const start = '-----BEGIN PUBLIC KEY-----'
 const bitsMin = 2048
-/** The time of a verification grows with the key. */
+/** A limit, because the time of a verification grows with the key. */
 const bitsMax = 4096
 const exponentMax = 65_537n
 
-/** Says what is wrong with a PEM text as the public key of a service account. Undefined: nothing. */
+/** Says what is wrong with a PEM text as the public key of a service account. Undefined: nothing is wrong. */
 export function publicKeyMistake(pem: string): string | undefined {
-  // Node derives the public key of a private one, which must stay with its owner.
+  // Node would derive a public key from a private one, but a private key must stay with its owner.
   if (pem.includes('PRIVATE KEY'))
     return 'is a private key: make a new pair, keep its private key and send the public one'
   if (!pem.trimStart().startsWith(start)) return 'must be a public key in PEM (SPKI)'

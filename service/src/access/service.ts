@@ -13,9 +13,10 @@ import {
 } from '../postgres/index.ts'
 import {
   createCredentialCache,
-  createIssuer,
+  createCredentialIssuer,
   type Credential,
   type IssuedCredential,
+  type IssueRequest,
   secretContext,
   toCredential,
 } from './credentials.ts'
@@ -24,64 +25,51 @@ import * as store from './store.ts'
 import { createHash } from 'node:crypto'
 import { linkTokenPartner, newLinkToken } from './rules.ts'
 
-type ServiceAccountRequest = {
-  readonly partnerId: string
-  readonly name: string
-  readonly permissions: readonly Permission[]
-  readonly publicKeyPem?: string
-  /** Null or absent: no end. */
-  readonly expiresAt?: Date | null
-  /** Addresses and networks from which it may be used. Absent or empty: any address. */
-  readonly allowedAddresses?: readonly string[]
-  /** The maker. Absent: the operator. */
-  readonly issuer?: store.Issuer
-}
-
 export type Access = NonceRegister &
   AccessManagement &
   Support & {
     readonly createPartner: (tx: Tx, name: string, id?: string) => Promise<string>
-    /** Replaces the legal name and the owners of a partner, which screening compares with its name. Refuses: not_found. */
-    readonly nameOwners: (tx: Tx, partnerId: string, named: NamedPartner) => Promise<void>
-    /** Every name of a partner and of its owners: `name`, `legalName`, `owner1`. Empty: no such partner. */
+    /** Replaces the legal name and the owners of a partner, which are screened like its name. Refuses: not_found. */
+    readonly nameOwners: (tx: Tx, partnerId: string, named: PartnerOwners) => Promise<void>
+    /** Reads all names of a partner and its owners, by role: `name`, `legalName`, `owner1`. Empty: no such partner. */
     readonly namesOfPartner: (tx: Tx, partnerId: string) => Promise<readonly PartnerName[]>
-    /** Adds the operator: the partner whose ledger holds unclaimed money. Changes nothing if it exists. */
+    /** Adds the operator as the partner whose ledger holds unclaimed money, unless it exists. */
     readonly addOperator: (tx: Tx, id: string) => Promise<void>
     readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
     readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
     /** Uses the given public key, or generates an RSA 2048 key pair. Refuses: not_found (the partner). */
-    readonly createServiceAccount: (tx: Tx, request: ServiceAccountRequest) => Promise<IssuedCredential>
+    readonly createServiceAccount: (tx: Tx, request: Omit<IssueRequest, 'impersonatedBy'>) => Promise<IssuedCredential>
     /**
-     * Issues a credential that is valid for `minutes` (1 to 60) and marked with the staff member. It has every permission;
-     * the gateway blocks its writes. Refuses: not_found (the partner).
+     * Issues a credential that is valid for `minutes` (1 to 60) and names the staff member. It has every permission, but the
+     * gateway blocks its writes. Refuses: not_found (the partner).
      */
     readonly impersonate: (tx: Tx, partnerId: string, staff: string, minutes: number) => Promise<IssuedCredential>
-    /** Refuses: not_found (no such account, or already revoked). */
+    /** Revokes a service account. Refuses: not_found (no such account, or already revoked). */
     readonly revoke: (tx: Tx, partnerId: string, serviceAccountId: string) => Promise<void>
-    /** Returns undefined for a key that is unknown, revoked or expired. Results are cached for two seconds. */
+    /** Finds the credential of a key. Undefined: the key is unknown, revoked or expired. Caches results for two seconds. */
     readonly credential: (apiKey: string) => Promise<Credential | undefined>
-    /** The credential of a caller. Refuses: not_found (revoked meanwhile). */
+    /** Reads the credential of a caller. Refuses: not_found (revoked meanwhile). */
     readonly credentialOf: (caller: Caller) => Promise<Credential>
-    /** Notes that the caller's signature was verified. Returns at once; the time is written later, once a minute. */
+    /** Records that the caller's signature was verified. Returns at once; the time is written later, at most once a minute. */
     readonly recordUse: (caller: Caller) => void
   }
 
 const impersonationMinutesMax = 60
 
-/** `legalName` null: the name of the partner is its legal name. */
-export type NamedPartner = { readonly legalName: string | null; readonly owners: readonly string[] }
+/** The legal name and the owners of a partner. `legalName`: null if it equals the name. */
+export type PartnerOwners = { readonly legalName: string | null; readonly owners: readonly string[] }
 export type PartnerName = { readonly role: string; readonly name: string }
 
 export function createAccess(deps: {
   readonly db: Database
   readonly clock: Clock
   readonly sealer: Sealer
-  /** Joins the transaction that names a partner. `before`: the names that are replaced. */
+  /** Called in the transaction that names a partner. `before`: the replaced names. */
   readonly onNamed?: (tx: Tx, partnerId: string, before: readonly PartnerName[]) => Promise<void>
   readonly onExpiring?: OnExpiring
 }): Access {
   const { clock, sealer, onNamed, onExpiring } = deps
-  const issueAny = createIssuer(deps)
+  const issueAny = createCredentialIssuer(deps)
   const issue: typeof issueAny = async (tx, request) => {
     const issued = await issueAny(tx, request)
     const { partnerId, expiresAt = null, impersonatedBy = null } = request
@@ -130,7 +118,7 @@ export function createAccess(deps: {
     createServiceAccount: issue,
     impersonate: (tx, partnerId, staff, minutes) => {
       const expiresAt = after(clock.now(), Math.min(Math.max(minutes, 1), impersonationMinutesMax) * minuteMs)
-      // With all permissions, a write is refused as impersonation_write_blocked and not as permission_denied.
+      // With all permissions, the gateway refuses writes with impersonation_write_blocked instead of permission_denied.
       const request = { partnerId, name: `Impersonation by ${staff}`, permissions: allPermissions }
       return issue(tx, { ...request, impersonatedBy: staff, expiresAt })
     },
@@ -169,30 +157,30 @@ export const sealedPartnerNames: SealedColumn = {
   contextOf: (partnerId, cell) => partnerNameContext(partnerId, cell('id')),
 }
 
-// Support sessions: an impersonation in the console of the partner. They are read only, and end with the impersonation.
+// Support sessions: impersonations in the partner's console. They are read-only, and end with the impersonation.
 
 export type SupportSession = Omit<store.SupportRow, 'permissions'> & { readonly permissions: readonly Permission[] }
 
 type Support = {
-  /** Issues the code by which the console opens, once and within two minutes. */
+  /** Issues a code that opens the console once, within two minutes. */
   readonly beginSupport: (
     tx: Tx,
     impersonation: { readonly partnerId: string; readonly id: string; readonly reason: string },
   ) => Promise<{ readonly code: string; readonly codeExpiresAt: Date }>
-  /** Opens the session of a code. Undefined: the code is wrong, was used or is over, or the impersonation has ended. */
+  /** Opens the session of a code. Undefined: the code is wrong, was used or has expired, or the impersonation has ended. */
   readonly openSupport: (tx: Tx, code: string) => Promise<(SupportSession & { readonly token: string }) | undefined>
-  /** Undefined: no such session, or its impersonation has expired or was revoked. */
+  /** Finds a session. Undefined: no such session, or its impersonation has expired or was revoked. */
   readonly supportSession: (token: string) => Promise<SupportSession | undefined>
 }
 
 const codeMs = 2 * minuteMs
-const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
+const tokenHash = (token: string): Buffer => createHash('sha256').update(token).digest()
 
 function createSupport({ db, clock }: { readonly db: Database; readonly clock: Clock }): Support {
-  const sessionOf = async (tx: Tx, token: string): Promise<SupportSession | undefined> => {
+  const findSession = async (tx: Tx, token: string): Promise<SupportSession | undefined> => {
     const partnerId = linkTokenPartner(token)
     if (partnerId === undefined) return undefined
-    const row = await store.supportByToken(tx, partnerId, hashOf(token), clock.now())
+    const row = await store.supportByToken(tx, partnerId, tokenHash(token), clock.now())
     return row && { ...row, permissions: row.permissions.split(' ').filter(Boolean) as Permission[] }
   }
   return {
@@ -200,34 +188,34 @@ function createSupport({ db, clock }: { readonly db: Database; readonly clock: C
       const code = newLinkToken(partnerId)
       const createdAt = clock.now()
       const codeExpiresAt = after(createdAt, codeMs)
-      await store.insertSupport(tx, { partnerId, id, reason, codeHash: hashOf(code), codeExpiresAt, createdAt })
+      await store.insertSupport(tx, { partnerId, id, reason, codeHash: tokenHash(code), codeExpiresAt, createdAt })
       return { code, codeExpiresAt }
     },
     openSupport: async (tx, code) => {
       const partnerId = linkTokenPartner(code)
       if (partnerId === undefined) return undefined
       const token = newLinkToken(partnerId)
-      const hashes = { codeHash: hashOf(code), tokenHash: hashOf(token) }
+      const hashes = { codeHash: tokenHash(code), tokenHash: tokenHash(token) }
       if (!(await store.useCode(tx, partnerId, { ...hashes, now: clock.now() }))) return undefined
-      const session = await sessionOf(tx, token)
+      const session = await findSession(tx, token)
       return session && { ...session, token }
     },
-    supportSession: (token) => sessionOf(db, token),
+    supportSession: (token) => findSession(db, token),
   }
 }
 
-// Consumes nonces in batches: in statements of their own, or in the transaction that carries out the request.
+// Nonces are consumed in batches: in their own statements, or in the transaction of the request.
 
-/** `fresh` is false for a replay. `durable` resolves when the nonce is on disk. */
+/** `fresh`: false for a replay. `durable` resolves when the nonce is on disk. */
 export type ConsumedNonce = { readonly fresh: boolean; readonly durable: () => Promise<void> }
 
 type NonceRegister = {
   /**
-   * Consumes a nonce. With `asyncCommit` the commit does not wait for the disk; send no answer before `durable` resolves,
-   * which costs nothing if a durable commit followed.
+   * Consumes a nonce. With `asyncCommit` the commit does not wait for the disk, and the caller must not answer before `durable`
+   * resolves. It resolves at once if a durable commit followed.
    */
   readonly consumeNonce: (nonce: Nonce, asyncCommit: boolean) => Promise<ConsumedNonce>
-  /** Deletes expired nonces in a bounded step; returns how many. Their timestamps are outside the window by then. */
+  /** Deletes a limited number of expired nonces, and returns how many. Their timestamps are outside the window by then. */
   readonly sweepNonces: () => Promise<number>
 }
 
@@ -250,7 +238,7 @@ function createNonceRegister(deps: { readonly db: Database; readonly clock: Cloc
   let sweptUpTo = nilId
   return {
     consumeNonce: async (nonce, asyncCommit) => {
-      // On a sharded database a later commit on another shard would not flush the nonce.
+      // On a sharded database, a later commit on another shard would not flush the nonce.
       if (db.sharded || !asyncCommit) return { fresh: await consume(nonce), durable: () => Promise.resolve() }
       const fresh = await consumeAsync(nonce)
       const mark = unflushed.mark()
@@ -259,7 +247,7 @@ function createNonceRegister(deps: { readonly db: Database; readonly clock: Cloc
     sweepNonces: async () => {
       const now = clock.now()
       const partnerIds = await store.partnersWithExpiredNonces(db, now, sweptUpTo, sweepPartnersMax)
-      // The next sweep continues here: otherwise the first busy partners would take every sweep.
+      // The next sweep continues here, because otherwise the first busy partners would take up every sweep.
       sweptUpTo = partnerIds.length < sweepPartnersMax ? nilId : (partnerIds.at(-1) ?? nilId)
       let swept = 0
       for (const partnerId of partnerIds) swept += await store.deleteExpiredNonces(db, partnerId, now, sweepNoncesMax)
@@ -268,25 +256,25 @@ function createNonceRegister(deps: { readonly db: Database; readonly clock: Cloc
   }
 }
 
-/** True for each nonce that is new. Of two equal nonces in one batch, the second is a replay. */
+/** Consumes nonces, and returns true for each new one. Of two equal nonces in a batch, the second is a replay. */
 async function consumeNonces(tx: Tx, nonces: readonly Nonce[]): Promise<readonly boolean[]> {
   if (nonces.length === 0) return []
-  const keyOf = (row: Omit<Nonce, 'expiresAt'>) => partnerKey(row.partnerId, row.serviceAccountId, row.nonce)
-  const fresh = new Set((await store.insertNonces(tx, nonces)).map(keyOf))
-  return nonces.map((nonce) => fresh.delete(keyOf(nonce)))
+  const nonceKey = (row: Omit<Nonce, 'expiresAt'>) => partnerKey(row.partnerId, row.serviceAccountId, row.nonce)
+  const fresh = new Set((await store.insertNonces(tx, nonces)).map(nonceKey))
+  return nonces.map((nonce) => fresh.delete(nonceKey(nonce)))
 }
 
-/** `replays`: calls whose nonce was consumed before. */
-type Checked<In, Read> = { readonly replays: ReadonlySet<In>; readonly read: Read }
+/** The results of the reads before the work of a batch. `replays`: calls whose nonce was consumed before. */
+type BatchChecks<In, Read> = { readonly replays: ReadonlySet<In>; readonly read: Read }
 
 /**
- * A batcher whose transactions also consume the nonces of their calls: a call and its nonce are committed together or not
- * at all. Refuses a replay (401 nonce_replayed) before `work` sees it.
+ * Creates a batcher whose transactions also consume the nonces of their calls, so that a call and its nonce commit together or
+ * not at all. Refuses a replay (401 nonce_replayed) before `work` sees it.
  */
 export function createNonceBatcher<In extends { readonly nonce: OpenNonce | undefined }, Out, Read>(
   options: BatcherOptions<In, Out, Read> & { readonly read: (tx: Tx, calls: readonly In[]) => Promise<Read> },
 ): Batcher<In, Out> {
-  const batched = createBatcher<In, Out, Checked<In, Read>>({
+  const batched = createBatcher<In, Out, BatchChecks<In, Read>>({
     ...options,
     read: async (tx, calls) => {
       const open = calls.flatMap((call) => (call.nonce && !call.nonce.consumed ? [{ call, nonce: call.nonce }] : []))
@@ -307,7 +295,7 @@ export function createNonceBatcher<In extends { readonly nonce: OpenNonce | unde
       )
     },
   })
-  // A result or a refusal comes after the commit. Any other failure has committed nothing.
+  // A result or a refusal means that the transaction committed. Any other failure means that it did not.
   const markConsumed = ({ nonce }: In) => {
     if (nonce) nonce.consumed = true
   }
@@ -327,15 +315,15 @@ const usesPerBatchMax = 500
 const recordedMax = 10_000
 
 /**
- * Records when each credential was last used: at most once a minute, outside the request's transaction. Returns at once. A use
- * that cannot be written is written with the next one.
+ * Creates the recorder of the last use of credentials. It writes at most once a minute, outside the request's transaction, and
+ * returns at once. A use that cannot be written is written with the next one.
  */
 function createUseRecorder(deps: { readonly db: Tx; readonly clock: Clock }) {
   const { db, clock } = deps
   const recordedMs = new Map<string, number>()
   const record = createBatcher({
     db: withoutTransaction(db),
-    work: async (tx: Tx, uses: readonly store.Use[]) => {
+    work: async (tx: Tx, uses: readonly store.CredentialUse[]) => {
       await store.recordUses(tx, uses)
       return uses.map(() => undefined)
     },

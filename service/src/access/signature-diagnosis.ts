@@ -1,17 +1,17 @@
 /**
- * Finds out what is wrong with the signature of a request whose key is known. Only the sandbox answers with the result.
- * Costs one RSA operation and at most `candidatesMax` hashes.
+ * Diagnoses the signature of a request with a known key. Only the sandbox answers with the result. Costs one RSA operation and
+ * at most `candidatesMax` hashes.
  */
 import { constants, createHash, hash as hashOf, type KeyObject, publicDecrypt } from 'node:crypto'
 import { canonicalQuery, sha256Hex, type SignatureMistake } from '@partner-payments/wire'
 import {
   bodyVariants,
   itemList,
-  type Items,
+  type CanonicalItems,
   joins,
   layouts,
   methodVariants,
-  mistakeOfLine,
+  lineMistake,
   nonceVariants,
   pathVariants,
   queryVariants,
@@ -23,7 +23,7 @@ import {
 
 /** A request with its signature, as the client sent it. */
 type SignedRequest = SignedParts & {
-  /** The header as sent. */
+  /** The signature header as sent. */
   readonly signature: string
   /** The canonical string that the client says it signed. It may contain the secret or `<API_SECRET>`. */
   readonly canonicalString?: string | undefined
@@ -36,24 +36,24 @@ type SigningCredential = {
 }
 
 export type SignatureDiagnosis = {
-  /** Empty if the signature is valid. The likeliest first; a request may have two. */
+  /** The mistakes, the most likely first; a request may have two. Empty: the signature is valid. */
   readonly mistakes: readonly SignatureMistake[]
   /** The string that the service verifies, with the secret masked. */
   readonly canonicalString: string
 }
 
-/** Stands for the API secret, as in the interface document. */
+/** Replaces the API secret, as in the interface document. */
 const secretMask = '<API_SECRET>'
 const candidatesMax = 6000
-/** Limit of the variants of one item that are combined with variants of other items. */
+/** Maximum number of variants of an item that are combined with variants of other items. */
 const combinedVariantsMax = 12
 
-type SearchOptions = {
+type SearchInput = {
   readonly request: SignedParts
-  readonly items: Items
+  readonly items: CanonicalItems
   readonly origins: readonly string[]
   readonly apiKey: string | undefined
-  /** True if the text is what was signed. */
+  /** Reports whether the client signed this text. */
   readonly matches: (text: string) => boolean
 }
 
@@ -62,12 +62,12 @@ export function diagnoseSignature(
   { apiSecret, publicKey, apiKey }: SigningCredential,
   origins: readonly string[],
 ): SignatureDiagnosis {
-  const { items, isQueryValid } = itemsOf(request, apiSecret)
+  const { items, isQueryValid } = canonicalItems(request, apiSecret)
   const canonicalString = itemList({ ...items, secret: secretMask }).join('\n')
   if (!isQueryValid) return { mistakes: ['query_encoding'], canonicalString }
   const { mistakes, signed } = readSignature(request.signature, publicKey)
   if (signed === undefined) return { mistakes, canonicalString }
-  const found = mistakesOfText(
+  const found = findMistakes(
     { request, items, origins, apiKey, matches: matcher(signed) },
     signed,
     request.canonicalString,
@@ -78,7 +78,10 @@ export function diagnoseSignature(
   }
 }
 
-function itemsOf(request: SignedRequest, secret: string): { readonly items: Items; readonly isQueryValid: boolean } {
+function canonicalItems(
+  request: SignedRequest,
+  secret: string,
+): { readonly items: CanonicalItems; readonly isQueryValid: boolean } {
   const { method, path, timestamp, nonce, body } = request
   const items = { method, path, query: request.query, timestamp, nonce, secret, bodyHash: sha256Hex(body) }
   try {
@@ -88,17 +91,17 @@ function itemsOf(request: SignedRequest, secret: string): { readonly items: Item
   }
 }
 
-type Signed = { readonly hash: HashName; readonly digest: Buffer }
+type SignedDigest = { readonly hash: HashName; readonly digest: Buffer }
 
-function matcher({ hash, digest }: Signed): (text: string) => boolean {
+function matcher({ hash, digest }: SignedDigest): (text: string) => boolean {
   const expected = digest.toString('hex')
   return (text) => hashOf(hash, text, 'hex') === expected
 }
 
-/** Undefined if no candidate explains the signature. */
-function mistakesOfText(
-  options: SearchOptions,
-  signed: Signed,
+/** Finds the mistakes in the signed text. Undefined: no candidate explains the signature. */
+function findMistakes(
+  options: SearchInput,
+  signed: SignedDigest,
   given: string | undefined,
 ): readonly SignatureMistake[] | undefined {
   const right = itemList(options.items).join('\n')
@@ -110,17 +113,17 @@ function mistakesOfText(
     hashes += 1
     if (hashes >= candidatesMax) break
   }
-  return compared(options, given)
+  return compareCanonicalString(options, given)
 }
 
-function isDoubleHash(text: string, { hash, digest }: Signed): boolean {
+function isDoubleHash(text: string, { hash, digest }: SignedDigest): boolean {
   const once = createHash('sha256').update(text).digest()
   return [once, once.toString('hex'), once.toString('base64')].some((each) =>
     createHash(hash).update(each).digest().equals(digest),
   )
 }
 
-function variantsOf({ request, items, origins, apiKey }: SearchOptions): readonly (readonly Variant[])[] {
+function listVariants({ request, items, origins, apiKey }: SearchInput): readonly (readonly Variant[])[] {
   return [
     bodyVariants(request, items),
     queryVariants(request, items),
@@ -134,12 +137,12 @@ function variantsOf({ request, items, origins, apiKey }: SearchOptions): readonl
 
 type Candidate = { readonly text: string; readonly mistakes: readonly SignatureMistake[] }
 
-/** The texts with one mistake, then those with two. */
-function* candidates(options: SearchOptions): Generator<Candidate> {
+/** Yields the texts with one mistake, and then those with two. */
+function* candidates(options: SearchInput): Generator<Candidate> {
   const { items } = options
   const right = itemList(items)
   for (const { write, mistake } of layouts) yield { text: write(right), mistakes: [mistake] }
-  const groups = variantsOf(options)
+  const groups = listVariants(options)
   for (const { changes, mistake } of groups.flat())
     yield { text: itemList({ ...items, ...changes }).join('\n'), mistakes: [mistake] }
   const combined = groups.map((variants) => variants.slice(0, combinedVariantsMax))
@@ -154,9 +157,9 @@ function* candidates(options: SearchOptions): Generator<Candidate> {
       }
 }
 
-/** Uses the canonical string of the client, if it is what was signed: names the first line that differs. */
-function compared(
-  { items, matches }: SearchOptions,
+/** Compares the client's canonical string, if the client signed it, and names the first line that differs. */
+function compareCanonicalString(
+  { items, matches }: SearchInput,
   given: string | undefined,
 ): readonly SignatureMistake[] | undefined {
   if (given === undefined) return undefined
@@ -164,18 +167,18 @@ function compared(
   if (!matches(text)) return undefined
   const lines = text.split('\n')
   const different = itemList(items).findIndex((line, index) => line !== lines[index])
-  return [different === -1 ? 'trailing_line_feed' : mistakeOfLine(different)]
+  return [different === -1 ? 'trailing_line_feed' : lineMistake(different)]
 }
 
-// Reads what an RSA signature contains. The public key turns a PKCS#1 v1.5 signature back into the digest that was
-// signed, so that each possible mistake costs one hash instead of one verification.
+// Reads the content of an RSA signature. The public key turns a PKCS#1 v1.5 signature back into the signed digest, so that each
+// possible mistake costs one hash instead of one verification.
 
 type HashName = 'sha256' | 'sha1' | 'sha224' | 'sha384' | 'sha512' | 'md5'
 
 type SignatureForm = {
   /** Mistakes in the encoding, the key, the padding and the hash algorithm. */
   readonly mistakes: readonly SignatureMistake[]
-  /** Absent if the signature does not reveal what was signed. */
+  /** Absent: the signature does not reveal the signed digest. */
   readonly signed?: { readonly hash: HashName; readonly digest: Buffer }
 }
 
@@ -194,10 +197,10 @@ const digestInfoPrefixes: readonly (readonly [hash: HashName, prefix: Buffer])[]
 const base64 = /^[A-Za-z0-9+/]+={0,2}$/
 const isHex = (text: string, bytes: number) => text.length === 2 * bytes && /^[0-9a-fA-F]+$/.test(text)
 
-type Decoded = { readonly bytes: Buffer; readonly mistakes: readonly SignatureMistake[] }
+type DecodedSignature = { readonly bytes: Buffer; readonly mistakes: readonly SignatureMistake[] }
 
-/** `length` is the length of the RSA key in bytes. Undefined if no encoding yields a signature of this length. */
-function decode(text: string, length: number): Decoded | undefined {
+/** Decodes a signature. `length`: of the RSA key in bytes. Undefined: no encoding yields a signature of this length. */
+function decode(text: string, length: number): DecodedSignature | undefined {
   const hexDigits = text.replace(/^0x/i, '').replaceAll(/[\s:-]/g, '')
   if (isHex(hexDigits, length)) return { bytes: Buffer.from(hexDigits, 'hex'), mistakes: ['signature_hex'] }
   const bytes = Buffer.from(text, 'base64')
@@ -240,7 +243,7 @@ function openSignature(bytes: Buffer, publicKey: KeyObject): Buffer | undefined 
   }
 }
 
-/** RFC 8017 section 9.2: 00 01, at least eight bytes FF, 00, then the payload. */
+/** Reads the payload (RFC 8017 section 9.2): it follows 00 01, at least eight bytes FF, and 00. */
 function pkcs1Payload(message: Buffer): Buffer | undefined {
   const end = message.indexOf(0, 2)
   const isPadded =
@@ -248,21 +251,21 @@ function pkcs1Payload(message: Buffer): Buffer | undefined {
   return isPadded ? message.subarray(end + 1) : undefined
 }
 
-/** RFC 8017 section 9.1.2: the unmasked block is zeros, a byte 01 and the salt. */
+/** Recognizes PSS (RFC 8017 section 9.1.2): the unmasked block has zeros, a byte 01 and the salt. */
 function isPss(message: Buffer): boolean {
   if (message.at(-1) !== 0xbc) return false
   return (['sha256', 'sha1', 'sha384', 'sha512'] as const).some((hash) => {
     const digestBytes = createHash(hash).digest().length
     const masked = message.subarray(0, -digestBytes - 1)
-    const mask = maskOf(hash, message.subarray(-digestBytes - 1, -1), masked.length)
+    const mask = mgf1Mask(hash, message.subarray(-digestBytes - 1, -1), masked.length)
     const block = masked.map((byte, index) => byte ^ (mask[index] ?? 0))
     block[0] = (block[0] ?? 0) & 0x7f
     return block.find((byte) => byte !== 0) === 1
   })
 }
 
-/** RFC 8017 section B.2.1: the mask generation function MGF1. */
-function maskOf(hash: HashName, seed: Buffer, length: number): Buffer {
+/** Computes the mask generation function MGF1 (RFC 8017 section B.2.1). */
+function mgf1Mask(hash: HashName, seed: Buffer, length: number): Buffer {
   const parts: Buffer[] = []
   for (let counter = 0, bytes = 0; bytes < length; counter += 1) {
     const count = Buffer.alloc(4)

@@ -1,11 +1,11 @@
 /**
- * How clients get a canonical string wrong. Pure: each function lists texts that a client may have signed instead of the
- * right item, with the name of the mistake.
+ * Pure: common mistakes in canonical strings. Each function lists texts that a client may have signed instead of the right
+ * item, with the name of the mistake.
  */
 import { createHash } from 'node:crypto'
 import { canonicalQuery, parseJsonExactly, sha256Hex, type SignatureMistake } from '@partner-payments/wire'
 
-export type Items = {
+export type CanonicalItems = {
   readonly method: string
   readonly path: string
   readonly query: string
@@ -16,7 +16,7 @@ export type Items = {
 }
 
 /** Items that a client may have signed instead of the right ones. */
-export type Variant = { readonly changes: Partial<Items>; readonly mistake: SignatureMistake }
+export type Variant = { readonly changes: Partial<CanonicalItems>; readonly mistake: SignatureMistake }
 
 /** One way in which a client may have laid out the correct items. */
 export type Layout = { readonly write: (items: readonly string[]) => string; readonly mistake: SignatureMistake }
@@ -31,7 +31,7 @@ export type SignedParts = {
   readonly body: Uint8Array
 }
 
-/** Serialising a large body in all forms would take longer than the request. */
+/** Maximum size of a body that is serialised in other forms. Larger bodies would take longer than the request. */
 const reserialisedBytesMax = 16 * 1024
 
 const isSafeToDecode = (text: string): boolean => {
@@ -51,10 +51,10 @@ export function methodVariants({ method }: SignedParts): readonly Variant[] {
   ]
 }
 
-/** `origins` are the addresses of the API: scheme, host and port. */
+/** Lists wrong paths. `origins`: the addresses of the API, with scheme, host and port. */
 export function pathVariants(
   { path, query }: SignedParts,
-  items: Items,
+  items: CanonicalItems,
   origins: readonly string[],
 ): readonly Variant[] {
   const hosts = origins.flatMap((origin) => [origin, origin.replace(/^https?:\/\//, '')])
@@ -97,7 +97,7 @@ const joined = (pairs: readonly Pair[], encode: (text: string) => string) =>
   pairs.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')
 const unchanged = (text: string) => text
 
-export function queryVariants({ query }: SignedParts, items: Items): readonly Variant[] {
+export function queryVariants({ query }: SignedParts, items: CanonicalItems): readonly Variant[] {
   if (query === '')
     return ['?', 'null', 'undefined'].map((text) => ({ changes: { query: text }, mistake: 'query_missing' }))
   const sent = query.split('&').map((pair): Pair => {
@@ -140,7 +140,7 @@ export function queryVariants({ query }: SignedParts, items: Items): readonly Va
   ]
 }
 
-/** Seconds around the header, the nearest first, and the milliseconds of its second. */
+/** Lists wrong timestamps: seconds around the header, the nearest first, and the milliseconds of its second. */
 export function timestampVariants({ timestamp }: SignedParts): readonly Variant[] {
   const seconds = Number(timestamp)
   if (!/^\d{1,10}$/.test(timestamp)) return []
@@ -195,17 +195,17 @@ export function secretVariants(secret: string, apiKey: string | undefined): read
 }
 
 type HashAlgorithm = 'sha1' | 'sha256' | 'sha512' | 'md5'
-const hashOf = (algorithm: HashAlgorithm, bytes: Uint8Array) => createHash(algorithm).update(bytes)
+const bodyHasher = (algorithm: HashAlgorithm, bytes: Uint8Array) => createHash(algorithm).update(bytes)
 
-export function bodyVariants({ body }: SignedParts, items: Items): readonly Variant[] {
-  const hash = hashOf('sha256', body).digest()
+export function bodyVariants({ body }: SignedParts, items: CanonicalItems): readonly Variant[] {
+  const hash = bodyHasher('sha256', body).digest()
   const variant = (bodyHash: string, mistake: SignatureMistake): Variant => ({ changes: { bodyHash }, mistake })
   const forms = [
     hash.toString('base64'),
     hash.toString('base64url'),
     sha256Hex(hash),
     sha256Hex(Buffer.from(items.bodyHash, 'utf8')),
-    ...(['sha1', 'sha512', 'md5'] as const).map((algorithm) => hashOf(algorithm, body).digest('hex')),
+    ...(['sha1', 'sha512', 'md5'] as const).map((algorithm) => bodyHasher(algorithm, body).digest('hex')),
   ]
   const always = [
     variant(items.bodyHash.toUpperCase(), 'body_hash_case'),
@@ -225,7 +225,7 @@ export function bodyVariants({ body }: SignedParts, items: Items): readonly Vari
     ...always,
     variant(sha256Hex(Buffer.alloc(0)), 'body_missing'),
     variant(text, 'body_not_hashed'),
-    variant(hashOf('sha256', Buffer.from(text, 'latin1')).digest('hex'), 'body_reserialised'),
+    variant(bodyHasher('sha256', Buffer.from(text, 'latin1')).digest('hex'), 'body_reserialised'),
     ...serialised.map((each) => variant(sha256Hex(Buffer.from(each)), 'body_reserialised')),
   ]
 }
@@ -248,7 +248,7 @@ function rebuild(value: unknown, change: (fields: [string, unknown][]) => [strin
   return Object.fromEntries(change(fields))
 }
 
-/** The texts into which common libraries write the same JSON value, and common changes of a text on its way. */
+/** Lists other texts of the same JSON value: the output of common libraries, and common changes in transit. */
 function reserialise(text: string): readonly string[] {
   const changed = [
     `${text}\n`,
@@ -319,7 +319,7 @@ const itemCount = 7
 const itemNames = ['method', 'path', 'query', 'timestamp', 'nonce', 'secret', 'bodyHash'] as const
 const indexes = Array.from({ length: itemCount }, (_, index) => index)
 
-export const itemList = (items: Items): readonly string[] => itemNames.map((name) => items[name])
+export const itemList = (items: CanonicalItems): readonly string[] => itemNames.map((name) => items[name])
 
 const omitted: Readonly<Record<(typeof itemNames)[number], SignatureMistake>> = {
   method: 'method',
@@ -331,8 +331,8 @@ const omitted: Readonly<Record<(typeof itemNames)[number], SignatureMistake>> = 
   bodyHash: 'body_missing',
 }
 
-/** The mistake of a line that differs, for a canonical string that no variant explains. */
-export const mistakeOfLine = (index: number): SignatureMistake =>
+/** Returns the mistake of a line that differs, if no variant explains the canonical string. */
+export const lineMistake = (index: number): SignatureMistake =>
   (
     [
       'method',

@@ -46,7 +46,7 @@ export async function insertPartner(tx: Tx, id: string, name: string, now: Date)
 const partnerNameTypes = { partnerId: 'uuid', id: 'uuid', role: 'text', nameSealed: 'bytea' } as const
 const newPartnerNames = insertBy<RowOf<typeof partnerNameTypes>>(partnerNameTypes, [])
 
-/** Replaces the names of a partner that are not in its own row. */
+/** Replaces the names of a partner, except the one in its own row. */
 export async function replacePartnerNames(
   tx: Tx,
   partnerId: string,
@@ -91,7 +91,7 @@ export function partnerRow(tx: Tx, id: string): Promise<PartnerRow | undefined> 
   )
 }
 
-/** Newest first, after one of them. Null: from the newest. */
+/** Lists partners older than the cursor, newest first. Null: from the newest. */
 export function partnersPage(tx: Tx, afterId: string | null, rowsMax: number): Promise<readonly PartnerRow[]> {
   return tx.rows<PartnerRow>(sql`/* access.partnersPage */
     select id, name, created_at from access.partners
@@ -107,7 +107,7 @@ export async function insertServiceAccount(tx: Tx, row: NewServiceAccount, now: 
       ${row.issuer?.id ?? null}, ${row.issuer?.name ?? null}, ${row.expiresAt}, ${now})`)
 }
 
-/** The service accounts of these keys. May return more: partners and keys are matched independently. */
+/** Reads the service accounts of keys. May return others too, because partners and keys are matched independently. */
 export function serviceAccountsByKey(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly apiKey: string }[],
@@ -130,7 +130,7 @@ export function serviceAccountById(tx: Tx, partnerId: string, id: string): Promi
     where partner_id = ${partnerId} and id = ${id} and revoked_at is null`)
 }
 
-/** The maker of a service account. Undefined: the operator, or no service account has the id. */
+/** Reads the maker of a service account. Undefined: the operator, or no account has the id. */
 export function issuerOf(tx: Tx, partnerId: string, id: string): Promise<Issuer | undefined> {
   return tx.row<Issuer>(sql`/* access.issuerOf */
     select issued_by as id, issued_by_name as name from access.service_accounts
@@ -150,7 +150,7 @@ const newNonces = insertBy<Nonce>(
 )
 
 /**
- * Returns the nonces that were new. A concurrent insert of the same nonce waits for the first and then returns no row.
+ * Inserts nonces, and returns the new ones. A concurrent insert of the same nonce waits for the first and does not return it.
  * The order by key prevents a deadlock between two batches with the same nonces.
  */
 export function insertNonces(tx: Tx, rows: readonly Nonce[]): Promise<readonly Omit<Nonce, 'expiresAt'>[]> {
@@ -160,7 +160,7 @@ export function insertNonces(tx: Tx, rows: readonly Nonce[]): Promise<readonly O
     returning partner_id, service_account_id, replace(nonce::text, '-', '') as nonce`)
 }
 
-/** Partners after `afterId` that have expired nonces, in the order of their ids. */
+/** Finds partners after `afterId` with expired nonces, in the order of their ids. */
 export async function partnersWithExpiredNonces(
   tx: Tx,
   now: Date,
@@ -182,8 +182,8 @@ export async function partnersWithExpiredNonces(
 }
 
 /**
- * Uses a join: with a list of pairs PostgreSQL compares each row with the whole list, which takes minutes for one
- * account.
+ * Deletes expired nonces. Uses a join, because with a list of pairs PostgreSQL compares each row with the whole list, which
+ * takes minutes for one account.
  */
 export function deleteExpiredNonces(tx: Tx, partnerId: string, now: Date, noncesMax: number): Promise<number> {
   return tx.run(sql`/* access.deleteExpiredNonces */
@@ -194,12 +194,12 @@ export function deleteExpiredNonces(tx: Tx, partnerId: string, now: Date, nonces
       and nonces.nonce = expired.nonce`)
 }
 
-// The SQL of the master keys that a database knows. The table belongs to no partner.
+// The SQL of the master keys that a database knows. All partners share the table.
 
 export type MasterKeyRow = { readonly keyId: string; readonly checkValue: Buffer; readonly createdAt: Date }
 export type SealedSample = { readonly partnerId: string; readonly id: string; readonly sealed: Buffer }
 
-/** Names the tables that the migrations have created so far. */
+/** Lists the tables that the migrations have created so far. */
 export async function existingTables(
   tx: Tx,
 ): Promise<{ readonly masterKeys: boolean; readonly serviceAccounts: boolean }> {
@@ -215,7 +215,7 @@ export function masterKeys(tx: Tx): Promise<readonly MasterKeyRow[]> {
   )
 }
 
-/** Locks the key records: no other process records a key until the transaction ends. */
+/** Locks the key records, so that no other process records a key until the transaction ends. */
 export async function lockMasterKeys(tx: Tx): Promise<void> {
   await tx.run(sql`/* access.lockMasterKeys */ lock table access.master_keys in share row exclusive mode`)
 }
@@ -226,14 +226,14 @@ export async function insertMasterKey(tx: Tx, row: Omit<MasterKeyRow, 'createdAt
     values (${row.keyId}, ${row.checkValue}, ${now}) on conflict (key_id) do nothing`)
 }
 
-/** Forgets the keys that no longer seal a value. Returns their ids. */
+/** Deletes the records of keys that no longer seal a value. Returns their ids. */
 export async function deleteOtherKeys(tx: Tx, keyId: string): Promise<readonly string[]> {
   const rows = await tx.rows<{ readonly keyId: string }>(sql`/* access.deleteOtherKeys */
     delete from access.master_keys where key_id <> ${keyId} returning key_id`)
   return rows.map((row) => row.keyId)
 }
 
-/** One API secret of each key. Bytes 2 to 5 of a sealed value are the id of its key (`kernel/seal.ts`). */
+/** Reads one API secret of each key. Bytes 2 to 5 of a sealed value are the id of its key (`kernel/seal.ts`). */
 export function sealedSamples(tx: Tx): Promise<readonly SealedSample[]> {
   return tx.rows<SealedSample>(
     acrossPartners(
@@ -245,7 +245,7 @@ export function sealedSamples(tx: Tx): Promise<readonly SealedSample[]> {
   )
 }
 
-// The SQL of support sessions. The service account of the impersonation says whether one is open.
+// The SQL of support sessions. A session is open as long as the service account of its impersonation is valid.
 
 export type SupportRow = {
   readonly partnerId: string
@@ -271,7 +271,7 @@ export async function insertSupport(tx: Tx, row: NewSupport): Promise<void> {
 const open = (now: Date) => sql`account.revoked_at is null and account.expires_at > ${now}
   and account.impersonated_by is not null`
 
-/** Uses the code. Of two requests at once, the second one waits for the row and then finds no code. */
+/** Uses a code once. A second request at the same time waits for the row and finds the code used. */
 export async function useCode(
   tx: Tx,
   partnerId: string,
@@ -308,24 +308,22 @@ type CredentialTotals = {
   readonly serviceAccounts: number
   readonly lastUsedAt: Date | null
 }
-export type CredentialRow = {
-  readonly partnerId: string
+export type CredentialRow = Pick<
+  ServiceAccountRow,
+  'partnerId' | 'name' | 'apiKey' | 'impersonatedBy' | 'expiresAt'
+> & {
   readonly serviceAccountId: string
-  readonly name: string
-  readonly apiKey: string
   readonly permissions: readonly string[]
   readonly allowedAddresses: readonly string[]
-  readonly impersonatedBy: string | null
   /** The maker. Null: the operator. */
   readonly issuedBy: string | null
   readonly issuedByName: string | null
   readonly replaces: string | null
   readonly createdAt: Date
-  readonly expiresAt: Date | null
   readonly revokedAt: Date | null
   readonly lastUsedAt: Date | null
 }
-export type Use = { readonly partnerId: string; readonly id: string; readonly usedAt: Date }
+export type CredentialUse = { readonly partnerId: string; readonly id: string; readonly usedAt: Date }
 
 export function partners(tx: Tx): Promise<readonly ListedPartnerRow[]> {
   return tx.rows<ListedPartnerRow>(
@@ -364,7 +362,7 @@ export function credentials(tx: Tx, partnerId: string): Promise<readonly Credent
 
 const active = (now: Date) => sql`revoked_at is null and (expires_at is null or expires_at > ${now})`
 
-/** Conditions of each status at a time. */
+/** The SQL condition of each status at a time. */
 const conditions = {
   valid: active,
   expired: (now: Date) => sql`revoked_at is null and expires_at <= ${now}`,
@@ -372,7 +370,7 @@ const conditions = {
 }
 export type CredentialStatus = keyof typeof conditions
 
-/** Lists the newest first, after one of them. */
+/** Lists credentials older than the cursor, newest first. */
 export function credentialsPage(
   tx: Tx,
   partnerId: string,
@@ -385,7 +383,7 @@ export function credentialsPage(
     order by id desc limit ${limit + 1}`)
 }
 
-/** Locks the row, so that of two changes at once the second one reads the first. */
+/** Locks a credential, so that a concurrent change waits and reads this one. */
 export function lockCredential(tx: Tx, partnerId: string, id: string): Promise<CredentialRow | undefined> {
   return tx.row<CredentialRow>(sql`/* access.lockCredential */
     select ${credential} from access.service_accounts where partner_id = ${partnerId} and id = ${id} for no key update`)
@@ -404,7 +402,7 @@ export async function countActive(tx: Tx, partnerId: string, now: Date): Promise
   return row?.count ?? 0
 }
 
-/** The ids of the service accounts that a maker has made, ended ones too. A partner has few. */
+/** Lists the ids of a maker's service accounts, including ended ones. A partner has only a few. */
 export async function issuedBy(tx: Tx, partnerId: string, issuerId: string): Promise<readonly string[]> {
   const rows = await tx.rows<{ readonly id: string }>(sql`/* access.issuedBy */
     select id from access.service_accounts where partner_id = ${partnerId} and issued_by = ${issuerId}`)
@@ -418,21 +416,21 @@ export async function changeCredential(tx: Tx, row: CredentialRow): Promise<void
     where partner_id = ${row.partnerId} and id = ${row.serviceAccountId}`)
 }
 
-/** Returns 0 if there is no such account or it is revoked. */
+/** Sets the expiry of a service account. Returns 0 if there is no such account or it is revoked. */
 export function expireServiceAccount(tx: Tx, partnerId: string, id: string, at: Date): Promise<number> {
   return tx.run(sql`/* access.expireServiceAccount */
     update access.service_accounts set expires_at = ${at}
     where partner_id = ${partnerId} and id = ${id} and revoked_at is null`)
 }
 
-/** Expires every credential of the partner at `at`. An earlier end stays. */
+/** Expires every credential of the partner at `at`. An earlier expiry stays. */
 export function expireAll(tx: Tx, partnerId: string, at: Date): Promise<number> {
   return tx.run(sql`/* access.expireAll */
     update access.service_accounts set expires_at = ${at}
     where partner_id = ${partnerId} and revoked_at is null and (expires_at is null or expires_at > ${at})`)
 }
 
-/** A time that no revocation uses. `openCredentials` finds by it the rows that `closeCredentials` closed. */
+/** A time that revocations never use. It marks the rows that `closeCredentials` closed for `openCredentials`. */
 const closed = sql`'infinity'`
 
 /** Closes every credential of the partner while it is moved. */
@@ -451,8 +449,8 @@ export async function setReplaces(tx: Tx, partnerId: string, id: string, replace
     update access.service_accounts set replaces = ${replaced} where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Writes a use only if the last one is a minute old, so that several processes together write once a minute. */
-export async function recordUses(tx: Tx, uses: readonly Use[]): Promise<void> {
+/** Records uses. Writes only if the last use is a minute old, so that several processes together write once a minute. */
+export async function recordUses(tx: Tx, uses: readonly CredentialUse[]): Promise<void> {
   const column = columnOf(uses)
   const minuteBefore = uses.map(({ usedAt }) => new Date(usedAt.getTime() - minuteMs))
   await tx.run(sql`/* access.recordUses */

@@ -1,5 +1,5 @@
 /**
- * Mail: one queue of outgoing mails, and the worker that sends them by SMTP or writes them into a folder.
+ * Mail: one queue of outgoing mails, and the worker that sends them by SMTP or writes them to a folder.
  *
  * Table: mail.messages, one row for each mail to one address. The row is written in the transaction of the change that
  * the mail reports; a template of the mail's kind renders it when it is sent. A mail is sent at least once: its
@@ -15,6 +15,8 @@ export {
   smtpTransport,
   escapeHtml,
   htmlPage,
+  mailWithLink,
+  plainMail,
   utc,
 } from './transport.ts'
 export {

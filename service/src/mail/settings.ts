@@ -3,7 +3,7 @@ import { type Mailbox, readMailbox, smtpTransport } from './transport.ts'
 
 const defaultSender = 'no-reply@localhost'
 
-/** `partner=Name <address@domain>`, separated by commas. */
+/** Reads `partner=Name <address@domain>`, separated by commas. */
 function readSenders(value: string | undefined): ReadonlyMap<string, Mailbox> {
   const entries = (value ?? '')
     .split(',')

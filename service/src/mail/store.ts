@@ -31,7 +31,7 @@ export async function insertMails(tx: Tx, partnerId: string, mails: readonly Mai
       created_at, status, attempts, due_at) ${newMails(tx, rows)}`)
 }
 
-/** Ends the pending mails about a subject, also those that a worker holds. */
+/** Ends the pending mails about a subject, including leased ones. */
 export async function endMailsAbout(
   tx: Tx,
   partnerId: string,
@@ -50,7 +50,7 @@ export async function deleteMailsEndedBefore(tx: Tx, partnerId: string, before: 
     delete from mail.messages where partner_id = ${partnerId} and ended_at < ${before}`)
 }
 
-/** When the next mail is due. */
+/** Reads when the next mail is due. */
 export const mailDue = (after: Date): Sql =>
   dueWork(
     'reads when the next mail is due',
@@ -69,7 +69,7 @@ export function partnersWithDueMail(tx: Tx, now: Date, partnersMax: number): Pro
   )
 }
 
-/** Counts the attempt at the claim, so that a mail that crashes its worker is counted too. */
+/** Claims due mails. Counts the attempt at the claim, so that a mail that crashes its worker is counted too. */
 export function claimMails(
   tx: Tx,
   partnerId: string,
@@ -87,7 +87,7 @@ export function claimMails(
 
 type Leased = Pick<ClaimedMail, 'partnerId' | 'id' | 'leaseId'>
 
-/** Changes no row if the lease was lost: the mail has ended, or another worker has claimed it. */
+/** Ends a mail. Returns 0 if the lease was lost: the mail has ended, or another worker has claimed it. */
 export function endMail(
   tx: Tx,
   { partnerId, id, leaseId }: Leased,
@@ -99,7 +99,7 @@ export function endMail(
     where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId} and status = 'pending'`)
 }
 
-/** Changes no row under the same condition as `endMail`. */
+/** Makes a mail due again. Returns 0 if the lease was lost. */
 export function postponeMail(tx: Tx, { partnerId, id, leaseId }: Leased, error: string, dueAt: Date): Promise<number> {
   return tx.run(sql`/* mail.postponeMail */
     update mail.messages set lease_id = null, last_error = ${error}, due_at = ${dueAt}

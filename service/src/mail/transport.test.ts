@@ -36,7 +36,7 @@ test('an address that can be read as two addresses, or as another address, is re
   assert.equal(oneLine(' a\r\n\tb\u2066c\u0000 '), 'a b c')
 })
 
-test('the sender is read from one line of the configuration', () => {
+test('the sender is read from the configuration', () => {
   assert.deepEqual(readMailbox('Acme Pay <no-reply@acme.example>'), {
     name: 'Acme Pay',
     address: 'no-reply@acme.example',
@@ -83,7 +83,7 @@ suite('folder', async () => {
     assert.equal((await stat(join(folder, '2026-11-21T08-00-00.123Z-ada@example.com.eml'))).mode & 0o777, 0o600)
   })
 
-  test('an address cannot lead out of the folder, and mails of the same millisecond do not replace each other', async () => {
+  test('an address cannot escape the folder, and mails of the same millisecond do not replace each other', async () => {
     const folder = join(root, 'mailbox')
     const { send } = folderTransport(folder)
     const hostile = { ...message, to: { name: '', address: '../../../../tmp/x/../evil@a.example' } }

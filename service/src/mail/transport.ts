@@ -6,7 +6,7 @@ import { newId, secondMs } from '../kernel/index.ts'
 
 export type Mailbox = { readonly name: string; readonly address: string }
 
-/** Rendered mail. */
+/** A rendered mail. */
 export type MailContent = {
   readonly subject: string
   readonly text: string
@@ -44,12 +44,12 @@ export function readMailbox(text: string): Mailbox | undefined {
   return isAddress(address) ? { name: oneLine(groups?.['name'] ?? '').replace(/^"(.*)"$/, '$1'), address } : undefined
 }
 
-/** Refuses the special characters of RFC 5322: with them one text can be read as two addresses, or as another address. */
+/** Rejects the special characters of RFC 5322, which can make a text read as two addresses or as another address. */
 export function isAddress(address: string): boolean {
   return /^[^\p{Cc}\s"(),:;<>@[\\\]]+@[^\p{Cc}\s"(),:;<>@[\\\]]+$/u.test(address) && address.isWellFormed()
 }
 
-/** A name as one line of plain text: without control characters and characters that change the reading direction. */
+/** Makes a name one line of plain text, without control characters and characters that change the reading direction. */
 export function oneLine(text: string): string {
   return text
     .toWellFormed()
@@ -58,7 +58,7 @@ export function oneLine(text: string): string {
     .trim()
 }
 
-/** The message for nodemailer: addresses as objects, which it does not parse, and no access to files or URLs. */
+/** Converts a message for nodemailer: addresses as objects, which it does not parse, and without access to files or URLs. */
 function toNodemailer({ link: _link, to, from, replyTo, subject, ...message }: MailMessage) {
   if (!isAddress(to.address)) throw new MailRefused('the address is not valid in a mail')
   return {
@@ -74,7 +74,7 @@ function toNodemailer({ link: _link, to, from, replyTo, subject, ...message }: M
   } satisfies SendMailOptions
 }
 
-// Writes each mail as an `.eml` file into a folder, for a machine without a mail server.
+// The folder: each mail becomes an `.eml` file, for a machine without a mail server.
 
 const addressCharsMax = 100
 
@@ -127,12 +127,12 @@ async function publish(folder: string, name: string, bytes: Buffer): Promise<voi
   }
 }
 
-// Sends mails to an SMTP server: one connection for each mail, and a limit for each wait.
+// The SMTP server: one connection for each mail, and a limit for each wait.
 
 type SmtpLimits = {
   readonly connectTimeoutMs: number
   readonly greetingTimeoutMs: number
-  /** Limit of a silence within the conversation. */
+  /** Limit of silence within the conversation. */
   readonly idleTimeoutMs: number
   /**
    * Limit of the whole conversation. Far below the lease of a mail, so that no second worker claims the mail meanwhile.
@@ -150,8 +150,8 @@ const defaultLimits: SmtpLimits = {
 const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
 /**
- * `smtp://user:password@host:587` or `smtps://...:465`, user and password percent-encoded. With a password, `smtp:`
- * requires STARTTLS unless the server is on loopback; `?requireTLS=true` requires it in every case.
+ * Accepts `smtp://user:password@host:587` or `smtps://...:465`, user and password percent-encoded. With a password, `smtp:`
+ * requires STARTTLS unless the server is on loopback; `?requireTLS=true` always requires it.
  * The error for a malformed URL does not repeat the URL, which may contain the password.
  */
 export function smtpTransport(url: string, limits: SmtpLimits = defaultLimits): MailTransport {
@@ -201,9 +201,9 @@ function isPermanent(error: unknown): boolean {
   return command === 'RCPT TO' && typeof responseCode === 'number' && responseCode >= 500
 }
 
-// Times and HTML, which all templates use.
+// Times and paragraphs, which all templates use.
 
-/** Made for the first mail: it costs every start some 30 ms, and most processes write no mails. */
+/** Created for the first mail: it takes some 30 ms, and most processes do not write mails. */
 let format: Intl.DateTimeFormat | undefined
 export function utc(time: Date): string {
   format ??= new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
@@ -219,6 +219,31 @@ const entities: Readonly<Record<string, string>> = {
 }
 export const escapeHtml = (text: string) => text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
 
-/** Takes paragraphs of HTML: plain text must be escaped before. */
+/** Takes paragraphs of HTML: the caller escapes plain text. */
 export const htmlPage = (paragraphs: readonly string[], language = 'en') =>
   `<!doctype html>\n<html lang="${language}">\n<body>\n${paragraphs.map((each) => `<p>${each}</p>`).join('\n')}\n</body>\n</html>\n`
+
+/** Renders paragraphs of plain text, with a link as a paragraph between them. */
+export const mailWithLink = (
+  subject: string,
+  before: readonly string[],
+  link: string,
+  after: readonly string[] = [],
+): MailContent => ({
+  subject,
+  text: `${[...before, link, ...after].join('\n\n')}\n`,
+  html: htmlPage([
+    ...before.map(escapeHtml),
+    `<a href="${escapeHtml(link)}">${escapeHtml(link)}</a>`,
+    ...after.map(escapeHtml),
+  ]),
+  link,
+})
+
+/** Renders paragraphs of plain text. */
+export const plainMail = (subject: string, paragraphs: readonly string[]): MailContent => ({
+  subject,
+  text: `${paragraphs.join('\n\n')}\n`,
+  html: htmlPage(paragraphs.map(escapeHtml)),
+  link: null,
+})

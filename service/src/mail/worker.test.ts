@@ -23,7 +23,7 @@ suite('worker', async () => {
   const db = untilEnd(createDatabase({ url: testDatabase.url, connectionsMax: 5, log }))
   afterEach(async () => {
     for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
-    // Each test has the queue for itself.
+    // Each test starts with an empty queue.
     await db.run(sql`delete from mail.messages`)
   })
   after(() => testDatabase.drop())
@@ -81,7 +81,7 @@ suite('worker', async () => {
     return { clock, queue, partnerId, mailTo, enqueue, deps, step: createMailStep(deps), row, lines }
   }
 
-  /** A port without a listener. */
+  /** Finds a port without a listener. */
   async function closedPort(): Promise<number> {
     const server = createServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -121,7 +121,7 @@ suite('worker', async () => {
     assert.equal(await step(), 0)
   })
 
-  test('a partner with a sender of its own: another domain receives the replies, the own domain is the sender', async () => {
+  test("a partner's own sender receives the replies, or is the sender if it has the service's domain", async () => {
     const server = await serve()
     const { enqueue, deps, partnerId } = await setUp(server.url)
     const senders = [
@@ -201,7 +201,7 @@ suite('worker', async () => {
     assert.equal(await step(), 0)
   })
 
-  test('a silent server costs the worker one time-out', async () => {
+  test('a silent server delays the worker by one time-out', async () => {
     const sockets = new Set<{ destroy: () => void }>()
     const silent = createServer((socket) => void sockets.add(socket))
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
@@ -276,7 +276,7 @@ suite('worker', async () => {
     assert.equal(server.received.length, 1)
   })
 
-  test('several workers at once send each mail once', async () => {
+  test('several concurrent workers send each mail once', async () => {
     const server = await serve()
     const { queue, partnerId, mailTo, deps, step } = await setUp(server.url)
     const addresses = Array.from({ length: 30 }, (_, index) => `ada${index}@example.com`)
@@ -302,7 +302,7 @@ suite('worker', async () => {
     assert.match((await row())?.lastError ?? '', /expired/)
   })
 
-  test('a worker that loses its mail to `endPending` records nothing, and a new mail about the subject is sent', async () => {
+  test('a worker does not record a mail that `endPending` ended, and a new mail about the subject is sent', async () => {
     const server = await serve()
     const { step, queue, partnerId, mailTo, lines } = await setUp(server.url)
     const first = mailTo('ada@example.com')
@@ -323,7 +323,7 @@ suite('queue', async () => {
   const db = untilEnd(createDatabase({ url: testDatabase.url, connectionsMax: 5, log: createLog('silent') }))
   after(() => testDatabase.drop())
 
-  /** A partner of its own for each test, and a manual clock. */
+  /** Creates a partner for the test, and a manual clock. */
   async function setUp() {
     const partnerId = newId()
     await db.run(sql`insert into access.partners (id, name, created_at) values (${partnerId}, 'Acme', ${start})`)
@@ -352,7 +352,7 @@ suite('queue', async () => {
     return { partnerId, clock, queue, mailTo, enqueue, statuses }
   }
 
-  test('a mail is queued with its transaction, and not at all if that is rolled back', async () => {
+  test('a mail is queued with its transaction, and not if it is rolled back', async () => {
     const { partnerId, queue, mailTo, statuses } = await setUp()
     await queue.enqueue(db, partnerId, [])
     const rolledBack = db.transaction(async (tx) => {
@@ -373,11 +373,11 @@ suite('queue', async () => {
     assert.deepEqual(JSON.parse(claimed?.data ?? ''), { ...data, other: '\ufffdx' })
   })
 
-  test('only the holder of the lease records, and a mail is due again when the lease ends', async () => {
+  test('only the holder of the lease records the outcome, and a mail is due again when the lease ends', async () => {
     const { partnerId, clock, queue, enqueue } = await setUp()
     await enqueue('a@example.com', 'b@example.com', 'c@example.com')
     const claim = () => queue.claim(db, partnerId, minuteMs, 2)
-    // The second claim runs before the first commits: it neither waits nor takes the same mails.
+    // The second claim runs before the first commits, and neither waits nor takes the same mails.
     const claims = await db.transaction(async (tx) => [await queue.claim(tx, partnerId, minuteMs, 2), await claim()])
     const ids = claims.flat().map(({ id }) => id)
     assert.deepEqual([ids.length, new Set(ids).size], [3, 3])
@@ -431,7 +431,7 @@ suite('queue', async () => {
     for (const hex of sealed) assert(!after.includes(hex))
   })
 
-  test('`endPending` ends the pending mails of its subject only, also those under a lease', async () => {
+  test('`endPending` ends only the pending mails of its subject, including leased ones', async () => {
     const { partnerId, queue, mailTo, statuses } = await setUp()
     const subjectId = newId()
     await queue.enqueue(db, partnerId, [mailTo('sent@example.com', null, subjectId)])

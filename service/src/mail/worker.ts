@@ -7,7 +7,7 @@ import { type ClaimedMail, mailDue } from './store.ts'
 import { type Mailbox, type MailContent, MailRefused, type MailTransport, oneLine } from './transport.ts'
 import * as store from './store.ts'
 
-/** Input of a template. */
+/** The input of a template. */
 export type MailToRender = Pick<ClaimedMail, 'kind' | 'toName' | 'expiresAt' | 'createdAt'> & {
   readonly partnerName: string
   readonly data: MailData
@@ -25,16 +25,16 @@ export type MailWorkerDeps = {
   readonly templates: Readonly<Record<string, MailTemplate>>
   readonly transport: MailTransport
   readonly from: Mailbox
-  /** The senders of partners that have one of their own. Default: none. */
+  /** Senders of partners that have their own, by the partner's id. Default: none. */
   readonly senders?: ReadonlyMap<string, Mailbox>
   /** Called after each attempt. */
   readonly observe?: ((outcome: 'sent' | 'postponed' | 'given_up') => void) | undefined
 }
 
-/** Far above the longest conversation with a mail server: only a worker that died loses a lease. */
+/** Far above the longest conversation with a mail server, so that only a dead worker loses a lease. */
 const leaseMs = 5 * minuteMs
 const partnersPerStepMax = 20
-/** Sent in parallel, so that a slow server costs a step one time-out. */
+/** Mails of a claim are sent in parallel, so that a slow server costs a step only one time-out. */
 const mailsPerClaimMax = 5
 const firstRetryMs = minuteMs
 const retriedForMs = 24 * hourMs
@@ -44,8 +44,8 @@ export const mailJob = (deps: MailWorkerDeps): Job =>
   defineJob({ name: 'mail', due: mailDue, run: createMailStep(deps), age: { queue: 'mail' } })
 
 /**
- * Waits 1, 2, 4 ... minutes after the attempt; the last attempt is a day after the mail was queued. Null: no further
- * one.
+ * Waits 1, 2, 4 ... minutes after the attempt; the last attempt is a day after the mail was queued. Null: there is no
+ * further attempt.
  */
 function nextAttemptAt({ attempts, createdAt }: Pick<ClaimedMail, 'attempts' | 'createdAt'>, now: Date): Date | null {
   const end = after(createdAt, retriedForMs)
@@ -54,7 +54,7 @@ function nextAttemptAt({ attempts, createdAt }: Pick<ClaimedMail, 'attempts' | '
   return next < end ? next : end
 }
 
-/** Returns how many mails it attempted. */
+/** Creates the step of the job, which returns how many mails it attempted. */
 export function createMailStep(deps: MailWorkerDeps): () => Promise<number> {
   const { db, queue, partnerName } = deps
   const attempt = createAttempt(deps)
@@ -73,20 +73,24 @@ export function createMailStep(deps: MailWorkerDeps): () => Promise<number> {
   }
 }
 
-const domainOf = ({ address }: Mailbox): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase()
+const mailDomain = ({ address }: Mailbox): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase()
 
 /**
- * The sender of a partner. An address of another domain would fail the checks of the recipient (SPF, DKIM, DMARC), so that it only receives the replies.
+ * Returns the sender of a partner's mails. An address of another domain would fail the recipient's checks (SPF, DKIM, DMARC),
+ * so it only receives the replies.
  */
-function senderOf(from: Mailbox, own: Mailbox | undefined): { readonly from: Mailbox; readonly replyTo?: Mailbox } {
+function partnerSender(
+  from: Mailbox,
+  own: Mailbox | undefined,
+): { readonly from: Mailbox; readonly replyTo?: Mailbox } {
   if (own === undefined) return { from }
-  if (domainOf(own) === domainOf(from)) return { from: own }
+  if (mailDomain(own) === mailDomain(from)) return { from: own }
   return { from: { name: own.name, address: from.address }, replyTo: own }
 }
 
-/** Sends one mail and records the outcome. Throws only if the outcome could not be recorded. */
+/** Sends a mail and records the outcome. Throws only if the outcome could not be recorded. */
 function createAttempt({ db, clock, log, queue, templates, transport, from, observe, ...deps }: MailWorkerDeps) {
-  const domain = domainOf(from)
+  const domain = mailDomain(from)
 
   const send = async (mail: ClaimedMail, partnerName: string): Promise<void> => {
     if (mail.expiresAt !== null && mail.expiresAt <= clock.now())
@@ -98,7 +102,7 @@ function createAttempt({ db, clock, log, queue, templates, transport, from, obse
     await transport.send({
       messageId: `<${mail.id}@${domain}>`,
       date: clock.now(),
-      ...senderOf(from, deps.senders?.get(mail.partnerId)),
+      ...partnerSender(from, deps.senders?.get(mail.partnerId)),
       to: { name: toName, address: mail.toAddress },
       ...content,
     })
@@ -107,10 +111,10 @@ function createAttempt({ db, clock, log, queue, templates, transport, from, obse
   const recordFailure = async (mail: ClaimedMail, error: unknown): Promise<void> => {
     const dueAt = error instanceof MailRefused ? null : nextAttemptAt(mail, clock.now())
     const text = oneLine(error instanceof Error ? error.message : String(error)).slice(0, errorCharsMax)
-    // A mail server may repeat the address in its answer: the row holds the answer, the log only its codes.
+    // A mail server may repeat the address in its answer: the row stores the answer, the log only its codes.
     const cause = error instanceof MailRefused ? error.cause : error
     const { code, responseCode } = (cause ?? {}) as { readonly code?: unknown; readonly responseCode?: unknown }
-    const fields = { ...fieldsOf(mail), attempts: mail.attempts, code, responseCode }
+    const fields = { ...logFields(mail), attempts: mail.attempts, code, responseCode }
     observe?.(dueAt === null ? 'given_up' : 'postponed')
     if (!(await queue.recordFailure(db, mail, text, dueAt))) log.info(fields, 'mail not sent; lease lost')
     else if (dueAt === null) log.error(fields, 'mail given up')
@@ -124,15 +128,15 @@ function createAttempt({ db, clock, log, queue, templates, transport, from, obse
       return recordFailure(mail, error)
     }
     observe?.('sent')
-    if (!(await queue.recordSent(db, mail))) log.info(fieldsOf(mail), 'mail sent; lease lost')
+    if (!(await queue.recordSent(db, mail))) log.info(logFields(mail), 'mail sent; lease lost')
   }
 }
 
-const fieldsOf = ({ partnerId, id, kind }: ClaimedMail) => ({ partnerId, mailId: id, kind })
+const logFields = ({ partnerId, id, kind }: ClaimedMail) => ({ partnerId, mailId: id, kind })
 
-// The queue of outgoing mails: callers enqueue in their own transaction, the worker claims under a lease.
+// The queue of outgoing mails: callers enqueue in their own transaction, and the worker claims mails under a lease.
 
-/** The fields that a template needs, apart from those that every mail has. */
+/** The fields that only the template of the kind needs. */
 export type MailData = Readonly<Record<string, string | null>>
 
 export type NewMail = {
@@ -143,18 +147,18 @@ export type NewMail = {
   readonly to: Mailbox
   readonly data: MailData
   /** Sealed in the row, and erased when the mail ends. */
-  readonly secret: string | null
-  /** The mail is not sent from this time on. */
-  readonly expiresAt: Date | null
+  readonly secret?: string | null
+  /** The worker does not send the mail from this time on. */
+  readonly expiresAt?: Date | null
 }
 
-/** The callers use the first two verbs, the worker uses the others. `false` says that a lease was lost: nothing is recorded. */
+/** Callers use the first two verbs, the worker the others. `false`: the lease was lost, and nothing is recorded. */
 export type MailQueue = {
-  /** Queues mails in the caller's transaction: what commits is sent, at least once. */
+  /** Queues mails in the caller's transaction. Each mail that commits is sent at least once. */
   readonly enqueue: (tx: Tx, partnerId: string, mails: readonly NewMail[]) => Promise<void>
-  /** Ends the mails about a subject that are not sent yet. A mail that a worker is sending may still arrive. */
+  /** Ends unsent mails about a subject. A mail that a worker is sending may still arrive. */
   readonly endPending: (tx: Tx, partnerId: string, subjectId: string, reason: string) => Promise<void>
-  /** Partners with due mail, the longest due first, without a lock. */
+  /** Lists partners with due mail, the longest due first, without a lock. */
   readonly partnersWithDueMail: (tx: Tx, partnersMax: number) => Promise<readonly string[]>
   /** Leases due mails of a partner and skips those that another worker is claiming. After the lease they are due again. */
   readonly claim: (tx: Tx, partnerId: string, leaseMs: number, mailsMax: number) => Promise<readonly ClaimedMail[]>
@@ -184,8 +188,8 @@ export function createMailQueue({ clock, sealer }: { readonly clock: Clock; read
       toAddress: mail.to.address,
       toName: mail.to.name,
       data: toJson(mail.data),
-      secretSealed: mail.secret === null ? null : sealer.seal(mail.secret, secretContext(partnerId, id)),
-      expiresAt: mail.expiresAt,
+      secretSealed: mail.secret ? sealer.seal(mail.secret, secretContext(partnerId, id)) : null,
+      expiresAt: mail.expiresAt ?? null,
       createdAt: now,
     }
   }
@@ -220,7 +224,7 @@ export function createMailQueue({ clock, sealer }: { readonly clock: Clock; read
 
 // The sealed secrets of mails.
 
-/** Names the earlier table of tokens, so that rows which were sealed for it open. */
+/** Names the earlier table of tokens, so that rows sealed for that table can still be opened. */
 const secretContext = (partnerId: string, mailId: string) => ['users.mails', partnerId, mailId, 'token']
 
 export const sealedMailSecrets: SealedColumn = {

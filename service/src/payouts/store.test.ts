@@ -1,4 +1,4 @@
-/** The list on enough rows to show a missing index: PostgreSQL's plan counts the rows that it reads and discards. */
+/** The list with enough rows to reveal a missing index. PostgreSQL's plan counts the rows that it reads and discards. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'

@@ -1,4 +1,4 @@
-/** Countries under embargo: requests are refused, and what exists waits for two persons, as with a name on a list. */
+/** Countries under embargo: new requests are refused, and existing data waits for two persons, like hits of names. */
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
@@ -26,7 +26,7 @@ beforeEach(async () => {
   partner = await addPartner(service, 1_000_00n)
 })
 
-/** Rules of a request are at most five seconds old. */
+/** The age of the rules that requests use. */
 async function change(countries: string, action: CountryAction | null, sides: readonly CountrySide[] = ['payouts']) {
   const changed = { countries: countries.split(','), sides, action, staff: 'Sam Staff' }
   const rules = await service.db.transaction((tx) => service.screening.countries.change(tx, changed))
@@ -45,7 +45,7 @@ const statusOf = async ({ partnerId, id }: { readonly partnerId: string; readonl
 const openHits = async (subjectId: string) =>
   (await service.screening.openHits(undefined, 1000)).filter((hit) => hit.subjectId === subjectId)
 
-test('the countries of an account are those of its IBAN, of its BIC, and the given one', () => {
+test('the countries of an account come from its IBAN, its BIC and the given country', () => {
   const of = (account: string | null, bic: string | null, country: string | null) =>
     countriesOfAccount({ account, bic, country }).map((one) => `${one.role} ${one.country}`)
   assert.deepEqual(of('nl91 abna 0417 1643 00', 'ABNABEbb', 'DE'), ['iban NL', 'bic BE', 'country DE'])
@@ -68,7 +68,7 @@ test('wrong changes are refused and change nothing', async () => {
   assert.deepEqual(await service.screening.countries.list(service.db), [])
 })
 
-test('two changes at the same time both hold, and a repeated one makes no generation', async () => {
+test('two concurrent changes both apply, and a repeated change does not make a generation', async () => {
   await Promise.all([change('NL', 'refuse'), change('BE', 'review'), change('FR', 'review', ['deposits'])])
   const rules = await service.screening.countries.list(service.db)
   assert.deepEqual(
@@ -81,7 +81,7 @@ test('two changes at the same time both hold, and a repeated one makes no genera
   assert.equal(await generation(service.db), before)
 })
 
-test('a refused country: no beneficiary, no payout, no preview that would be accepted, and no standing order', async () => {
+test('a refused country: beneficiaries, payouts, previews and standing orders are refused', async () => {
   const earlier = await addDutch()
   await change('NL', 'refuse')
   const create = (fields: object) =>
@@ -104,7 +104,7 @@ test('a refused country: no beneficiary, no payout, no preview that would be acc
   assert.equal((await pay(service, partner, '10.00')).payout.status, 'Pending', 'other countries are paid')
 })
 
-test('a payout that was accepted before its rule is held, also while its payee was not compared with the rule', async () => {
+test('a payout accepted before the rule is held, even before its payee is compared with the rule', async () => {
   await change('BE', 'review')
   const payee = await addDutch()
   await screenAll(service)
@@ -135,7 +135,7 @@ test('a payout that was accepted before its rule is held, also while its payee w
   assert.equal(await statusOf(payout), 'Sent')
 })
 
-test('a reviewed country: the payout waits for two persons, the next one does not, and a changed rule asks again', async () => {
+test('a reviewed country: the first payout waits for two persons, the next does not, and a changed rule makes payouts wait again', async () => {
   await change('NL', 'review')
   const payee = await addDutch()
   await screenAll(service)
@@ -162,7 +162,7 @@ test('a reviewed country: the payout waits for two persons, the next one does no
   assert.equal((await service.cases.byId(service.db, partner.partnerId, third.id))?.kind, 'sanctions_hold')
 })
 
-test('customers of a refused country are not accepted; one that exists is held, and can be corrected', async () => {
+test('new customers of a refused country are refused, and an existing one is held until it is corrected', async () => {
   const { partnerId, customer } = partner
   await change('GB', 'refuse', ['customers'])
   const kyc = { fullName: 'Joan Clarke', citizenshipCountryCode: 'GB' } as const
@@ -213,7 +213,7 @@ for (const [title, from] of [
       await sendCredit(service, iban, 'Grace Hopper', from)
       service.clock.advance(stepMsDefault)
       await processBankNotifications(service.settlement)
-      // The first report finds a list that this process has not read.
+      // The first report arrives before this process has read the list.
       await processBankNotifications(service.settlement)
       const waiting = await stateOf(service, partnerId)
       assert.deepEqual(
@@ -229,7 +229,7 @@ for (const [title, from] of [
     }
   })
 
-test('without a rule for its country money is credited at once', async () => {
+test('money from a country without a rule is credited at once', async () => {
   await change('NL', 'refuse', ['payouts', 'customers'])
   const { partnerId, iban } = await addHolder(service, 'Ada Lovelace')
   await sendCredit(service, iban, 'Grace Hopper', { account: 'NL91ABNA0417164300' })
@@ -239,7 +239,7 @@ test('without a rule for its country money is credited at once', async () => {
   assert.deepEqual((await stateOf(service, partnerId)).statuses, ['Completed'])
 })
 
-test('a process that starts later knows the rules', async () => {
+test('a process that starts later applies the rules', async () => {
   await change('NL', 'refuse')
   const other = await createTestService({ url: service.url, now: service.clock.now() })
   try {

@@ -1,6 +1,6 @@
 /**
- * Rules for countries under embargo: which countries payouts may not go to, deposits may not come from, and customers may not live in or
- * be nationals of. They are the list `countries`, which persons write and no publisher does: each change is a new generation.
+ * Rules for countries under embargo: to which countries payouts may not go, from which deposits may not come, and in which customers may not live
+ * or be nationals. Staff maintain them as the list `countries`; each change is a new generation.
  */
 import { createHash } from 'node:crypto'
 import { ownJson } from '@partner-payments/wire'
@@ -17,26 +17,26 @@ export const countrySides = ['payouts', 'deposits', 'customers'] as const
 /** The country of a payee, of a payer, or of a customer. */
 export type CountrySide = (typeof countrySides)[number]
 export const countryActions = ['refuse', 'review'] as const
-/** `refuse`: a new request is refused, and what exists waits for two persons. `review`: both wait for two persons. */
+/** `refuse`: new requests are refused, and existing data waits for two persons. `review`: both wait for two persons. */
 export type CountryAction = (typeof countryActions)[number]
 
 /** `country`: ISO 3166-1 alpha-2. */
 export type CountryRule = { readonly country: string; readonly side: CountrySide; readonly action: CountryAction }
 
-/** The rules at a generation of lists. */
+/** The rules at a generation of the lists. */
 export type CountryRules = {
   readonly all: readonly CountryRule[]
   readonly isRefused: (side: CountrySide, country: string) => boolean
-  /** The newest generation that wrote a rule for one of the countries; 0: none has a rule. */
+  /** Returns the newest generation that wrote a rule for one of the countries. 0: no rules. */
   readonly since: (side: CountrySide, countries: readonly string[]) => number
 }
 
 export type Countries = {
-  /** The rules, at most five seconds old: for requests, which the worker judges again. */
+  /** Reads the rules, at most five seconds old, for requests. The worker judges these again. */
   readonly recent: (tx: Tx) => Promise<CountryRules>
-  /** The rules at a generation. Reads them if this process knows another generation. */
+  /** Returns the rules at a generation. Reads them if this process has cached another generation. */
   readonly at: (tx: Tx, generation: number) => Promise<CountryRules>
-  /** The present rules. */
+  /** Lists the current rules. */
   readonly list: (tx: Tx) => Promise<readonly CountryRule[]>
   /**
    * Sets or removes (`action`: null) the rules of countries, and returns all rules. Every name is then screened again. Refuses:
@@ -52,7 +52,7 @@ export type CountryChange = {
   readonly staff: string
 }
 
-/** How long a process may accept requests by earlier rules. */
+/** How long a process may still accept requests by earlier rules. */
 const rulesAgeMsMax = 5 * secondMs
 
 const sides = {
@@ -63,12 +63,12 @@ const sides = {
   partner: 'customers',
   person: 'customers',
 } as const satisfies Record<SubjectKind, CountrySide>
-export const sideOf = (kind: SubjectKind): CountrySide => sides[kind]
+export const countrySide = (kind: SubjectKind): CountrySide => sides[kind]
 
-/** The key of the rule among the entries of the list. */
+/** Returns the id of a rule among the entries of the list. */
 export const countryEntryId = (side: CountrySide, country: string): string => `${country} ${side}`
 
-/** The name of a country for the person who decides. */
+/** Names a country for the person who decides. */
 const countryName = (country: string): string => countryNames.of(country) ?? country
 const countryNames = new Intl.DisplayNames(['en'], { type: 'region' })
 
@@ -77,8 +77,8 @@ const bicForm = /^[A-Z0-9]{4}([A-Z]{2})[A-Z0-9]{2}([A-Z0-9]{3})?$/
 const codeForm = /^[A-Z]{2}$/
 
 /**
- * The countries of an account: of its IBAN (ISO 13616), of the BIC (ISO 9362), the one that is given, and that of its owner's address, each
- * once. Other texts, and null, have none.
+ * Lists the countries of an account without duplicates: of its IBAN (ISO 13616), its BIC (ISO 9362), the given country, and the owner's address.
+ * Ignores other texts and null.
  */
 export function countriesOfAccount({
   account,
@@ -94,7 +94,7 @@ export function countriesOfAccount({
     { role: 'country', country: codeForm.exec(country ?? '')?.[0] },
     { role: 'address', country: codeForm.exec(address ?? '')?.[0] },
   ]
-  // A country is one question for the persons who decide.
+  // Each country appears once, because the persons who decide see one hit for it.
   return found.flatMap(({ role, country: code }, index) =>
     code === undefined || found.slice(0, index).some((one) => one.country === code) ? [] : [{ role, country: code }],
   )
@@ -105,7 +105,7 @@ export function createCountries({ clock }: { readonly clock: Clock }): Countries
   let readUntil = new Date(0)
   const at: Countries['at'] = async (tx, generation) => {
     if (known?.generation === generation) return known.rules
-    const rules = rulesOf(await countryEntriesAt(tx, generation))
+    const rules = toRules(await countryEntriesAt(tx, generation))
     known = { generation, rules }
     return rules
   }
@@ -118,7 +118,7 @@ export function createCountries({ clock }: { readonly clock: Clock }): Countries
       readUntil = after(now, rulesAgeMsMax)
       return rules
     },
-    list: async (tx) => rulesOf(await countryEntriesAt(tx, await currentGeneration(tx))).all,
+    list: async (tx) => toRules(await countryEntriesAt(tx, await currentGeneration(tx))).all,
     change: (tx, change) => changeRules(tx, clock, change),
   }
 }
@@ -131,17 +131,17 @@ function toRule({ entryId, detail }: Pick<Entry, 'entryId' | 'detail'>): Country
   return { country, side, action: countryActions.find((each) => programmes.includes(each)) ?? 'refuse' }
 }
 
-function rulesOf(entries: readonly Entry[]): CountryRules {
+function toRules(entries: readonly Entry[]): CountryRules {
   const byId = new Map(entries.map((entry) => [entry.entryId, { ...toRule(entry), from: entry.fromGeneration }]))
-  const ruleOf = (side: CountrySide, country: string) => byId.get(countryEntryId(side, country))
+  const findRule = (side: CountrySide, country: string) => byId.get(countryEntryId(side, country))
   return {
     all: entries.map(toRule),
-    isRefused: (side, country) => ruleOf(side, country)?.action === 'refuse',
-    since: (side, countries) => Math.max(0, ...countries.map((country) => ruleOf(side, country)?.from ?? 0)),
+    isRefused: (side, country) => findRule(side, country)?.action === 'refuse',
+    since: (side, countries) => Math.max(0, ...countries.map((country) => findRule(side, country)?.from ?? 0)),
   }
 }
 
-/** Locks the lists, so that of two changes the second one sees the first. */
+/** Changes rules under the lock of the lists, so that a concurrent change waits and sees this one. */
 async function changeRules(
   tx: Tx,
   clock: Clock,
@@ -173,7 +173,7 @@ async function changeRules(
     .toSorted((one, other) => (one.id < other.id ? -1 : 1))
   const before = (await currentLists(tx)).find(({ source }) => source === 'countries')
   const now = clock.now()
-  // The clock of another process may be ahead: a change is never older than the one before.
+  // The clock of another process may be ahead, but a change must never be older than the previous one.
   const publishedAt = before !== undefined && before.publishedAt > now ? before.publishedAt : now
   const hash = createHash('sha256').update(JSON.stringify(entries)).digest('hex')
   await replaceList(tx, clock, { source: 'countries', publishedAt, hash, entries }, staff)
@@ -189,14 +189,14 @@ const toEntry = (id: string, { country, action }: CountryRule): ListEntry => ({
   programmes: [action],
 })
 
-/** The rules in a snapshot of lists, as entries with which the countries of a subject are compared. */
+/** Matches the countries of a subject with the rules in a snapshot of the lists. */
 export function countryMatches(
   entryOf: (entryId: string) => SearchedEntry | undefined,
   kind: SubjectKind,
   countries: readonly SubjectCountry[],
 ) {
   return countries.flatMap(({ role, country }) => {
-    const entry = entryOf(countryEntryId(sideOf(kind), country))
+    const entry = entryOf(countryEntryId(countrySide(kind), country))
     if (entry === undefined) return []
     const words = [{ word: country, listed: country, how: 'equal', likeness: 100, weight: 100 }] as const
     const match = { entry, listedName: countryName(country), score: 100, isReordered: false, words }

@@ -1,6 +1,6 @@
 /**
- * Pure: a hit for the person who decides, the same for the command, the desk and JSON: the listed entry beside the party, field by field,
- * why it scored, the payments that it holds, and earlier decisions about the same pair.
+ * Pure: a hit for the person who decides, the same for the command, the desk and JSON. It compares the listed entry with the party, field by
+ * field, and shows the matched words, the held payments, and earlier decisions about the same pair.
  */
 import type { Currency, Minor } from '../kernel/index.ts'
 import type { ListedDocument } from './lists/entry.ts'
@@ -20,7 +20,7 @@ export type HeldPayment = {
   readonly since: Date
 }
 
-/** `agrees`: a value of the party is one of the entry. `unknown`: one side says nothing. Spellings of addresses are for the person. */
+/** `agrees`: the party and the entry share a value. `unknown`: one side has no value. The person compares addresses. */
 export type FieldVerdict = 'agrees' | 'differs' | 'unknown'
 type ComparedField = {
   readonly field: 'names' | 'births' | 'countries' | 'documents' | 'accounts' | 'addresses' | 'programmes'
@@ -29,7 +29,7 @@ type ComparedField = {
   readonly verdict: FieldVerdict
 }
 
-/** An earlier hit about the entry. `sameSubject`: about the same party; otherwise another one of the partner has the same name. */
+/** An earlier hit about the entry, with its decisions. */
 export type EarlierHit = { readonly hit: Hit; readonly decisions: readonly DecisionRow[] }
 type EarlierDecision = Pick<DecisionRow, 'kind' | 'outcome' | 'disposition' | 'actor' | 'note' | 'decidedAt'> & {
   readonly hitId: string
@@ -39,29 +39,29 @@ type EarlierDecision = Pick<DecisionRow, 'kind' | 'outcome' | 'disposition' | 'a
 
 export type HitView = {
   readonly entry: Pick<Hit, 'source' | 'entryId' | 'reference' | 'kind'> & {
-    /** The list by which the hit was opened. Null: a version before kept no time. */
+    /** When the list of the hit was published. Null: an earlier version did not store the time. */
     readonly publishedAt: Date | null
     readonly generation: number
   }
   readonly fields: readonly ComparedField[]
   readonly words: readonly WordMatch[]
   readonly payments: readonly HeldPayment[]
-  /** Says that more payments wait than are listed. */
+  /** True if more payments wait than are listed. */
   readonly morePayments: boolean
   /** Sums of the listed payments. */
   readonly sums: readonly Pick<HeldPayment, 'currency' | 'amount'>[]
-  /** Oldest first. */
+  /** Earlier decisions about the same pair, oldest first. */
   readonly earlier: readonly EarlierDecision[]
   /**
-   * Names what ends the hit. `persons`: it is open, and a decision ends it. `change`: it is cleared, and a new hit is opened if the entry changes or
-   * the party gets another listed name. `revocation`: it is confirmed, and two persons may clear it. `ended`: another one has replaced it.
+   * The event that ends the hit. `persons`: it is open, and a decision ends it. `change`: it is cleared, and a change of the entry or another listed name of
+   * the party opens a new hit. `revocation`: it is confirmed, and two persons may clear it. `ended`: another hit has replaced it.
    */
   readonly endsBy: 'persons' | 'change' | 'revocation' | 'ended'
 }
 
 export const paymentsShown = 20
 
-export function viewOfHit(
+export function buildHitView(
   hit: Hit,
   subject: Subject,
   { payments, earlier }: { readonly payments: readonly HeldPayment[]; readonly earlier: readonly EarlierHit[] },
@@ -69,7 +69,8 @@ export function viewOfHit(
   const { source, entryId, reference, kind, publishedAt = null, generation, words } = hit
   const shown = payments.slice(0, paymentsShown)
   const sums = [...Map.groupBy(shown, ({ currency }) => currency)].map(([currency, each]) => ({
-    ...{ currency, amount: each.reduce((sum, { amount }) => sum + amount, 0n) },
+    currency,
+    amount: each.reduce((sum, { amount }) => sum + amount, 0n),
   }))
   return {
     entry: {
@@ -80,19 +81,19 @@ export function viewOfHit(
       publishedAt: publishedAt === null ? null : new Date(publishedAt),
       generation,
     },
-    fields: fieldsOf(hit, subject),
+    fields: compareFields(hit, subject),
     words,
     payments: shown,
     morePayments: payments.length > paymentsShown,
     sums,
-    earlier: earlierOf(hit, earlier),
+    earlier: listEarlierDecisions(hit, earlier),
     endsBy: hit.endedAt !== null ? 'ended' : ends[hit.status],
   }
 }
 
 const ends = { open: 'persons', cleared: 'change', confirmed: 'revocation', gone: 'ended' } as const
 
-function fieldsOf(hit: Hit, subject: Subject): readonly ComparedField[] {
+function compareFields(hit: Hit, subject: Subject): readonly ComparedField[] {
   const {
     name,
     listedName,
@@ -103,7 +104,7 @@ function fieldsOf(hit: Hit, subject: Subject): readonly ComparedField[] {
     addresses = [],
     programmes,
   } = hit
-  // A hit is about one person of the subject: the data of its role, and those of the whole subject without one.
+  // A hit is about one person of the subject, so the data of that role count, and the data of the whole subject without a role.
   const data = subject.data?.[hit.role]
   const ofParty = [...(data?.countries ?? []), ...subject.countries.map(({ country }) => country)]
   const said = (field: ComparedField['field'], party: readonly string[], listed: readonly string[], agrees: Agrees) => {
@@ -114,7 +115,7 @@ function fieldsOf(hit: Hit, subject: Subject): readonly ComparedField[] {
   }
   const accounts = subject.account === null ? [] : [subject.account]
   return [
-    said('names', [name, ...namesOfRole(subject.names, hit.role)], listedNames, () => true),
+    said('names', [name, ...roleNames(subject.names, hit.role)], listedNames, () => true),
     said('births', data?.births ?? [], births, sameYear),
     said('countries', ofParty, countries, (one, other) => one === other),
     said('documents', data?.documents ?? [], documents.map(documentText), sameNumber),
@@ -125,17 +126,17 @@ function fieldsOf(hit: Hit, subject: Subject): readonly ComparedField[] {
 }
 
 type Agrees = (party: string, listed: string) => boolean
-const namesOfRole = (names: readonly SubjectName[], wanted: string) =>
-  names.filter(({ role }) => role === wanted).map(({ name }) => name)
-/** Lists often say a year only, or `circa`. */
+const roleNames = (names: readonly SubjectName[], role: string) =>
+  names.filter((each) => each.role === role).map(({ name }) => name)
+/** Compares only years, because lists often have only a year, or `circa`. */
 const sameYear: Agrees = (party, listed) => listed.includes(party.slice(0, 4))
 const signs = (text: string) => text.replaceAll(/[^\p{L}\d]/gu, '').toUpperCase()
 const sameNumber: Agrees = (party, listed) => signs(listed).includes(signs(party))
 const documentText = ({ type, number, country }: ListedDocument) =>
   [type, number, country].filter((part) => part !== '').join(' ')
 
-/** Decisions about the same entry: of the same subject, and of others that have the same name. */
-function earlierOf(hit: Hit, earlier: readonly EarlierHit[]): readonly EarlierDecision[] {
+/** Lists decisions about the same entry: for the same subject, and for others with the same name. */
+function listEarlierDecisions(hit: Hit, earlier: readonly EarlierHit[]): readonly EarlierDecision[] {
   return earlier
     .filter(({ hit: { id } }) => id !== hit.id)
     .flatMap(({ hit: other, decisions }) => {
@@ -150,8 +151,8 @@ function earlierOf(hit: Hit, earlier: readonly EarlierHit[]): readonly EarlierDe
 }
 
 /**
- * Reports whether persons have cleared the same name for the same entry: in a text of another payment, or as the name of a party that a text
- * repeats. A payer is the same by name and account. Then no new hit is opened.
+ * Reports whether staff have cleared the same name for the same entry before: in a text of another payment, or as the name of a party that the
+ * text repeats. Payers are equal by name and account. A cleared pair does not open a new hit.
  */
 export function isClearedPair(
   { role, name, account }: { readonly role: string; readonly name: string; readonly account: string | null },

@@ -1,14 +1,14 @@
 /**
- * Screening: names of partners, their people, customers, owners and beneficiaries against the sanctions lists of the UN, the EU and OFAC, and their countries
- * against rules. README.md has how names are compared.
+ * Screening compares the names of partners, their people, customers, owners and beneficiaries with the sanctions lists of the UN, the EU and OFAC, and
+ * their countries with rules. README.md describes the comparison of names.
  *
- * Tables: screening.lists, screening.entries (of no partner); screening.frozen_accounts (of no partner); screening.subjects, screening.earlier_names, screening.sweeps,
- * screening.hits, screening.exclusions, screening.decisions. Invariants: a list is loaded whole or not at all. The transaction that writes a name makes it due,
- * and keeps the name that it replaces. What was screened against an older list is due again. One hit per name and entry stands at a time.
- * An open or a confirmed hit ends only by a decision of persons. Decisions are added and never changed.
+ * Tables: screening.lists, screening.entries and screening.frozen_accounts (shared by all partners); screening.subjects, screening.earlier_names,
+ * screening.sweeps, screening.hits, screening.exclusions, screening.decisions. Invariants: a list is loaded completely or not at all. The transaction
+ * that writes a name makes it due, and keeps the replaced name. A new list makes all names due again. There is one current hit per name and
+ * entry. Only a decision of persons ends an open or confirmed hit. Decisions are added and never changed.
  */
 import type { Source } from '../iso20022/index.ts'
-import type { Report, ReportWanted } from './corpus/report.ts'
+import type { Report, ReportRequest } from './corpus/report.ts'
 import type { PepSource, SanctionsList } from './lists/entry.ts'
 
 export {
@@ -57,16 +57,16 @@ export type { ShownHit } from './store-numbers.ts'
 
 export { sealedEarlierNames, sealedHits } from './sealed.ts'
 
-export type { Report, ReportWanted } from './corpus/report.ts'
+export type { Report, ReportRequest } from './corpus/report.ts'
 export { type ExclusionRow, exclusionsOf } from './store.ts'
 
-// The report is made by one command, which loads it.
-export const screeningReport = async (wanted: ReportWanted): Promise<Report | undefined> =>
-  (await import('./corpus/report.ts')).createReport(wanted)
+// Loaded when the command of the report runs.
+export const screeningReport = async (request: ReportRequest): Promise<Report | undefined> =>
+  (await import('./corpus/report.ts')).createReport(request)
 export const screeningReportText = async (report: Report): Promise<string> =>
   (await import('./corpus/report.ts')).reportText(report)
 
-// The first call loads the readers of files: only the command that loads a list reads one.
+// The readers of files are loaded with the first call, because only the command that loads a list needs them.
 export const readPepList = async (source: Source, list: PepSource): Promise<SanctionsList> =>
   (await import('./lists/peps.ts')).readPepList(source, list)
 export const readSanctionsList = async (source: Source): Promise<SanctionsList> =>

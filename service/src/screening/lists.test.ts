@@ -40,14 +40,14 @@ suite('OFAC', async () => {
     yield await readFile(new URL(`samples/${name}.xml`, import.meta.url))
   }
 
-  test('the advanced file of OFAC replaces the other one: only entries that say something else change', async () => {
+  test("OFAC's advanced file can replace the other file, and only entries with different data change", async () => {
     const counts = async (name: string) => {
       const list = await readSanctionsList(bytesOf(name))
       const { source, added, changed, removed } = await service.screening.lists.load(list, 'Sam Staff')
       return [source, added, changed, removed]
     }
     assert.deepEqual(await counts('ofac'), ['ofac', 3, 0, 0])
-    // One has a name in its original script.
+    // One of them has a name in its original script.
     assert.deepEqual(await counts('ofac-advanced'), ['ofac', 0, 1, 0])
     const account = { iban: 'DE89370400440532013000', currency: 'EUR', name: 'هادی کشوند' } as const
     const { id } = await service.beneficiaries.create(partner.partnerId, account)
@@ -58,7 +58,7 @@ suite('OFAC', async () => {
     )
   })
 
-  test('a wallet of a list is a hit under any name, and holds until two persons clear it', async () => {
+  test('a listed wallet is a hit under any name, and holds payments until two persons clear it', async () => {
     const { partnerId } = partner
     const { id } = await addWallet(listedWallet.toLowerCase())
     const other = await addWallet('0x00000000000000000000000000000000000ba5ee')
@@ -94,7 +94,7 @@ suite('OFAC', async () => {
     assert.equal(await holdOf(id), undefined)
   })
 
-  test('money from a wallet of a list waits, whatever the name of its payer', async () => {
+  test("money from a listed wallet waits under any payer's name", async () => {
     const { partnerId } = partner
     const credit = {
       partnerId,
@@ -125,7 +125,7 @@ suite('politically exposed persons', async () => {
   await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
   await load(await sample())
 
-  /** A partner whose customer has this name. */
+  /** Creates a partner whose customer has this name. */
   async function withCustomer(kyc: object, into: Service = service) {
     const partner = await addPartner(into, 1_000_00n)
     await into.customers.update(partner.partnerId, partner.customer.id, { kyc })
@@ -143,7 +143,7 @@ suite('politically exposed persons', async () => {
   }
   const today = (of: Service = service) => of.clock.now().toISOString().slice(0, 10)
 
-  test('a customer and its owners are compared, in any spelling; payments go on, and nothing is raised by an open hit', async () => {
+  test('a customer and its owners are compared in any spelling, and an open hit does not stop payments or raise the risk', async () => {
     const { hits, review, payout } = await withCustomer({
       fullName: 'Otilie Varlundt',
       uboFirstName1: 'Drenko',
@@ -157,7 +157,7 @@ suite('politically exposed persons', async () => {
     assert.equal(await review(), undefined)
   })
 
-  test('confirmed by two persons, the customer has the risk high and a review that is due; payments still go on', async () => {
+  test('after two persons confirm, the customer has the risk high and a due review, and payments continue', async () => {
     const { hits, review, payout, partnerId, customer } = await withCustomer({ fullName: 'Ottilie Varlund' })
     const [hit] = await hits()
     assert.ok(hit)
@@ -183,7 +183,7 @@ suite('politically exposed persons', async () => {
     assert.equal(await payout(), 'Sent')
   })
 
-  test('a review that was made stays, with a higher risk, and is due today', async () => {
+  test('an existing review gets the higher risk and is due today', async () => {
     const { partnerId, customer, review } = await withCustomer({ fullName: 'Drenko Zavratnik' })
     await service.db.transaction((tx) =>
       service.customers.reviews.set(tx, { partnerId, customerRef: customer.id, risk: 'low', staff: 'Ada Other' }),
@@ -194,13 +194,13 @@ suite('politically exposed persons', async () => {
     assert.deepEqual({ risk, dueOn, reviewedBy }, { risk: 'high', dueOn: today(), reviewedBy: 'Ada Other' })
   })
 
-  test('cleared, nothing is raised', async () => {
+  test('a cleared hit does not raise the risk', async () => {
     const { partnerId, review } = await withCustomer({ fullName: 'Drenko Zavratnik' })
     await decideAll(service, partnerId, 'clear')
     assert.equal(await review(), undefined)
   })
 
-  test('a single word, a beneficiary and a payer are not compared', async () => {
+  test('single words, beneficiaries and payers are not compared', async () => {
     const { partnerId, customer, hits } = await withCustomer({ fullName: 'Otti' })
     const account = { iban: 'DE89370400440532013000', currency: 'EUR' } as const
     await service.beneficiaries.create(partnerId, { ...account, name: 'Ottilie Varlund' })
@@ -214,7 +214,7 @@ suite('politically exposed persons', async () => {
     assert.deepEqual(await hits(), [])
   })
 
-  test('lists of several names stand beside each other; one that lost half of its records is refused', async () => {
+  test('lists with different names coexist, and a list that lost half of its records is refused', async () => {
     const later = (list: SanctionsList, keep: number): SanctionsList => ({
       ...list,
       hash: newId(),
@@ -248,7 +248,7 @@ suite('politically exposed persons', async () => {
     await remove('other')
   })
 
-  test('a confirmed hit does not keep a customer from its erasure', async () => {
+  test('a confirmed hit does not prevent the erasure of a customer', async () => {
     const { partnerId, customer } = await withCustomer({ fullName: 'Ottilie Varlund' })
     await decideAll(service, partnerId, 'confirm')
     await service.db.transaction((tx) => service.screening.forget(tx, partnerId, [customer.id]))
@@ -308,13 +308,13 @@ suite('second data', async () => {
   }
   const common = { fullName: 'Mohamed Hassan', dateOfBirth: '1990-01-01', citizenshipCountryCode: 'EG' }
 
-  test('a customer with a common name and another birth has no hit, and the exclusion is kept', async () => {
+  test('a customer with a common name and a different birth gets an exclusion instead of a hit', async () => {
     await load([person('1', 'Mohamed Hassan'), person('2', 'Borislav Tremurov')])
     const { hits, reasons } = await addCustomer(common)
     assert.deepEqual([await hits(), await reasons()], [[], ['fullName un 1 birth']])
   })
 
-  test('a birth that is corrected is compared again; only persons end the hit', async () => {
+  test('a corrected birth is compared again, but only persons end a hit', async () => {
     const { update, hits, reasons } = await addCustomer(common)
     await update({ dateOfBirth: '1961-04-12' })
     assert.deepEqual([(await hits()).length, await reasons()], [1, []])
@@ -322,7 +322,7 @@ suite('second data', async () => {
     assert.deepEqual([(await hits()).length, await reasons()], [1, []])
   })
 
-  test('payees, owners and rare names are hits whatever is known', async () => {
+  test('payees, owners and rare names are hits regardless of other data', async () => {
     const { partnerId, hits, reasons } = await addCustomer({
       ...common,
       fullName: 'Borislav Tremurov',
@@ -341,14 +341,14 @@ suite('second data', async () => {
     assert.deepEqual(await reasons(), [])
   })
 
-  test('the number of the document by which a customer is identified leaves the hit, whatever birth it gives', async () => {
+  test('an equal document number leaves the hit, even with a different birth', async () => {
     const documents = [{ type: 'Passport', number: 'AB 123456', country: 'EG' }]
     await load([person('1', 'Mohamed Hassan', { documents }), person('2', 'Borislav Tremurov')])
     const { hits, reasons } = await addCustomer({ ...common, personalIdentificationNumber: 'ab123456' })
     assert.deepEqual([(await hits()).length, await reasons()], [1, []])
   })
 
-  test('the address of a payee excludes a common name that is not whole, if no country is that of the entry', async () => {
+  test("a payee's address excludes an incomplete common name if no country agrees", async () => {
     await load([person('4', 'Mohamed Vadenskar Hassan'), person('5', 'Orlin Karzhovi Tremurov')])
     const { partnerId, hits, reasons } = await addCustomer({ fullName: 'Grace Hopper' })
     const add = async (name: string, iban: string, country?: string) => {
@@ -381,7 +381,7 @@ suite('second data', async () => {
     )
   })
 
-  test('erasure takes the exclusions, too', async () => {
+  test('an erasure also deletes exclusions', async () => {
     const { partnerId, customer, reasons } = await addCustomer(common)
     assert.equal((await reasons()).length, 1)
     await service.db.transaction((tx) => service.screening.forget(tx, partnerId, [customer.id]))
@@ -399,7 +399,7 @@ suite('second data', async () => {
     }
   })
 
-  test('a cleared hit stays while the same file is read with more facts, or an address changes; a nationality asks again', async () => {
+  test('a cleared hit stays if the file is read with more data or an address changes, but not if a nationality changes', async () => {
     const {
       countries: _countries,
       documents: _documents,
@@ -430,7 +430,7 @@ suite('earlier names', async () => {
   const service = await useModules()
   await service.screening.lists.load(await sampleList(), 'Sam Staff')
 
-  test('a name and an entry have one hit, whatever names stand beside it, and are decided about once', async () => {
+  test('a name and an entry have one hit and one decision, even if other names are added', async () => {
     const { beneficiaries, screener, screening, db } = service
     const { partnerId, beneficiary } = await addPartner(service)
     const { id } = beneficiary
@@ -461,7 +461,7 @@ suite('earlier names', async () => {
     assert.deepEqual(await open(), [])
   })
 
-  test('who is forgotten has no earlier names, unless a hit is open or confirmed', async () => {
+  test('erased subjects lose their earlier names unless a hit is open or confirmed', async () => {
     const { beneficiaries, screener, screening, db } = service
     const { partnerId, beneficiary, ownBeneficiary } = await addPartner(service)
     for (const [{ id }, name] of [
@@ -482,7 +482,7 @@ suite('ages', async () => {
   const service = await useModules()
   await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
 
-  /** Minutes, by kind; null: nothing waits. */
+  /** Reads the ages in minutes, by kind. Null: nothing waits. */
   async function ages() {
     const now = service.clock.now().getTime()
     const { screening, payoutAges, deposits } = service
@@ -502,7 +502,7 @@ suite('ages', async () => {
   const nothing = { names: null, hits: null, payouts: null, deposits: null }
   const pass = (minutes: number) => service.clock.advance(minutes * minuteMs)
 
-  test('what waits is as old as its cause, and nothing waits behind the decision', async () => {
+  test('the ages of waiting hits and names count from their cause until the decision', async () => {
     const partner = await addHolder(service, listedName)
     pass(60)
     assert.deepEqual(await ages(), nothing, 'without a list no name waits')
@@ -535,7 +535,7 @@ suite('ages', async () => {
     assert.equal(await service.cases.oldestOpen(), null)
   })
 
-  test('a second list makes names wait since it was loaded', async () => {
+  test('after a second list names count as waiting since its load', async () => {
     const list = await sampleList()
     const later = new Date(list.publishedAt.getTime() + 60 * 24 * minuteMs)
     await service.screening.lists.load({ ...list, hash: 'another', publishedAt: later }, 'Sam Staff')

@@ -1,4 +1,4 @@
-/** Loads lists, and keeps the index of all their names. */
+/** Loads lists, and caches the index of their names. */
 import { createHash } from 'node:crypto'
 import { setImmediate as pause } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
@@ -15,66 +15,66 @@ import {
   walletKey,
 } from './lists/entry.ts'
 import { createNameIndex, type IndexedName, type Match, type NameIndex } from './names/index-of-names.ts'
-import { wordsOf } from './names/words.ts'
+import { nameWords } from './names/words.ts'
 import type { IndexedEntry } from './rules.ts'
 import { type CraftIndex, createCraftIndex, type IndexedCraft } from './vessels.ts'
 import * as store from './store-lists.ts'
 
 export type LoadedList = store.ListRow & {
-  /** The file is the list that was loaded last from its source, and says nothing else to this version. */
+  /** True if the file was loaded last from its source and this version reads nothing new in it. */
   readonly isRepetition: boolean
 }
 
-/** An entry that names are compared with, and its details for a person. */
+/** An entry for comparisons, with details for the person who decides. */
 export type SearchedEntry = IndexedEntry & Pick<ListEntry, 'reference' | 'kind' | 'births' | 'programmes'> & ListedFacts
 
-/** The names of all lists as they stood at a generation. */
+/** The names of all lists at a generation. */
 export type Snapshot = {
   readonly generation: number
   readonly index: NameIndex<SearchedEntry>
-  /** The names of politically exposed persons, which only customers and their owners are compared with. */
+  /** The names of politically exposed persons, for customers and their owners only. */
   readonly peps: NameIndex<SearchedEntry>
-  /** The rule for a country, by its key. */
+  /** Finds the rule for a country by its id. */
   readonly countryEntry: (entryId: string) => SearchedEntry | undefined
-  /** The entries that name an address on a chain. */
+  /** Finds the entries that list an address on a chain. */
   readonly entriesWithWallet: (account: string) => readonly SearchedEntry[]
-  /** The listed vessels and aircraft that a text names. */
+  /** Finds listed vessels and aircraft in a text. */
   readonly craftsIn: CraftIndex<SearchedEntry>
-  /** The listed persons and organisations whose whole names stand in a text. None if SCREENED_TEXTS leaves names out. */
+  /** Finds listed persons and organisations by their whole names in a text. Empty unless SCREENED_TEXTS includes names. */
   readonly namesIn: (text: string) => readonly Match<SearchedEntry>[]
-  /** Undefined: no list has the entry. */
+  /** Returns the digest of an entry. Undefined: the lists do not have the entry. */
   readonly digestOf: (entry: Pick<IndexedEntry, 'source' | 'entryId'>) => string | undefined
 }
 
 export type Lists = {
   /**
    * Replaces the whole list of its source. `also` joins the transaction of a new list. Refuses: validation_failed
-   * (older than the loaded list; half of its records are gone).
+   * (older than the loaded list, or half of the records are missing).
    */
   readonly load: (list: SanctionsList, staff: string, also?: (tx: Tx) => Promise<void>) => Promise<LoadedList>
-  /** Empties a list of politically exposed persons. Open hits on it stay until persons have decided. Refuses: not_found. */
+  /** Empties a list of politically exposed persons. Its open hits stay until persons decide. Refuses: not_found. */
   readonly remove: (tx: Tx, source: PepSource, staff: string) => Promise<LoadedList>
-  /** The list of each source. */
+  /** Reads the current list of each source. */
   readonly current: (tx: Tx) => Promise<readonly store.ListRow[]>
   readonly generation: (tx: Tx) => Promise<number>
-  /** The newest names. Reads and indexes them if a list was loaded since the last call. Undefined: no list was loaded. */
+  /** Returns the newest names. Reads and indexes them if a list was loaded since the last call. Undefined: no list was loaded. */
   readonly snapshot: () => Promise<Snapshot | undefined>
-  /** The names as they were at most five seconds ago: most calls cost no statement. */
+  /** Returns names that are at most five seconds old. Most calls do not need a statement. */
   readonly recent: () => Promise<Snapshot | undefined>
-  /** The names that this process read last, which may be outdated. */
+  /** Returns the names that this process read last, which may be outdated. */
   readonly latest: () => Snapshot | undefined
-  /** Gives each entry of the lists at a generation, in pages. */
+  /** Passes each entry of the lists at a generation to `take`, in pages. */
   readonly eachEntry: (generation: number, take: TakeEntry) => Promise<void>
 }
 
-export type TakeEntry = (row: IndexedEntry, said: Detail) => void
+export type TakeEntry = (row: IndexedEntry, said: EntryDetail) => void
 
 const rowsPerPage = 1000
 
-type Detail = Omit<ListEntry, 'id'>
+type EntryDetail = Omit<ListEntry, 'id'>
 const hashed = (kind: 'sha256' | 'md5', text: string): string => createHash(kind).update(text).digest('hex')
 
-/** `digest`: of what a decision about the entry depends on. An address may be written otherwise, and the entry stays the same. */
+/** `digest` covers the fields on which a decision depends. Another spelling of an address does not change it. */
 type WrittenEntry = store.NewEntry & { readonly detailHash: string }
 const toNewEntry = ({ id: entryId, ...rest }: ListEntry): WrittenEntry => {
   const { addresses: _addresses, ...asked } = rest
@@ -83,12 +83,12 @@ const toNewEntry = ({ id: entryId, ...rest }: ListEntry): WrittenEntry => {
 }
 
 /**
- * Reports whether decisions about the entry hold: only its addresses differ, or it was read by a version that read no countries and fewer
- * dates of birth, and the file says the same otherwise.
+ * Reports whether decisions about the entry stay valid: only its addresses differ, or an earlier version read the same entry without countries
+ * and with fewer dates of birth.
  */
 function isSameEntry(before: string, after: string): boolean {
-  const { addresses: _before, births: birthsBefore, ...old } = ownJson<Detail>(before)
-  const { addresses: _after, births, countries, documents, ...rest } = ownJson<Detail>(after)
+  const { addresses: _before, births: birthsBefore, ...old } = ownJson<EntryDetail>(before)
+  const { addresses: _after, births, countries, documents, ...rest } = ownJson<EntryDetail>(after)
   const isEarlierVersion = old.countries === undefined
   const now = isEarlierVersion ? rest : { ...rest, countries, documents }
   const hasBirths = isEarlierVersion
@@ -100,7 +100,7 @@ function isSameEntry(before: string, after: string): boolean {
 export type ListsDeps = {
   readonly db: Database
   readonly clock: Clock
-  /** SCREENED_TEXTS: names of persons and organisations are looked for in texts of payments. Default: they are not. */
+  /** SCREENED_TEXTS: whether texts of payments are searched for persons and organisations. Default: false. */
   readonly textNames?: boolean
 }
 
@@ -154,8 +154,8 @@ export function createLists({ db, clock, textNames = false }: ListsDeps): Lists 
 }
 
 /**
- * Refuses (validation_failed) a list of politically exposed persons that lost half of its records. The file states no number of
- * records, so that only its length shows that it was cut between two of them.
+ * Refuses (validation_failed) a list of politically exposed persons that lost half of its records. The file does not state the number of
+ * records, so only its length shows that it was cut between two records.
  */
 async function refuseShortened(tx: Tx, { source, entries: { length } }: SanctionsList): Promise<void> {
   const before = (await store.currentLists(tx)).find((each) => each.source === source)
@@ -183,7 +183,7 @@ export async function replaceList(tx: Tx, clock: Clock, list: SanctionsList, sta
     const page = entries.slice(from, from + rowsPerPage)
     written.push(...(await withKeptDigests(tx, list.source, page, before)))
   }
-  // A version that reads more of a file than the one that loaded it finds more in the same file.
+  // A newer version may read more fields of the same file.
   if (isSame && removed.length === 0 && written.length === 0) return { ...last, isRepetition: true }
   const rewritten = written.filter(({ entryId }) => before.has(entryId))
   const changed = rewritten.filter(({ entryId, digest }) => before.get(entryId)?.digest !== digest)
@@ -207,7 +207,7 @@ export async function replaceList(tx: Tx, clock: Clock, list: SanctionsList, sta
   return { ...row, isRepetition: false }
 }
 
-/** Returns the entries to write. One about which decisions hold keeps the digest by which hits know it. */
+/** Returns the entries to write. An entry whose decisions stay valid keeps the digest that its hits refer to. */
 async function withKeptDigests(
   tx: Tx,
   source: SanctionsList['source'],
@@ -230,11 +230,11 @@ async function withKeptDigests(
   })
 }
 
-/** Entries of a generation never change, so that pages in statements of their own read one state. */
+/** Reads entries in pages. Separate statements read a consistent state, because the entries of a generation never change. */
 async function eachEntry(db: Database, generation: number, take: TakeEntry): Promise<void> {
   for (let page: readonly store.EntryRow[] = []; ;) {
     page = await store.entriesAt(db, generation, page.at(-1), rowsPerPage)
-    for (const { detail, ...row } of page) take(row, ownJson<Detail>(detail))
+    for (const { detail, ...row } of page) take(row, ownJson<EntryDetail>(detail))
     if (page.length < rowsPerPage) return
   }
 }
@@ -268,11 +268,11 @@ async function readSnapshot(db: Database, generation: number, textNames: boolean
 
 const searchedEntry = (
   row: IndexedEntry,
-  { names: _names, wallets: _wallets, craft: _craft, ...facts }: Detail,
+  { names: _names, wallets: _wallets, craft: _craft, ...facts }: EntryDetail,
 ): SearchedEntry => ({ ...row, ...facts })
 
-/** The publisher says that a weak name of one word, such as `Abu Saleh`, identifies no person. Vessels, aircraft and countries are no names of parties. */
+/** Selects the names to compare: not weak names, which do not identify a person by themselves, and not vessels, aircraft and countries. */
 export const comparedNames = ({ names, kind }: Pick<ListEntry, 'names' | 'kind'>): ListEntry['names'] =>
   kind === 'other' || kind === 'country'
     ? []
-    : names.filter(({ text, quality }) => quality !== 'weak' || wordsOf(text).telling.length > 1)
+    : names.filter(({ text, quality }) => quality !== 'weak' || nameWords(text).telling.length > 1)

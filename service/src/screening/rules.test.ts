@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { WordMatch } from './names/compare.ts'
 import type { SecondData } from './rules.ts'
-import { exclusionOf, type ListedPerson, type SecondDatumRule } from './second-datum.ts'
+import { findExclusion, type ListedPerson, type SecondDatumRule } from './second-datum.ts'
 import { isImoNumber, readImoNumber } from './lists/entry.ts'
 import { craftText, createCraftIndex } from './vessels.ts'
 
@@ -20,7 +20,7 @@ type Case = {
   readonly rule?: SecondDatumRule
 }
 const excluded = ({ words = common, score = 100, listed = {}, known = {}, rule = 'birth-or-country' }: Case) =>
-  exclusionOf(
+  findExclusion(
     rule,
     { words, score, entry: { ...listedPerson, ...listed } },
     known === null ? undefined : { ...customer, ...known },
@@ -128,7 +128,7 @@ const search = createCraftIndex([
 ])
 const found = (text: string) => search(text).map(({ entry, score }) => `${entry} ${score}`)
 
-test('the last digit of an IMO number checks the others', () => {
+test('the last digit of an IMO number is a check digit', () => {
   assert.deepEqual(['9074729', '9999993', '9074728', '907472', '90747290', 'abcdefg', ''].map(isImoNumber), [
     true,
     true,
@@ -147,7 +147,7 @@ test('the last digit of an IMO number checks the others', () => {
   ])
 })
 
-for (const text of [
+const numbers = [
   'IMO 9999993',
   'freight IMO9999993, voyage 7',
   'imo no. 9999993',
@@ -156,10 +156,8 @@ for (const text of [
   'IMO: 9999993',
   'Bunkers (IMO#9999993)',
   'ＩＭＯ ９９９９９９３ IMO',
-])
-  test(`a listed number is found in "${text}"`, () => assert.deepEqual(found(text), ['velmora 100']))
-
-for (const text of [
+]
+const otherNumbers = [
   '9999993',
   'Invoice 9999993',
   'IMO 9074729',
@@ -167,10 +165,8 @@ for (const text of [
   'IMO 99999930',
   'Kimo 9999993',
   'IMO class 3, order 9999993',
-])
-  test(`no listed number is found in "${text}"`, () => assert.deepEqual(found(text), []))
-
-for (const text of [
+]
+const names = [
   'MV Northern Velmora',
   'M/V NORTHERN VELMORA voy 3',
   'm.v. northern-velmora',
@@ -181,10 +177,8 @@ for (const text of [
   'Fracht Schiff Oriental',
   'pétrolier Oriental',
   'mt Oriental',
-])
-  test(`a listed name is found in "${text}"`, () => assert.deepEqual(found(text), ['velmora 90']))
-
-for (const text of [
+]
+const otherTexts = [
   'Oriental carpets',
   'Northern Velmora',
   'shipment Oriental',
@@ -196,19 +190,24 @@ for (const text of [
   'vessel 2000',
   'aircraft Oriental',
   'ship EP-QQQ',
-])
-  test(`no listed name is found in "${text}"`, () => assert.deepEqual(found(text), []))
+]
+for (const [title, expected, texts] of [
+  ['a listed number is found', ['velmora 100'], numbers],
+  ['a listed name is found', ['velmora 90'], names],
+  ['a vessel is not found', [], [...otherNumbers, ...otherTexts]],
+] as const)
+  for (const text of texts) test(`${title} in "${text}"`, () => assert.deepEqual(found(text), expected))
 
-test('names are compared without their spaces, and an aircraft beside a word for one', () => {
+test('names are compared without spaces, and those of aircraft only next to a word for an aircraft', () => {
   assert.deepEqual(found('MV ArgoI'), ['argo 90'])
   assert.deepEqual(found('lease of aircraft EP-QQQ'), ['plane 90'])
   assert.deepEqual(found('MV Oriental and ship Argo I'), ['velmora 90', 'argo 90'])
 })
 
-test('a number counts more than the name of the same vessel', () =>
+test('a number outweighs the name of the same vessel', () =>
   assert.deepEqual(found('MV Oriental, IMO 9999993'), ['velmora 100']))
 
-test('only texts that may name a vessel are kept, each in one line', () => {
+test('only texts that may name a vessel are selected, each in one line', () => {
   assert.equal(craftText([null, undefined, 'Invoice 42', 'Relationship', '']), null)
   assert.equal(craftText(['MV\nOriental', 'Invoice 42', 'MV Oriental', 'imo 1']), 'MV Oriental\nimo 1')
 })

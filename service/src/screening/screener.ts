@@ -1,7 +1,7 @@
 /**
- * The worker: claims due subjects under a lease, reads their names, searches them outside of a transaction, and records
- * the findings under the fence. A list that is loaded meanwhile makes the subject due again; a name that is written
- * meanwhile ends the lease.
+ * The worker of screening claims due subjects under a lease, reads their names, searches them outside of a transaction, and records
+ * the findings under the fence. A list that is loaded meanwhile makes the subject due again. A name that is written meanwhile
+ * ends the lease.
  */
 import type { FactQueue } from '../inbox/index.ts'
 import { setImmediate as pause } from 'node:timers/promises'
@@ -9,14 +9,14 @@ import { ownJson } from '@partner-payments/wire'
 import { after, type Clock, type Log, minuteMs, newId, nilId, type Sealer, secondMs } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { type HitDetail, openDetail, readEarlierNames, sealDetail } from './sealed.ts'
-import { type HeldPayment, type HitView, isClearedPair, paymentsShown, viewOfHit } from './hit-view.ts'
+import { type HeldPayment, type HitView, isClearedPair, paymentsShown, buildHitView } from './hit-view.ts'
 import type { Lists, SearchedEntry, Snapshot } from './lists.ts'
 import type { ListEntry } from './lists/entry.ts'
-import { createMatches, type Match, type NameIndex } from './names/index-of-names.ts'
+import { createCachedSearch, type Match, type NameIndex } from './names/index-of-names.ts'
 import { countryMatches } from './countries.ts'
 import {
   accountKey,
-  changesOf,
+  hitChanges,
   craftRole,
   distinctNames,
   scoreMin,
@@ -27,7 +27,7 @@ import {
   type SweptKind,
   sweptKinds,
 } from './rules.ts'
-import { type Exclusion, exclusionOf, type SecondDatumRule } from './second-datum.ts'
+import { type Exclusion, findExclusion, type SecondDatumRule } from './second-datum.ts'
 import type { Hit, Screening } from './service.ts'
 import { currentLists, detailsOf } from './store-lists.ts'
 import * as store from './store.ts'
@@ -43,11 +43,11 @@ export type ScreenerDeps = {
   /** SECOND_DATUM. Undefined: `off`. */
   readonly secondDatum?: SecondDatumRule
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
-  /** The present data of a subject. */
+  /** Reads the current data of a subject. */
   readonly subjectOf: (tx: Tx, key: SubjectKey) => Promise<Subject>
-  /** The payments that wait because of a hit, oldest first. */
+  /** Lists payments that wait because of a hit, oldest first. */
   readonly heldPayments: (tx: Tx, hit: Hit, rowsMax: number) => Promise<readonly HeldPayment[]>
-  /** The ids of a partner's customers, beneficiaries or people after one of them, in their order; or its own. */
+  /** Lists ids of a partner's customers, beneficiaries or people after the cursor, in order; or the partner's own id. */
   readonly idsAfter: (
     tx: Tx,
     partnerId: string,
@@ -57,35 +57,35 @@ export type ScreenerDeps = {
   ) => Promise<readonly string[]>
 }
 
-/** Far longer than a claim takes: only a worker that died loses a lease. */
+/** Far longer than a claim takes, so that only a dead worker loses a lease. */
 const leaseMs = minuteMs
 const partnersPerStepMax = 20
 const subjectsPerClaimMax = 50
 const subjectsPerSweepMax = 500
-/** Characters of a text that a hit keeps: the longest remittance of a bank has 140, and the deposit has it whole. */
+/** Maximum length of a text in a hit. A bank's remittance has at most 140 characters, and the deposit has the whole text. */
 const textMax = 500
-/** Hits about one entry that a person may have decided about before. */
+/** Maximum number of earlier hits about an entry. */
 const earlierHitsMax = 100
 
 export type Screener = {
   /** Screens due subjects, and returns how many it claimed. */
   readonly screenStep: () => Promise<number>
   /**
-   * Adds subjects that no request has added: those from before this version, or of a process of the previous version.
+   * Adds subjects for which there was no request: those from before this version, or from a process of the previous version.
    */
   readonly sweepStep: () => Promise<number>
-  /** Every present and earlier name of a subject, the present ones first. */
+  /** Reads all current and earlier names of a subject, the current ones first. */
   readonly namesOf: (tx: Tx, key: SubjectKey) => Promise<readonly SubjectName[]>
-  /** A hit beside its party, with the payments that it holds and earlier decisions. */
+  /** Reads a hit with its party, the payments that it holds, and earlier decisions. */
   readonly viewOf: (tx: Tx, hit: Hit) => Promise<HitView>
 }
 
 export function createScreener(deps: ScreenerDeps): Screener {
   const { db, clock, log, lists, sealer } = deps
-  /** Partners with a complete sweep, for the generation in `sweptAt`. */
+  /** Partners whose sweep is complete, for the generation in `sweptAt`. */
   const swept = new Set<string>()
   let sweptAt = 0
-  const compare = { lists: createMatches(scoreMin), peps: createMatches(scoreMin) }
+  const compare = { lists: createCachedSearch(scoreMin), peps: createCachedSearch(scoreMin) }
   return {
     namesOf: async (tx, key) => (await readSubject(deps, tx, key)).names,
     viewOf: async (tx, hit) => {
@@ -99,7 +99,7 @@ export function createScreener(deps: ScreenerDeps): Screener {
           decisions: await store.decisionsOf(tx, partnerId, row.id),
         })),
       )
-      return viewOfHit(hit, subject, { payments, earlier })
+      return buildHitView(hit, subject, { payments, earlier })
     },
     screenStep: async () => {
       const snapshot = await lists.snapshot()
@@ -141,12 +141,12 @@ export function createScreener(deps: ScreenerDeps): Screener {
   }
 }
 
-type Found = SubjectName & { readonly match: Match<SearchedEntry> }
-type Standing = StandingHit & { readonly row: store.HitRow }
+type EntryMatch = SubjectName & { readonly match: Match<SearchedEntry> }
+type StoredHit = StandingHit & { readonly row: store.HitRow }
 
 /**
- * Reads the present and the earlier names in two statements. A rename in between makes the subject due again, so that
- * neither has to see it.
+ * Reads the current and the earlier names in two statements, which need not be consistent, because a rename in between makes the
+ * subject due again.
  */
 async function readSubject({ subjectOf, sealer }: ScreenerDeps, tx: Tx, key: SubjectKey): Promise<Subject> {
   const { names, ...rest } = await subjectOf(tx, key)
@@ -157,14 +157,14 @@ async function screen(
   deps: ScreenerDeps,
   claim: store.ClaimedSubject,
   snapshot: Snapshot,
-  compare: Readonly<Record<'lists' | 'peps', ReturnType<typeof createMatches>>>,
+  compare: Readonly<Record<'lists' | 'peps', ReturnType<typeof createCachedSearch>>>,
 ): Promise<void> {
   const { db, clock, log, sealer } = deps
   const { partnerId, kind, id } = claim
   const { names, account, countries, texts = [], data } = await readSubject(deps, db, claim)
-  const found: Found[] = [...names, ...texts].flatMap((text) => craftMatches(snapshot, text))
+  const found: EntryMatch[] = [...names, ...texts].flatMap((text) => craftMatches(snapshot, text))
   for (const name of names) {
-    // Most names match nothing, which is cached: each new name of a subject is screened with all earlier ones.
+    // Results are cached, because a new name of a subject is screened together with all earlier ones.
     if (compare.lists(snapshot, name.name)) found.push(...matchesIn(snapshot.index, name))
     if (kind === 'customer' && compare.peps({ generation: snapshot.generation, index: snapshot.peps }, name.name))
       found.push(...matchesIn(snapshot.peps, name))
@@ -172,7 +172,7 @@ async function screen(
   }
   const reasons = new Map(
     found.flatMap((one) => {
-      const reason = exclusionOf(deps.secondDatum ?? 'off', one.match, data?.[one.role])
+      const reason = findExclusion(deps.secondDatum ?? 'off', one.match, data?.[one.role])
       return reason === undefined ? [] : [[one, reason] as const]
     }),
   )
@@ -184,13 +184,13 @@ async function screen(
   await db.transaction(async (tx) => {
     const now = clock.now()
     if ((await store.recordScreened(tx, claim, snapshot.generation, now)) === 0) return
-    const standing = (await store.lockStandingHits(tx, claim)).map((row): Standing => {
+    const standing = (await store.lockStandingHits(tx, claim)).map((row): StoredHit => {
       const { entryDigest: digest } = row
       return { ...row, digest, name: openDetail(sealer, row).name, row }
     })
     const hits = found.filter((one) => !reasons.has(one))
-    const changes = changesOf(standing, await withoutCleared(deps, tx, claim, account, hits), snapshot.digestOf)
-    const said = await saidOf(
+    const changes = hitChanges(standing, await withoutCleared(deps, tx, claim, account, hits), snapshot.digestOf)
+    const said = await readEntryDetails(
       tx,
       changes.opened.map(({ found: one }) => one.match.entry),
     )
@@ -203,7 +203,7 @@ async function screen(
     }
     const rows: store.HitRow[] = standing.map(({ row }) => row)
     for (const { found: one, replaces } of changes.opened) {
-      const row = newHit(sealer, claim, one as Found, said(one.match.entry), replaces?.id ?? null, snapshot, now)
+      const row = newHit(sealer, claim, one as EntryMatch, said(one.match.entry), replaces?.id ?? null, snapshot, now)
       const same = rows.filter(
         ({ role, source, entryId }) => role === row.role && source === row.source && entryId === row.entryId,
       )
@@ -221,16 +221,16 @@ async function screen(
   })
 }
 
-/** Leaves out texts and payers about whom persons have cleared the same name and entry before: a cleared pair stays cleared. */
+/** Leaves out matches in texts and of payers whose name and entry staff have cleared before. */
 async function withoutCleared(
   { sealer }: ScreenerDeps,
   tx: Tx,
   { partnerId, kind }: SubjectKey,
   account: string | null,
-  found: readonly Found[],
-): Promise<readonly Found[]> {
+  found: readonly EntryMatch[],
+): Promise<readonly EntryMatch[]> {
   if (kind !== 'payout' && kind !== 'payer') return found
-  const kept: Found[] = []
+  const kept: EntryMatch[] = []
   for (const one of found) {
     const { source, entryId, digest: entryDigest } = one.match.entry
     const decided = await store.decidedAbout(tx, partnerId, { source, entryId }, earlierHitsMax)
@@ -243,8 +243,8 @@ async function withoutCleared(
   return kept
 }
 
-/** Reads what a person sees of these entries beside the index: every name, and when the list was published. */
-async function saidOf(tx: Tx, entries: readonly Pick<SearchedEntry, 'source' | 'entryId'>[]) {
+/** Reads the data of entries that is not in the index, for the person who decides: every name, and when the list was published. */
+async function readEntryDetails(tx: Tx, entries: readonly Pick<SearchedEntry, 'source' | 'entryId'>[]) {
   const published = entries.length === 0 ? [] : await currentLists(tx)
   const details = new Map<string, string>()
   for (const [source, group] of Map.groupBy(entries, (entry) => entry.source))
@@ -264,11 +264,11 @@ async function saidOf(tx: Tx, entries: readonly Pick<SearchedEntry, 'source' | '
   }
 }
 
-const matchesIn = (index: NameIndex<SearchedEntry>, name: SubjectName): readonly Found[] =>
+const matchesIn = (index: NameIndex<SearchedEntry>, name: SubjectName): readonly EntryMatch[] =>
   index.search(name.name, scoreMin).map((match) => ({ ...name, match }))
 
-/** An account that an entry names is a match without its name: the address is compared exactly. */
-function accountMatches(snapshot: Snapshot, account: string): readonly Found[] {
+/** Finds entries that list the account. They match without a name, because addresses are compared exactly. */
+function accountMatches(snapshot: Snapshot, account: string): readonly EntryMatch[] {
   const words = [{ word: account, listed: account, how: 'equal', likeness: 100, weight: 100 }] as const
   return snapshot.entriesWithWallet(account).map((entry) => ({
     role: 'account',
@@ -277,18 +277,18 @@ function accountMatches(snapshot: Snapshot, account: string): readonly Found[] {
   }))
 }
 
-/** A vessel or an aircraft that a name or another text names. The words are those of the text and of the list. */
-const craftMatches = (snapshot: Snapshot, { role, name }: SubjectName): readonly Found[] =>
+/** Finds vessels and aircraft in a name or another text. */
+const craftMatches = (snapshot: Snapshot, { role, name }: SubjectName): readonly EntryMatch[] =>
   snapshot.craftsIn(name).map(({ entry, said, listed: listedName, score }) => {
     const words = [{ word: said, listed: listedName, how: 'equal', likeness: 100, weight: 100 }] as const
     return { role, name: name.slice(0, textMax), match: { entry, listedName, score, isReordered: false, words } }
   })
 
-/** The best excluded match of each role and entry. A hit that stands stays for persons, and needs no exclusion beside it. */
+/** Selects the best excluded match of each role and entry, unless there is a current hit. */
 function exclusionsOf(
   { partnerId, kind: subjectKind, id: subjectId }: SubjectKey,
-  reasons: ReadonlyMap<Found, Exclusion>,
-  standing: readonly Standing[],
+  reasons: ReadonlyMap<EntryMatch, Exclusion>,
+  standing: readonly StoredHit[],
   { generation }: Snapshot,
   excludedAt: Date,
 ): readonly store.ExclusionRow[] {
@@ -310,7 +310,7 @@ const withoutProposal = { proposal: null, proposedBy: null, proposedAt: null } a
 function newHit(
   sealer: Sealer,
   claim: store.ClaimedSubject,
-  { role, name, match }: Found,
+  { role, name, match }: EntryMatch,
   said: Pick<HitDetail, 'listedNames' | 'publishedAt'>,
   replaces: string | null,
   { generation }: Snapshot,
@@ -349,7 +349,7 @@ function newHit(
 }
 
 /**
- * Adds one page. The row of the sweep is locked, so that a page is added once, and a killed process leaves it
+ * Adds a page of subjects under the lock of the sweep, so that a page is added once, and a killed process leaves the sweep
  * unchanged.
  */
 async function sweep(deps: ScreenerDeps, partnerId: string, generation: number): Promise<number | 'ended'> {
@@ -377,7 +377,7 @@ async function sweep(deps: ScreenerDeps, partnerId: string, generation: number):
   })
 }
 
-/** A name also waits for a list, which a read of the names does not show: therefore tables wake the job. */
+/** How often the job looks for names. Names can also become due by a new list. */
 const namesEveryMs = 5 * secondMs
 
 export const screeningJobs = (screener: Screener, screening: Screening): readonly Job[] => [

@@ -1,4 +1,4 @@
-/** Names are screened when they are written and when a list is loaded; hits stand until a person has decided. */
+/** Screening of names after writes and loaded lists, and decisions about hits. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
@@ -30,7 +30,7 @@ const sample = (name: string) => readFile(new URL(`samples/${name}.xml`, import.
 const read = (text: string) => readSanctionsList(bytesOf(text))
 const load = async (list: SanctionsList) => service.screening.lists.load(list, 'Sam Staff')
 
-/** The EU list with one entry of these names, published some days after the sample. */
+/** Builds the EU list with an entry with these names, published some days after the sample. */
 async function euList(days: number, entries: Readonly<Record<string, readonly string[]>>): Promise<SanctionsList> {
   const list = await read(await sample('eu'))
   const names = (texts: readonly string[]) =>
@@ -83,14 +83,14 @@ const shown = async (hit: Hit) => {
   return found
 }
 
-test('without a list nothing is screened', async () => {
+test('without a list names are not screened', async () => {
   const { id } = await addBeneficiary('Borislav Tremurov')
   await work()
   assert.deepEqual(await openOf(id), [])
   assert.equal(await service.screening.lists.generation(service.db), 0)
 })
 
-test('a list screens the names that were written before it, also those that no request has added', async () => {
+test('a list screens earlier names, including those for which there was no request', async () => {
   const before = await addBeneficiary('Tremurof, Borislav')
   const unrequested = await addBeneficiary('Boris Tremuroff')
   await service.db.run(
@@ -140,7 +140,7 @@ test('a list screens the names that were written before it, also those that no r
   assert.doesNotMatch(row?.text ?? '', /tremur/i)
 })
 
-test('a list is loaded once, never replaced by an older one, and by one of two that load it at the same time', async () => {
+test('a list is loaded once, even concurrently, and never replaced by an older one', async () => {
   const list = await read(await sample('un'))
   assert.equal((await load(list)).isRepetition, true)
   const older = { ...list, hash: 'older', publishedAt: new Date('2025-01-01T00:00:00Z') }
@@ -154,7 +154,7 @@ test('a list is loaded once, never replaced by an older one, and by one of two t
   )
 })
 
-test('owners and other names of a customer are screened when they are written, and not when something else is', async () => {
+test('owners and other names of a customer are screened when they change, but not with other changes', async () => {
   const { customers, clock, db } = service
   const { partnerId } = partner
   const { id } = await customers.create(partnerId, {
@@ -182,7 +182,7 @@ test('owners and other names of a customer are screened when they are written, a
   assert.deepEqual(await openOf(id), [], 'the decision about a name holds when the name comes back')
 })
 
-test('below the score one person decides; the decision names the list, and says nothing about another name', async () => {
+test('below the score one person decides, and the decision names the list and applies only to its name', async () => {
   const { beneficiaries, screening, db } = service
   const { id } = await addBeneficiary('Qadir al Zhabari')
   await work()
@@ -212,7 +212,7 @@ test('below the score one person decides; the decision names the list, and says 
   assert.equal((await shown(hit)).status, 'cleared')
 })
 
-test('a decision states a finding that fits the outcome and the list, and each decision keeps its own', async () => {
+test('a decision states a finding that fits the outcome and the list, and each decision keeps its finding', async () => {
   const { id } = await addBeneficiary('Borislav Tremurov')
   await work()
   const hit = await hitOf(id)
@@ -242,7 +242,7 @@ test('a decision states a finding that fits the outcome and the list, and each d
   assert.equal((await shown(hit)).disposition, 'data_agree', 'another decision has its own')
 })
 
-test('from a score on two persons decide, and a decision is taken back by two', async () => {
+test('from the score on two persons decide, and two persons withdraw a decision', async () => {
   const { id } = await addBeneficiary('Borislav Tremurov')
   await work()
   const hit = await hitOf(id)
@@ -260,7 +260,7 @@ test('from a score on two persons decide, and a decision is taken back by two', 
   assert.equal((await decide(hit, 'confirm', 'Joan')).status, 'confirmed')
 })
 
-test('of two persons that decide at the same time one proposes and the other decides, or is refused', async () => {
+test('if two persons decide at the same time, one proposes and the other decides or is refused', async () => {
   const { id } = await addBeneficiary('Borislav Tremurov')
   const low = await addBeneficiary('Qadir al Zhabari')
   await work()
@@ -271,7 +271,7 @@ test('of two persons that decide at the same time one proposes and the other dec
   assert.deepEqual(race.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
 })
 
-test('a new list shows what is new, gone and changed; what has not changed keeps its decision', async () => {
+test('a new list shows added, removed and changed hits, and unchanged ones keep their decision', async () => {
   const { screening } = service
   const names = { kept: 'Ovrid Mascarel', changed: 'Tarvin Uleskar', gone: 'Pelko Wandrusch', new: 'Sirje Kvantaluu' }
   await load(await euList(1, { k: [names.kept], c: [names.changed], g: [names.gone] }))
@@ -315,7 +315,7 @@ test('a list that is loaded while a name is screened is not missed', async () =>
     partnerIds: service.access.partnerIds,
     idsAfter: () => Promise.resolve([]),
     subjectOf: async (tx, key) => {
-      // Between the claim and the record: the index that the claim was made with does not have the name.
+      // Between claim and record, so that the index of the claim does not contain the name.
       reload ??= euList(3, { b: ['Ilvane Brastoguer'] }).then(load)
       await reload
       return service.beneficiaries.subjectOf(tx, key.partnerId, key.id)
@@ -340,11 +340,11 @@ const waiting = async () => {
   return (row?.count ?? 0n) > 0n
 }
 
-test('a list that is loaded between the comparison of a name and its commit is compared with again', async () => {
+test('a list that is loaded between the comparison and the commit is compared again', async () => {
   const { id } = await addBeneficiary('Ostrenka Valdimure')
   const before = await service.screening.lists.generation(service.db)
   const step = await service.db.transaction(async (tx) => {
-    // The worker has compared the name, and waits before it records that.
+    // The worker has compared the name, and waits before it records the result.
     await tx.run(sql`lock table screening.hits in access exclusive mode`)
     const running = service.screener.screenStep()
     await until('the worker waits', waiting)
@@ -361,7 +361,7 @@ test('a list that is loaded between the comparison of a name and its commit is c
   assert.deepEqual([(await hitOf(id)).generation, (await hitOf(id)).score], [before + 1, 100])
 })
 
-test('a decision names the list that the hit was found by, also if another one was loaded before it commits', async () => {
+test('a decision names the list of its hit, even if another list is loaded before it commits', async () => {
   await load(await euList(41, { c: ['Marvenka Quostrel', 'Marvenka Quostrell'] }))
   const { id } = await addBeneficiary('Marvena Quostrell')
   await work()
@@ -388,7 +388,7 @@ test('a decision names the list that the hit was found by, also if another one w
   )
 })
 
-test('a name that is written while it is screened is screened again, and the result for the old one is not recorded', async () => {
+test('a name that changes during its screening is screened again, and the old result is not recorded', async () => {
   const { id } = await addBeneficiary('Borislav Tremurov')
   const screener = createScreener({
     heldPayments: noPayments,
@@ -408,7 +408,7 @@ test('a name that is written while it is screened is screened again, and the res
   assert.equal((await hitOf(id)).name, 'Borislav Tremurov', 'the name that it had is screened as well')
 })
 
-test('two workers screen each name once; what a dead one has leased is due after its lease', async () => {
+test('two workers screen each name once, and the names of a dead worker are due after its lease', async () => {
   const { db, clock, screening, screener } = service
   const ids = await Promise.all(Array.from({ length: 8 }, async () => (await addBeneficiary('Borislav Tremurov')).id))
   await Promise.all([screener.screenStep(), screener.screenStep(), screener.screenStep()])
@@ -433,7 +433,7 @@ test('two workers screen each name once; what a dead one has leased is due after
   assert.equal(progress.due, 0n)
 })
 
-test('a partner that comes from another database is screened again', async () => {
+test('a partner from another database is screened again', async () => {
   const { db, screening } = service
   await db.transaction((tx) => screening.forgetGenerations(tx, partner.partnerId))
   const generation = await screening.lists.generation(db)

@@ -1,4 +1,4 @@
-/** The sealed names of screening: details of hits, and earlier names of subjects. */
+/** The sealed data of screening: details of hits, and earlier names of subjects. */
 import type { SealedColumn, Tx } from '../postgres/index.ts'
 import { type Clock, newId, type Sealer } from '../kernel/index.ts'
 import { distinctNames, type SubjectKey, type SubjectName } from './rules.ts'
@@ -28,7 +28,7 @@ export const sealedEarlierNames: SealedColumn = {
   contextOf: (partnerId, cell) => earlierNameContext(partnerId, cell('id')),
 }
 
-// The earlier names of a subject. It is screened under them too, because a payment may name them.
+// The earlier names of a subject, which are screened too, because a payment may contain them.
 
 export async function readEarlierNames(tx: Tx, sealer: Sealer, key: SubjectKey): Promise<readonly SubjectName[]> {
   const rows = await earlierNamesOf(tx, key)
@@ -38,7 +38,7 @@ export async function readEarlierNames(tx: Tx, sealer: Sealer, key: SubjectKey):
   }))
 }
 
-/** Keeps each name once in its role. The caller holds the lock of the subject's own row. */
+/** Stores earlier names without repetitions in a role. The caller has locked the row of the subject's module. */
 export async function keepEarlierNames(
   tx: Tx,
   { clock, sealer }: { readonly clock: Clock; readonly sealer: Sealer },
@@ -57,7 +57,7 @@ export async function keepEarlierNames(
   await insertEarlierNames(tx, rows)
 }
 
-// Details of a hit for the person who decides: names and words, sealed in its row.
+// The details of a hit for the person who decides: names and words, sealed in its row.
 
 export type HitDetail = Pick<ListEntry, 'reference' | 'kind' | 'births' | 'programmes'> &
   ListedFacts & {
@@ -65,9 +65,9 @@ export type HitDetail = Pick<ListEntry, 'reference' | 'kind' | 'births' | 'progr
     readonly listedName: string
     readonly isReordered: boolean
     readonly words: readonly WordMatch[]
-    /** Every name of the entry, the primary one first. Undefined: an earlier version opened the hit. */
+    /** All names of the entry, the primary one first. Undefined: an earlier version opened the hit. */
     readonly listedNames?: readonly string[]
-    /** When the list was published by which the hit was opened, as a time of ISO 8601. */
+    /** When the list of the hit was published, in ISO 8601. */
     readonly publishedAt?: string
   }
 

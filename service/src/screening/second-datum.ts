@@ -1,6 +1,6 @@
 /**
- * Pure: a second datum excludes hits of common names. A name of which every found word is common does not say who is meant, so that what else is known
- * of the person decides (0135). What one side does not know contradicts nothing. An equal document, or an equal day of birth, leaves the hit.
+ * Pure: a second datum excludes hits of common names. A name of common words does not identify a person, so other data of the person decides
+ * (0135). Data that one side lacks does not contradict. An equal document or day of birth always leaves the hit.
  */
 import type { Match } from './names/index-of-names.ts'
 import type { WordMatch } from './names/compare.ts'
@@ -8,20 +8,20 @@ import { isCommonName } from './corpus/common-names.ts'
 import { isCountryCode, type ListEntry, readSdnDay } from './lists/entry.ts'
 import { type SecondData, twoPersonsScoreMin } from './rules.ts'
 
-/** `birth`: only dates of birth exclude. `birth-or-country`: also the countries, if the name is not whole. */
+/** `birth`: only dates of birth exclude. `birth-or-country`: countries also exclude, if the name is not complete. */
 export type SecondDatumRule = 'birth-or-country' | 'birth' | 'off'
 
-/** `birth`: the years differ, or the days if the name is not whole; `country`: the name is not whole, and no country is common to both. */
+/** `birth`: the years differ, or the days if the name is incomplete. `country`: the name is incomplete, and the countries are disjoint. */
 export type Exclusion = 'birth' | 'country'
 
-/** Lists and passports differ by a year or two where births are registered late. */
+/** Maximum difference of years of birth. Where births are registered late, lists and passports differ by a year or two. */
 export const yearsApartMax = 2
-/** The same of a date that the list calls approximate. */
+/** Maximum difference for a date that the list calls approximate. */
 export const circaYearsApartMax = 5
-/** A word that weighs more is rare: fewer than some twenty of 20,000 listed names have it. */
+/** Maximum weight of a common word. Fewer than some twenty of 20,000 listed names have a heavier word. */
 export const commonWeightMax = 70
 
-/** Every word that was found is common: on the lists, or in a country. Words of the list that the name lacks say no more. */
+/** Reports whether every matched word is common, on the lists or in a country. Missing words do not count. */
 const isCommonMatch = (words: readonly WordMatch[]): boolean =>
   words.every(
     ({ word, listed, weight }) =>
@@ -30,8 +30,8 @@ const isCommonMatch = (words: readonly WordMatch[]): boolean =>
 
 export type ListedPerson = Pick<ListEntry, 'kind' | 'births' | 'countries' | 'documents'>
 
-/** Returns why the second datum excludes the match; undefined: it is a hit. */
-export function exclusionOf(
+/** Returns why the second datum excludes the match. Undefined: it is a hit. */
+export function findExclusion(
   rule: SecondDatumRule,
   { entry, words, score }: Pick<Match<ListedPerson>, 'entry' | 'words' | 'score'>,
   known: SecondData | undefined,
@@ -41,17 +41,18 @@ export function exclusionOf(
   const isWhole = score >= twoPersonsScoreMin
   const birth = compareBirths(entry.births, known.births, isWhole)
   if (birth === 'differs') return 'birth'
-  const country = !isWhole && birth !== 'same day' ? compareCountries(countriesOf(entry), known.countries) : 'unknown'
+  const country =
+    !isWhole && birth !== 'same day' ? compareCountries(personCountries(entry), known.countries) : 'unknown'
   return rule === 'birth-or-country' && country === 'differs' ? 'country' : undefined
 }
 
-/** `agrees`: the years are near each other. */
+/** `agrees`: the years are close. */
 type ComparedBirths = 'same day' | 'agrees' | 'differs' | 'unknown'
 
-/** A birth of the list is a day, a year or a period as published: `1961-04-12`, `circa 1961`, `1961 to 1963`, `07 Oct 1954`. */
+/** Compares births. The list has days, years or periods as published: `1961-04-12`, `circa 1961`, `1961 to 1963`, `07 Oct 1954`. */
 function compareBirths(listed: readonly string[], known: readonly string[], isWhole: boolean): ComparedBirths {
   if (listed.some((birth) => known.includes(readSdnDay(birth) ?? birth))) return 'same day'
-  // A birth that has no year may be the true one.
+  // A birth without a year may be the true one.
   if (listed.length === 0 || listed.some((birth) => yearsIn(birth) === undefined)) return 'unknown'
   const given = known.filter((birth) => yearsIn(birth) !== undefined)
   if (given.length === 0) return 'unknown'
@@ -65,7 +66,7 @@ function isNearYear(listed: string, known: string): boolean {
   return year >= period.first - period.apart && year <= period.last + period.apart
 }
 
-/** Two of year, month and day differ, also if month and day are exchanged. The first of January may stand for a year alone. */
+/** Reports whether two of year, month and day differ, even with month and day swapped. 1 January may stand for a whole year. */
 function isOtherDay(listed: string, known: string): boolean {
   const [one, other] = [dayIn(listed), dayIn(known)]
   if (one === undefined || other === undefined) return false
@@ -86,19 +87,19 @@ function yearsIn(birth: string): Years | undefined {
   return { first: Math.min(...years), last: Math.max(...years), apart }
 }
 
-/** The country that issued a document is one of the person, too. */
-const countriesOf = ({ countries = [], documents = [] }: ListedPerson): readonly string[] => [
+/** Lists the countries of a person, including those that issued documents. */
+const personCountries = ({ countries = [], documents = [] }: ListedPerson): readonly string[] => [
   ...countries,
   ...documents.flatMap(({ country }) => (country === '' ? [] : [country])),
 ]
 
-/** A text of the list that names no country of today may mean any. */
+/** Compares countries. A text of the list that does not name a present country may mean any country. */
 function compareCountries(listed: readonly string[], known: readonly string[]): 'agrees' | 'differs' | 'unknown' {
   if (listed.length === 0 || known.length === 0 || !listed.every(isCountryCode)) return 'unknown'
   return known.some((country) => listed.includes(country)) ? 'agrees' : 'differs'
 }
 
-/** A shorter number is that of many documents. */
+/** Minimum length of a document number. Many documents share a shorter number. */
 const documentCharsMin = 6
 const documentKey = (number: string): string => number.toUpperCase().replaceAll(/[^A-Z0-9]/g, '')
 

@@ -1,4 +1,4 @@
-/** The verbs of screening. The worker: screener.ts. */
+/** The verbs of screening. The worker is in screener.ts. */
 import type { FactQueue } from '../inbox/index.ts'
 import {
   type Clock,
@@ -12,7 +12,7 @@ import {
 } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { type HitDetail, keepEarlierNames, openDetail } from './sealed.ts'
-import { type Countries, countryEntryId, type CountryRules, createCountries, sideOf } from './countries.ts'
+import { type Countries, countryEntryId, type CountryRules, createCountries, countrySide } from './countries.ts'
 import { isPepSource } from './lists/entry.ts'
 import { createLists, type Lists, type ListsDeps } from './lists.ts'
 import {
@@ -48,7 +48,7 @@ import * as numbers from './store-numbers.ts'
 import { plainName } from './names/words.ts'
 import { craftText } from './vessels.ts'
 import { Refusal } from '../kernel/api/index.ts'
-import { createMatches } from './names/index-of-names.ts'
+import { createCachedSearch } from './names/index-of-names.ts'
 
 const isAccount = ({ kind }: HeldParty) => kind === 'account'
 
@@ -56,82 +56,81 @@ export type Hit = Omit<store.HitRow, 'detailSealed'> & HitDetail
 
 const equalHitsMax = 100
 
-/** The pair of a hit: a party of the partner by its name, and the entry. Equal pairs are compared once, and decided together. */
+/** Returns the key of a hit's pair: the name of a party of the partner, and the entry. Hits with equal keys are decided together. */
 export const pairOf = ({ partnerId, source, entryId, name }: Hit): string =>
   [partnerId, source, entryId, plainName(name)].join(' ')
 
 export type PepEffects = {
   /** PEP_HITS. */
   readonly hits: 'review' | 'hold'
-  /** People have confirmed that a customer or one of its owners is politically exposed. Joins the transaction. */
+  /** Called when staff have confirmed that a customer or one of its owners is politically exposed. Joins the transaction. */
   readonly onConfirmed: (tx: Tx, customer: PepConfirmed) => Promise<void>
 }
-/** Persons have confirmed that it is the listed one, or have cleared its last confirmed hit. `staff`: who decided. */
+/** A subject whose money is frozen because of a confirmed hit, or free again after the last one was cleared. `staff`: who decided. */
 export type Frozen = SubjectKey & { readonly isFrozen: boolean; readonly staff: string }
 
 type PepConfirmed = { readonly partnerId: string; readonly customerId: string; readonly staff: string }
 
 export type Screening = {
   readonly lists: Lists
-  /** The rules for countries under embargo. */
+  /** Rules for countries under embargo. */
   readonly countries: Countries
   /**
-   * Screens the written names of a customer or a beneficiary soon, together with those that they replace (`before`).
-   * Joins the transaction that writes them, after the lock of their row.
+   * Queues the names of a subject for screening, together with the names that they replace (`before`). Joins the transaction
+   * that writes them, after the lock of their row.
    */
   readonly request: (tx: Tx, key: SubjectKey, before?: readonly SubjectName[]) => Promise<void>
-  /** Reports whether persons have confirmed a hit about a subject, on a list of sanctions. One statement. */
+  /** Reports whether staff have confirmed a hit of a subject on a sanctions list, with one statement. */
   readonly isConfirmed: (tx: Tx, key: SubjectKey) => Promise<boolean>
-  /** When these names were last compared with lists; null: never. */
+  /** Reads when the names of a subject were last compared with the lists. Null: never. */
   readonly screenedAt: (tx: Tx, key: SubjectKey) => Promise<Date | null>
   /**
-   * Erases the data of these subjects, with the hits and their decisions. A subject with an open or a confirmed hit
-   * stays.
+   * Erases the data of subjects, with their hits and decisions. Keeps subjects with an open or confirmed hit.
    */
   readonly forget: typeof store.forgetSubjects
-  /** Reports whether these names let a payment continue. */
+  /** Reads the holds of the parties of payments. */
   readonly holdsOf: HoldsOf
-  /** The payouts that are compared by their own texts and countries, as parties for `holdsOf`. Makes them due. */
+  /** Returns the parties for `holdsOf` of payouts that are screened by their own texts and countries, and makes them due. */
   readonly partiesOfPayments: PartiesOfPayments
   /**
-   * Keeps those of these texts that may name a vessel or a listed party, each in a line of its own; null: none does. A process that has read
-   * no list keeps every text of two and more words.
+   * Selects the texts that may name a vessel or a listed party, each in its own line. Null: none does. A process that has not read a list yet
+   * selects every text of two or more words.
    */
   readonly textOf: (texts: readonly (string | null | undefined)[]) => string | null
-  /** Reports whether the names of incoming money let it be credited. Joins the transaction. */
+  /** Reads the holds of incoming money. Joins the transaction. */
   readonly holdsOfCredits: HoldsOfCredits
-  /** The open hits of all partners, oldest first, in pages after `after`. */
+  /** Lists the open hits of all partners, oldest first, in pages. */
   readonly openHits: (after: store.HitPage | undefined, hitsMax: number) => Promise<readonly Hit[]>
-  /** The oldest open hits of all partners, without what was compared. */
+  /** Lists the oldest open hits of all partners, without their details. */
   readonly oldestOpenHits: (hitsMax: number) => Promise<readonly store.OpenHit[]>
-  /** Returns those of these hits of a partner that are open. */
+  /** Returns which of these hits of a partner are open. */
   readonly openOf: (partnerId: string, ids: readonly string[]) => Promise<readonly store.OpenHit[]>
-  /** The open hits of the partner that compare the same name with the same entry, oldest first, with this one: at most 100. */
+  /** Lists the partner's open hits with the same name and entry, including this one, oldest first; at most 100. */
   readonly equalHits: (hit: Hit) => Promise<readonly Hit[]>
-  /** Undefined: the partner has no such hit. */
+  /** Reads a hit. Undefined: the partner does not have it. */
   readonly hit: (partnerId: string, id: string) => Promise<Hit | undefined>
-  /** The hits that hold a payment with these parties, oldest first. */
+  /** Lists the hits that hold a payment with these parties, oldest first. */
   readonly hitsOn: (partnerId: string, parties: readonly HeldParty[]) => Promise<readonly Hit[]>
   readonly decisionsOf: typeof store.decisionsOf
-  /** Hits about some subjects of a partner, and its open ones, for pages of the desk. */
+  /** Lists hits of subjects of a partner, for pages of the desk. */
   readonly about: typeof numbers.hitsAbout
   readonly openHitsOf: typeof numbers.openHitsOf
-  /** Counts for the numbers of decisions. */
+  /** Counts and times for the figures of decisions. */
   readonly numbers: Pick<typeof numbers, 'decidedCounts' | 'decidingTimes' | 'openCounts'>
   /**
-   * Decides a hit, or proposes a decision if it needs two persons. Refuses: not_found, permission_denied (a role that decides no hits),
-   * validation_failed (no person, no note, no fitting disposition, ended, same decision, proposed by the same person).
+   * Decides a hit, or proposes a decision if it needs two persons. Refuses: not_found, permission_denied (the role does not decide hits),
+   * validation_failed (no person, no note, wrong disposition, ended, same decision, proposed by the same person).
    */
-  readonly decide: (tx: Tx, deciding: Deciding) => Promise<Hit>
-  /** Pages through the hits that the list of a generation has changed. */
+  readonly decide: (tx: Tx, decision: HitDecision) => Promise<Hit>
+  /** Pages through the hits that a list opened or ended. */
   readonly differences: (generation: number, afterId: string | null, hitsMax: number) => Promise<readonly Hit[]>
-  /** How many subjects a partner has, and how many were not screened against a generation yet. */
+  /** Counts a partner's subjects, and those that were not compared with a generation yet. */
   readonly progressOf: typeof store.progressOf
-  /** When the oldest open hit was opened; null: none is open. */
+  /** Reads when the oldest open hit was opened. Null: none is open. */
   readonly oldestOpenHit: () => Promise<Date | null>
-  /** The time since which the oldest name waits to be screened; null: none waits. */
+  /** Reads since when the oldest name has waited to be screened. Null: none waits. */
   readonly oldestDueSubject: () => Promise<Date | null>
-  /** Makes all names of a partner due again: its rows come from another database. Joins the transaction. */
+  /** Makes all names of a partner due again after a move from another database. Joins the transaction. */
   readonly forgetGenerations: typeof store.forgetGenerations
   /** Ends the leases of dead workers. Only for the embedded database, which serves one process. */
   readonly releaseLeases: (partnerId: string) => Promise<void>
@@ -143,9 +142,9 @@ export function createScreening(
     readonly judgeTwo: HitDecisionsDeps['judgeTwo']
     readonly facts: FactQueue
     readonly requireDecider: HitDecisionsDeps['requireDecider']
-    /** Shows the freeze of a customer or a partner as a block. Joins the transaction of the decision. */
+    /** Called when a customer or a partner is frozen or freed. Joins the transaction of the decision. */
     readonly onFrozen?: (tx: Tx, frozen: Frozen) => Promise<void>
-    /** Undefined: hits on politically exposed persons hold nothing, and a confirmed one raises nothing. */
+    /** Undefined: hits on politically exposed persons do not hold payments or raise a customer's risk. */
     readonly peps?: PepEffects
   },
 ): Screening {
@@ -158,7 +157,7 @@ export function createScreening(
   })
   const decide = createDecide(deps)
   const pepsHold = deps.peps?.hits === 'hold'
-  /** Holds what a confirmed hit holds beyond its subject, and ends that when it is cleared. */
+  /** Freezes the accounts of a confirmed hit and calls `onFrozen`, and ends both when the hit is cleared. */
   const freeze = async (tx: Tx, row: store.HitRow): Promise<void> => {
     const { partnerId, subjectKind: kind, subjectId: id, account, source, status, decidedBy, approvedBy } = row
     const isOfAccount = source !== 'countries' && (kind === 'beneficiary' || row.role === 'account')
@@ -224,14 +223,14 @@ export function createScreening(
       decidingTimes: numbers.decidingTimes,
       openCounts: numbers.openCounts,
     },
-    decide: async (tx, deciding) => {
-      // A worker locks a subject before its hits, too. Decisions about two hits of a subject take turns.
-      await store.lockSubjectOf(tx, deciding.partnerId, deciding.id)
-      const row = await decide(tx, deciding)
+    decide: async (tx, decision) => {
+      // Lock order: the subject, then its hits, like the worker. Decisions about two hits of a subject run one after the other.
+      await store.lockSubjectOf(tx, decision.partnerId, decision.id)
+      const row = await decide(tx, decision)
       if (row.proposal === null) await freeze(tx, row)
       const { partnerId, subjectId: customerId, source, status } = row
-      if (isPepSource(source) && deciding.outcome === 'confirm' && status === 'confirmed')
-        await deps.peps?.onConfirmed(tx, { partnerId, customerId, staff: deciding.staff })
+      if (isPepSource(source) && decision.outcome === 'confirm' && status === 'confirmed')
+        await deps.peps?.onConfirmed(tx, { partnerId, customerId, staff: decision.staff })
       return toHit(row)
     },
     differences: async (generation, afterId, hitsMax) =>
@@ -247,21 +246,21 @@ export function createScreening(
   }
 }
 
-// Payouts that are compared themselves: their texts name a listed vessel, aircraft, person or organisation, or they have no beneficiary
-// whose country the rules could be compared with. Such a payout is a subject of its own, and waits until the worker has compared it with the newest lists.
+// Payouts that are subjects themselves: their texts may name a listed vessel, aircraft, person or organisation, or they do not have a
+// beneficiary whose countries could be screened. Such a payout waits until the worker has compared it with the newest lists.
 
 export type ScreenedPayment = {
   readonly partnerId: string
   readonly id: string
-  /** Texts that may name anybody. */
+  /** Free texts of the payout. */
   readonly texts: readonly (string | null)[]
-  /** The name of a payee who is compared by itself: it may be that of a vessel. */
+  /** The name of a separately screened payee, which may be the name of a vessel. */
   readonly payee: string | null
-  /** The countries of its payee, unless a beneficiary has them. */
+  /** The countries of the payee, unless a beneficiary has them. */
   readonly countries: readonly string[]
 }
 
-/** The parties that payments are, in their order; undefined: nothing in it is compared. Most payments cost no statement. */
+/** Returns the party of each payment, in order. Undefined: nothing in the payment is screened. Most payments do not need a statement. */
 type PartiesOfPayments = (payments: readonly ScreenedPayment[]) => Promise<readonly (HeldParty | undefined)[]>
 
 const createPartiesOfPayments = (deps: {
@@ -276,20 +275,20 @@ const createPartiesOfPayments = (deps: {
       texts: payment.texts.filter((text) => text !== null && text.trim() !== ''),
       crafts: craftText([...payment.texts, payment.payee]),
     }))
-    const isSilent = ({ texts, crafts, countries }: (typeof asked)[number]): boolean =>
+    const isUnscreened = ({ texts, crafts, countries }: (typeof asked)[number]): boolean =>
       texts.length === 0 && crafts === null && countries.length === 0
-    if (asked.every(isSilent)) return asked.map(() => undefined)
+    if (asked.every(isUnscreened)) return asked.map(() => undefined)
     const snapshot = await lists.recent()
     if (snapshot === undefined) return asked.map(() => undefined)
-    const isFound = ({ texts, crafts, countries }: (typeof asked)[number]): boolean =>
+    const hasMatch = ({ texts, crafts, countries }: (typeof asked)[number]): boolean =>
       (crafts !== null && snapshot.craftsIn(crafts).length > 0) ||
       texts.some((text) => text !== null && snapshot.namesIn(text).length > 0) ||
-      countries.some((country) => snapshot.countryEntry(countryEntryId(sideOf('payout'), country)) !== undefined)
+      countries.some((country) => snapshot.countryEntry(countryEntryId(countrySide('payout'), country)) !== undefined)
     const parties = asked.map((payment): HeldParty | undefined => {
       const { partnerId, id } = payment
-      if (isSilent(payment)) return undefined
-      // Without a match an earlier hit holds still: only persons end it.
-      return { partnerId, kind: 'payout', id, ...(isFound(payment) ? { comparedWith: snapshot.generation } : {}) }
+      if (isUnscreened(payment)) return undefined
+      // An earlier hit still holds the payment without a match, because only persons end it.
+      return { partnerId, kind: 'payout', id, ...(hasMatch(payment) ? { comparedWith: snapshot.generation } : {}) }
     })
     const found = parties
       .filter((party) => party !== undefined)
@@ -302,16 +301,16 @@ const createPartiesOfPayments = (deps: {
   }
 }
 
-// Decisions about hits: `clear` says that it is another person, `confirm` that it is the listed one. Every step locks
-// the hit, so that of two concurrent decisions one counts and the other is refused; and each leaves a row.
+// Decisions about hits. `clear`: the party is another person. `confirm`: it is the listed one. Every step locks the hit, so that
+// one of two concurrent decisions is refused, and adds a row.
 
-type Deciding = {
+type HitDecision = {
   readonly partnerId: string
   readonly id: string
   readonly outcome: Outcome
   readonly disposition: HitDisposition
   readonly staff: string
-  /** The account that has signed in. Absent: a name that a command was given. */
+  /** The signed-in account. Absent: the command was given a name. */
   readonly staffId?: string
   readonly note: string
 }
@@ -319,9 +318,9 @@ type Deciding = {
 type HitDecisionsDeps = {
   readonly clock: Clock
   readonly facts: FactQueue
-  /** Refuses (permission_denied) a person whose role does not decide hits. */
+  /** Refuses: permission_denied (the person's role does not decide hits). */
   readonly requireDecider: (tx: Tx, by: Decider) => Promise<void>
-  /** Judges who proposed and who decides, as they stand now. */
+  /** Judges the proposer and the approver by their current roles. */
   readonly judgeTwo: (tx: Tx, author: Decider, approver: Decider) => Promise<NotTwo | undefined>
 }
 
@@ -329,7 +328,7 @@ const refuse = (detail: string) => new Refusal('validation_failed', detail)
 
 const createDecide =
   ({ clock, judgeTwo, requireDecider, facts }: HitDecisionsDeps) =>
-  async (tx: Tx, { partnerId, id, outcome, disposition, staff, staffId, note }: Deciding): Promise<store.HitRow> => {
+  async (tx: Tx, { partnerId, id, outcome, disposition, staff, staffId, note }: HitDecision): Promise<store.HitRow> => {
     if (isNoName(staff)) throw refuse('State who decides it.')
     if (note.trim() === '') throw refuse('A note is required.')
     const row = await store.lockHit(tx, partnerId, id)
@@ -339,7 +338,7 @@ const createDecide =
     const fitting = hitDispositionsOf(row.source, outcome)
     if (!fitting.includes(disposition)) throw refuse(`State what you found, as the disposition: ${fitting.join(', ')}.`)
     const now = clock.now()
-    // The list as the person saw it: the worker compares a newer list, and ends the hit if the entry has changed.
+    // The person decides by the list of the hit. The worker compares a newer list, and ends the hit if the entry changed.
     const generation = Math.max(row.generation, (await comparedWith(tx, row)) ?? 0)
     const decision = { partnerId, hitId: id, outcome, disposition, actor: staff, note, generation, decidedAt: now }
     const { proposedBy } = row
@@ -347,7 +346,7 @@ const createDecide =
       needsTwoPersons(row) && isProposed(row, outcome, now) && proposedBy !== null
         ? await judgeTwo(tx, { name: proposedBy }, { name: staff })
         : undefined
-    // Who proposed it and may no longer decide has proposed nothing: this person proposes it again.
+    // If the proposer may no longer decide, the proposal does not count, and this person proposes again.
     if (needsTwoPersons(row) && (!isProposed(row, outcome, now) || not?.who === 'author')) {
       const proposed = { ...row, proposal: outcome, proposedBy: staff, proposedAt: now }
       await store.updateHit(tx, proposed)
@@ -373,42 +372,42 @@ function refuseEnded({ endedAt, endReason, status, decidedBy, approvedBy }: stor
 const isProposed = ({ proposal, proposedAt }: store.HitRow, outcome: Outcome, now: Date): boolean =>
   proposal === outcome && proposedAt !== null && !hasExpired(proposedAt, now)
 
-// Decides whether payments to, of and for partners, customers, beneficiaries and payers may continue.
+// Holds: whether payments of and to partners, customers, beneficiaries and payers may continue.
 
 /**
- * `unscreened`: a name was not compared with a list yet. `open`: a person decides about a hit. `confirmed`: it is the listed one.
+ * `unscreened`: a name was not compared with a list yet. `open`: an open hit waits for a decision. `confirmed`: a hit is confirmed.
  */
 export type Hold = 'unscreened' | 'open' | 'confirmed'
 
 /**
- * The holds by key; payments of a subject without one continue. Nothing is held while no list is loaded. With `tx` it reads in that
- * transaction.
+ * Reads holds by key. Payments of a subject without a hold continue. There are no holds as long as no list is loaded. With `tx` it reads
+ * in that transaction.
  */
 type HoldsOf = (keys: readonly HeldParty[], tx?: Tx) => Promise<(key: HeldParty) => Hold | undefined>
 
-/** Money that has come in for a customer, or for the partner itself. */
+/** Incoming money for a customer or for the partner itself. */
 export type ScreenedCredit = {
   readonly partnerId: string
   readonly customer: SubjectKey | undefined
-  /** Empty: the bank does not say who paid. */
+  /** Empty: the bank does not name the payer. */
   readonly payerName: string
   /**
-   * Account that paid. A confirmed hit about the account holds the money under any payer's name. Empty: the bank does
-   * not give it.
+   * The payer's account. A confirmed hit of the account holds the money under any payer's name. Empty: the bank does not
+   * give it.
    */
   readonly payerAccount: string
   /** The countries of the payer and of its bank, ISO 3166-1 alpha-2. */
   readonly payerCountries: readonly string[]
-  /** The texts of the payment that may name a listed party (`Screening.textOf`). Null: none does. */
+  /** The texts of the payment that may name a listed party (`Screening.textOf`). Null: there are none. */
   readonly craftText: string | null
-  /** The payer of money that waits, whose name is a subject by now. Undefined: the name is compared here. */
+  /** The subject of the payer, if the money waits already. Undefined: the name is compared in memory. */
   readonly payer: SubjectKey | undefined
 }
 
-/** The hold of each credit, in their order. One statement. */
+/** Reads the hold of each credit, in order, with one statement. */
 type HoldsOfCredits = (tx: Tx, credits: readonly ScreenedCredit[]) => Promise<readonly (Hold | undefined)[]>
 
-const keyOf = ({ partnerId, kind, id }: HoldKey): string => partnerKey(partnerId, `${kind} ${id}`)
+const holdKey = ({ partnerId, kind, id }: HoldKey): string => partnerKey(partnerId, `${kind} ${id}`)
 
 const createHoldsOf =
   (db: Database, countries: Pick<Countries, 'at'>, pepsHold: boolean): HoldsOf =>
@@ -420,15 +419,15 @@ const createHoldsOf =
     return holdsIn((await Promise.all(groups.map((group) => statesOf(tx, group, pepsHold)))).flat(), rules)
   }
 
-/** Creates the check of payers' names in memory: a list of 20,000 names takes less than a millisecond for each. */
+/** Creates the check of credits. It compares payers' names in memory, in less than a millisecond each for a list of 20,000 names. */
 function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>, pepsHold: boolean): HoldsOfCredits {
-  const matches = createMatches(scoreMin)
+  const matches = createCachedSearch(scoreMin)
   return async (tx, credits) => {
-    const accountOf = ({ partnerId, payerAccount }: ScreenedCredit): HoldKey | undefined =>
+    const payerAccountKey = ({ partnerId, payerAccount }: ScreenedCredit): HoldKey | undefined =>
       payerAccount === '' ? undefined : { partnerId, kind: 'account', id: accountKey(payerAccount) }
-    const ownerOf = ({ partnerId, customer }: ScreenedCredit) => partnerOf(partnerId, customer?.id ?? null)
+    const partnerKeyOf = ({ partnerId, customer }: ScreenedCredit) => partnerOf(partnerId, customer?.id ?? null)
     const keys = credits.flatMap((credit) =>
-      [ownerOf(credit), credit.customer, credit.payer, accountOf(credit)].filter((key) => key !== undefined),
+      [partnerKeyOf(credit), credit.customer, credit.payer, payerAccountKey(credit)].filter((key) => key !== undefined),
     )
     const states = keys.length === 0 ? [] : await statesOf(tx, keys, pepsHold)
     const [first] = states
@@ -436,65 +435,67 @@ function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>, pepsHold: boole
     const known = latest()
     const holdOfPayer = (credit: ScreenedCredit): Hold | undefined => {
       const { payerName, payerAccount, payerCountries } = credit
-      const isSilent = payerName.trim() === '' && payerAccount === '' && payerCountries.length === 0
-      if (isSilent && credit.craftText === null) return undefined
+      const isUnscreened = payerName.trim() === '' && payerAccount === '' && payerCountries.length === 0
+      if (isUnscreened && credit.craftText === null) return undefined
       if (known?.generation !== newest) return 'unscreened'
       const texts = credit.craftText?.split('\n') ?? []
       const isListed =
         known.craftsIn([payerName, ...texts].join('\n')).length > 0 ||
         texts.some((text) => known.namesIn(text).length > 0) ||
         known.entriesWithWallet(payerAccount).length > 0 ||
-        payerCountries.some((country) => known.countryEntry(countryEntryId(sideOf('payer'), country)) !== undefined)
+        payerCountries.some(
+          (country) => known.countryEntry(countryEntryId(countrySide('payer'), country)) !== undefined,
+        )
       return isListed || (payerName.trim() !== '' && matches(known, payerName)) ? 'open' : undefined
     }
     const holdOf = holdsIn(states)
     return credits.map((credit) => {
       const { customer, payer } = credit
-      // Waiting money continues only by a decision, also in a database without lists: its partner came from another
-      // one.
+      // Waiting money continues only by a decision, even in a database without lists, because the partner may have come from
+      // another database.
       if (payer === undefined && newest === 0) return undefined
       const ofPayer = payer === undefined ? holdOfPayer(credit) : holdOf(payer)
-      const account = accountOf(credit)
+      const account = payerAccountKey(credit)
       if (account !== undefined && holdOf(account) === 'confirmed') return 'confirmed'
-      return worst([holdOf(ownerOf(credit)), customer && holdOf(customer), ofPayer])
+      return worst([holdOf(partnerKeyOf(credit)), customer && holdOf(customer), ofPayer])
     })
   }
 }
 
-/** Strictest hold of several names of one payment. */
+/** Returns the strictest hold of a payment's parties. */
 export const worst = (holds: readonly (Hold | undefined)[]): Hold | undefined =>
   (['confirmed', 'open', 'unscreened'] as const).find((each) => holds.includes(each))
 
-/** `rules`: undefined if no key has countries. */
+/** Creates the lookup of holds. `rules`: undefined if no key has countries. */
 function holdsIn(found: readonly SubjectState[], rules?: CountryRules): (key: HeldParty) => Hold | undefined {
-  const states = new Map(found.map((state) => [keyOf(state), state]))
+  const states = new Map(found.map((state) => [holdKey(state), state]))
   return (key) => {
-    const state = states.get(keyOf(key))
+    const state = states.get(holdKey(key))
     if (key.kind === 'account') {
-      const ofAll = states.get(keyOf({ ...key, partnerId: ofEveryPartner }))
+      const ofAll = states.get(holdKey({ ...key, partnerId: ofEveryPartner }))
       return worst([state && holdOfState(state, 0), ofAll && holdOfState(ofAll, 0)])
     }
     if (key.kind === 'partner') return state && holdOfPartner(state, key.ofCustomer === true)
     const { comparedWith = 0 } = key
-    // A payout is a subject only if something was found in it.
+    // A payout is a subject only if there was a match.
     if (key.kind === 'payout' && state === undefined && comparedWith === 0) return undefined
-    // A subject without a state was written before there were lists, and is not swept yet.
+    // A subject without a state was written before the first list and was not swept yet.
     return state === undefined
       ? 'unscreened'
-      : holdOfState(state, Math.max(comparedWith, rules?.since(sideOf(key.kind), key.countries ?? []) ?? 0))
+      : holdOfState(state, Math.max(comparedWith, rules?.since(countrySide(key.kind), key.countries ?? []) ?? 0))
   }
 }
 
 /**
- * A partner is compared within seconds of its creation, before it has keys. While persons decide about it, its own money waits, as a
- * customer's does; a confirmed one also holds the money of its customers.
+ * Returns the hold of a partner. An open hit holds only the partner's own money; a confirmed hit also holds the money of its customers. It
+ * never counts as unscreened, because it is screened within seconds of its creation, before it has keys.
  */
 function holdOfPartner({ isConfirmed, isOpen }: SubjectState, ofCustomer: boolean): Hold | undefined {
   if (isConfirmed) return 'confirmed'
   return isOpen && !ofCustomer ? 'open' : undefined
 }
 
-/** `since`: the generation of lists that the subject must have been compared with. */
+/** Returns the hold of a subject. `since`: the generation of lists with which it must have been compared. */
 function holdOfState({ isConfirmed, isOpen, generation }: SubjectState, since: number): Hold | undefined {
   if (isConfirmed) return 'confirmed'
   if (isOpen) return 'open'

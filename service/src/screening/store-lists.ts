@@ -1,4 +1,4 @@
-/** All SQL of lists. The tables belong to no partner: a list applies to all. */
+/** All SQL of lists. All partners share these tables. */
 import { acrossPartners, insertBy, type RowOf, sql, type Tx } from '../postgres/index.ts'
 import type { ListSource } from './lists/entry.ts'
 import type { SubjectKey } from './rules.ts'
@@ -19,18 +19,18 @@ export type ListRow = {
 
 const columns = sql`generation, source, published_at, hash, loaded_at, loaded_by, entries, names, added, changed, removed`
 
-/** Locks the lists: no other process loads one until the transaction ends. */
+/** Locks the lists, so that no other process loads one until the transaction ends. */
 export async function lockLists(tx: Tx): Promise<void> {
   await tx.run(sql`/* screening.lockLists */ lock table screening.lists in share row exclusive mode`)
 }
 
-/** The list of each source, by its newest generation. */
+/** Reads the current list of each source. */
 export function currentLists(tx: Tx): Promise<readonly ListRow[]> {
   return tx.rows<ListRow>(sql`/* screening.currentLists */
     select distinct on (source) ${columns} from screening.lists order by source, generation desc`)
 }
 
-/** The newest generation of all lists; 0: no list was loaded. */
+/** Reads the newest generation of all lists. 0: no list was loaded. */
 export async function currentGeneration(tx: Tx): Promise<number> {
   const row = await tx.row<{ generation: number }>(sql`/* screening.currentGeneration */
     select generation from screening.lists order by generation desc limit 1`)
@@ -46,11 +46,11 @@ export async function insertList(tx: Tx, row: ListRow): Promise<void> {
 
 export type KnownEntry = {
   readonly digest: string
-  /** MD5 of the detail: tells without reading it whether it says anything else. */
+  /** MD5 of the detail, to detect changes without reading it. */
   readonly detailHash: string
 }
 
-/** The entries of a source, by their ids. */
+/** Reads the digests of a source's entries, by their ids. */
 export async function knownEntries(tx: Tx, source: ListSource): Promise<ReadonlyMap<string, KnownEntry>> {
   const rows = await tx.rows<KnownEntry & { entryId: string }>(sql`/* screening.knownEntries */
     select entry_id, digest, md5(detail) as detail_hash from screening.entries
@@ -58,7 +58,7 @@ export async function knownEntries(tx: Tx, source: ListSource): Promise<Readonly
   return new Map(rows.map(({ entryId, ...row }) => [entryId, row]))
 }
 
-/** The details of these entries of a source, by their ids. */
+/** Reads the details of entries of a source, by their ids. */
 export async function detailsOf(
   tx: Tx,
   source: ListSource,
@@ -100,7 +100,7 @@ export async function insertEntries(
     insert into screening.entries (source, entry_id, from_generation, digest, detail) ${newEntries(tx, rows)}`)
 }
 
-/** The rules for countries at a generation, each with the generation that wrote it. */
+/** Reads the rules for countries at a generation, each with the generation that wrote it. */
 export function countryEntriesAt(
   tx: Tx,
   generation: number,
@@ -114,7 +114,7 @@ export function countryEntriesAt(
 
 export type EntryRow = NewEntry & { readonly source: ListSource }
 
-/** A page of the entries of the lists at a generation, after one of them. */
+/** Lists a page of entries at a generation, after the cursor. */
 export function entriesAt(
   tx: Tx,
   generation: number,
@@ -128,9 +128,9 @@ export function entriesAt(
     order by source, entry_id limit ${rowsMax}`)
 }
 
-// The times since which hits and names wait, of all partners, for metrics.
+// The ages of waiting hits and names of all partners, for metrics.
 
-/** When the oldest open hit was opened; null: none is open. */
+/** Reads when the oldest open hit was opened. Null: none is open. */
 export async function oldestOpenHit(tx: Tx): Promise<Date | null> {
   const row = await tx.row<{ openedAt: Date }>(
     acrossPartners(
@@ -142,7 +142,7 @@ export async function oldestOpenHit(tx: Tx): Promise<Date | null> {
   return row?.openedAt ?? null
 }
 
-/** The name that was written first among those not yet compared with a list; null: there is none. */
+/** Reads when the oldest name was written that was not compared with a list yet. Null: there is none. */
 async function oldestWritten(tx: Tx): Promise<Date | null> {
   const row = await tx.row<{ changedAt: Date }>(
     acrossPartners(
@@ -154,7 +154,7 @@ async function oldestWritten(tx: Tx): Promise<Date | null> {
   return row?.changedAt ?? null
 }
 
-/** The oldest list generation of any screened subject; null: none was screened before. */
+/** Reads the oldest list generation of all screened subjects. Null: no subject was screened. */
 async function oldestGeneration(tx: Tx): Promise<number | null> {
   const row = await tx.row<{ generation: number }>(
     acrossPartners(
@@ -166,7 +166,7 @@ async function oldestGeneration(tx: Tx): Promise<number | null> {
   return row?.generation ?? null
 }
 
-/** When the first list after a generation was loaded; null: none was. */
+/** Reads when the first list after a generation was loaded. Null: there is none. */
 async function loadedBehind(tx: Tx, generation: number): Promise<Date | null> {
   const row = await tx.row<{ loadedAt: Date }>(sql`/* screening.loadedBehind */
     select loaded_at from screening.lists where generation > ${generation} order by generation limit 1`)
@@ -174,8 +174,8 @@ async function loadedBehind(tx: Tx, generation: number): Promise<Date | null> {
 }
 
 /**
- * The time since which the oldest name waits to be screened: since it was written, but not before the first list; or
- * since a list was loaded that it was not compared with. Null: none waits.
+ * Reads since when the oldest name has waited to be screened: since it was written, but not before the first list, or since the first
+ * list was loaded with which it was not compared. Null: none waits.
  */
 export async function oldestDueSubject(tx: Tx): Promise<Date | null> {
   const first = await loadedBehind(tx, 0)
@@ -208,7 +208,7 @@ export async function insertEarlierNames(tx: Tx, rows: readonly EarlierName[]): 
     ${newNames(tx, rows)}`)
 }
 
-/** Oldest first. */
+/** Lists the earlier names of a subject, oldest first. */
 export function earlierNamesOf(tx: Tx, { partnerId, kind, id }: SubjectKey): Promise<readonly EarlierName[]> {
   return tx.rows<EarlierName>(sql`/* screening.earlierNamesOf */
     select partner_id, id, subject_kind, subject_id, role, name_sealed, replaced_at from screening.earlier_names

@@ -1,9 +1,9 @@
-/** All SQL of the numbers of hits: how old the open ones are, and what was decided in a period. And hits by whom they are about. */
+/** All SQL of figures of hits, such as ages and decisions in a period, and of hits by subject. */
 import { acrossPartners, noSql, sql, type Tx } from '../postgres/index.ts'
 import type { HitDisposition, HitStatus, SubjectKind } from './rules.ts'
 import type { ListSource } from './lists/entry.ts'
 
-/** A hit without what was compared. */
+/** A hit without its details. */
 export type ShownHit = {
   readonly partnerId: string
   readonly id: string
@@ -16,14 +16,14 @@ export type ShownHit = {
   readonly decidedAt: Date | null
   readonly decidedBy: string | null
   readonly approvedBy: string | null
-  /** The outcome that a person has proposed, and a second person has to decide. */
+  /** The proposed outcome, which a second person must decide. */
   readonly proposal: string | null
 }
 
 const shown = sql`partner_id, id, subject_kind, subject_id, source, score, status, opened_at, decided_at, decided_by, approved_by,
   proposal`
 
-/** The hits about some subjects, ended ones too, newest first. */
+/** Lists hits of subjects, including ended ones, newest first. */
 export function hitsAbout(
   tx: Tx,
   partnerId: string,
@@ -35,7 +35,7 @@ export function hitsAbout(
     order by id desc limit ${rowsMax}`)
 }
 
-/** The open hits of a partner, its customers and its payees, oldest first, after one of them. */
+/** Lists open hits of a partner, its customers and its payees after the cursor, oldest first. */
 export function openHitsOf(
   tx: Tx,
   partnerId: string,
@@ -50,7 +50,7 @@ export function openHitsOf(
 
 type Times = readonly [Date, Date, Date, Date]
 
-/** How many open hits were opened after each of the times, the latest first, and how many there are. */
+/** Counts the open hits that were opened after each of the times, the latest first, and all open hits. */
 export async function openCounts(
   tx: Tx,
   [first, second, third, fourth]: Times,
@@ -73,14 +73,14 @@ type Period = { readonly from: Date; readonly before: Date }
 
 export type DecidedHits = {
   readonly source: ListSource
-  /** `cleared`: it was another one. */
+  /** `cleared`: the party was another person. */
   readonly outcome: HitStatus
-  /** The finding of persons. Null: a version before has decided it. */
+  /** The finding. Null: an earlier version stored the decision. */
   readonly disposition: HitDisposition | null
   readonly count: number
 }
 
-/** A hit counts in the month of its last decision. */
+/** Counts decided hits, each at the time of its last decision. */
 export function decidedCounts(tx: Tx, { from, before }: Period): Promise<readonly DecidedHits[]> {
   return tx.rows<DecidedHits>(
     acrossPartners(
@@ -93,7 +93,7 @@ export function decidedCounts(tx: Tx, { from, before }: Period): Promise<readonl
   )
 }
 
-/** Seconds from the opening to the last decision. Undefined: none was decided. */
+/** Reads how many seconds decisions took, from the opening to the last decision. Undefined: no hit was decided. */
 export async function decidingTimes(
   tx: Tx,
   { from, before }: Period,

@@ -1,4 +1,4 @@
-/** All SQL of subjects and sweeps: the screening queue. */
+/** All SQL of screening, except lists and figures: subjects, sweeps, holds, hits, decisions and exclusions. */
 import {
   acrossPartners,
   dueWork,
@@ -23,7 +23,7 @@ import type {
 import { nilId } from '../kernel/index.ts'
 import type { ListSource } from './lists/entry.ts'
 
-/** Adds a subject or makes it due again. A worker that is screening it loses its lease and records nothing. */
+/** Adds a subject or makes it due again. A worker that is screening it loses its lease and drops its findings. */
 export async function requestScreening(tx: Tx, { partnerId, kind, id }: SubjectKey, now: Date): Promise<void> {
   await tx.run(sql`/* screening.requestScreening */
     insert into screening.subjects (partner_id, kind, id, generation, changed_at)
@@ -47,7 +47,7 @@ export async function addSubjects(tx: Tx, keys: readonly SubjectKey[], now: Date
     on conflict (partner_id, kind, id) do nothing`)
 }
 
-/** Adds subjects, and makes those due first that were compared with an earlier generation. A lease on a due one stays. */
+/** Adds subjects, and makes outdated ones due before others. Leases on due subjects stay. */
 export async function requestOutdated(
   tx: Tx,
   { partnerId, kind, ids }: Pick<SubjectKey, 'partnerId' | 'kind'> & { readonly ids: readonly string[] },
@@ -79,12 +79,12 @@ export function partnersWithDueSubjects(
 }
 
 export type ClaimedSubject = SubjectKey & {
-  /** The generation of lists that it was last screened against; 0: its names are new. */
+  /** The generation of lists with which it was last compared. 0: its names are new. */
   readonly generation: number
   readonly leaseId: string
 }
 
-/** Claims subjects. Those written since they were screened come first. */
+/** Claims subjects. Subjects with new names come first. */
 export function claimSubjects(
   tx: Tx,
   partnerId: string,
@@ -100,7 +100,7 @@ export function claimSubjects(
     returning partner_id, kind, id, generation, lease_id`)
 }
 
-/** Locks the subject of a hit, if it is still one. */
+/** Locks the subject of a hit, if it still exists. */
 export async function lockSubjectOf(tx: Tx, partnerId: string, hitId: string): Promise<void> {
   await tx.rows(sql`/* screening.lockSubjectOf */
     select subject.id from screening.subjects subject join screening.hits hit
@@ -108,7 +108,7 @@ export async function lockSubjectOf(tx: Tx, partnerId: string, hitId: string): P
     where subject.partner_id = ${partnerId} and hit.id = ${hitId} for update of subject`)
 }
 
-/** 0: the lease was lost, or the names were written meanwhile. The caller then records nothing. Locks the subject otherwise. */
+/** Records that a subject was screened, and locks it. Returns 0 if the lease was lost or names were written meanwhile; the caller then drops its findings. */
 export function recordScreened(tx: Tx, claim: ClaimedSubject, generation: number, now: Date): Promise<number> {
   return tx.run(sql`/* screening.recordScreened */
     update screening.subjects set generation = ${generation}, screened_at = ${now}, lease_id = null, leased_until = null
@@ -116,9 +116,9 @@ export function recordScreened(tx: Tx, claim: ClaimedSubject, generation: number
 }
 
 /**
- * Erases the data of an erased customer, its beneficiaries or payers: names, hits, their decisions, and that they were
- * screened. A subject with an open or a confirmed hit stays: a decision is pending, or its money is frozen. A hit on a
- * list of politically exposed persons keeps nothing.
+ * Erases the subjects of an erased customer, its beneficiaries or payers, with names, hits and decisions. A subject with an open or
+ * confirmed hit stays, because a decision is pending or its money is frozen. Hits on lists of politically exposed persons do not
+ * keep a subject.
  */
 export async function forgetSubjects(tx: Tx, partnerId: string, given: readonly string[]): Promise<void> {
   if (given.length === 0) return
@@ -140,7 +140,7 @@ export async function forgetSubjects(tx: Tx, partnerId: string, given: readonly 
     delete from screening.hits where partner_id = ${partnerId} and subject_id = any(${ids}::uuid[])`)
 }
 
-/** The generation of lists that a subject was compared with; 0: it is due, because its name was written. */
+/** Reads the generation of lists with which a subject was compared. 0: it has a new name and is due. */
 export async function comparedWith(
   tx: Tx,
   { partnerId, subjectKind, subjectId }: Readonly<Record<'partnerId' | 'subjectKind' | 'subjectId', string>>,
@@ -151,7 +151,7 @@ export async function comparedWith(
   return row?.generation
 }
 
-/** Undefined: the names were never queued for screening. */
+/** Reads when a subject was screened. Undefined: its names were never queued. */
 export function screenedAt(
   tx: Tx,
   { partnerId, kind, id }: SubjectKey,
@@ -166,7 +166,7 @@ export async function releaseLeases(tx: Tx, partnerId: string): Promise<void> {
     where partner_id = ${partnerId} and lease_id is not null`)
 }
 
-/** Makes everything due again: generations count the lists of one database. */
+/** Makes all subjects of a partner due again, because generations count the lists of one database. */
 export async function forgetGenerations(tx: Tx, partnerId: string): Promise<void> {
   await tx.run(sql`/* screening.forgetGenerations */
     update screening.subjects set generation = 0, lease_id = null, leased_until = null where partner_id = ${partnerId}`)
@@ -176,7 +176,7 @@ export async function forgetGenerations(tx: Tx, partnerId: string): Promise<void
 
 export type Progress = { readonly subjects: bigint; readonly due: bigint }
 
-/** How many subjects a partner has, and how many were not screened against a generation. */
+/** Counts a partner's subjects, and those that were not compared with a generation. */
 export async function progressOf(tx: Tx, partnerId: string, generation: number): Promise<Progress> {
   const row = await tx.row<Progress>(sql`/* screening.progressOf */
     select count(*) as subjects, count(*) filter (where generation < ${generation}) as due from screening.subjects
@@ -186,7 +186,7 @@ export async function progressOf(tx: Tx, partnerId: string, generation: number):
 
 export type Sweep = { readonly kind: SweptKind; readonly afterId: string; readonly endedAt: Date | null }
 
-/** Begins the sweep of a generation, if no process has begun it. */
+/** Begins the sweep of a generation, unless a process has begun it. */
 export async function beginSweep(
   tx: Tx,
   partnerId: string,
@@ -203,7 +203,7 @@ export function sweepOf(tx: Tx, partnerId: string, generation: number): Promise<
     select kind, after_id, ended_at from screening.sweeps where partner_id = ${partnerId} and generation = ${generation}`)
 }
 
-/** Undefined: it has ended, or another process has it. */
+/** Locks a sweep. Undefined: it has ended, or another process has locked it. */
 export function lockSweep(tx: Tx, partnerId: string, generation: number): Promise<Sweep | undefined> {
   return tx.row<Sweep>(sql`/* screening.lockSweep */
     select kind, after_id, ended_at from screening.sweeps
@@ -216,26 +216,26 @@ export async function moveSweep(tx: Tx, partnerId: string, generation: number, t
     where partner_id = ${partnerId} and generation = ${generation}`)
 }
 
-// The SQL that checks whether the names of a payment let it continue.
+// The SQL of holds.
 
 export type SubjectState = HoldKey & {
-  /** The generation of lists that the names were compared with since one was written; 0: none. */
+  /** The generation of lists with which the current names were compared. 0: none. */
   readonly generation: number
   readonly isOpen: boolean
   readonly isConfirmed: boolean
-  /** The generation of the newest list; null: none was loaded. */
+  /** The generation of the newest list. Null: none was loaded. */
   readonly newest: number | null
 }
 
-/** The partner in the state of an account that a confirmed hit of any partner holds. */
+/** The partner id in the state of an account that a confirmed hit of any partner holds. */
 export const ofEveryPartner = nilId
 
 /** Limits hits to those that hold payments. */
 const thatHold = (pepsHold: boolean): Sql => (pepsHold ? noSql : sql`and hit.source not like 'pep:%'`)
 
 /**
- * The states of the subjects that exist, and of accounts with a hit. An open hit about a payer holds no account,
- * because payment institutions pay for many from one.
+ * Reads the states of existing subjects, and of accounts with a hit. An open hit of a payer does not hold the account, because payment
+ * institutions pay for many people from one account.
  */
 export function statesOf(tx: Tx, keys: readonly HoldKey[], pepsHold: boolean): Promise<readonly SubjectState[]> {
   const partnerIds = keys.map(({ partnerId }) => partnerId)
@@ -267,10 +267,10 @@ export function statesOf(tx: Tx, keys: readonly HoldKey[], pepsHold: boolean): P
     group by frozen.account`)
 }
 
-/** A hit about an account. */
+/** The hit that freezes an account. */
 type FrozenBy = { readonly partnerId: string; readonly id: string }
 
-/** Holds the account for every partner, or ends what this hit holds. */
+/** Freezes the account of a hit for every partner, or ends the freeze. */
 export async function setFrozen(
   tx: Tx,
   account: string,
@@ -286,7 +286,7 @@ export async function setFrozen(
   )
 }
 
-/** Holds the accounts of a partner's confirmed hits, which came from another database. */
+/** Freezes the accounts of a partner's confirmed hits after a move from another database. */
 export async function freezeAccountsOf(tx: Tx, partnerId: string): Promise<void> {
   await tx.run(sql`/* screening.freezeAccountsOf */
     insert into screening.frozen_accounts (account, by_partner_id, by_hit_id)
@@ -295,14 +295,14 @@ export async function freezeAccountsOf(tx: Tx, partnerId: string): Promise<void>
       and (subject_kind = 'beneficiary' or role = 'account') on conflict do nothing`)
 }
 
-/** The confirmed hits of other partners that hold these accounts. */
+/** Lists the confirmed hits of other partners that freeze these accounts. */
 export function frozenByOthers(tx: Tx, partnerId: string, accounts: readonly string[]): Promise<readonly FrozenBy[]> {
   return tx.rows<FrozenBy>(sql`/* screening.frozenByOthers */
     select by_partner_id as partner_id, by_hit_id as id from screening.frozen_accounts
     where account = any(${[...accounts]}::text[]) and by_partner_id <> ${partnerId} order by by_hit_id`)
 }
 
-/** Reports whether persons have confirmed a hit about a subject, on a list that holds payments. */
+/** Reports whether staff have confirmed a hit of a subject on a list that holds payments. */
 export async function isConfirmed(tx: Tx, { partnerId, kind, id }: SubjectKey, pepsHold: boolean): Promise<boolean> {
   const row = await tx.row(sql`/* screening.isConfirmed */
     select id from screening.hits hit
@@ -311,7 +311,7 @@ export async function isConfirmed(tx: Tx, { partnerId, kind, id }: SubjectKey, p
   return row !== undefined
 }
 
-// All SQL of hits and of the decisions about them.
+// The SQL of hits and their decisions.
 
 export type HitRow = {
   readonly partnerId: string
@@ -319,9 +319,9 @@ export type HitRow = {
   readonly subjectKind: SubjectKind
   readonly subjectId: string
   readonly role: string
-  /** Number of the matched name among the matching names of its role. */
+  /** The number of the matched name among the matching names of its role. */
   readonly nameNumber: number
-  /** Account in the form of `accountKey`. Null: a customer, or the bank does not give it. */
+  /** The account, in the form of `accountKey`. Null: the subject is a customer, or the bank does not give the account. */
   readonly account: string | null
   readonly source: ListSource
   readonly entryId: string
@@ -335,9 +335,9 @@ export type HitRow = {
   readonly openedAt: Date
   readonly decidedAt: Date | null
   readonly decidedBy: string | null
-  /** The second person of the decision. Null: one person decided alone. */
+  /** The second person of the decision. Null: one person decided. */
   readonly approvedBy: string | null
-  /** The finding of persons. Null: it is open, or a version before has decided it. */
+  /** The finding. Null: the hit is open, or an earlier version stored the decision. */
   readonly disposition: HitDisposition | null
   readonly endedGeneration: number | null
   readonly endedAt: Date | null
@@ -360,7 +360,7 @@ export async function insertHit(tx: Tx, row: HitRow): Promise<void> {
       ${row.replaces}, ${row.openedAt})`)
 }
 
-/** Locks the current hits about a subject: waits for a decision, and sees its outcome. */
+/** Locks the current hits of a subject. Waits for a concurrent decision and sees its outcome. */
 export function lockStandingHits(tx: Tx, { partnerId, kind, id }: SubjectKey): Promise<readonly HitRow[]> {
   return tx.rows<HitRow>(sql`/* screening.lockStandingHits */
     select ${columns} from screening.hits
@@ -379,7 +379,7 @@ export function hitById(tx: Tx, partnerId: string, id: string): Promise<HitRow |
 }
 
 /**
- * The hits that hold a payment of these subjects and accounts: open or confirmed, oldest first. Agrees with `statesOf`.
+ * Lists the open and confirmed hits that hold payments of these subjects and accounts, oldest first. Must agree with `statesOf`.
  */
 export function hitsThatHold(
   tx: Tx,
@@ -395,7 +395,7 @@ export function hitsThatHold(
     order by opened_at, id`)
 }
 
-/** The hits about an entry that persons have decided about, the newest first. */
+/** Lists decided hits about an entry, newest first. */
 export function decidedAbout(
   tx: Tx,
   partnerId: string,
@@ -408,7 +408,7 @@ export function decidedAbout(
     order by id desc limit ${rowsMax}`)
 }
 
-/** Writes what a decision or a screening changes. The caller holds the lock. */
+/** Writes the changes of a decision or a screening. The caller has locked the hit. */
 export async function updateHit(tx: Tx, row: HitRow): Promise<void> {
   await tx.run(sql`/* screening.updateHit */
     update screening.hits set status = ${row.status}, decided_at = ${row.decidedAt}, decided_by = ${row.decidedBy},
@@ -419,7 +419,7 @@ export async function updateHit(tx: Tx, row: HitRow): Promise<void> {
 
 export type HitPage = Pick<HitRow, 'openedAt' | 'id'>
 
-/** Open hits of all partners, oldest first, after one of them. */
+/** Lists open hits of all partners after the cursor, oldest first. */
 export function openHits(tx: Tx, after: HitPage | undefined, rowsMax: number): Promise<readonly HitRow[]> {
   return tx.rows<HitRow>(
     acrossPartners(
@@ -431,7 +431,7 @@ export function openHits(tx: Tx, after: HitPage | undefined, rowsMax: number): P
   )
 }
 
-/** The open hits of a partner about an entry, oldest first, by the index of open hits about one. */
+/** Lists the partner's open hits about an entry, oldest first, using the index of open hits by entry. */
 export function openAbout(
   tx: Tx,
   partnerId: string,
@@ -446,14 +446,14 @@ export function openAbout(
 
 export type OpenHit = Pick<HitRow, 'partnerId' | 'id' | 'source' | 'score' | 'openedAt' | 'proposal' | 'proposedBy'>
 
-/** Reads those of these hits of a partner that are open. */
+/** Reads which of these hits of a partner are open. */
 export function openOf(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly OpenHit[]> {
   return tx.rows<OpenHit>(sql`/* screening.openOf */
     select partner_id, id, source, score, opened_at, proposal, proposed_by from screening.hits
     where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[]) and status = 'open'`)
 }
 
-/** The oldest open hits of all partners, without what was compared. */
+/** Lists the oldest open hits of all partners, without their details. */
 export function oldestOpenHits(tx: Tx, rowsMax: number): Promise<readonly OpenHit[]> {
   return tx.rows<OpenHit>(
     acrossPartners(
@@ -464,7 +464,7 @@ export function oldestOpenHits(tx: Tx, rowsMax: number): Promise<readonly OpenHi
   )
 }
 
-/** Pages through the hits of all partners that a list has opened or ended, in the order of ids. */
+/** Pages through the hits of all partners that a list opened or ended, in the order of ids. */
 export function hitsOfList(
   tx: Tx,
   generation: number,
@@ -490,7 +490,7 @@ export type DecisionRow = {
   readonly sequence: number
   readonly kind: 'proposed' | 'decided'
   readonly outcome: Outcome
-  /** Null: a version before has written it. */
+  /** Null: an earlier version wrote the decision. */
   readonly disposition: HitDisposition | null
   readonly actor: string
   readonly note: string
@@ -500,14 +500,14 @@ export type DecisionRow = {
 
 const decisionColumns = sql`partner_id, hit_id, sequence, kind, outcome, disposition, actor, note, generation, decided_at`
 
-/** Reads the decisions of a hit in their order. */
+/** Lists the decisions of a hit in order. */
 export function decisionsOf(tx: Tx, partnerId: string, hitId: string): Promise<readonly DecisionRow[]> {
   return tx.rows<DecisionRow>(sql`/* screening.decisionsOf */
     select ${decisionColumns} from screening.decisions where partner_id = ${partnerId} and hit_id = ${hitId}
     order by sequence`)
 }
 
-/** The caller holds the lock of the hit, so that no other decision takes the same number. */
+/** Appends a decision. The caller has locked the hit, so that the number is unique. */
 export async function appendDecision(tx: Tx, row: Omit<DecisionRow, 'sequence'>): Promise<void> {
   const before = await decisionsOf(tx, row.partnerId, row.hitId)
   await insertDecision(tx, { ...row, sequence: before.length + 1 })
@@ -520,7 +520,7 @@ async function insertDecision(tx: Tx, row: DecisionRow): Promise<void> {
       ${row.note}, ${row.generation}, ${row.decidedAt})`)
 }
 
-// All SQL of the matches of common names that a second datum has excluded.
+// The SQL of exclusions: matches of common names that a second datum excluded.
 
 const types = {
   partnerId: 'uuid',
@@ -539,7 +539,7 @@ export type ExclusionRow = RowOf<typeof types>
 const newExclusions = insertBy<ExclusionRow>(types, [])
 const exclusionColumns = sql`partner_id, subject_kind, subject_id, role, source, entry_id, score, reason, generation, excluded_at`
 
-/** Replaces the exclusions of a subject. The caller has locked the subject. One row for each role and entry. */
+/** Replaces the exclusions of a subject, one row for each role and entry. The caller has locked the subject. */
 export async function replaceExclusions(
   tx: Tx,
   { partnerId, kind, id }: SubjectKey,
@@ -552,7 +552,7 @@ export async function replaceExclusions(
       insert into screening.exclusions (${exclusionColumns}) ${newExclusions(tx, rows)}`)
 }
 
-/** A page of the exclusions of a partner, by subject, after one of them. */
+/** Lists a page of a partner's exclusions after the cursor, by subject. */
 export function exclusionsOf(
   tx: Tx,
   partnerId: string,
@@ -569,7 +569,7 @@ export function exclusionsOf(
 
 export type ExclusionCount = { readonly source: string; readonly reason: string; readonly count: number }
 
-/** Counts the exclusions of all partners. Only common names have some: a small part of all customers. */
+/** Counts the exclusions of all partners. There are few, because only customers with common names have them. */
 export function countExclusions(tx: Tx): Promise<readonly ExclusionCount[]> {
   return tx.rows<ExclusionCount>(
     acrossPartners(

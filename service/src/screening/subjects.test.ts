@@ -1,4 +1,4 @@
-/** Partners, the people of their teams, blocks by confirmed hits, and what a hit shows. */
+/** Screening of partners and their people, blocks by confirmed hits, and the view of a hit. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
@@ -39,7 +39,7 @@ async function addMember({ partnerId }: TestPartner, fullName: string): Promise<
   return id
 }
 
-test('the provider of a wallet is screened as its payee is, also when the payee is renamed', async () => {
+test('the provider of a wallet is screened like its payee, even when the payee is renamed', async () => {
   const partner = await addPartner(service)
   const payee = { name: 'Grace Hopper', currency: 'EURC', vasp: listedName } as const
   const { id } = await service.beneficiaries.create(partner.partnerId, {
@@ -54,7 +54,7 @@ test('the provider of a wallet is screened as its payee is, also when the payee 
   assert.equal((await hitsOf(partner)).length, 1)
 })
 
-test('a partner is screened when it is created, with its legal name and owners when they are named, and keeps earlier names', async () => {
+test('a partner is screened at its creation and at each change of its legal name and owners, including earlier names', async () => {
   const partnerId = await service.db.transaction((tx) => service.access.createPartner(tx, listedName))
   await screenAll(service)
   const [hit, ...more] = await hitsOf({ partnerId })
@@ -75,7 +75,7 @@ test('a partner is screened when it is created, with its legal name and owners w
   )
 })
 
-test('a sweep finds partners and people that no request has added', async () => {
+test('a sweep finds partners and people for which there was no request', async () => {
   const partner = await addPartner(service)
   const id = await addMember(partner, listedName)
   await service.db.run(sql`delete from screening.subjects where partner_id = ${partner.partnerId}`)
@@ -96,7 +96,7 @@ test('a sweep finds partners and people that no request has added', async () => 
   )
 })
 
-test('an open hit of a person holds nothing; a confirmed one bars the person, and a cleared one no longer', async () => {
+test('an open hit of a person has no effect, a confirmed hit bars the person, and clearing it ends the bar', async () => {
   const partner = await addPartner(service, 100_00n)
   const { partnerId } = partner
   const id = await addMember(partner, listedName)
@@ -135,7 +135,7 @@ test('an open hit of a person holds nothing; a confirmed one bars the person, an
   assert.equal(await mayPay(service.db, partnerId, id), true)
 })
 
-test('an open hit refuses a transfer and a conversion in the words of a block', async () => {
+test('an open hit refuses transfers and conversions with the same text as a block', async () => {
   const answersIn = async (state: 'held' | 'blocked') => {
     const partner = await addTrader(service, ['EUR', 'USD'])
     const { partnerId, customer, caller } = partner
@@ -181,7 +181,7 @@ test('an open hit refuses a transfer and a conversion in the words of a block', 
   assert.equal(held[0]?.[0], 'account_blocked')
 })
 
-test('a confirmed customer reads as blocked, an open hit does not, and the block ends with the last confirmed hit', async () => {
+test('a customer with a confirmed hit appears blocked until the last confirmed hit is cleared', async () => {
   const partner = await addPartner(service, 100_00n)
   const { partnerId, customer } = partner
   await service.customers.update(partnerId, customer.id, { kyc: { fullName: listedName, legalName: listedName } })
@@ -218,7 +218,7 @@ test('a confirmed customer reads as blocked, an open hit does not, and the block
   ])
 })
 
-test('a confirmed partner reads as blocked in each of its balances, and so do its customers', async () => {
+test('all balances of a partner with a confirmed hit and its customers appear blocked', async () => {
   const partner = await addPartner(service, 100_00n)
   const { partnerId } = partner
   await service.db.transaction((tx) => service.access.nameOwners(tx, partnerId, { legalName: listedName, owners: [] }))
@@ -228,7 +228,7 @@ test('a confirmed partner reads as blocked in each of its balances, and so do it
   assert.deepEqual([await reasonsOf(partner), await changesOf(partner)], [blocked, [['EUR', 'Blocked', 'Compliance']]])
 })
 
-test('a hit shows both sides, the payments that wait and their sum, and what was decided about the pair before', async () => {
+test('a hit shows both sides, waiting payments with their sum, and earlier decisions about the pair', async () => {
   const partner = await addPartner(service, 100_00n)
   const { partnerId, customer } = partner
   const kyc = { fullName: listedName, dateOfBirth: '1990-05-01' }
@@ -280,7 +280,7 @@ test('a hit shows both sides, the payments that wait and their sum, and what was
   )
 })
 
-test('a cleared pair stays cleared while the list says the same of it and the name is the same', async () => {
+test('a cleared pair stays cleared until the entry or the name changes', async () => {
   const partner = await addPartner(service, 100_00n)
   const { partnerId, customer } = partner
   await service.customers.update(partnerId, customer.id, { kyc: { fullName: listedName } })
@@ -309,7 +309,7 @@ test('a cleared pair stays cleared while the list says the same of it and the na
   assert.equal(changed, 1, 'the entry has changed')
 })
 
-test('a text that names a listed person makes a payout wait, once for each pair that persons clear', async () => {
+test('a text with a listed person makes a payout wait, until the pair is cleared once', async () => {
   const partner = await addPartner(service, 100_00n)
   const { partnerId } = partner
   const paid = async (reference: string) => {

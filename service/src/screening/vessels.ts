@@ -1,11 +1,11 @@
 /**
- * Pure: listed vessels and aircraft in the texts of payments. An IMO number counts after the letters IMO and with its check digit; a name
- * counts only beside a word that says that a vessel is meant, because names such as ORIENTAL stand in many texts.
+ * Pure: finds listed vessels and aircraft in the texts of payments. An IMO number counts after the letters IMO and with a valid check digit. A
+ * name counts only next to a word for a vessel, because names such as ORIENTAL occur in many texts.
  */
 import anyAscii from 'any-ascii'
 import { type Craft, isImoNumber, type ListedName } from './lists/entry.ts'
 
-/** A listed craft in a text. `said`: the words of the text. `score`: 100 for a number, less for a name. */
+/** A listed vessel or aircraft in a text. `said`: the words of the text. `score`: 100 for a number, less for a name. */
 export type CraftMatch<Entry> = {
   readonly entry: Entry
   readonly said: string
@@ -14,7 +14,7 @@ export type CraftMatch<Entry> = {
 }
 export type CraftIndex<Entry> = (text: string) => readonly CraftMatch<Entry>[]
 
-/** One person decides about a name beside a word: another vessel may have it. */
+/** The score of a name, so low that one person can decide, because another vessel may have the same name. */
 const nameScore = 90
 
 const vesselWords = [
@@ -26,7 +26,7 @@ const words = {
   vessel: new Set(vesselWords),
   aircraft: new Set(aircraftWords),
 } as const satisfies Record<Craft['kind'], ReadonlySet<string>>
-/** Words between the word for a vessel and its name: `vessel name: ORIENTAL`, `ship called the DENA`. */
+/** Words between the word for a vessel and the name: `vessel name: ORIENTAL`, `ship called the DENA`. */
 const fillers = new Set([
   'name',
   'named',
@@ -43,7 +43,7 @@ const fillers = new Set([
 ])
 const fillersMax = 3
 
-/** Tests whether a text may name a craft: one pass, which is all that most texts cost. */
+/** Tests in one pass whether a text may name a vessel or an aircraft, which most texts do not. */
 const candidate = new RegExp(
   `(?<![a-z])(?:imo(?:no|nr|number)?|m[./]\\s?[vt]|${[...vesselWords, 'p\u00e9trolier', ...aircraftWords].join('|')})(?![a-z])`,
   'i',
@@ -51,7 +51,7 @@ const candidate = new RegExp(
 const imoNumbers = /(?<![a-z])imo[\s-]*(?:number|no|nr)?[\s.:#/-]*(\d{7})(?!\d)/g
 const namesShort = 3
 
-/** Keeps the texts that may name a vessel or an aircraft, or that `also` keeps, each once in a line of its own; null: none. */
+/** Selects the texts that may name a vessel or an aircraft, or that `also` selects, without duplicates, each in its own line. Null: none. */
 export function craftText(
   texts: readonly (string | null | undefined)[],
   also: (text: string) => boolean = () => false,
@@ -69,17 +69,17 @@ const wordsIn = (text: string): readonly string[] =>
     .replaceAll(/['\u2019](?=s\b)/g, ' ')
     .match(/[a-z0-9]+/g) ?? []
 
-type Named<Entry> = { readonly entry: Entry; readonly kind: Craft['kind']; readonly listed: string }
+type NamedCraft<Entry> = { readonly entry: Entry; readonly kind: Craft['kind']; readonly listed: string }
 export type IndexedCraft<Entry> = {
   readonly entry: Entry
   readonly craft: Craft
   readonly names: readonly ListedName[]
 }
 
-/** Makes the search of one text. A name is compared without the spaces between its words: `ARGO I` is `ARGOI`. */
+/** Creates the search in texts. Names are compared without spaces: `ARGO I` equals `ARGOI`. */
 export function createCraftIndex<Entry>(crafts: readonly IndexedCraft<Entry>[]): CraftIndex<Entry> {
-  const byNumber = new Map<string, Named<Entry>[]>()
-  const byName = new Map<string, Named<Entry>[]>()
+  const byNumber = new Map<string, NamedCraft<Entry>[]>()
+  const byName = new Map<string, NamedCraft<Entry>[]>()
   let wordsMax = 0
   for (const { entry, craft, names } of crafts) {
     for (const number of craft.imoNumbers) add(byNumber, number, { entry, kind: craft.kind, listed: `IMO ${number}` })
@@ -94,7 +94,7 @@ export function createCraftIndex<Entry>(crafts: readonly IndexedCraft<Entry>[]):
   return (text) => {
     if (!candidate.test(text)) return []
     const found = [...numbersIn(text, byNumber), ...namesIn(wordsIn(text), byName, wordsMax)]
-    // A number is surer than the name of the same vessel.
+    // A number outweighs the name of the same vessel.
     return [...new Map(found.toReversed().map((match) => [match.entry, match])).values()].toReversed()
   }
 }
@@ -107,7 +107,7 @@ function add<Value>(map: Map<string, Value[]>, key: string, value: Value): void 
 
 function numbersIn<Entry>(
   text: string,
-  byNumber: ReadonlyMap<string, readonly Named<Entry>[]>,
+  byNumber: ReadonlyMap<string, readonly NamedCraft<Entry>[]>,
 ): readonly CraftMatch<Entry>[] {
   return [...text.normalize('NFKC').toLowerCase().matchAll(imoNumbers)].flatMap(([said, number = '']) =>
     isImoNumber(number)
@@ -118,7 +118,7 @@ function numbersIn<Entry>(
 
 function namesIn<Entry>(
   all: readonly string[],
-  byName: ReadonlyMap<string, readonly Named<Entry>[]>,
+  byName: ReadonlyMap<string, readonly NamedCraft<Entry>[]>,
   wordsMax: number,
 ): readonly CraftMatch<Entry>[] {
   const matches = (from: number, to: number, kind: Craft['kind']) =>

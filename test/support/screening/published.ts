@@ -8,10 +8,10 @@ import { parse } from 'csv-parse/sync'
 import { readSanctionsList } from '../../../service/src/screening/index.ts'
 import {
   type Craft,
-  factsOf,
+  entryFacts,
   type ListEntry,
   type ListSource,
-  namesOf,
+  listedNames,
   ofacPlace,
   readImoNumber,
 } from '../../../service/src/screening/lists/entry.ts'
@@ -54,7 +54,7 @@ function factsIn(remarks: string) {
     return number === '' ? [] : [{ type, number, country }]
   })
   const countries = [...after('nationality'), ...after('citizen'), ...after('POB').map(ofacPlace)]
-  return { births: after('DOB'), facts: factsOf({ countries, documents, addresses: [] }) }
+  return { births: after('DOB'), facts: entryFacts({ countries, documents, addresses: [] }) }
 }
 
 function readOfac(): readonly PublishedEntry[] {
@@ -72,7 +72,7 @@ function readOfac(): readonly PublishedEntry[] {
         id,
         reference: id,
         kind,
-        names: namesOf(texts.map((text) => ({ text: kind === 'person' ? personName(text) : text, isWeak: false }))),
+        names: listedNames(texts.map((text) => ({ text: kind === 'person' ? personName(text) : text, isWeak: false }))),
         births,
         programmes: [programme],
         ...(kind === 'other' ? craftIn(type, remarks) : {}),

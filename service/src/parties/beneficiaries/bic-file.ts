@@ -1,6 +1,6 @@
 /**
- * Pure: the bank codes of IBANs with the BICs that agree with them, and the file of a BIC directory. The file is CSV (RFC 4180) in UTF-8
- * with a header; a line is an entry.
+ * Pure: which BICs agree with an IBAN's bank code, and the file of a BIC directory. The file is CSV (RFC 4180) in UTF-8 with a header and
+ * one entry on each line.
  */
 import countries from 'i18n-iso-countries/index.js'
 import { isBic, territoriesWithIbansOf } from '../../rails/index.ts'
@@ -15,7 +15,7 @@ export type BicEntry = {
   readonly name: string
 }
 
-/** Error of a file. Lines count from 1. */
+/** An error in a file. Lines count from 1. */
 export class BicFileProblem extends Error {
   readonly line: number
   constructor(line: number, message: string) {
@@ -31,7 +31,7 @@ const nameCharsMax = 140
 export function readBicFile(text: string): readonly BicEntry[] {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
   if (
-    cellsOf(lines[0] ?? '', 1)
+    parseCells(lines[0] ?? '', 1)
       .map((cell) => cell.toLowerCase())
       .join() !== header.join()
   )
@@ -39,7 +39,7 @@ export function readBicFile(text: string): readonly BicEntry[] {
   const entries = new Map<string, BicEntry>()
   for (const [index, line] of lines.entries()) {
     if (index === 0 || line.trim() === '') continue
-    const entry = entryOf(cellsOf(line, index + 1), index + 1)
+    const entry = parseEntry(parseCells(line, index + 1), index + 1)
     const key = `${entry.country} ${entry.bankCode}`
     if (entries.has(key)) throw new BicFileProblem(index + 1, `the bank code ${key} is there twice`)
     entries.set(key, entry)
@@ -48,7 +48,7 @@ export function readBicFile(text: string): readonly BicEntry[] {
   return [...entries.values()]
 }
 
-function entryOf(cells: readonly string[], line: number): BicEntry {
+function parseEntry(cells: readonly string[], line: number): BicEntry {
   const refuse = (message: string) => new BicFileProblem(line, message)
   if (cells.length !== header.length) throw refuse(`has ${cells.length} cells instead of ${header.length}`)
   const [country = '', bankCode = '', bic = '', name = ''] = cells
@@ -58,14 +58,14 @@ function entryOf(cells: readonly string[], line: number): BicEntry {
   if (!/^[A-Z0-9]+$/.test(bankCode) || !lengths.includes(bankCode.length))
     throw refuse(`a bank code of ${country} has ${lengths.join(' or ')} letters and digits`)
   if (!isBic(bic)) throw refuse(`${bic} is not a BIC (ISO 9362)`)
-  const allowed = bicCountriesOf(country)
-  if (!allowed.includes(countryOfBic(bic))) throw refuse(`the country of ${bic} must be ${allowed.join(' or ')}`)
+  const allowed = allowedBicCountries(country)
+  if (!allowed.includes(bicCountry(bic))) throw refuse(`the country of ${bic} must be ${allowed.join(' or ')}`)
   if (name === '' || name.length > nameCharsMax) throw refuse(`a name has 1 to ${nameCharsMax} characters`)
   return { country, bankCode, bic, name }
 }
 
-/** A cell in quotes may contain commas, and quotes that are doubled. */
-function cellsOf(line: string, number: number): readonly string[] {
+/** Splits a line. A quoted cell may contain commas and doubled quotes. */
+function parseCells(line: string, number: number): readonly string[] {
   const cells: string[] = []
   const cell = /\s*(?:"((?:[^"]|"")*)"|([^",]*))\s*(,|$)/y
   for (let ended = false; !ended;) {
@@ -81,8 +81,8 @@ type Span = readonly [first: number, last: number]
 /** Positions of the bank and branch identifiers in the BBAN. */
 type Structure = { readonly bank: Span; readonly branch: Span | undefined }
 
-/** Countries that `ibantools` has without a bank identifier (SWIFT, IBAN Registry). San Marino has the structure of Italy. */
-const furtherStructures: Readonly<Record<string, Structure>> = {
+/** Countries for which `ibantools` lacks the bank identifier (SWIFT, IBAN Registry). San Marino has the structure of Italy. */
+const otherStructures: Readonly<Record<string, Structure>> = {
   PL: { bank: [0, 7], branch: undefined },
   SK: { bank: [0, 3], branch: undefined },
   SM: { bank: [1, 5], branch: [6, 10] },
@@ -92,34 +92,34 @@ const furtherStructures: Readonly<Record<string, Structure>> = {
   XK: { bank: [0, 1], branch: [2, 3] },
 }
 
-function spanOf(text: string | undefined): Span | undefined {
+function readSpan(text: string | undefined): Span | undefined {
   const [first, last] = (text ?? '').split('-').map(Number)
   return first === undefined || last === undefined || Number.isNaN(first) || last < first ? undefined : [first, last]
 }
 
-function structureOf(country: string): Structure | undefined {
+function bbanStructure(country: string): Structure | undefined {
   const spec = (countrySpecs as Readonly<Record<string, (typeof countrySpecs)['DE'] | undefined>>)[country]
-  const bank = spanOf(spec?.bank_identifier)
-  if (bank === undefined) return furtherStructures[country]
-  return { bank, branch: spanOf(spec?.branch_indentifier) }
+  const bank = readSpan(spec?.bank_identifier)
+  if (bank === undefined) return otherStructures[country]
+  return { bank, branch: readSpan(spec?.branch_indentifier) }
 }
 
-const charsOf = ([first, last]: Span): number => last - first + 1
+const spanChars = ([first, last]: Span): number => last - first + 1
 
-/** The lengths that a bank code of a country may have. Empty: the IBANs of the country name no bank, or there are none. */
+/** Returns the possible lengths of a country's bank codes. Empty: its IBANs do not contain a bank code, or it does not have IBANs. */
 function bankCodeLengths(country: string): readonly number[] {
-  const structure = structureOf(country)
+  const structure = bbanStructure(country)
   if (structure === undefined) return []
-  const bank = charsOf(structure.bank)
-  return structure.branch === undefined ? [bank] : [bank, bank + charsOf(structure.branch)]
+  const bank = spanChars(structure.bank)
+  return structure.branch === undefined ? [bank] : [bank, bank + spanChars(structure.branch)]
 }
 
 /**
- * The codes under which a directory may list the bank of an IBAN: that of the branch first, because it is more
- * specific.
+ * Returns the codes under which a directory may list the bank of an IBAN. The code of the branch comes first, because it is
+ * more specific.
  */
-export function bankCodesOf(iban: string): readonly string[] {
-  const structure = structureOf(iban.slice(0, 2))
+export function listBankCodes(iban: string): readonly string[] {
+  const structure = bbanStructure(iban.slice(0, 2))
   if (structure === undefined) return []
   const bban = iban.slice(4)
   const read = ([first, last]: Span) => bban.slice(first, last + 1)
@@ -128,8 +128,8 @@ export function bankCodesOf(iban: string): readonly string[] {
 }
 
 /**
- * Countries in the BICs of banks (characters 5 and 6) whose IBANs are of another country, besides territories: banks of France and
- * Italy serve Monaco and San Marino with their own BIC, and the other way round.
+ * Countries in BICs (characters 5 and 6) that may differ from the country of the IBAN, besides territories: banks of France and Italy
+ * serve Monaco and San Marino with their own BIC, and the other way round.
  */
 const foreignBics: Readonly<Record<string, readonly string[]>> = {
   FR: ['MC'],
@@ -139,27 +139,27 @@ const foreignBics: Readonly<Record<string, readonly string[]>> = {
   VA: ['IT'],
 }
 
-/** The countries that the BIC of a bank may have, if its IBANs are of this country. */
-const bicCountriesOf = (ibanCountry: string): readonly string[] => [
+/** Returns the countries that a BIC may have for IBANs of this country. */
+const allowedBicCountries = (ibanCountry: string): readonly string[] => [
   ibanCountry,
   ...[...(foreignBics[ibanCountry] ?? []), ...territoriesWithIbansOf(ibanCountry)].toSorted(),
 ]
 
-const countryOfBic = (bic: string): string => bic.slice(4, 6)
+const bicCountry = (bic: string): string => bic.slice(4, 6)
 
-/** Removes the branch: `DEUTDEFF` and `DEUTDEFF500` are one bank at one place. */
-const bankOf = (bic: string): string => bic.slice(0, 8)
+/** Removes the branch: `DEUTDEFF` and `DEUTDEFF500` are the same bank at the same place. */
+const bicWithoutBranch = (bic: string): string => bic.slice(0, 8)
 
 /**
- * Reports a BIC that is not that of the bank of an IBAN. `known`: the directory's BIC, if it knows the bank. Both are
+ * Reports a BIC that does not belong to the bank of an IBAN. `known`: the directory's BIC, if it lists the bank. Both are
  * well-formed.
  */
 export function bicContradiction(iban: string, bic: string, known: string | undefined): FieldError | undefined {
   const wrong = (message: string): FieldError => ({ pointer: '/bic', code: 'invalid_value', message })
-  const countries = bicCountriesOf(iban.slice(0, 2))
-  if (!countries.includes(countryOfBic(bic)))
+  const countries = allowedBicCountries(iban.slice(0, 2))
+  if (!countries.includes(bicCountry(bic)))
     return wrong(`contradicts the IBAN: its country (characters 5 and 6) must be ${countries.join(' or ')}`)
-  if (known !== undefined && bankOf(known) !== bankOf(bic))
+  if (known !== undefined && bicWithoutBranch(known) !== bicWithoutBranch(bic))
     return wrong('is not the BIC of the bank that the IBAN names; compare both, or omit the BIC')
   return undefined
 }

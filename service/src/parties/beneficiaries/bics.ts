@@ -1,29 +1,29 @@
-/** The BIC directory: loads it, and completes and checks the BIC of an account by it. */
+/** Loads the BIC directory, and completes and checks the BICs of accounts with it. */
 import { createHash } from 'node:crypto'
 import { refuseFields } from '../../kernel/api/index.ts'
 import { type Clock, nilId } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
-import { bankCodesOf, bicContradiction, type BicEntry, readBicFile } from './bic-file.ts'
+import { listBankCodes, bicContradiction, type BicEntry, readBicFile } from './bic-file.ts'
 import * as store from './store-bics.ts'
 
 export type LoadedDirectory = store.DirectoryRow & {
-  /** The file is the directory that was loaded last: nothing has changed. */
+  /** True if the file is the directory that was loaded last, so that nothing changed. */
   readonly isRepetition: boolean
 }
 
 export type BicDirectory = {
-  /** Replaces the directory, whole; `recorded` joins the transaction. Throws BicFileProblem. */
+  /** Replaces the whole directory; `recorded` joins the transaction. Throws BicFileProblem. */
   readonly load: (text: string, staff: string, recorded?: (tx: Tx) => Promise<void>) => Promise<LoadedDirectory>
-  /** Undefined: none was loaded. */
+  /** Reads the current directory. Undefined: none was loaded. */
   readonly current: (tx: Tx) => Promise<store.DirectoryRow | undefined>
   /**
-   * Gives every beneficiary of a partner that has no BIC of its own the one of the directory, or none if the directory
-   * no longer lists its bank. Returns how many it changed. May be repeated.
+   * Sets the directory's BIC for every beneficiary of a partner for which the partner did not give a BIC, or removes it if
+   * the directory no longer lists the bank. Returns how many it changed. May be repeated.
    */
   readonly completeAll: (partnerId: string) => Promise<number>
 }
 
-/** The BIC of an account, and since when it is that of the directory: null if it was given, or if there is none. */
+/** The BIC of an account. `bicCompletedAt`: when the directory completed it. Null: the partner gave the BIC, or there is none. */
 export type CheckedBic = { readonly bic: string | null; readonly bicCompletedAt: Date | null }
 
 const rowsPerPage = 1000
@@ -53,32 +53,32 @@ export function createBicDirectory({ db, clock }: { readonly db: Database; reado
   }
 }
 
-type About = Pick<store.DirectoryRow, 'hash' | 'loadedBy' | 'loadedAt'>
+type LoadRecord = Pick<store.DirectoryRow, 'hash' | 'loadedBy' | 'loadedAt'>
 
-async function load(tx: Tx, entries: readonly BicEntry[], about: About): Promise<LoadedDirectory> {
+async function load(tx: Tx, entries: readonly BicEntry[], about: LoadRecord): Promise<LoadedDirectory> {
   await store.lockDirectories(tx)
   const before = await store.currentDirectory(tx)
   if (before?.hash === about.hash) return { ...before, isRepetition: true }
   const version = (before?.version ?? 0) + 1
-  const known = new Map((await store.currentBics(tx)).map((entry) => [keyOf(entry), entry]))
-  const keys = new Set(entries.map(keyOf))
-  const removed = [...known.values()].filter((entry) => !keys.has(keyOf(entry)))
-  const added = entries.filter((entry) => !known.has(keyOf(entry)))
+  const known = new Map((await store.currentBics(tx)).map((entry) => [bicKey(entry), entry]))
+  const keys = new Set(entries.map(bicKey))
+  const removed = [...known.values()].filter((entry) => !keys.has(bicKey(entry)))
+  const added = entries.filter((entry) => !known.has(bicKey(entry)))
   const changed = entries.filter((entry) => {
-    const earlier = known.get(keyOf(entry))
+    const earlier = known.get(bicKey(entry))
     return earlier !== undefined && (earlier.bic !== entry.bic || earlier.name !== entry.name)
   })
-  for (const page of pagesOf([...removed, ...changed])) await store.endBics(tx, page, version)
-  for (const page of pagesOf([...added, ...changed])) await store.insertBics(tx, page, version)
+  for (const page of splitPages([...removed, ...changed])) await store.endBics(tx, page, version)
+  for (const page of splitPages([...added, ...changed])) await store.insertBics(tx, page, version)
   const counts = { added: added.length, changed: changed.length, removed: removed.length }
   const row = { ...about, version, entries: entries.length, ...counts }
   await store.insertDirectory(tx, row)
   return { ...row, isRepetition: false }
 }
 
-const keyOf = ({ country, bankCode }: Pick<BicEntry, 'country' | 'bankCode'>): string => `${country} ${bankCode}`
+const bicKey = ({ country, bankCode }: Pick<BicEntry, 'country' | 'bankCode'>): string => `${country} ${bankCode}`
 
-const pagesOf = (entries: readonly BicEntry[]): readonly (readonly BicEntry[])[] =>
+const splitPages = (entries: readonly BicEntry[]): readonly (readonly BicEntry[])[] =>
   Array.from({ length: Math.ceil(entries.length / rowsPerPage) }, (_, page) =>
     entries.slice(page * rowsPerPage, (page + 1) * rowsPerPage),
   )
@@ -101,21 +101,21 @@ async function completePage(
   return { changed: changed.length, lastId: rows.length < rowsPerPage ? undefined : rows.at(-1)?.id }
 }
 
-/** The directory's BIC for each of these IBANs: that of the branch before that of the bank. */
+/** Reads the directory's BIC for each of these IBANs. An entry of the branch precedes one of the bank. */
 async function knownBics(tx: Tx, ibans: readonly string[]): Promise<(iban: string) => string | undefined> {
-  const keysOf = (iban: string) => bankCodesOf(iban).map((bankCode) => ({ country: iban.slice(0, 2), bankCode }))
-  const keys = new Map(ibans.flatMap(keysOf).map((key) => [keyOf(key), key]))
+  const bicKeys = (iban: string) => listBankCodes(iban).map((bankCode) => ({ country: iban.slice(0, 2), bankCode }))
+  const keys = new Map(ibans.flatMap(bicKeys).map((key) => [bicKey(key), key]))
   if (keys.size === 0) return () => undefined
-  const bics = new Map((await store.bicsOf(tx, [...keys.values()])).map((entry) => [keyOf(entry), entry.bic]))
+  const bics = new Map((await store.bicsOf(tx, [...keys.values()])).map((entry) => [bicKey(entry), entry.bic]))
   return (iban) =>
-    keysOf(iban)
-      .map((key) => bics.get(keyOf(key)))
+    bicKeys(iban)
+      .map((key) => bics.get(bicKey(key)))
       .find((bic) => bic !== undefined)
 }
 
 /**
- * Refuses (400) a BIC that contradicts the IBAN or the directory. Without a BIC: that of the directory, if it knows the bank. No
- * directory: the country is checked, and nothing is completed.
+ * Refuses (400) a BIC that contradicts the IBAN or the directory. Completes an absent BIC if the directory lists the bank. Without a
+ * directory only the country is checked.
  */
 export async function checkBic(
   tx: Tx,
@@ -126,12 +126,12 @@ export async function checkBic(
   return judgeBic({ iban, bic }, await readKnownBics(tx, [iban]), now)
 }
 
-/** The directory's BIC of each IBAN, in two statements. Without a directory none is known. */
+/** Reads the directory's BIC of each IBAN, in two statements. Without a directory every BIC is unknown. */
 export async function readKnownBics(tx: Tx, ibans: readonly string[]): Promise<(iban: string) => string | undefined> {
   return (await store.currentDirectory(tx)) === undefined ? () => undefined : knownBics(tx, ibans)
 }
 
-/** Refuses (400) a BIC that contradicts the IBAN or the directory, which completes it. */
+/** Refuses (400) a BIC that contradicts the IBAN or the directory, and completes an absent one. */
 export function judgeBic(
   { iban, bic }: { readonly iban: string | null; readonly bic: string | null },
   bicOf: (iban: string) => string | undefined,

@@ -1,4 +1,4 @@
-/** The jobs of beneficiaries: renewals of verifications, and names from before their index. */
+/** The jobs of beneficiaries: renewal of verifications, and indexing of names that are not in the index. */
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 import { after, type Clock, dayMs, type Log, minuteMs, newId, nilId, writeAmount } from '../../kernel/index.ts'
 import type { Beneficiaries } from './service.ts'
@@ -18,7 +18,7 @@ export const beneficiaryJobs = (
   defineJob({
     name: 'beneficiaries.renewals',
     due: renewalsDue,
-    // Verifications that are due because of their age.
+    // Finds verifications that are due because of their age.
     everyMs: minuteMs,
     run: renewStep,
     releaseLeases: (partnerId) => releaseRenewals(partnerId),
@@ -26,14 +26,14 @@ export const beneficiaryJobs = (
   }),
 ]
 
-// Renews verifications: a worker claims what is due under a lease, asks the scheme outside of any transaction, and records the answer
-// under the fence. A new name and a verification by the partner end the lease, so that the answer that was under way is dropped.
+// Renews verifications: a worker claims due beneficiaries under a lease, asks the scheme outside of any transaction, and records the answer
+// under the fence. A new name or a verification by the partner ends the lease, and the worker drops its answer.
 
 export type Renewals = {
   /** Renews due verifications, and returns how many it claimed. */
   readonly renewStep: () => Promise<number>
   readonly releaseRenewals: (partnerId: string, tx?: Tx) => Promise<void>
-  /** The time since which the oldest due renewal waits. */
+  /** Reads since when the oldest due renewal has waited. */
   readonly oldestRenewal: (now: Date) => Promise<Date | null>
 }
 
@@ -43,20 +43,20 @@ type RenewalsDeps = {
   readonly log: Log
   readonly verification: Verification
   readonly eventOutbox: Pick<EventOutbox, 'append'>
-  /** An older answer is renewed. Null: answers do not age. */
+  /** The worker renews older answers. Null: answers do not age. */
   readonly verificationDaysMax: number | null
 }
 
-/** Far above the time limit of a scheme: only a worker that died loses a lease. */
+/** Far above the time limit of a scheme, so that only a dead worker loses a lease. */
 const leaseMs = 2 * minuteMs
 const partnersPerStepMax = 20
-/** Asked at the same time. The breaker of the scheme ends the calls if it does not answer. */
+/** The worker asks about them at the same time. The breaker ends the calls if the scheme does not answer. */
 const renewalsPerClaimMax = 20
 
 export function createRenewals(deps: RenewalsDeps): Renewals {
   const { db, clock, log, verificationDaysMax } = deps
   const ageMsMax = verificationDaysMax === null ? null : verificationDaysMax * dayMs
-  const dueAt = (now: Date): verifications.Due => ({
+  const dueAt = (now: Date): verifications.DueTimes => ({
     now,
     answeredBefore: ageMsMax === null ? null : after(now, -ageMsMax),
   })
@@ -95,7 +95,7 @@ export function createRenewals(deps: RenewalsDeps): Renewals {
   }
 }
 
-/** Name of the requester in the evidence. */
+/** The requester in the evidence. */
 const renewer = { serviceAccountId: nilId, name: 'renewal' }
 
 async function renew(deps: RenewalsDeps, claim: verifications.ClaimedRenewal): Promise<void> {
@@ -115,7 +115,7 @@ async function renew(deps: RenewalsDeps, claim: verifications.ClaimedRenewal): P
   await db.transaction(async (tx) => {
     const { answeredAt } = row
     const result = row.result === 'NotPossible' ? claim.result : row.result
-    // In the order of a change of the name, which locks the beneficiary first.
+    // Lock order: the beneficiary, then its renewal, like a change of the name.
     await beneficiaries.lockName(tx, partnerId, beneficiaryId)
     if ((await verifications.endRenewal(tx, claim, { result, answeredAt })) === 0) return
     await noteAnswer(tx, partnerId, [beneficiaryId], row.result)

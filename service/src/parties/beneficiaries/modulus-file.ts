@@ -1,21 +1,21 @@
 /**
- * Pure: reads the files of the modulus check as Vocalink publishes them: the table of weights (VALACDOS.txt) and the table of substitutes
- * (SCSUBTAB.txt). "Validating account numbers: UK modulus checking", 2.3.2 and exception 5.
+ * Pure: reads the files of the modulus check that Vocalink publishes: the table of weights (VALACDOS.txt) and the table of substitutes
+ * (SCSUBTAB.txt). Source: "Validating account numbers: UK modulus checking", 2.3.2 and exception 5.
  */
 
 const modulusMethods = ['MOD10', 'MOD11', 'DBLAL'] as const
 
 export type WeightRow = {
   readonly method: (typeof modulusMethods)[number]
-  /** Weights of the six digits of the sort code and the eight of the account. */
+  /** Weights of the six digits of the sort code and the eight digits of the account. */
   readonly weights: readonly number[]
   readonly exception: number | null
 }
-/** `first` and `last`: sort codes, both included. `line`: the first check of a sort code stands before the second. */
+/** Sort codes from `first` to `last`, inclusive. `line`: orders the first and the second check of a sort code. */
 export type WeightRange = WeightRow & { readonly line: number; readonly first: string; readonly last: string }
 export type SubstituteRow = { readonly original: string; readonly substitute: string }
 
-/** Error of a file. Lines count from 1. */
+/** An error in a file. Lines count from 1. */
 export class ModulusFileProblem extends Error {
   readonly line: number
   constructor(line: number, message: string) {
@@ -28,7 +28,7 @@ const exceptionMax = 14
 const sortCode = /^\d{6}$/
 const weight = /^-?\d{1,3}$/
 
-const linesOf = (text: string): readonly (readonly [line: number, cells: readonly string[]])[] =>
+const splitLines = (text: string): readonly (readonly [line: number, cells: readonly string[]])[] =>
   text
     .replace(/^\uFEFF/, '')
     .split(/\r?\n/)
@@ -37,7 +37,7 @@ const linesOf = (text: string): readonly (readonly [line: number, cells: readonl
 
 /** Reads the whole file or nothing. Throws ModulusFileProblem at the first wrong line. */
 export function readWeights(text: string): readonly WeightRange[] {
-  const rows = linesOf(text).map(([line, cells]): WeightRange => {
+  const rows = splitLines(text).map(([line, cells]): WeightRange => {
     const refuse = (message: string) => new ModulusFileProblem(line, message)
     const [first = '', last = '', name = '', ...numbers] = cells
     if (!sortCode.test(first) || !sortCode.test(last) || first > last)
@@ -58,7 +58,7 @@ export function readWeights(text: string): readonly WeightRange[] {
 /** Reads the whole file or nothing. Throws ModulusFileProblem at the first wrong line. */
 export function readSubstitutes(text: string): readonly SubstituteRow[] {
   const rows = new Map<string, SubstituteRow>()
-  for (const [line, [original = '', substitute = '', ...more]] of linesOf(text)) {
+  for (const [line, [original = '', substitute = '', ...more]] of splitLines(text)) {
     if (!sortCode.test(original) || !sortCode.test(substitute) || more.length > 0)
       throw new ModulusFileProblem(line, 'needs two sort codes')
     if (rows.has(original)) throw new ModulusFileProblem(line, `the sort code ${original} is there twice`)

@@ -1,35 +1,29 @@
-/** The modulus check of British accounts: loads its tables, and checks accounts by them. */
+/** The modulus check of British accounts: loads its tables, and checks accounts with them. */
 import { hash } from 'node:crypto'
 import { refuseField } from '../../kernel/api/index.ts'
-import type { Clock } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../postgres/index.ts'
+import type { Tx } from '../../postgres/index.ts'
 import { readDomestic } from '../../rails/index.ts'
 import { readSubstitutes, readWeights, type SubstituteRow, type WeightRow } from './modulus-file.ts'
 import * as store from './store-bics.ts'
+import type { VerificationsDeps } from './verifications.ts'
 
 export type LoadedModulusTable = store.ModulusTable & {
-  /** The files are those that were loaded last: nothing has changed. */
+  /** True if the files were also loaded last, so that nothing changed. */
   readonly isRepetition: boolean
 }
 
 export type ModulusTables = {
-  /** Replaces the tables, whole; `recorded` joins the transaction. Throws ModulusFileProblem, with `file` as it was given. */
+  /** Replaces the whole tables; `recorded` joins the transaction. Throws ModulusFileProblem with the given `file`. */
   readonly load: (
     files: { readonly weights: string; readonly substitutes: string },
     staff: string,
     recorded: (tx: Tx) => Promise<void>,
   ) => Promise<LoadedModulusTable>
-  /** Undefined: none was loaded, so that no number is checked. */
+  /** Reads the current tables. Undefined: none were loaded, so account numbers are not checked. */
   readonly current: (tx: Tx) => Promise<store.ModulusTable | undefined>
 }
 
-export const createModulusTables = ({
-  db,
-  clock,
-}: {
-  readonly db: Database
-  readonly clock: Clock
-}): ModulusTables => ({
+export const createModulusTables = ({ db, clock }: Pick<VerificationsDeps, 'db' | 'clock'>): ModulusTables => ({
   load: async (files, staff, recorded) => {
     const [weights, substitutes] = [readWeights(files.weights), readSubstitutes(files.substitutes)]
     const digest = hash('sha256', `${files.weights}\n${files.substitutes}`)
@@ -58,7 +52,7 @@ export async function refuseWrongModulus(tx: Tx, domesticAccount: string | null)
   if (domesticAccount !== null) (await readModulus(tx, [domesticAccount]))(domesticAccount)
 }
 
-/** Reads the rules for some domestic accounts in two statements. Returns the refusal (400, /accountNumber) of one of them. */
+/** Reads the rules for domestic accounts in two statements. Returns a function that refuses a wrong account (400, /accountNumber). */
 export async function readModulus(tx: Tx, accounts: readonly string[]): Promise<(account: string) => void> {
   const british = accounts.flatMap((text) => {
     const account = readDomestic(text)
@@ -85,21 +79,21 @@ export async function readModulus(tx: Tx, accounts: readonly string[]): Promise<
   }
 }
 
-// Pure: whether a British account number can belong to a sort code. Vocalink, "Validating account numbers: UK modulus checking", version 7.70
+// Pure: whether a British account number can belong to a sort code. Source: Vocalink, "Validating account numbers: UK modulus checking", version 7.70
 // (2024): methods in chapter 1, exceptions in 2.2.2. The table of weights is data that the operator loads (modulus-file.ts).
 
-/** `unchecked`: the table has no rule for the sort code, so that the number counts as valid (2.2.1, step 1). */
+/** `unchecked`: the table does not have a rule for the sort code, so the number counts as valid (2.2.1, step 1). */
 type ModulusVerdict = 'valid' | 'invalid' | 'unchecked'
 
-/** Exceptions of a first and a second check of which one is enough. */
-const oneIsEnough: ReadonlySet<number | null> = new Set([2, 9, 10, 11, 12, 13])
+/** Exceptions for which it is enough that the first or the second check passes. */
+const eitherIsEnough: ReadonlySet<number | null> = new Set([2, 9, 10, 11, 12, 13])
 
-/** Exception 2 has other weights if the first digit of the account is not 0: also by whether the seventh is 9. */
-const weightsOfEuro = [0, 0, 1, 2, 5, 3, 6, 4, 8, 7, 10, 9, 3, 1]
-const weightsOfEuroWithNine = [0, 0, 0, 0, 0, 0, 0, 0, 8, 7, 10, 9, 3, 1]
-const sortCodeOfEuro = '309634'
-const sortCodeOfException8 = '090126'
-/** The accounts of exception 14 may lack their last digit, which is one of these. */
+/** Exception 2 has other weights if the first digit of the account is not 0. They also depend on whether the seventh digit is 9. */
+const euroWeights = [0, 0, 1, 2, 5, 3, 6, 4, 8, 7, 10, 9, 3, 1]
+const euroWeightsWithNine = [0, 0, 0, 0, 0, 0, 0, 0, 8, 7, 10, 9, 3, 1]
+const euroSortCode = '309634'
+const exception8SortCode = '090126'
+/** Accounts of exception 14 may lack their last digit, which is 0, 1 or 9. */
 const lastDigitsOf14: ReadonlySet<number> = new Set([0, 1, 9])
 
 /** `rows`: those of the sort code, in the order of the table. Account numbers have eight digits. */
@@ -111,7 +105,7 @@ export function modulusOf(
   if (rows.length === 0) return 'unchecked'
   const substitute = substitutes.find(({ original }) => original === sortCode)?.substitute
   const results = rows.map((row) => passes(row, { sortCode, substitute, accountNumber }))
-  const passed = rows.some(({ exception }) => oneIsEnough.has(exception))
+  const passed = rows.some(({ exception }) => eitherIsEnough.has(exception))
     ? results.some(Boolean)
     : results.every(Boolean)
   return passed ? 'valid' : 'invalid'
@@ -125,21 +119,21 @@ type Checked = {
 }
 
 function passes({ method, weights, exception }: WeightRow, { sortCode, substitute, accountNumber }: Checked): boolean {
-  const [a = 0, b = 0, c = 0, , , , g = 0, h = 0] = digitsOf(accountNumber)
+  const [a = 0, b = 0, c = 0, , , , g = 0, h = 0] = toDigits(accountNumber)
   if (exception === 3 && (c === 6 || c === 9)) return true
   // Accounts in foreign currencies cannot be checked.
   if (exception === 6 && a >= 4 && a <= 8 && g === h) return true
-  const bank = { 5: substitute, 8: sortCodeOfException8, 9: sortCodeOfEuro }[exception ?? 0] ?? sortCode
+  const bank = { 5: substitute, 8: exception8SortCode, 9: euroSortCode }[exception ?? 0] ?? sortCode
   const isNine = g === 9
   const used =
     exception === 2 && a !== 0
       ? isNine
-        ? weightsOfEuroWithNine
-        : weightsOfEuro
+        ? euroWeightsWithNine
+        : euroWeights
       : isNine && (exception === 7 || (exception === 10 && (a === 0 || a === 9) && b === 9))
         ? weights.map((weight, at) => (at < 8 ? 0 : weight))
         : weights
-  const remainder = (number: string) => remainderOf(method, used, bank + number, exception === 1 ? 27 : 0)
+  const remainder = (number: string) => moduloRemainder(method, used, bank + number, exception === 1 ? 27 : 0)
   const rest = remainder(accountNumber)
   if (exception === 4) return rest === 10 * g + h
   if (exception === 5)
@@ -148,18 +142,18 @@ function passes({ method, weights, exception }: WeightRow, { sortCode, substitut
   return lastDigitsOf14.has(h) && remainder(`0${accountNumber.slice(0, 7)}`) === 0
 }
 
-const digitsOf = (text: string): readonly number[] => Array.from(text, Number)
+const toDigits = (text: string): readonly number[] => Array.from(text, Number)
 
-function remainderOf(method: WeightRow['method'], weights: readonly number[], text: string, start: number): number {
-  const total = digitsOf(text).reduce((sum, digit, at) => {
+function moduloRemainder(method: WeightRow['method'], weights: readonly number[], text: string, start: number): number {
+  const total = toDigits(text).reduce((sum, digit, at) => {
     const product = digit * (weights[at] ?? 0)
-    // Double alternate: the digits of each product are added.
+    // Double alternate: adds the digits of each product.
     return sum + (method === 'DBLAL' ? Math.floor(product / 10) + (product % 10) : product)
   }, start)
   return total % (method === 'MOD11' ? 11 : 10)
 }
 
-/** Exception 5: the check digit is the modulus less the remainder. 11 less 1 is no digit. */
+/** Exception 5: the check digit is the modulus minus the remainder. 11 minus 1 is not a digit. */
 const isCheckDigit = (
   rest: number,
   { modulus, digit }: { readonly modulus: number; readonly digit: number },

@@ -1,4 +1,4 @@
-/** The search for payees by name: its index follows the names, also those that an earlier version wrote. */
+/** The search for payees by name and its index, including names that an earlier version wrote. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addPartner } from '../../../../test/support/composition.ts'
@@ -22,7 +22,7 @@ const prefixesOf = async (id: string) =>
       where partner_id = ${partner.partnerId} and beneficiary_id = ${id} order by prefix`)
   ).map(({ prefix }) => prefix)
 
-test('payees are listed by the beginning of a word of the name, newest first, with the other filters, and for their partner only', async () => {
+test('payees are listed by the beginning of a word of the name, newest first, with other filters, and only for their partner', async () => {
   const { partnerId } = await addPartner(service, 0n)
   const { customer } = partner
   const [first, second] = [await create('Ångström & Söhne'), await create('Anders Ångström', customer.id)]
@@ -50,7 +50,7 @@ test('400 with a pointer to a search with fewer than two letters or digits', asy
     })
 })
 
-test('renames at the same time leave the prefixes of the name that stays, and a removal or an erasure leaves none', async () => {
+test('concurrent renames leave only the prefixes of the final name, and a removal or an erasure leaves none', async () => {
   const customer = await service.customers.create(partner.partnerId, { email: 'erased@example.com' })
   const [{ id }, owned] = [await create('Bo'), await create('Bo Derek', customer.id)]
   assert.deepEqual(await prefixesOf(id), ['bo'])
@@ -93,7 +93,7 @@ test('the worker indexes what an earlier version wrote and removes what it remov
   for (const id of others) assert.deepEqual(await prefixesOf(id), indexed)
 })
 
-test('a page by name reads few rows that are not on it, also of a name that half of all payees have', async () => {
+test('a page by name reads only a few further rows, even for a name of half of all payees', async () => {
   const { partnerId } = await addPartner(service, 0n)
   await service.db.run(sql`
     insert into beneficiaries.beneficiaries (partner_id, id, name, alias, iban, currency, created_at, updated_at, indexed_name)

@@ -1,4 +1,4 @@
-/** Operation id -> verb -> shape. */
+/** Handlers of beneficiaries and their verifications. */
 import { beneficiaries as wire } from '@partner-payments/wire'
 import { type Handlers, pageOf, writerOf } from '../../kernel/api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
@@ -11,13 +11,17 @@ export const toBeneficiary = ({ domesticAccount, ...row }: Beneficiary) =>
   writeBeneficiary({ ...row, ...(domesticAccount === null ? {} : readDomestic(domesticAccount)) })
 
 const toRequirement = ({ party, field, rule, rail, from, until, source }: Requirement) => ({
-  ...{ party, field, rule, rail, source },
+  party,
+  field,
+  rule,
+  rail,
+  source,
   ...(from === undefined ? {} : { validFrom: from }),
   ...(until === undefined ? {} : { validUntil: until }),
 })
 
 export function beneficiariesRoutes(beneficiaries: Beneficiaries, idempotency: Idempotency): Handlers<'beneficiaries'> {
-  const shown = (row: Beneficiary, day?: string) => {
+  const withMissingFields = (row: Beneficiary, day?: string) => {
     const missingFields = beneficiaries.missingFields(row, day)
     return { ...toBeneficiary(row), ...(missingFields.length === 0 ? {} : { missingFields: [...missingFields] }) }
   }
@@ -25,18 +29,18 @@ export function beneficiariesRoutes(beneficiaries: Beneficiaries, idempotency: I
     createBeneficiary: idempotency.handler('createBeneficiary', async ({ caller, body }, tx) => {
       const beneficiary = await beneficiaries.create(caller.partnerId, body, tx)
       const { id, customerId } = beneficiary
-      return { body: shown(beneficiary), created: `the beneficiary ${id}`, customerId }
+      return { body: withMissingFields(beneficiary), created: `the beneficiary ${id}`, customerId }
     }),
     listBeneficiaries: async ({ caller, query }) =>
-      pageOf(await beneficiaries.list(caller.partnerId, query), (row) => shown(row, query.incompleteOn)),
+      pageOf(await beneficiaries.list(caller.partnerId, query), (row) => withMissingFields(row, query.incompleteOn)),
     listBeneficiaryRequirements: async ({ query }) => ({
       body: { data: beneficiaries.requirements(query).map((row) => toRequirement(row)) },
     }),
     updateBeneficiary: async ({ caller, body }) => ({
-      body: shown(await beneficiaries.update(caller.partnerId, body)),
+      body: withMissingFields(await beneficiaries.update(caller.partnerId, body)),
     }),
     getBeneficiary: async ({ caller, params }) => ({
-      body: shown(await beneficiaries.get(caller.partnerId, params.id)),
+      body: withMissingFields(await beneficiaries.get(caller.partnerId, params.id)),
     }),
     deleteBeneficiary: async ({ caller, params }) => {
       await beneficiaries.remove(caller.partnerId, params.id)
@@ -56,7 +60,7 @@ export function beneficiariesRoutes(beneficiaries: Beneficiaries, idempotency: I
   }
 }
 
-// The wire shape of a verification, which beneficiaries and payouts answer.
+// The wire shape of a verification in the responses of beneficiaries and payouts.
 
-const write = writerOf(wire.Verification)
-export const toVerification = (row: VerificationRow) => write({ ...row, requestedBy: row.requestedByName })
+const writeVerification = writerOf(wire.Verification)
+export const toVerification = (row: VerificationRow) => writeVerification({ ...row, requestedBy: row.requestedByName })

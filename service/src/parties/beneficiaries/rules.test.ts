@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { readFileSync } from 'node:fs'
 import { Refusal } from '../../kernel/api/index.ts'
 import { type BeneficiaryCreate, readDestination, refuseAddress, refuseUpdate } from './rules.ts'
-import { bankCodesOf, bicContradiction, BicFileProblem, readBicFile } from './bic-file.ts'
+import { listBankCodes, bicContradiction, BicFileProblem, readBicFile } from './bic-file.ts'
 import { ModulusFileProblem, readSubstitutes, readWeights, type WeightRow } from './modulus-file.ts'
 import { modulusOf } from './modulus.ts'
 
@@ -23,7 +23,7 @@ function errorsOf(input: Omit<BeneficiaryCreate, 'name'>): readonly string[] {
   }
 }
 
-test('an IBAN is stored in capitals without spaces, and gives the country', () => {
+test('an IBAN is stored in capitals without spaces, and determines the country', () => {
   const destination = readDestination({
     name,
     currency: 'EUR',
@@ -43,7 +43,7 @@ test('an IBAN is stored in capitals without spaces, and gives the country', () =
   })
 })
 
-test('a BIC may have digits in front, and is refused in any other form', () => {
+test('a BIC may begin with digits, and is refused in any other form', () => {
   const bic = (text: string) => errorsOf({ currency: 'EUR', iban, bic: text })
   assert.deepEqual(bic('1a2bdeff'), [])
   assert.deepEqual(bic('9999DEFF500'), [])
@@ -63,7 +63,7 @@ test('400 when the country contradicts the IBAN; territories that use the IBAN o
     assert.equal(readDestination({ name, currency: 'GBP', iban: british, country }).country, country)
 })
 
-test('a token needs a wallet, which gives no country', () => {
+test('a token needs a wallet, which does not determine a country', () => {
   for (const currency of ['USDC', 'EURC']) {
     const destination = readDestination({ name, currency, walletAddress })
     assert.deepEqual(destination, {
@@ -103,7 +103,7 @@ test('400 when the capitals of an address contradict its check sum, and 422 wher
   refuseAddress(destination, () => undefined)
 })
 
-test('400 with every wrong field', () => {
+test('400 with all wrong fields', () => {
   assert.deepEqual(errorsOf({ currency: 'GBP', iban: 'DE89370400440532013001', bic: 'COBA', country: 'UK' }), [
     '/iban invalid_format',
     '/bic invalid_format',
@@ -144,9 +144,9 @@ test('an IBAN names its bank by the structure of its country, and its branch fir
     XK051212012345678906: ['12', '1212'].toReversed(),
     VA59001123000012345678: ['001'],
   }
-  for (const [iban, codes] of Object.entries(cases)) assert.deepEqual(bankCodesOf(iban), codes, iban)
+  for (const [iban, codes] of Object.entries(cases)) assert.deepEqual(listBankCodes(iban), codes, iban)
   assert.deepEqual(
-    bankCodesOf('SV62CENR00000000000000700025'),
+    listBankCodes('SV62CENR00000000000000700025'),
     [],
     'a country whose IBANs are not known to name a bank',
   )
@@ -175,7 +175,7 @@ test('the country of a BIC is that of the IBAN, or of a territory that uses its 
     assert.match(contradicts(iban, bic) ?? '', /^contradicts the IBAN: its country \(characters 5 and 6\) must be /)
 })
 
-test('a BIC is that of the directory, whatever branch it names', () => {
+test("a BIC may name any branch of the directory's bank", () => {
   const iban = 'DE89370400440532013000'
   assert.equal(contradicts(iban, 'COBADEFF', 'COBADEFFXXX'), undefined)
   assert.equal(contradicts(iban, 'COBADEFF370', 'COBADEFFXXX'), undefined)
@@ -184,7 +184,7 @@ test('a BIC is that of the directory, whatever branch it names', () => {
 
 const header = 'country,bank code,BIC,name'
 
-test('the file of the examples is read, with quotes, a byte order mark and lines of Windows', () => {
+test('the example file is read with quotes, a byte order mark and Windows line ends', () => {
   const text = readFileSync(new URL('../../../../examples/bic-directory/banks.csv', import.meta.url), 'utf8')
   const entries = readBicFile(text)
   assert.equal(entries.length, 5)
@@ -194,7 +194,7 @@ test('the file of the examples is read, with quotes, a byte order mark and lines
   ])
 })
 
-test('the first wrong line of a file is named', () => {
+test('the error names the first wrong line of a file', () => {
   const good = 'DE,37040044,COBADEFF,Commerzbank'
   const cases: readonly (readonly [text: string, line: number, says: RegExp])[] = [
     ['', 1, /^the header must be: country,bank code,bic,name$/],
@@ -240,7 +240,7 @@ const verdict = (sortCode: string, accountNumber: string, ...rows: readonly Weig
 const isValid = (accountNumber: string, ...rows: readonly WeightRow[]) =>
   verdict('111111', accountNumber, ...rows) === 'valid'
 
-test('the examples of the specification pass, and each other last digit fails', () => {
+test('the examples of the specification pass, and fail with any other last digit', () => {
   const doubled = row('DBLAL', [2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1])
   const standard = row('MOD11', [0, 0, 0, 0, 0, 0, 7, 5, 8, 3, 4, 6, 2, 1])
   for (const [sortCode, number, rule] of [
@@ -254,7 +254,7 @@ test('the examples of the specification pass, and each other last digit fails', 
   assert.equal(verdict('499273', '12345678'), 'unchecked')
 })
 
-test('both checks of a sort code have to pass, if none is an exception', () => {
+test('both checks of a sort code must pass unless one is an exception', () => {
   const [first, second] = [row('MOD10', { a: 1 }), row('MOD10', { b: 1 })]
   assert.deepEqual(
     ['00000000', '10000000', '01000000'].map((number) => isValid(number, first, second)),
@@ -262,7 +262,7 @@ test('both checks of a sort code have to pass, if none is an exception', () => {
   )
 })
 
-test('exception 1 adds 27, exceptions 3 and 6 leave accounts out', () => {
+test('exception 1 adds 27, and exceptions 3 and 6 skip accounts', () => {
   assert.deepEqual(
     ['30000000', '00000000'].map((number) => isValid(number, row('DBLAL', { a: 1 }, 1))),
     [true, false],
@@ -342,7 +342,7 @@ test('exceptions 7, 8 and 10 change weights or the sort code', () => {
   )
 })
 
-test('of exceptions 12 and 13 one check is enough, and exception 14 shifts the account', () => {
+test('one check is enough for exceptions 12 and 13, and exception 14 shifts the account', () => {
   const [twelfth, thirteenth] = [row('MOD11', { a: 1 }, 12), row('MOD10', { b: 1 }, 13)]
   assert.deepEqual(
     ['01000000', '10000000', '11000000'].map((number) => isValid(number, twelfth, thirteenth)),
@@ -355,7 +355,7 @@ test('of exceptions 12 and 13 one check is enough, and exception 14 shifts the a
   )
 })
 
-test('the files are read as they are published, whole or not at all', () => {
+test('published files are read completely or not at all', () => {
   const line = '010004 016715 MOD11    0    0    0    0    0    0    8    7    6    5    4    3    2    1'
   const [first, second] = readWeights(
     `${line}\r\n070116 070116 MOD11    0    0    7    6    5    8    9    4    5    6    7    8    9   -1  12\r\n\n`,

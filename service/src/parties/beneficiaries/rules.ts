@@ -1,4 +1,4 @@
-/** The rules of beneficiaries: which destination a currency needs. */
+/** The rules of beneficiaries: which account or wallet a currency needs. */
 import type { AccountType, BodyOf, FieldError, PayeeAddress } from '@partner-payments/wire'
 import countries from 'i18n-iso-countries/index.js'
 import { readCurrency, refuseField, refuseFields } from '../../kernel/api/index.ts'
@@ -38,12 +38,12 @@ export type Destination = {
   readonly address: PayeeAddress | null
 }
 
-/** The electronic format of an IBAN has no spaces (ISO 13616). */
-const electronic = (text: string) => text.replace(/\s/g, '').toUpperCase()
+/** Converts an IBAN to its electronic format, which does not have spaces (ISO 13616). */
+const toElectronic = (text: string) => text.replace(/\s/g, '').toUpperCase()
 
-/** Reads an IBAN and removes its spaces. Refuses (400) any other text, by its mistake. */
+/** Reads an IBAN and removes its spaces. Refuses (400) any other text, and names the mistake. */
 export function readIban(text: string, pointer: string): string {
-  const iban = electronic(text)
+  const iban = toElectronic(text)
   refuseFields(ibanErrors(iban, pointer))
   return iban
 }
@@ -53,16 +53,16 @@ function ibanErrors(iban: string, pointer: string): readonly FieldError[] {
   return message === undefined ? [] : [{ pointer, code: 'invalid_format', message }]
 }
 
-/** Refuses (400) an unknown currency, then every wrong field of the destination in one response. */
+/** Reads the destination. Refuses (400) an unknown currency, and then all wrong fields in one response. */
 export function readDestination(input: BeneficiaryCreate): Destination {
   const currency = readCurrency(input.currency)
-  const iban = input.iban === undefined ? null : electronic(input.iban)
-  const bic = input.bic === undefined ? null : electronic(input.bic)
+  const iban = input.iban === undefined ? null : toElectronic(input.iban)
+  const bic = input.bic === undefined ? null : toElectronic(input.bic)
   const walletAddress = input.walletAddress ?? null
   const unfit = kindErrors(currency, input)
   const domestic = readAccount(input)
   const given = { iban, bic, walletAddress, country: input.country, domestic: domestic.account }
-  // A field that the currency does not use has one error, whatever its form.
+  // An unused field gets only one error, even if its form is wrong too.
   const malformed = [...domestic.errors, ...formErrors(given)].filter(
     ({ pointer }) => !unfit.some((error) => error.pointer === pointer),
   )
@@ -76,10 +76,10 @@ export function readDestination(input: BeneficiaryCreate): Destination {
   return { currency, iban, domesticAccount, accountType, bic, walletAddress, vasp, country, address }
 }
 
-/** The fields of a bank account that are used in no other currency. */
+/** The field of a bank account that only this currency uses. */
 const domesticBanks = { GBP: 'sortCode', USD: 'routingNumber' } as const
 
-/** Fiat money needs a bank account, a token a wallet. A field that the currency does not use is refused, not ignored. */
+/** Lists missing and unused fields: fiat money needs a bank account, a token needs a wallet. Unused fields are refused, not ignored. */
 function kindErrors(currency: Currency, input: BeneficiaryCreate): readonly FieldError[] {
   const errors: FieldError[] = []
   const required = (pointer: string, message = `is required for ${currency}`) =>
@@ -110,10 +110,10 @@ function kindErrors(currency: Currency, input: BeneficiaryCreate): readonly Fiel
   return errors
 }
 
-type ReadAccount = { readonly account?: DomesticAccount; readonly errors: readonly FieldError[] }
+type ParsedAccount = { readonly account?: DomesticAccount; readonly errors: readonly FieldError[] }
 
-/** Reads an account without an IBAN. Without an account, a field is missing, or wrong. */
-function readAccount({ sortCode, routingNumber, accountNumber }: BeneficiaryCreate): ReadAccount {
+/** Reads an account without an IBAN. Without `account`, a field is missing or wrong. */
+function readAccount({ sortCode, routingNumber, accountNumber }: BeneficiaryCreate): ParsedAccount {
   const errors: FieldError[] = []
   const wrong = (name: string, message: string) =>
     void errors.push({ pointer: `/${name}`, code: 'invalid_format', message })
@@ -171,34 +171,34 @@ function formErrors(given: {
       code: 'invalid_value',
       message: 'must be an ISO 3166-1 alpha-2 country code, for example DE',
     })
-  else if (country !== undefined && iban !== null && isIban(iban) && !countriesOf(iban).includes(country))
+  else if (country !== undefined && iban !== null && isIban(iban) && !ibanCountries(iban).includes(country))
     errors.push({
       pointer: '/country',
       code: 'invalid_value',
-      message: `contradicts the IBAN; must be ${countriesOf(iban).join(' or ')}, or omitted`,
+      message: `contradicts the IBAN; must be ${ibanCountries(iban).join(' or ')}, or omitted`,
     })
-  else if (country !== undefined && domestic !== undefined && !homesOf(domestic).includes(country))
+  else if (country !== undefined && domestic !== undefined && !accountCountries(domestic).includes(country))
     errors.push({
       pointer: '/country',
       code: 'invalid_value',
-      message: `contradicts the account; must be ${homesOf(domestic).join(' or ')}, or omitted`,
+      message: `contradicts the account; must be ${accountCountries(domestic).join(' or ')}, or omitted`,
     })
   return errors
 }
 
-/** The countries of an account without an IBAN: British sort codes are used in three territories. */
-const homesOf = (account: DomesticAccount): readonly string[] => {
+/** Returns the possible countries of an account without an IBAN. Three territories also use British sort codes. */
+const accountCountries = (account: DomesticAccount): readonly string[] => {
   const country = domesticCountryOf(account)
   return [country, ...territoriesWithIbansOf(country)]
 }
 
-/** The countries of an account: that of its IBAN, and the territories that use the same IBAN. */
-function countriesOf(iban: string): readonly string[] {
+/** Returns the possible countries of an IBAN: its own, and the territories that use the same IBANs. */
+function ibanCountries(iban: string): readonly string[] {
   const country = iban.slice(0, 2)
   return [country, ...territoriesWithIbansOf(country)]
 }
 
-/** A city without a letter is a placeholder, which banks refuse. */
+/** Lists the errors of an address. A city without a letter is a placeholder, which banks refuse. */
 function addressErrors(address: PayeeAddress | undefined): readonly FieldError[] {
   if (address === undefined) return []
   const error = (pointer: string, message: string) => ({ pointer, code: 'invalid_value' as const, message })
@@ -213,14 +213,14 @@ function addressErrors(address: PayeeAddress | undefined): readonly FieldError[]
 /** Reports whether a beneficiary may have the address. */
 export const isAddress = (address: PayeeAddress): boolean => addressErrors(address).length === 0
 
-/** Refuses (400) an update without a field, or with a wrong address. */
+/** Refuses (400) an update without fields or with a wrong address. */
 export function refuseUpdate({ alias, name, address }: BeneficiaryUpdate): void {
   if (alias === undefined && name === undefined && address === undefined)
     throw refuseField({ pointer: '', code: 'required', message: 'needs at least one of alias, name and address' })
   refuseFields(addressErrors(address))
 }
 
-/** Refuses (422) a country to which the operator accepts no payouts: of the account, of its bank, or of the payee. */
+/** Refuses (422) a country of the account, its bank or the payee to which the operator does not accept payouts. */
 export function refuseCountry(
   { iban, bic, country, address }: Destination,
   given: BeneficiaryCreate,
@@ -233,16 +233,16 @@ export function refuseCountry(
   const account = (['iban', 'sortCode', 'routingNumber', 'walletAddress'] as const).find(
     (name) => given[name] !== undefined,
   )
-  // A BIC that the directory has completed, and a country that the account implies, are not in the request.
+  // A completed BIC and an implied country are not in the request, so the error points to the account.
   const field = refused.role in given ? refused.role : (account ?? 'country')
   const message = `is in ${refused.country}; the operator accepts no payouts to this country`
   throw refuseField({ pointer: `/${field}`, code: 'invalid_value', message }, 'country_not_supported')
 }
 
-/** The reason why no token is sent to an address: tokens would be lost there, or a deny list names it. */
+/** Returns why tokens are not sent to an address: they would be lost there, or a deny list names it. */
 export type RefusedAddress = (address: string) => 'wallet_address_not_payable' | 'recipient_blocked' | undefined
 
-/** Refuses (422) an address to which no token is sent. */
+/** Refuses (422) an address to which tokens are not sent. */
 export function refuseAddress({ walletAddress }: Destination, refusedAddress: RefusedAddress): void {
   const code = walletAddress === null ? undefined : refusedAddress(walletAddress)
   if (code !== undefined)

@@ -24,7 +24,7 @@ suite('verbs', async () => {
       assert.equal((await beneficiaries.create(partnerId, { ...euros, customerId })).customerId, customer.id)
   })
 
-  test('one of two concurrent removals succeeds; the list has it no longer, the row stays', async () => {
+  test('only one of two concurrent removals succeeds; the list omits the beneficiary, and the row stays', async () => {
     const { partnerId } = await addPartner(service)
     const { id } = await beneficiaries.create(partnerId, euros)
     const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => beneficiaries.remove(partnerId, id)))
@@ -64,7 +64,7 @@ suite('addresses', async () => {
     return true
   }
 
-  test('an address is stored and replaced as a whole; one in no country or in no city is refused', async () => {
+  test('an address is stored and replaced as a whole, and refused without a valid country and city', async () => {
     const payee = await add({ address })
     assert.deepEqual(payee.address, address)
     assert.deepEqual((await service.beneficiaries.get(partner.partnerId, payee.id)).address, address)
@@ -83,7 +83,7 @@ suite('addresses', async () => {
     }
   })
 
-  test('a payout by SWIFT to a payee without an address is refused before money is reserved, and accepted with one', async () => {
+  test('a SWIFT payout to a payee without an address is refused before money is reserved, and accepted with an address', async () => {
     const payee = await add()
     await assert.rejects(payTo(payee.id), refused)
     assert.deepEqual((await requirementOf(payee.id))?.code, 'beneficiary_not_payable')
@@ -91,12 +91,12 @@ suite('addresses', async () => {
     const { payout } = await payTo(payee.id)
     assert.deepEqual(JSON.parse(payout.creditorAddressJson ?? ''), address)
     assert.equal((await requirementOf(payee.id))?.verdict, 'passed')
-    // Within SEPA nothing is needed.
+    // SEPA payouts do not need an address.
     const sepa = { ...bodyOf(partner.beneficiary.id), currency: 'EUR' }
     assert.equal((await service.payouts.create(partner.caller, sepa, ip)).payout.creditorAddressJson, null)
   })
 
-  test('before the day the payout is accepted, and its preview says when the rule begins', async () => {
+  test('before the day of the rule the payout is accepted, and its preview shows when the rule begins', async () => {
     const early = await createTestService({ url: service.url, now: new Date('2026-11-13T10:00:00Z') })
     try {
       const payee = await add()
@@ -112,7 +112,7 @@ suite('addresses', async () => {
     }
   })
 
-  test('a payout that was accepted before the rule goes with the address that its beneficiary has got meanwhile', async () => {
+  test('a payout accepted before the rule is sent with the address that its beneficiary got later', async () => {
     const instructed: Instruction[] = []
     const early = await createTestService({
       ...{ url: service.url, now: new Date('2026-11-13T10:00:00Z') },
@@ -140,7 +140,7 @@ suite('addresses', async () => {
     }
   })
 
-  test('the payees that break on a day are listed by pages, with what they lack, and no others', async () => {
+  test('payees that are incomplete on a day are listed in pages, with their missing fields', async () => {
     const { partnerId, customer } = partner
     const bare: string[] = []
     for (let count = 0; count < 7; count += 1)
@@ -180,7 +180,7 @@ suite('addresses', async () => {
     assert.deepEqual((await service.beneficiaries.list(stranger.partnerId, { incompleteOn: today })).data, [])
   })
 
-  test('the list of incomplete payees reads the index of corridors, a step for each of them', async () => {
+  test('the list of incomplete payees reads the index of corridors, one step for each corridor', async () => {
     const { partnerId } = partner
     await service.db
       .run(sql`insert into beneficiaries.beneficiaries (partner_id, id, name, domestic_account, country, currency, created_at, updated_at, address)
@@ -203,7 +203,7 @@ suite('addresses', async () => {
     )
   })
 
-  test('the requirements of a country and a currency come with their days', () => {
+  test('the requirements of a country and a currency include their days', () => {
     const { requirements } = service.beneficiaries
     const found = requirements({ country: 'US', currency: 'USD' })
     assert.ok(
@@ -241,7 +241,7 @@ suite('BICs', async () => {
     return true
   }
 
-  test('a directory has versions, each with what it changed; the same file again is a repetition', async () => {
+  test('each version of the directory shows its changes, and the same file again is a repetition', async () => {
     const { bicDirectory } = service.beneficiaries
     assert.equal(await bicDirectory.current(service.db), undefined)
     assert.deepEqual(countsOf(await load(commerzbank, natWest)), {
@@ -278,7 +278,7 @@ suite('BICs', async () => {
     assert.equal((await service.beneficiaries.bicDirectory.current(service.db))?.version, 1)
   })
 
-  test('two loads at once make two versions, one after the other', async () => {
+  test('two concurrent loads make two versions, one after the other', async () => {
     const loaded = await Promise.all([load(commerzbank), load(commerzbank, natWest)])
     assert.deepEqual(loaded.map(({ version }) => version).toSorted(), [1, 2])
     const standing = await service.db.rows(sql`select bank_code from beneficiaries.bics where until_version is null`)
@@ -286,7 +286,7 @@ suite('BICs', async () => {
     assert.equal(standing.length, newest?.entries)
   })
 
-  test('without a directory nothing is completed, and only the country of a BIC is compared', async () => {
+  test('without a directory BICs are not completed, and only their country is checked', async () => {
     const { partnerId } = await addPartner(service)
     assert.equal((await service.beneficiaries.create(partnerId, german)).bic, null)
     assert.equal((await service.beneficiaries.create(partnerId, { ...german, bic: 'DEUTDEFF' })).bic, 'DEUTDEFF')
@@ -296,7 +296,7 @@ suite('BICs', async () => {
     )
   })
 
-  test('a BIC is completed, kept if it is that of the bank, and refused with a pointer if it is not', async () => {
+  test("an absent BIC is completed, the bank's BIC is kept, and another one is refused with a pointer", async () => {
     await load(commerzbank, natWest, branch)
     const { partnerId } = await addPartner(service)
     const create = (input: {
@@ -312,14 +312,14 @@ suite('BICs', async () => {
     assert.equal((await create({ ...german, bic: 'cobadeff370' })).bic, 'COBADEFF370')
     await assert.rejects(create({ ...german, bic: 'DEUTDEFF' }), refusedBic(/not the BIC of the bank/))
     await assert.rejects(create({ ...german, bic: 'ABNANL2A' }), refusedBic(/must be DE$/))
-    // A bank that the directory does not know: only the country is compared.
+    // The directory does not list the bank, so only the country is compared.
     const dutch = { ...german, iban: 'NL91ABNA0417164300' }
     assert.equal((await create(dutch)).bic, null)
     assert.equal((await create({ ...dutch, bic: 'INGBNL2A' })).bic, 'INGBNL2A')
     await assert.rejects(create({ ...dutch, bic: 'COBADEFF' }), refusedBic(/must be NL$/))
   })
 
-  test('a load completes what was there: never a BIC that was given, and no bank that is gone', async () => {
+  test('a load updates completed BICs: it keeps given ones, and removes those of banks that are no longer listed', async () => {
     const { partnerId } = await addPartner(service)
     const other = await addPartner(service)
     const { beneficiaries } = service
@@ -350,7 +350,7 @@ suite('BICs', async () => {
     assert.equal(await bicOf(partnerId, without.id), null)
   })
 
-  test('a payout has the completed BIC, which its instruction carries', async () => {
+  test('a payout and its instruction contain the completed BIC', async () => {
     const partner = await addPartner(service, 10_00n)
     await load(commerzbank)
     await service.beneficiaries.bicDirectory.completeAll(partner.partnerId)

@@ -1,11 +1,11 @@
 /** The verbs of beneficiaries. */
 import type { QueryOf } from '@partner-payments/wire'
 import { notFound, type Page, readCurrency, Refusal } from '../../kernel/api/index.ts'
-import { type Currency, newId, partnerKey, present, type Clock, isUuid } from '../../kernel/index.ts'
+import { type Currency, newId, partnerKey, present, isUuid } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { holdsOn, lackingOf, railOf, type RequiredPayee, type Requirement, requirementsOf } from '../../rails/index.ts'
 import { countriesOfAccount, type Screening, type SecondData, type Subject } from '../../screening/index.ts'
-import { type Customers, prefixesOfName, readNamePrefix, searchedPrefix } from '../customers/index.ts'
+import { type Customers, namePrefixes, readNamePrefix, searchedPrefix } from '../customers/index.ts'
 import { type BicDirectory, checkBic, createBicDirectory, judgeBic, readKnownBics } from './bics.ts'
 import { createModulusTables, type ModulusTables, refuseWrongModulus, readModulus } from './modulus.ts'
 import {
@@ -35,75 +35,65 @@ export type PayeeCheck = store.PayeeCheck
 export type BeneficiaryList = QueryOf<'listBeneficiaries'>
 
 export type Beneficiaries = Verifications &
-  ManyBeneficiaries & {
+  BulkBeneficiaries & {
     readonly bicDirectory: BicDirectory
-    /** The tables by which numbers of British accounts are checked. */
+    /** The tables that check British account numbers. */
     readonly modulusTables: ModulusTables
     /**
-     * Completes the BIC by the directory.
+     * Creates a beneficiary, and completes an absent BIC from the directory.
      * Refuses: validation_failed (currency, iban, sortCode, routingNumber, accountNumber, bic, walletAddress, vasp, country), not_found (/customerId),
      * wallet_address_not_payable, recipient_blocked, country_not_supported.
      */
     readonly create: (partnerId: string, input: BeneficiaryCreate, tx?: Tx) => Promise<Beneficiary>
-    /** Newest first. Empty if the filter names an unknown customer. Refuses: validation_failed (cursor, namePrefix). */
+    /** Lists beneficiaries, newest first. Empty if the filter names an unknown customer. Refuses: validation_failed (cursor, namePrefix). */
     readonly list: (partnerId: string, query: BeneficiaryList) => Promise<Page<Beneficiary>>
-    /** Live beneficiaries by the beginning of a word of the name, newest first. A text of too few letters finds none. */
+    /** Finds beneficiaries by the beginning of a word of the name, newest first. Empty if the text has too few letters. */
     readonly named: (partnerId: string, text: string, rowsMax: number) => Promise<readonly Beneficiary[]>
-    /** Live beneficiaries whose alias is the text, newest first. */
+    /** Finds beneficiaries by their alias, newest first. */
     readonly byAlias: typeof store.byAlias
-    /** Indexes names that processes of an earlier version wrote. Returns how many. */
+    /** Indexes names that processes of an earlier version wrote, and returns how many. */
     readonly indexNamesStep: () => Promise<number>
     /** Refuses: not_found. */
     readonly get: (partnerId: string, id: string) => Promise<Beneficiary>
     /**
-     * Names the fields that a payout to the beneficiary needs and that it lacks, on an execution day (`YYYY-MM-DD`; default: today). Those
-     * of single banks are left out.
+     * Names the fields that the beneficiary lacks for a payout on an execution day (`YYYY-MM-DD`; default: today). Requirements of single
+     * banks are left out.
      */
     readonly missingFields: (beneficiary: Beneficiary, day?: string) => readonly string[]
-    /** Lists what payments need. Refuses: validation_failed (currency). */
+    /** Lists the requirements of payments. Refuses: validation_failed (currency). */
     readonly requirements: (query: QueryOf<'listBeneficiaryRequirements'>) => readonly Requirement[]
-    /** Sets the alias, the name, the address, or some of them. Refuses: validation_failed (none, address), not_found. */
+    /** Sets alias, name and address, as far as they are given. Refuses: validation_failed (none given, address), not_found. */
     readonly update: (partnerId: string, input: BeneficiaryUpdate) => Promise<Beneficiary>
-    /** Hides the beneficiary from every later request. Accepted payouts have their own copy of it. Refuses: not_found. */
+    /** Hides the beneficiary from later requests. Accepted payouts keep their own copy. Refuses: not_found. */
     readonly remove: (partnerId: string, id: string) => Promise<void>
     /**
-     * Reads the data of the payee that the travel rule requires for an accepted payout, also after the payee was
-     * removed.
+     * Reads the payee's data that the travel rule requires for an accepted payout, even if the payee was removed
+     * meanwhile.
      */
-    readonly partyOf: (
-      tx: Tx,
-      partnerId: string,
-      id: string,
-    ) => Promise<Pick<Beneficiary, 'country' | 'vasp'> | undefined>
-    /** Names and account for screening. Also of a removed beneficiary, because a payout to it may be in progress. */
+    readonly partyOf: typeof store.partyById
+    /** Reads names and account for screening, even of a removed beneficiary, because a payout to it may be in progress. */
     readonly subjectOf: (tx: Tx, partnerId: string, id: string) => Promise<Subject>
-    /** Pages through the ids of a partner's beneficiaries, removed ones included. For screening. */
-    readonly idsAfter: (tx: Tx, partnerId: string, afterId: string, idsMax: number) => Promise<readonly string[]>
+    /** Pages through the ids of a partner's beneficiaries, including removed ones, for screening. */
+    readonly idsAfter: typeof store.idsAfter
     /**
-     * Payees for batches of payouts, by `partnerKey(partnerId, id)`. One that is unknown, removed or another partner's
-     * is absent.
+     * Reads payees for batches of payouts, by `partnerKey(partnerId, id)`. Unknown and removed payees and those of other
+     * partners are absent.
      */
     readonly payeesByIds: (
       tx: Tx,
       keys: readonly { readonly partnerId: string; readonly id: string }[],
     ) => Promise<ReadonlyMap<string, Payee>>
-    /** Notes what a bank said about a name and an account, if the beneficiary still has both. */
+    /** Records a bank's result for a name and an account, if the beneficiary still has both. */
     readonly noteCheck: typeof store.noteCheck
     /**
-     * Deletes the beneficiaries of an erased customer and returns their ids. Payouts have their own copy of the payee.
+     * Deletes the beneficiaries of an erased customer and returns their ids. Payouts keep their own copy of the payee.
      */
     readonly eraseOf: typeof store.eraseOf
-    /** Pages through a customer's beneficiaries for its export, removed ones included. */
-    readonly ofCustomer: (
-      tx: Tx,
-      partnerId: string,
-      customerId: string,
-      afterId: string,
-      rowsMax: number,
-    ) => Promise<readonly store.HeldBeneficiary[]>
+    /** Pages through a customer's beneficiaries for its export, including removed ones. */
+    readonly ofCustomer: typeof store.ofCustomer
     /** Finds the holders of IBANs and domestic accounts, of the partner and of all its customers. */
     readonly holdersOf: typeof store.holdersOf
-    /** Finds beneficiaries of one customer, or of the partner itself (null), by IBANs and domestic accounts. Oldest first. */
+    /** Finds beneficiaries of a customer, or of the partner itself (null), by IBANs and domestic accounts, oldest first. */
     readonly byAccounts: (
       partnerId: string,
       customerId: string | null,
@@ -148,7 +138,7 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
       })
     },
     ...createLists(deps),
-    missingFields: (beneficiary, day = todayOf(deps)) => missingOn(beneficiary, day),
+    missingFields: (beneficiary, day = todayOf(deps)) => missingFields(beneficiary, day),
     requirements: ({ country, currency: given, on = todayOf(deps) }) => {
       const currency = readCurrency(given)
       return requirementsOf({ currency, country, rail: railOf(currency, { account: country, bic: null }) }, on)
@@ -178,10 +168,10 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
       if (row === undefined) return { names: [], account: null, countries: [] }
       const countries = countriesOfAccount({ ...row, account: row.iban, address: row.addressCountry })
       return {
-        names: namesOf(row),
+        names: screenedNames(row),
         account: row.iban ?? row.domesticAccount ?? row.walletAddress ?? null,
         countries,
-        ...(row.addressCountry === null ? {} : { data: { name: dataOfPayee(countries) } }),
+        ...(row.addressCountry === null ? {} : { data: { name: payeeSecondData(countries) } }),
       }
     },
     idsAfter: store.idsAfter,
@@ -210,7 +200,7 @@ function createLists({ db, cursors, customers }: BeneficiariesDeps): Pick<Benefi
       }
       if (incompleteOn === undefined)
         return cursors.page(listName(partnerId), request, await store.list(db, partnerId, filter, request))
-      const incomplete = (await corridorsOf(db, partnerId)).filter((key) => isIncomplete(key, incompleteOn))
+      const incomplete = (await listCorridors(db, partnerId)).filter((key) => isIncomplete(key, incompleteOn))
       const rows = await store.listOfCorridors(db, partnerId, incomplete, filter, request)
       return cursors.page(listName(partnerId), request, rows)
     },
@@ -224,38 +214,40 @@ function createLists({ db, cursors, customers }: BeneficiariesDeps): Pick<Benefi
 const todayOf = ({ clock }: Pick<BeneficiariesDeps, 'clock'>): string =>
   clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
 
-/** A field of an address that is absent as a whole is named `address`. */
-function missingOn({ iban, domesticAccount, walletAddress, country, ...payee }: Beneficiary, day: string) {
+/** Names the missing fields. If the whole address is missing, the field is `address`. */
+function missingFields({ iban, domesticAccount, walletAddress, country, ...payee }: Beneficiary, day: string) {
   const account = iban ?? domesticAccount
   if (walletAddress !== null || account === null || country === null) return []
-  return missingOf({ ...payee, account, country }, day)
+  return missingRequirements({ ...payee, account, country }, day)
 }
 
-function missingOf(payee: RequiredPayee, day: string): readonly string[] {
+function missingRequirements(payee: RequiredPayee, day: string): readonly string[] {
   const fields = lackingOf(payee, day)
     .filter((one) => holdsOn(one, day))
     .map(({ field }) => (payee.address === null ? field.replace(/^address\..*/, 'address') : field))
   return [...new Set(fields)]
 }
 
-/** One statement for each different corridor. A partner has at most a few hundred, and most have a few. */
-async function corridorsOf(tx: Tx, partnerId: string): Promise<readonly string[]> {
-  const found: string[] = []
+/** Lists the partner's corridors, with one statement for each. Most partners have a few, and none more than a few hundred. */
+async function listCorridors(tx: Tx, partnerId: string): Promise<readonly string[]> {
+  const corridors: string[] = []
   for (let last: string | undefined = ''; last !== undefined;) {
     last = await store.corridorAfter(tx, partnerId, last)
-    if (last !== undefined) found.push(last)
+    if (last !== undefined) corridors.push(last)
   }
-  return found
+  return corridors
 }
 
-/** Reads a key of the index of corridors as a payee that has what its payees have. */
+/** Reports whether the payees of a corridor lack fields. The key of the corridor says which fields they have. */
 function isIncomplete(key: string, day: string): boolean {
   const [currency = '', country = '', bank = '', fields = ''] = key.split('/')
   const has = (letter: string): boolean => fields.includes(letter)
   const part = (letter: string, name: string) => (has(letter) ? { [name]: 'given' } : {})
   const optional = {
-    ...{ ...part('s', 'streetName'), ...part('b', 'buildingNumber') },
-    ...{ ...part('p', 'postalCode'), ...part('t', 'state') },
+    ...part('s', 'streetName'),
+    ...part('b', 'buildingNumber'),
+    ...part('p', 'postalCode'),
+    ...part('t', 'state'),
   }
   const payee: RequiredPayee = {
     currency: currency as Currency,
@@ -265,21 +257,22 @@ function isIncomplete(key: string, day: string): boolean {
     accountType: has('c') ? 'Checking' : null,
     address: has('a') ? { city: 'given', country, ...optional } : null,
   }
-  return country !== '' && missingOf(payee, day).length > 0
+  return country !== '' && missingRequirements(payee, day).length > 0
 }
 
-/** The country of an account does not say who holds it. Beside an address it is a second country, one of which is enough for a hit. */
-const dataOfPayee = (countries: Subject['countries']): SecondData => ({
-  ...{ births: [], documents: [] },
+/** Builds the second data of a payee with an address. The country of the account counts too; one matching country is enough for a hit. */
+const payeeSecondData = (countries: Subject['countries']): SecondData => ({
+  births: [],
+  documents: [],
   countries: countries.map(({ country }) => country),
 })
 
-const namesOf = ({ name, vasp }: Pick<Beneficiary, 'name' | 'vasp'>) => [
+const screenedNames = ({ name, vasp }: Pick<Beneficiary, 'name' | 'vasp'>) => [
   { role: 'name', name },
   ...(vasp === null ? [] : [{ role: 'vasp', name: vasp }]),
 ]
 
-/** The row is locked, so that a new name and what was known about the earlier one change together. */
+/** Creates the verb that updates a beneficiary. It locks the row, so that the name and its verification change together. */
 function createUpdate({ db, clock, screening }: BeneficiariesDeps): Beneficiaries['update'] {
   return async (partnerId, input) => {
     refuseUpdate(input)
@@ -293,7 +286,7 @@ function createUpdate({ db, clock, screening }: BeneficiariesDeps): Beneficiarie
       const beneficiary = present(row, `no beneficiary ${id} under its lock`)
       if (namedAt !== null) await indexNames(tx, partnerId, [{ id, name, isIndexed: before.isIndexed }])
       if (namedAt !== null) await requestRenewal(tx, partnerId, beneficiary, before.name, now)
-      // The country of an address is judged as that of the account is.
+      // Screening judges the country of the address like that of the account.
       if (namedAt !== null || address !== null)
         await screening.request(
           tx,
@@ -305,9 +298,9 @@ function createUpdate({ db, clock, screening }: BeneficiariesDeps): Beneficiarie
   }
 }
 
-// Keeps the index of the beginnings of payees' names (docs/decisions/0123-payees-by-the-beginnings-of-their-names.md).
+// The index of the beginnings of payees' names (docs/decisions/0123-payees-by-the-beginnings-of-their-names.md).
 
-/** Replaces the prefixes of payees by those of their present names, under the locks of their rows. */
+/** Replaces the prefixes of payees' names. The caller has locked the payees. */
 async function indexNames(tx: Tx, partnerId: string, payees: readonly store.NamedPayee[]): Promise<void> {
   await store.deletePrefixes(
     tx,
@@ -317,13 +310,13 @@ async function indexNames(tx: Tx, partnerId: string, payees: readonly store.Name
   await store.insertPrefixes(
     tx,
     partnerId,
-    payees.flatMap(({ id, name }) => prefixesOfName(name ?? '').map((prefix) => ({ id, prefix }))),
+    payees.flatMap(({ id, name }) => namePrefixes(name ?? '').map((prefix) => ({ id, prefix }))),
   )
 }
 
 const payeesPerStepMax = 100
 
-/** Indexes the names of payees that a process of an earlier version wrote or removed. Returns how many. */
+/** Creates the step that indexes names which a process of an earlier version wrote or removed. It returns how many. */
 const createNameIndexing = ({ db }: { readonly db: Database }): (() => Promise<number>) =>
   createTurns(
     (afterId) => store.partnerWithNamesDue(db, afterId),
@@ -336,37 +329,30 @@ const createNameIndexing = ({ db }: { readonly db: Database }): (() => Promise<n
       }),
   )
 
-// Payees by the hundred, for bulks and imports: finds them by their texts and accounts, and judges new ones without making them.
+// Hundreds of payees at once, for bulks and imports: finds them by texts and accounts, and judges new ones without creating them.
 
-export type ManyBeneficiaries = {
-  /** The partner's own payees whose short name or name is one of the texts, without case, and any payee whose id is one. Oldest first. */
+export type BulkBeneficiaries = {
+  /** Finds the partner's own payees by alias or name, ignoring case, and any payee by id. Oldest first. */
   readonly byTexts: (partnerId: string, texts: readonly string[]) => Promise<readonly store.Beneficiary[]>
   /**
-   * Judges payees as `create` would judge them now, in a bounded number of statements, and makes none. Returns for each the payee that it
-   * would be, or the refusal. The id is new each time.
+   * Judges payees as `create` would now, in a bounded number of statements, without creating them. Returns for each the payee that `create`
+   * would return, with a new id each time, or the refusal.
    */
   readonly assess: (inputs: readonly BeneficiaryCreate[]) => Promise<readonly (store.Beneficiary | Refusal)[]>
-  /** The newest answers about names and IBANs. Pairs without an answer are absent. */
+  /** Reads the newest answers about names and IBANs. Pairs without an answer are absent. */
   readonly answersAbout: (
     partnerId: string,
     payees: readonly { readonly name: string; readonly iban: string }[],
   ) => Promise<readonly VerificationRow[]>
-  /** Payees with these accounts, of the partner and of all its customers. Oldest first. */
+  /** Finds payees of the partner and its customers by their accounts, oldest first. */
   readonly atAccounts: (partnerId: string, accounts: readonly string[]) => Promise<readonly store.Beneficiary[]>
-  /** Payees by id, removed ones included: bulks that were made name them. */
+  /** Reads payees by id, including removed ones, because earlier bulks refer to them. */
   readonly withIds: (partnerId: string, ids: readonly string[]) => Promise<readonly store.HeldPayee[]>
-  /** Payees of the partner and its customers with an account, removed ones included, newest first. */
+  /** Finds payees of the partner and its customers with an account, including removed ones, newest first. */
   readonly withAccount: (partnerId: string, account: string, rowsMax: number) => Promise<readonly store.HeldPayee[]>
 }
 
-type Deps = {
-  readonly db: Database
-  readonly clock: Clock
-  readonly refusedAddress: RefusedAddress
-  readonly screening: Pick<Screening, 'countries'>
-}
-
-function createManyBeneficiaries({ db, clock, refusedAddress, screening }: Deps): ManyBeneficiaries {
+function createManyBeneficiaries({ db, clock, refusedAddress, screening }: BeneficiariesDeps): BulkBeneficiaries {
   return {
     byTexts: (partnerId, texts) => {
       const ids = texts.map((text) => text.toLowerCase()).filter(isUuid)
@@ -374,21 +360,21 @@ function createManyBeneficiaries({ db, clock, refusedAddress, screening }: Deps)
     },
     assess: async (inputs) => {
       const read = inputs.map((input) =>
-        orRefusal(() => {
+        resultOrRefusal(() => {
           const destination = readDestination(input)
           refuseAddress(destination, refusedAddress)
           return { input, destination }
         }),
       )
-      const right = read.flatMap((each) => (each instanceof Refusal ? [] : [each.destination]))
+      const destinations = read.flatMap((each) => (each instanceof Refusal ? [] : [each.destination]))
       const [bicOf, refuseModulus, countries] = await Promise.all([
         readKnownBics(
           db,
-          right.flatMap(({ iban }) => iban ?? []),
+          destinations.flatMap(({ iban }) => iban ?? []),
         ),
         readModulus(
           db,
-          right.flatMap(({ domesticAccount }) => domesticAccount ?? []),
+          destinations.flatMap(({ domesticAccount }) => domesticAccount ?? []),
         ),
         screening.countries.recent(db),
       ])
@@ -396,7 +382,7 @@ function createManyBeneficiaries({ db, clock, refusedAddress, screening }: Deps)
       return read.map((each) =>
         each instanceof Refusal
           ? each
-          : orRefusal(() => {
+          : resultOrRefusal(() => {
               const { input, destination } = each
               if (destination.domesticAccount !== null) refuseModulus(destination.domesticAccount)
               const { bic } = judgeBic(destination, bicOf, now)
@@ -416,7 +402,7 @@ function createManyBeneficiaries({ db, clock, refusedAddress, screening }: Deps)
   }
 }
 
-function orRefusal<T>(work: () => T): T | Refusal {
+function resultOrRefusal<T>(work: () => T): T | Refusal {
   try {
     return work()
   } catch (error) {

@@ -1,4 +1,4 @@
-/** All SQL of the BIC directory. Its tables belong to no partner: the directory is for all. */
+/** All SQL of the BIC directory and of the modulus check. All partners share these tables. */
 import { columnOf, insertBy, sql, type Tx } from '../../postgres/index.ts'
 import type { BicEntry } from './bic-file.ts'
 import type { SubstituteRow, WeightRange, WeightRow } from './modulus-file.ts'
@@ -16,13 +16,13 @@ export type DirectoryRow = {
 
 const columns = sql`version, hash, loaded_at, loaded_by, entries, added, changed, removed`
 
-/** Locks the directories: no other process loads one until the transaction ends. */
+/** Locks the directories, so that no other process loads one until the transaction ends. */
 export async function lockDirectories(tx: Tx): Promise<void> {
   await tx.run(sql`/* beneficiaries.lockDirectories */
     lock table beneficiaries.bic_directories in share row exclusive mode`)
 }
 
-/** Undefined: none was loaded. */
+/** Reads the newest one. Undefined: none was loaded. */
 export function currentDirectory(tx: Tx): Promise<DirectoryRow | undefined> {
   return tx.row<DirectoryRow>(sql`/* beneficiaries.currentDirectory */
     select ${columns} from beneficiaries.bic_directories order by version desc limit 1`)
@@ -42,7 +42,7 @@ export function currentBics(tx: Tx): Promise<readonly BicEntry[]> {
 
 type BicKey = Pick<BicEntry, 'country' | 'bankCode'>
 
-/** The entries of these bank codes in the newest directory. */
+/** Reads the entries of bank codes in the newest directory. */
 export function bicsOf(tx: Tx, keys: readonly BicKey[]): Promise<readonly BicEntry[]> {
   const column = columnOf(keys)
   return tx.rows<BicEntry>(sql`/* beneficiaries.bicsOf */
@@ -73,7 +73,7 @@ export async function insertBics(tx: Tx, entries: readonly BicEntry[], fromVersi
 
 export type CompletedBic = { readonly id: string; readonly iban: string; readonly bic: string | null }
 
-/** Beneficiaries whose BIC is from the directory, or that have none; after one of them, in their order. Locks them. */
+/** Locks beneficiaries after the cursor whose BIC comes from the directory or is absent, in the order of ids. */
 export function lockCompletable(
   tx: Tx,
   partnerId: string,
@@ -87,7 +87,7 @@ export function lockCompletable(
     order by id limit ${rowsMax} for update`)
 }
 
-/** Null: the directory no longer has the bank. */
+/** Sets the BICs of beneficiaries. Null: the directory no longer lists the bank. */
 export async function completeBics(
   tx: Tx,
   partnerId: string,
@@ -102,7 +102,7 @@ export async function completeBics(
     where payee.partner_id = ${partnerId} and payee.id = given.id`)
 }
 
-// All SQL of the modulus check. Its tables belong to no partner: they are for all.
+// The SQL of the modulus check.
 
 export type ModulusTable = {
   readonly version: number
@@ -115,13 +115,13 @@ export type ModulusTable = {
 
 const moduluColumns = sql`version, hash, loaded_at, loaded_by, ranges, substitutes`
 
-/** Locks the tables: no other process loads them until the transaction ends. */
+/** Locks the tables, so that no other process loads them until the transaction ends. */
 export async function lockModulusTables(tx: Tx): Promise<void> {
   await tx.run(sql`/* beneficiaries.lockModulusTables */
     lock table beneficiaries.modulus_tables in share row exclusive mode`)
 }
 
-/** Undefined: none was loaded. */
+/** Reads the newest one. Undefined: none was loaded. */
 export function currentModulusTable(tx: Tx): Promise<ModulusTable | undefined> {
   return tx.row<ModulusTable>(sql`/* beneficiaries.currentModulusTable */
     select ${moduluColumns} from beneficiaries.modulus_tables order by version desc limit 1`)
@@ -133,13 +133,13 @@ const newWeights = insertBy<Omit<WeightRange, 'weights'> & { readonly weights: s
 )
 const newSubstitutes = insertBy<SubstituteRow>({ original: 'text', substitute: 'text' }, [])
 
-type Loaded = {
+type ModulusFiles = {
   readonly table: ModulusTable
   readonly weights: readonly WeightRange[]
   readonly substitutes: readonly SubstituteRow[]
 }
 
-export async function replaceModulusTables(tx: Tx, { table, weights, substitutes }: Loaded): Promise<void> {
+export async function replaceModulusTables(tx: Tx, { table, weights, substitutes }: ModulusFiles): Promise<void> {
   await tx.run(sql`/* beneficiaries.replaceModulusTables */
     insert into beneficiaries.modulus_tables (${moduluColumns})
     values (${table.version}, ${table.hash}, ${table.loadedAt}, ${table.loadedBy}, ${table.ranges}, ${table.substitutes})`)
@@ -155,7 +155,7 @@ export async function replaceModulusTables(tx: Tx, { table, weights, substitutes
     insert into beneficiaries.modulus_substitutes (original, substitute) ${newSubstitutes(tx, substitutes)}`)
 }
 
-/** The checks of a sort code, in their order. */
+/** Reads the checks of sort codes, in their order. */
 export function weightsOf(
   tx: Tx,
   sortCodes: readonly string[],

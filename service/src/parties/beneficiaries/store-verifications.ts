@@ -1,4 +1,4 @@
-/** All SQL of verifications. A row never changes: it is evidence, until its time is over (store-personal.ts). */
+/** All SQL of verifications. A row is evidence: it never changes, and is deleted when its retention ends (`keptVerifications`). */
 import type { NotPossibleReason } from '@partner-payments/wire'
 import type { PageRequest } from '../../kernel/api/index.ts'
 import { acrossPartners, columnOf, dueWork, insertBy, noSql, sql, type Sql, type Tx } from '../../postgres/index.ts'
@@ -34,7 +34,7 @@ export function verificationById(tx: Tx, partnerId: string, id: string): Promise
     select ${columns} from beneficiaries.verifications where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** The newest answer about a name and an IBAN, at a given time or overall. */
+/** Reads the newest answer about a name and an IBAN, at a given time or overall. */
 export function verificationOfPayee(
   tx: Tx,
   partnerId: string,
@@ -48,7 +48,7 @@ export function verificationOfPayee(
     order by id desc limit 1`)
 }
 
-/** The newest answer about each name and IBAN, by the index of payees. */
+/** Reads the newest answer about each name and IBAN, by the index of payees. */
 export function answersAbout(
   tx: Tx,
   partnerId: string,
@@ -76,13 +76,13 @@ export function listVerifications(
     order by id desc limit ${limit + 1}`)
 }
 
-// All SQL of renewals: the queue of beneficiaries that are asked about again.
+// The SQL of renewals: the queue of beneficiaries to verify again.
 
 type Answer = Pick<VerificationRow, 'result' | 'answeredAt'>
 
 /**
- * Makes the renewal due now. A worker that is asking loses its lease and records nothing. Returns the number of rows: 0
- * if it was never verified.
+ * Makes the renewal due now. A worker that is asking loses its lease and drops its answer. Returns 0 if the beneficiary was
+ * never verified.
  */
 export function requestRenewal(tx: Tx, partnerId: string, beneficiaryId: string, now: Date): Promise<number> {
   return tx.run(sql`/* beneficiaries.requestRenewal */
@@ -97,8 +97,8 @@ const newAnswers = insertBy<NewAnswer>(
 )
 
 /**
- * Stores answers and ends what was due with them. A worker that asks meanwhile loses its lease. The caller has locked
- * the beneficiaries.
+ * Stores answers, and ends due renewals. A worker that is asking meanwhile loses its lease. The caller has locked the
+ * beneficiaries.
  */
 export async function storeAnswers(
   tx: Tx,
@@ -115,15 +115,15 @@ export async function storeAnswers(
       answered_at = excluded.answered_at, due_at = null, attempts = 0, lease_id = null, leased_until = null`)
 }
 
-/** `answeredBefore`: older answers are due. Null: no answer is due because of its age. */
-export type Due = { readonly now: Date; readonly answeredBefore: Date | null }
+/** When a renewal is due. `answeredBefore`: older answers are due too. Null: answers do not age. */
+export type DueTimes = { readonly now: Date; readonly answeredBefore: Date | null }
 
-const isDue = ({ now, answeredBefore }: Due) => sql`(due_at <= ${now}
+const isDue = ({ now, answeredBefore }: DueTimes) => sql`(due_at <= ${now}
   or due_at is null and answered_at <= ${answeredBefore}) and (leased_until is null or leased_until <= ${now})`
 
 export function partnersWithDueRenewals(
   tx: Tx,
-  due: Due,
+  due: DueTimes,
   partnersMax: number,
 ): Promise<readonly { readonly partnerId: string }[]> {
   return tx.rows(
@@ -136,7 +136,7 @@ export function partnersWithDueRenewals(
   )
 }
 
-/** When the next requested renewal is due. */
+/** Reads when the next requested renewal is due. */
 export const renewalsDue = (after: Date): Sql =>
   dueWork(
     'reads when the next verification is due to be renewed',
@@ -156,7 +156,7 @@ export function claimRenewals(
   tx: Tx,
   partnerId: string,
   lease: { readonly id: string; readonly until: Date },
-  due: Due,
+  due: DueTimes,
   rowsMax: number,
 ): Promise<readonly ClaimedRenewal[]> {
   return tx.rows<ClaimedRenewal>(sql`/* beneficiaries.claimRenewals */
@@ -167,7 +167,7 @@ export function claimRenewals(
     returning partner_id, beneficiary_id, result, attempts, lease_id`)
 }
 
-/** 0: the lease was lost, the beneficiary was renamed, or it was verified meanwhile. The caller then records nothing. */
+/** Ends a renewal. Returns 0 if the lease was lost, or the beneficiary was renamed or verified meanwhile. The caller then drops the answer. */
 export function endRenewal(tx: Tx, claim: ClaimedRenewal, { result, answeredAt }: Answer): Promise<number> {
   return tx.run(sql`/* beneficiaries.endRenewal */
     update beneficiaries.renewals set result = ${result}, answered_at = ${answeredAt}, due_at = null, attempts = 0,
@@ -194,10 +194,10 @@ export async function releaseRenewals(tx: Tx, partnerId: string): Promise<void> 
     where partner_id = ${partnerId} and lease_id is not null`)
 }
 
-/** The time since which the oldest due renewal waits; if it is due because of its age, when it was answered. */
+/** Reads since when the oldest due renewal has waited. For one that is due because of its age: the time of the answer. */
 export async function oldestDueRenewal(
   tx: Tx,
-  { now, answeredBefore }: Due,
+  { now, answeredBefore }: DueTimes,
 ): Promise<{ readonly dueAt: Date | null; readonly answeredAt: Date | null }> {
   const row = await tx.row<{ dueAt: Date | null; answeredAt: Date | null }>(
     acrossPartners(

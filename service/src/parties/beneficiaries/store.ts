@@ -1,7 +1,7 @@
 /** All SQL of beneficiaries. Removed beneficiaries are read for accepted payouts and for screening only. */
-import { type AccountType, ownJson, type PayeeAddress } from '@partner-payments/wire'
+import { ownJson, type PayeeAddress } from '@partner-payments/wire'
 import type { PageRequest } from '../../kernel/api/index.ts'
-import type { Currency } from '../../kernel/index.ts'
+import type { Destination } from './rules.ts'
 import type { PayeeResult } from '../../rails/index.ts'
 import {
   dueWork,
@@ -15,31 +15,19 @@ import {
   type Tx,
 } from '../../postgres/index.ts'
 
-export type Beneficiary = {
+export type Beneficiary = Destination & {
   readonly id: string
   /** The guid of the customer. Null: the beneficiary belongs to the partner. */
   readonly customerId: string | null
   readonly alias: string | null
   readonly name: string
-  readonly iban: string | null
-  /** An account without an IBAN, as `domesticText` writes it. */
-  readonly domesticAccount: string | null
-  /** Null: it was not stated, or the account is not American. */
-  readonly accountType: AccountType | null
-  readonly bic: string | null
-  readonly walletAddress: string | null
-  /** The provider that keeps the wallet. Null: a bank account, or a wallet of the beneficiary's own. */
-  readonly vasp: string | null
-  readonly country: string | null
-  readonly address: PayeeAddress | null
-  readonly currency: Currency
   readonly createdAt: Date
   readonly updatedAt: Date
 }
-/** The last result of a bank or of a verification for the present name and account of a beneficiary. */
+/** The last result of a bank or of a verification for the current name and account of a beneficiary. */
 export type PayeeCheck = Exclude<PayeeResult, 'unchecked'>
 
-/** `unchangedSince`: since when it has its account and its name. `payeeCheck`: null if they were never compared. */
+/** A beneficiary of a payout. `unchangedSince`: when it got its current name. `payeeCheck`: null if name and account were never compared. */
 export type Payee = Omit<Beneficiary, 'updatedAt'> & {
   readonly unchangedSince: Date
   readonly payeeCheck: PayeeCheck | null
@@ -65,7 +53,7 @@ async function openedRows<Row extends { readonly address: PayeeAddress | null }>
   return (await rows).map((row) => opened<Row>(row))
 }
 
-/** `bicCompletedAt`: since when the BIC is that of the directory. Null: it was given, or there is none. */
+/** `bicCompletedAt`: when the directory completed the BIC. Null: the partner gave the BIC, or there is none. */
 type NewBeneficiary = Beneficiary & { readonly bicCompletedAt: Date | null }
 
 export async function insert(tx: Tx, partnerId: string, row: NewBeneficiary): Promise<void> {
@@ -84,7 +72,7 @@ export async function byId(tx: Tx, partnerId: string, id: string): Promise<Benef
   return row && opened<Beneficiary>(row)
 }
 
-/** Beneficiaries of several partners, for a batch of payouts. */
+/** Reads beneficiaries of several partners, for a batch of payouts. */
 export function payeesByIds(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly id: string }[],
@@ -111,7 +99,7 @@ export function holdersOf(
       and coalesce(iban, domestic_account, lower(wallet_address)) = any(${[...accounts]}::text[])`)
 }
 
-/** Finds beneficiaries of one customer, or of the partner itself, by IBANs and domestic accounts. Oldest first. */
+/** Finds beneficiaries of a customer, or of the partner itself, by IBANs and domestic accounts, oldest first. */
 export function byAccounts(
   tx: Tx,
   partnerId: string,
@@ -128,7 +116,7 @@ export function byAccounts(
   )
 }
 
-/** Beneficiaries by id, and those of the partner itself by alias and name without case, each by its index. Oldest first. */
+/** Finds beneficiaries by id, and those of the partner itself by alias and name, ignoring case. Each search uses its index. Oldest first. */
 export function byTexts(
   tx: Tx,
   partnerId: string,
@@ -144,10 +132,10 @@ export function byTexts(
     order by id limit ${byTextsMax}`),
   )
 }
-/** A text that more payees have in common is a question to the person anyway. */
+/** More payees with the same text are ambiguous, so the person must choose anyway. */
 const byTextsMax = 10_000
 
-/** Beneficiaries of the partner and its customers by their accounts, by the index of accounts. Oldest first. */
+/** Finds beneficiaries of the partner and its customers by their accounts, using the index of accounts. Oldest first. */
 export function atAccounts(tx: Tx, partnerId: string, accounts: readonly string[]): Promise<readonly Beneficiary[]> {
   const folded = accounts.map((account) => (account.startsWith('0x') ? account.toLowerCase() : account))
   return openedRows(
@@ -159,11 +147,11 @@ export function atAccounts(tx: Tx, partnerId: string, accounts: readonly string[
   )
 }
 
-/** `unchangedSince`: since when it has its account and its name. */
+/** A beneficiary that may have been removed. `unchangedSince`: when it got its current name. */
 export type HeldPayee = HeldBeneficiary & Pick<Payee, 'unchangedSince'>
 const heldColumns = sql`${columns}, removed_at, greatest(created_at, named_at) as unchanged_since`
 
-/** Beneficiaries by id, removed ones included. */
+/** Reads beneficiaries by id, including removed ones. */
 export function withIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly HeldPayee[]> {
   return openedRows(
     tx.rows(sql`/* beneficiaries.withIds */
@@ -171,7 +159,7 @@ export function withIds(tx: Tx, partnerId: string, ids: readonly string[]): Prom
   )
 }
 
-/** Beneficiaries of the partner and its customers with an account, removed ones included, newest first, by the index of accounts. */
+/** Finds beneficiaries of the partner and its customers with an account, including removed ones, newest first, using the index of accounts. */
 export function withAccount(
   tx: Tx,
   partnerId: string,
@@ -208,7 +196,7 @@ export function list(
   )
 }
 
-/** Beneficiaries by the partner's own name of them, newest first. */
+/** Finds beneficiaries by alias, newest first. */
 export function byAlias(tx: Tx, partnerId: string, alias: string, rowsMax: number): Promise<readonly Beneficiary[]> {
   return openedRows(
     tx.rows(sql`/* beneficiaries.byAlias */
@@ -217,13 +205,13 @@ export function byAlias(tx: Tx, partnerId: string, alias: string, rowsMax: numbe
   )
 }
 
-/** The kind of payments to a payee, and the optional fields that are there. The text of the index `beneficiaries_corridor`. */
+/** The corridor of a payee: currency, countries, and letters for the optional fields that it has. Equals the expression of the index `beneficiaries_corridor`. */
 const corridor = sql`(currency || '/' || coalesce(country, '') || '/' || coalesce(substring(bic from 5 for 2), '') || '/'
     || case when address is null then '' else 'a' end || case when address ? 'streetName' then 's' else '' end
     || case when address ? 'buildingNumber' then 'b' else '' end || case when address ? 'postalCode' then 'p' else '' end
     || case when address ? 'state' then 't' else '' end || case when account_type is null then '' else 'c' end)`
 
-/** The first corridor of a partner's payees after another one: a step of the index, whatever the number of payees. */
+/** Reads the partner's next corridor after another one, by one step of the index, even if there are many payees. */
 export async function corridorAfter(tx: Tx, partnerId: string, last: string): Promise<string | undefined> {
   const row = await tx.row<{ corridor: string }>(sql`/* beneficiaries.corridorAfter */
     select ${corridor} as corridor from beneficiaries.beneficiaries
@@ -232,7 +220,7 @@ export async function corridorAfter(tx: Tx, partnerId: string, last: string): Pr
   return row?.corridor
 }
 
-/** Payees of some corridors, newest first: at most a page of each is read, by the index of corridors. */
+/** Lists payees of corridors, newest first. Reads at most a page of each corridor, using the index of corridors. */
 export function listOfCorridors(
   tx: Tx,
   partnerId: string,
@@ -263,7 +251,7 @@ export function listOfCorridors(
 
 export type HeldBeneficiary = Beneficiary & { readonly removedAt: Date | null }
 
-/** Pages through a customer's beneficiaries in their order, removed ones included. */
+/** Pages through a customer's beneficiaries in order, including removed ones. */
 export function ofCustomer(
   tx: Tx,
   partnerId: string,
@@ -289,7 +277,7 @@ export function lockName(
     where partner_id = ${partnerId} and id = ${id} and removed_at is null for update`)
 }
 
-/** Locks the beneficiaries with a name and an account, in their order, so that none is renamed meanwhile. */
+/** Locks the beneficiaries with a name and an account, in order, so that they keep their names. */
 export async function lockPayees(
   tx: Tx,
   partnerId: string,
@@ -302,14 +290,14 @@ export async function lockPayees(
   return rows.map(({ id }) => id)
 }
 
-/** Notes the result for beneficiaries that have the name and the account. The caller has locked them. */
+/** Records a result for beneficiaries that the caller has locked. */
 export async function putCheck(tx: Tx, partnerId: string, ids: readonly string[], check: PayeeCheck): Promise<void> {
   await tx.run(sql`/* beneficiaries.putCheck */
     update beneficiaries.beneficiaries set payee_check = ${check}
     where partner_id = ${partnerId} and id = any(${ids}::uuid[]) and payee_check is distinct from ${check}`)
 }
 
-/** Notes the result for a beneficiary, if it still has the name and the account. */
+/** Records a result for a beneficiary, if it still has the name and the account. */
 export async function noteCheck(
   tx: Tx,
   partnerId: string,
@@ -322,7 +310,7 @@ export async function noteCheck(
       and payee_check is distinct from ${check}`)
 }
 
-/** Null leaves the column as it is. `namedAt`: null if the name stays. A new name was never compared, and is indexed by the caller. */
+/** Updates a beneficiary. Null leaves a column unchanged. `namedAt`: null if the name stays. A new name resets the check; the caller indexes it. */
 export async function update(
   tx: Tx,
   partnerId: string,
@@ -349,14 +337,14 @@ export async function update(
   return row && opened<Beneficiary>(row)
 }
 
-/** Returns the number of removed rows: 1 or 0. The caller deletes the prefixes of the name. */
+/** Removes a beneficiary, and returns 1 or 0. The caller deletes the prefixes of the name. */
 export function remove(tx: Tx, partnerId: string, id: string, now: Date): Promise<number> {
   return tx.run(sql`/* beneficiaries.remove */
     update beneficiaries.beneficiaries set removed_at = ${now}, indexed_name = null
     where partner_id = ${partnerId} and id = ${id} and removed_at is null`)
 }
 
-/** Reads the payee, also of a removed beneficiary: a payout to it may be in progress. */
+/** Reads a payee, even a removed one, because a payout to it may be in progress. */
 export function partyById(
   tx: Tx,
   partnerId: string,
@@ -366,7 +354,7 @@ export function partyById(
     select country, vasp from beneficiaries.beneficiaries where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Reads what is screened, also of a removed beneficiary. */
+/** Reads the screened data of a beneficiary, even of a removed one. */
 export function nameById(
   tx: Tx,
   partnerId: string,
@@ -382,7 +370,7 @@ export function nameById(
     from beneficiaries.beneficiaries where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Pages through ids in their order, removed beneficiaries included. */
+/** Pages through ids in order, including removed beneficiaries. */
 export async function idsAfter(tx: Tx, partnerId: string, afterId: string, idsMax: number): Promise<readonly string[]> {
   const rows = await tx.rows<{ id: string }>(sql`/* beneficiaries.idsAfter */
     select id from beneficiaries.beneficiaries where partner_id = ${partnerId} and id > ${afterId}
@@ -395,7 +383,7 @@ export async function eraseOf(
   partnerId: string,
   customerId: string,
 ): Promise<readonly Pick<Beneficiary, 'id' | 'createdAt'>[]> {
-  // Locked first: a verification that ends meanwhile adds no row that refers to them.
+  // Locked first, so that a verification that ends meanwhile cannot add a row that refers to them.
   const rows = await tx.rows<Pick<Beneficiary, 'id' | 'createdAt'>>(sql`/* beneficiaries.eraseOf */
     select id, created_at from beneficiaries.beneficiaries
     where partner_id = ${partnerId} and customer_id = ${customerId} order by id for update`)
@@ -407,12 +395,12 @@ export async function eraseOf(
   return rows
 }
 
-const accountOf = (name: Sql): Sql =>
+const accountText = (name: Sql): Sql =>
   sql`coalesce(${name}.iban, ${name}.domestic_account, lower(${name}.wallet_address))`
-/** An account that more beneficiaries have is that of a shop or an authority, which everybody pays. */
+/** An account of more beneficiaries belongs to a shop or an authority, which everybody pays. */
 const sameAccountMax = 10_000
 
-/** Finds all beneficiaries with the account of each of these, removed ones and those of other customers too. The oldest is the first. */
+/** Finds all beneficiaries that share an account with these, including removed ones and those of other customers. Oldest first. */
 export function withSameAccounts(
   tx: Tx,
   partnerId: string,
@@ -421,14 +409,14 @@ export function withSameAccounts(
   return tx.rows(sql`/* beneficiaries.withSameAccounts */
     select own.id, array(
       select other.id from beneficiaries.beneficiaries as other
-      where other.partner_id = ${partnerId} and ${accountOf(sql`other`)} = ${accountOf(sql`own`)}
+      where other.partner_id = ${partnerId} and ${accountText(sql`other`)} = ${accountText(sql`own`)}
       order by other.id limit ${sameAccountMax}) as same_ids
     from beneficiaries.beneficiaries as own where own.partner_id = ${partnerId} and own.id = any(${[...ids]}::uuid[])`)
 }
 
-// The SQL of the index of names. A statement that writes runs under the locks of its payees.
+// The SQL of the index of names. Writing statements run under the locks of their payees.
 
-/** `name`: null if the payee was removed. `isIndexed`: the index has a name of the payee. */
+/** A payee to index. `name`: null if it was removed. `isIndexed`: the index contains an earlier name. */
 export type NamedPayee = { readonly id: string; readonly name: string | null; readonly isIndexed: boolean }
 
 const types = { partnerId: 'uuid', prefix: 'text', beneficiaryId: 'uuid' } as const
@@ -453,11 +441,11 @@ export async function deletePrefixes(tx: Tx, partnerId: string, ids: readonly st
 
 const isDue = sql`indexed_name is distinct from case when removed_at is null then name end`
 
-/** The first partner after `afterId` with payees whose names are due. */
+/** Finds the next partner after `afterId` with names to index. */
 export async function partnerWithNamesDue(tx: Tx, afterId: string): Promise<string | undefined> {
   const row = await tx.row<{ readonly partnerId: string }>(
     dueWork(
-      'finds a partner with names to index, without a lock, by an index of those',
+      'finds a partner with payees to index, without a lock, by an index of those payees',
       (whose) => sql`/* beneficiaries.partnerWithNamesDue */
       select partner_id from beneficiaries.beneficiaries
       where partner_id > ${afterId} and ${whose()} and ${isDue} order by partner_id limit 1`,
@@ -466,7 +454,7 @@ export async function partnerWithNamesDue(tx: Tx, afterId: string): Promise<stri
   return row?.partnerId
 }
 
-/** Skips payees that another transaction changes, because it indexes their names. */
+/** Locks payees to index. Skips those that another transaction changes, because it indexes their names. */
 export function claimNamesDue(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly NamedPayee[]> {
   return tx.rows(sql`/* beneficiaries.claimNamesDue */
     select id, case when removed_at is null then name end as name, indexed_name is not null as is_indexed
@@ -482,9 +470,9 @@ export async function markIndexed(tx: Tx, partnerId: string, payees: readonly Na
     where partner_id = ${partnerId} and id = any(${payees.map(({ id }) => id)}::uuid[])`)
 }
 
-// Verifications of payees, which name persons and are kept for a time.
+// Verifications name persons, so their retention is limited.
 
-/** Deleted, unless a payee has the name and IBAN: the next payout shows the verification. */
+/** Rows are deleted unless a payee has the name and IBAN, because the next payout shows the verification. */
 export const keptVerifications: KeptTable = {
   table: 'beneficiaries.verifications',
   isOver: ({ partnerId, endedBefore }) => sql`answered_at < ${endedBefore} and not exists (

@@ -45,7 +45,7 @@ suite('verification', async () => {
     }
   }
 
-  test('an answer is kept with who asked and when, and is listed newest first', async () => {
+  test('an answer is stored with its requester and time, and listed newest first', async () => {
     const partner = await addPartner(service)
     const calls = callsOf(partner)
     const first = await calls.verify('Grace Hopper', 'NL91 ABNA 0417 1643 00')
@@ -72,7 +72,7 @@ suite('verification', async () => {
     assert.deepEqual((await calls.list({ cursor: page.nextCursor ?? '' })).data, [first])
   })
 
-  test('400 when the IBAN is wrong, before the scheme is asked; a scheme that fails is an answer that is kept', async () => {
+  test('400 when the IBAN is wrong, before the scheme is asked; the failure of a scheme is a stored answer', async () => {
     const calls = callsOf(await addPartner(service))
     await assert.rejects(calls.verify('Ada', 'NL92ABNA0417164300'), refused('validation_failed', '/iban'))
     await assert.rejects(calls.list({ iban: 'x' }), refused('validation_failed', '/query/iban'))
@@ -82,7 +82,7 @@ suite('verification', async () => {
     assert.deepEqual(await calls.get(failed.id), failed)
   })
 
-  test('an IBAN of our own is answered by the name of its customer, whichever partner asks', async () => {
+  test('an IBAN of this service is answered with the name of its customer, for every partner', async () => {
     const partner = await addPartner(service)
     const stranger = callsOf(await addPartner(service))
     const { ibans } = await service.accounts.create(partner.partnerId, partner.customer.id)
@@ -139,11 +139,11 @@ suite('verification', async () => {
     assert.deepEqual((await calls.list()).data, [])
   })
 
-  test('a scheme is asked outside of any transaction, and concurrent questions are kept each', async () => {
+  test('a scheme is asked outside of any transaction, and the answer to each concurrent question is stored', async () => {
     const partner = await addPartner(service)
     const calls = callsOf(partner)
     const waiting = Promise.all(Array.from({ length: 20 }, () => calls.verify('Unanswered Ada')))
-    // More questions wait than the pool has connections.
+    // There are more questions than connections in the pool.
     await service.db.run(sql`select 1`)
     assert.equal((await calls.verify('Grace Hopper')).result, 'Match')
     assert.ok((await waiting).every(({ result }) => result === 'NotPossible'))
@@ -157,7 +157,7 @@ suite('renewal', async () => {
   type Scheme = NonNullable<Parameters<typeof createVerification>[0]['scheme']>
   type Ask = Scheme['ask']
 
-  /** A worker of its own, as in another process, and the scheme that it asks. */
+  /** Creates a worker like that of another process, and its scheme. */
   const workerOf = (ask: Ask, verificationDaysMax: number | null = null) => {
     const scheme: Scheme = { id: 'test', timeoutMs: 30_000, ask }
     const { db, clock, log, eventOutbox } = service
@@ -167,14 +167,14 @@ suite('renewal', async () => {
   const answers =
     (result: 'Match' | 'NoMatch'): Ask =>
     async () => ({ result, schemeReference: newId() })
-  /** Answers by the first word of the name, like the scheme of the sandbox. */
+  /** A scheme that answers by the first word of the name, like that of the sandbox. */
   const byName: Ask = async ({ name }) => {
     if (name.startsWith('Unreachable')) throw new Error('no connection')
     if (name.startsWith('Close')) return { result: 'CloseMatch', matchedName: 'Grace Hopper', schemeReference: newId() }
     return { result: name.startsWith('No') ? 'NoMatch' : 'Match', schemeReference: newId() }
   }
 
-  /** A scheme that answers when it is told to. */
+  /** A scheme that answers on demand. */
   function held(ask: Ask) {
     const open = Promise.withResolvers<void>()
     const asked = Promise.withResolvers<void>()
@@ -186,7 +186,7 @@ suite('renewal', async () => {
     return { ask: heldAsk, release: open.resolve, asked: asked.promise }
   }
 
-  /** A partner with a beneficiary whose name is verified. */
+  /** Creates a partner with a verified beneficiary. */
   async function addVerified(name = 'Grace Hopper') {
     const partner = await addPartner(service, 100_00n)
     const { partnerId, caller } = partner
@@ -200,7 +200,7 @@ suite('renewal', async () => {
       ...partner,
       id,
       rename: (to: string) => service.beneficiaries.update(partnerId, { id, name: to }),
-      /** Oldest first, without the one of the partner. */
+      /** Lists answers, oldest first, without the partner's own. */
       renewed: async () => {
         const { data } = await service.beneficiaries.listVerifications(partnerId, {})
         return data
@@ -223,7 +223,7 @@ suite('renewal', async () => {
   }
   const worker = () => workerOf(byName)
 
-  test('a new name is verified by itself, and later payouts have its answer as evidence', async () => {
+  test('a new name is verified automatically, and later payouts have the answer as evidence', async () => {
     const verified = await addVerified()
     const { partnerId, id } = verified
     await verified.rename('No Grace')
@@ -236,7 +236,7 @@ suite('renewal', async () => {
     assert.equal(await worker().renewStep(), 0)
   })
 
-  test('a beneficiary that was never verified is not, and neither an alias nor the same name asks', async () => {
+  test('a beneficiary that was never verified is not renewed, nor is one with a new alias or the same name', async () => {
     const verified = await addVerified()
     const { partnerId, id, beneficiary } = verified
     await service.beneficiaries.update(partnerId, { id: beneficiary.id, name: 'No Body' })
@@ -245,20 +245,20 @@ suite('renewal', async () => {
     assert.equal(await worker().renewStep(), 0)
   })
 
-  test('an answer from before the beneficiary, or before this table, becomes stale, too', async () => {
+  test('an answer older than the beneficiary or than this table is also renewed', async () => {
     const partner = await addPartner(service)
     const { partnerId, caller } = partner
     const payee = { name: 'Grace Hopper', iban: 'NL91ABNA0417164300' }
     await service.beneficiaries.verify(caller, payee)
     const { id } = await service.beneficiaries.create(partnerId, { ...payee, currency: 'EUR' })
-    // As a process of the version before leaves it.
+    // As a process of the previous version leaves the row.
     await service.db.run(sql`delete from beneficiaries.renewals where partner_id = ${partnerId}`)
     await service.beneficiaries.update(partnerId, { id, name: 'No Grace' })
     await worker().renewStep()
     assert.equal((await service.beneficiaries.verificationOf(partnerId, id)).result, 'NoMatch')
   })
 
-  test('an event tells the partner of a worse answer, and of no other', async () => {
+  test('only a worse answer creates an event', async () => {
     const verified = await addVerified()
     const names = ['Grace', 'Close Grace', 'No Grace', 'No Hopper', 'Close Hopper', 'Hopper']
     for (const name of names) {
@@ -294,12 +294,12 @@ suite('renewal', async () => {
       assert.ok(!isWorse('NotPossible', other) && !isWorse(other, 'NotPossible') && !isWorse(other, other))
   })
 
-  test('a scheme that does not answer is asked again, later each time, and given up at last; the next worse answer is still told', async () => {
+  test('a silent scheme is asked again with growing delays until the worker gives up, and a later worse answer still creates an event', async () => {
     const verified = await addVerified()
     await verified.rename('Unreachable Grace')
     const delays: number[] = []
     for (let attempts = 1; retryDelayAfter(attempts) !== undefined; attempts += 1) {
-      // A new worker each time: its breaker is closed.
+      // A new worker each time, so that its breaker is closed.
       assert.equal(await worker().renewStep(), 1)
       const row = await verified.row()
       assert.equal(row?.attempts, attempts)
@@ -323,7 +323,7 @@ suite('renewal', async () => {
     )
   })
 
-  test('a name that changes again while the call is under way: the answer about it alone is kept', async () => {
+  test('if a name changes again during the call, only the answer about the new name is recorded', async () => {
     const verified = await addVerified()
     await verified.rename('No Grace')
     const slow = held(byName)
@@ -338,7 +338,7 @@ suite('renewal', async () => {
     assert.equal(await worker().renewStep(), 0)
   })
 
-  test('a worker that dies holds it for the time of its lease; its late answer is dropped', async () => {
+  test('a dead worker holds a beneficiary until its lease ends, and its late answer is dropped', async () => {
     const verified = await addVerified()
     await verified.rename('No Grace')
     const slow = held(answers('Match'))
@@ -353,7 +353,7 @@ suite('renewal', async () => {
     assert.equal((await verified.events()).length, 1)
   })
 
-  test('the leases of a process that was killed are released at the next start', async () => {
+  test('the leases of a killed process are released at the next start', async () => {
     const verified = await addVerified()
     await verified.rename('No Grace')
     const slow = held(answers('Match'))
@@ -366,7 +366,7 @@ suite('renewal', async () => {
     assert.deepEqual(await verified.renewed(), ['No Grace: NoMatch'])
   })
 
-  test('a verification by the partner while the call is under way is the newest answer', async () => {
+  test('a verification by the partner during the call is the newest answer', async () => {
     const verified = await addVerified()
     await verified.rename('Grace Brewster')
     const slow = held(answers('NoMatch'))
@@ -380,7 +380,7 @@ suite('renewal', async () => {
     assert.deepEqual(await verified.row(), { result: 'Match', dueAt: null, attempts: 0, leaseId: null })
   })
 
-  test('a new name against a verification of the old one: the new name is asked about, whichever comes first', async () => {
+  test('a new name is verified even if the old name is verified at the same time', async () => {
     for (let round = 0; round < 10; round += 1) {
       const verified = await addVerified()
       await Promise.all([
@@ -393,7 +393,7 @@ suite('renewal', async () => {
     }
   })
 
-  test('two workers ask about many, each once', async () => {
+  test('two workers ask about each of many beneficiaries once', async () => {
     const many = await Promise.all(Array.from({ length: 12 }, () => addVerified()))
     await Promise.all(many.map(({ rename }) => rename('No Grace')))
     let asked = 0
@@ -411,7 +411,7 @@ suite('renewal', async () => {
     }
   })
 
-  test('a removed beneficiary is forgotten', async () => {
+  test('a removed beneficiary is not renewed', async () => {
     const verified = await addVerified()
     await verified.rename('No Grace')
     await service.beneficiaries.remove(verified.partnerId, verified.id)
@@ -420,7 +420,7 @@ suite('renewal', async () => {
     assert.deepEqual(await verified.renewed(), [])
   })
 
-  test('an answer that is too old is asked for again, if a number of days is set; the metric shows how long it waits', async () => {
+  test('an old answer is renewed if a number of days is set, and the metric shows how long it has waited', async () => {
     const verified = await addVerified()
     const aged = workerOf(answers('NoMatch'), 30)
     service.clock.advance(30 * dayMs - 1)

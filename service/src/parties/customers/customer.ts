@@ -1,4 +1,4 @@
-/** A customer with its opened KYC, and what a payment shows of it. */
+/** A customer with its opened KYC, and the parts that payments show. */
 import type { PayerData } from '../../rails/index.ts'
 import type { KycSealer } from './sealed.ts'
 import type { CustomerType, KycFields } from './rules.ts'
@@ -11,7 +11,7 @@ export type Customer = {
   readonly partnerCustomerIdentifier: string | null
   readonly email: string | null
   readonly customerType: CustomerType
-  /** KYC fields with `personalIdentificationNumber`, which no response contains. */
+  /** KYC fields. Responses never contain `personalIdentificationNumber`. */
   readonly kyc: KycFields
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -21,7 +21,7 @@ export function toCustomer(kycSealer: KycSealer, partnerId: string, { kycSealed,
   return { ...row, kyc: kycSealer.open(partnerId, row.id, kycSealed) }
 }
 
-/** A customer as its transactions name it. */
+/** A customer as its transactions show it. */
 export type CustomerUser = {
   /** The `serviceId`. */
   readonly id: string
@@ -39,7 +39,7 @@ export const nameOf = ({
 }: Pick<Customer, 'kyc' | 'partnerCustomerIdentifier' | 'serviceId'>): string =>
   kyc.fullName ?? kyc.legalName ?? kyc.tradingName ?? partnerCustomerIdentifier ?? serviceId
 
-/** The interface document has the country as a text beside its code. */
+/** The interface document requires the name of the country besides its code. */
 const countryNames = new Intl.DisplayNames(['en'], { type: 'region', fallback: 'none' })
 
 const present = <T extends object>(fields: T): { readonly [K in keyof T]?: NonNullable<T[K]> } =>
@@ -50,8 +50,8 @@ const present = <T extends object>(fields: T): { readonly [K in keyof T]?: NonNu
   }
 
 /**
- * The customer as a bank is told of it. Citizenship is not where a person lives: without the country of its address a person has none,
- * while a business has its address in the country of its business.
+ * Builds the data of a customer for banks. A person without a country in the address has no country, because citizenship is not
+ * residence. A business without one has the country of its principal business.
  */
 export function payerDataOf({
   serviceId,
@@ -79,7 +79,7 @@ export function payerDataOf({
   }
 }
 
-export function userOf({ serviceId, email, kyc }: Pick<Customer, 'serviceId' | 'email' | 'kyc'>): CustomerUser {
+export function toCustomerUser({ serviceId, email, kyc }: Pick<Customer, 'serviceId' | 'email' | 'kyc'>): CustomerUser {
   const { addressLine1, addressLine2, postalCode, city, residenceAddress } = kyc
   const town = [postalCode, city].filter(Boolean).join(' ')
   const lines = [addressLine1, addressLine2, town].filter(Boolean).join(', ')

@@ -1,4 +1,4 @@
-/** Pure: what an erasure keeps and for how long, and what prevents it (docs/decisions/0055-erasure.md). */
+/** Pure: what an erasure retains, for how long, and what prevents it (docs/decisions/0055-erasure.md). */
 import type { ErasureState } from '@partner-payments/wire'
 import { Refusal } from '../../kernel/api/index.ts'
 import { type Currency, amountText } from '../../kernel/index.ts'
@@ -6,8 +6,8 @@ import type { Hold } from '../../screening/index.ts'
 import type { FieldChange, KycFields } from './rules.ts'
 
 /**
- * Fields that prove the customer's identity: AMLD, Art. 40(1)(a) with Art. 13. The duty does not cover the others:
- * telephone, website, nature of the business.
+ * Fields that prove the customer's identity: AMLD, Art. 40(1)(a) with Art. 13. The duty does not cover telephone, website and
+ * nature of the business.
  */
 const retained: ReadonlySet<keyof KycFields> = new Set([
   'fullName',
@@ -44,13 +44,13 @@ const retained: ReadonlySet<keyof KycFields> = new Set([
 export const retainedKyc = (kyc: KycFields): KycFields =>
   Object.fromEntries(Object.entries(kyc).filter(([field]) => retained.has(field as keyof KycFields)))
 
-/** A change of a field that is kept shows who the customer was before. */
+/** Selects the changes of retained fields, which show who the customer was before. */
 export const retainedChanges = (changes: readonly FieldChange[]): readonly FieldChange[] =>
   changes.filter(({ field }) => field.startsWith('kyc.') && retained.has(field.slice('kyc.'.length) as keyof KycFields))
 
 /**
- * The relationship ends with the request for erasure, or with the last payment if that comes later (AMLD, Art. 40(1)). Undefined: nothing has
- * to be kept any longer.
+ * Computes the end of the retention. The relationship ends with the request for erasure, or with the last payment if that comes later
+ * (AMLD, Art. 40(1)). Undefined: the retention is over.
  */
 export function retainedUntil(
   { requestedAt, lastPaymentAt }: { readonly requestedAt: Date; readonly lastPaymentAt: Date | null },
@@ -67,20 +67,20 @@ export type ErasurePhase = 'details' | 'retained' | 'payments' | 'payouts' | 'do
 export const stateOf = (phase: ErasurePhase): ErasureState =>
   phase === 'done' ? 'Completed' : phase === 'retained' ? 'Retained' : 'Running'
 
-/** Facts about a customer by which an erasure is judged. */
-export type Standing = {
-  /** References of some transactions that are pending. */
+/** The data that decides whether a customer can be erased. */
+export type ErasureCheck = {
+  /** References of pending transactions, possibly not all. */
   readonly pending: readonly string[]
-  /** Money that came in for the customer and has not gone out. */
+  /** The customer's money. */
   readonly balances: readonly { readonly currency: Currency; readonly posted: bigint; readonly reserved: bigint }[]
   readonly holds: readonly (Hold | undefined)[]
 }
 
 /**
- * Refuses: customer_not_erasable. The text does not name the cause of a hold: names that wait for their first
- * comparison, a hit, a frozen customer. Warning a listed person is an offence.
+ * Refuses: customer_not_erasable. The text does not reveal the cause of a hold (names not compared yet, a hit, a frozen
+ * customer), because warning a listed person is an offence.
  */
-export function refuseErasure({ pending, balances, holds }: Standing, nothingOwed: boolean): void {
+export function refuseErasure({ pending, balances, holds }: ErasureCheck, nothingOwed: boolean): void {
   const credit = nothingOwed ? [] : balances.filter(({ posted, reserved }) => posted > reserved)
   const reasons = [
     ...(pending.length === 0 ? [] : [`Payments are under way: ${pending.join(', ')}.`]),

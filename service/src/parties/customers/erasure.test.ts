@@ -1,4 +1,4 @@
-/** Erasure of customers, and what happens at the same moment. */
+/** Erasure of customers, also with concurrent requests. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
@@ -34,7 +34,7 @@ suite('erasure', async () => {
     while ((await service.personalData.erasures.step()) > 0);
   }
 
-  /** Everything that the tables of customers hold in clear text of a customer. */
+  /** Reads all plain text of a customer in the tables of customers. */
   const rowOf = (partnerId: string, id: string) =>
     service.db.row<{ email: string | null; identifier: string | null; tokens: bigint; changes: bigint }>(sql`
     select email, partner_customer_identifier as identifier,
@@ -48,7 +48,7 @@ suite('erasure', async () => {
     return time
   }
 
-  test('a customer is erased at once, and nothing finds it; without payments too, its identity is kept for the time', async () => {
+  test('an erased customer cannot be found at once, and its identity is retained even without payments', async () => {
     const { partnerId, caller } = await addPartner(service)
     const { customers, accounts, beneficiaries, checkout, wallets } = service
     const made = await customers.create(partnerId, { email: 'a@example.com', partnerCustomerIdentifier: 'p-1', kyc })
@@ -91,7 +91,7 @@ suite('erasure', async () => {
     assert.equal((await rowOf(partnerId, made.id))?.changes, 0n)
   })
 
-  test('of a customer without identity and without payments nothing is kept', async () => {
+  test('nothing is retained of a customer without identity data and payments', async () => {
     const { partnerId } = await addPartner(service)
     const made = await service.customers.create(partnerId, { email: 'e@example.com', kyc: { website: 'example.com' } })
     const { row, retainedFields } = await erase(partnerId, made.id)
@@ -100,7 +100,7 @@ suite('erasure', async () => {
     assert.equal((await erase(partnerId, made.id)).row.phase, 'done')
   })
 
-  test('after payments names, dates, addresses and identifiers are kept until the time is over, and erased then', async () => {
+  test('names, dates, addresses and identifiers of payments are retained, and erased when the retention ends', async () => {
     const partner = await addPartner(service, 10_000n)
     const { partnerId, customer } = partner
     const { customers, payouts } = service
@@ -161,7 +161,7 @@ suite('erasure', async () => {
     assert.equal((await erase(partnerId, customer.id, true)).row.phase, 'details')
   })
 
-  test('the time that data is kept begins with the end of the relationship: the request, or a later payment', () => {
+  test('the retention begins with the end of the relationship: the request, or a later payment', () => {
     const now = new Date('2026-01-01T00:00:00Z')
     const kept = (requested: string, paid: string | null, years = 5) =>
       retainedUntil(
@@ -176,9 +176,9 @@ suite('erasure', async () => {
     assert.equal(kept('2026-01-01', '2025-12-31', 0), undefined)
   })
 
-  test('erasures take turns by pages: that of a customer with many payments holds up no other partner', async () => {
+  test('erasures take turns page by page, so that a customer with many payments does not delay others', async () => {
     const [large, small] = [await addPartner(service, 1_000_000n), await addPartner(service, 10_000n)]
-    /** Three pages. */
+    /** Three pages of payments. */
     const payments = 1001
     const pages = 3
     const made = await Promise.all([
@@ -252,7 +252,7 @@ suite('races', async () => {
   test('a payout and an erasure race: one of them takes effect', async () => {
     for (let round = 0; round < rounds; round += 1) {
       const { customer, beneficiary } = await addCustomer()
-      // Warms what the process remembers of the beneficiary, in half of the rounds.
+      // Fills the cache of the beneficiary in half of the rounds.
       if (round % 4 > 1)
         await pay(first, partner, '0.01', { beneficiaryId: beneficiary.id }).then(({ payout }) =>
           first.payouts.cancel(partner.partnerId, payout.id),
@@ -305,13 +305,13 @@ suite('races', async () => {
     return assertOne(customer.id, await behindBalance(partner.partnerId, steps, isErasedFirst))
   }
 
-  test('an erasure that commits between the look-up and the write of a payout refuses it', async () => {
+  test('a payout is refused if an erasure commits between its look-up and its write', async () => {
     const outcomes = new Set<string>()
     for (let round = 0; round < 4; round += 1) outcomes.add(await raceAtBalance(true))
     assert.ok(outcomes.has('not_found done'), [...outcomes].join())
   })
 
-  test('a payout that commits before the erasure has the balance refuses it', async () => {
+  test('an erasure is refused if a payout commits before it locks the balance', async () => {
     for (let round = 0; round < 4; round += 1) await raceAtBalance(false)
   })
 
@@ -331,7 +331,7 @@ suite('races', async () => {
     }
   })
 
-  test('an account and an erasure race: an erased customer has no IBAN that takes money', async () => {
+  test('an account and an erasure race: an erased customer does not have an open IBAN', async () => {
     for (let round = 0; round < rounds; round += 1) {
       const { customer } = await addCustomer()
       const [made, erased] = await Promise.allSettled([
@@ -345,7 +345,7 @@ suite('races', async () => {
     }
   })
 
-  test('two processes that erase one customer answer the same, and two steps at once do not work twice', async () => {
+  test('two processes that erase a customer give the same answer, and concurrent steps do not repeat work', async () => {
     const { customer } = await addCustomer()
     const [one, other] = await Promise.all([erase(first, customer.id), erase(second, customer.id)])
     assert.deepEqual(one, other)
@@ -357,7 +357,7 @@ suite('races', async () => {
     assert.equal((await erase(first, customer.id)).row.phase, 'retained')
   })
 
-  /** A partner of its own, so that its balances and cases are those of one credit. */
+  /** Creates a partner, so that its balances and cases come from one credit. */
   async function raceWithCredit(isErasedFirst: boolean): Promise<'credited' | 'erased'> {
     const { partnerId, customer } = await addPartner(first, 100n)
     const { iban } = (await first.accounts.create(partnerId, customer.id)).ibans[0]
@@ -368,7 +368,7 @@ suite('races', async () => {
     const erasure = () => first.personalData.erasures.erase(partnerId, customer.id, false)
     const [, erased] = await behindBalance(partnerId, [credit, erasure], isErasedFirst)
     assert.ok(erased)
-    // The first step of a credit may have waited; the bank reports the rest again.
+    // The first step of a credit may have waited, and the bank reports the others again.
     for (let round = 0; round < 4; round += 1) {
       second.clock.advance(minuteMs)
       await processBankNotifications(second.settlement)
@@ -385,13 +385,13 @@ suite('races', async () => {
     return outcome
   }
 
-  test('money that comes in while an erasure is decided is credited and refuses it, or becomes a case', async () => {
+  test('money that arrives during an erasure is credited and refuses the erasure, or becomes a case', async () => {
     const outcomes = new Set<string>()
     for (let round = 0; round < 6; round += 1) outcomes.add(await raceWithCredit(round % 2 === 0))
     assert.deepEqual([...outcomes].toSorted(), ['credited', 'erased'])
   })
 
-  /** The references of transactions that an erased customer has got since. */
+  /** Lists transactions of an erased customer after the erasure. */
   const madeSince = (customerId: string) =>
     first.db.rows(sql`
     select made.reference from transactions.transactions as made
@@ -415,7 +415,7 @@ suite('races', async () => {
     assert.deepEqual([...codes].toSorted(), ['done', 'not_found'])
   })
 
-  test('a quote and an erasure race: an erased customer has no open quote', async () => {
+  test('a quote and an erasure race: an erased customer does not have an open quote', async () => {
     for (let round = 0; round < rounds; round += 1) {
       const { customer } = await addCustomer()
       const asked = () => quote(first, partner, { sellAmount: '1.00', customerId: customer.id })
@@ -426,7 +426,7 @@ suite('races', async () => {
     }
   })
 
-  test('a credit whose only customer is erased between the look-up and the booking is money without an owner', async () => {
+  test('a credit becomes money without an owner if its customer is erased between look-up and booking', async () => {
     const { partnerId } = partner
     const { customer } = await addCustomer()
     const account = (await first.accounts.create(partnerId, customer.id)).ibans[0].iban

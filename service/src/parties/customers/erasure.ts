@@ -1,6 +1,6 @@
 /**
- * Erases customers. The request is one transaction: it refuses, or leaves a tombstone with what has to be kept. A loop
- * erases the payments' fields page by page, waits until what is kept is due, and continues where a process ended.
+ * Erases customers. The request is one transaction: it refuses, or leaves a tombstone with the retained data. A job then erases
+ * the fields of payments page by page, waits for the end of the retention, and continues after a restart.
  */
 import { ownJson } from '@partner-payments/wire'
 import { notFound } from '../../kernel/api/index.ts'
@@ -21,35 +21,35 @@ import { byRef } from './store.ts'
 export type Erasure = {
   readonly serviceId: string
   readonly row: store.ErasureRow
-  /** Names of the KYC fields that are kept, in alphabetical order. */
+  /** Names of the retained KYC fields, in alphabetical order. */
   readonly retainedFields: readonly string[]
 }
 
 export type Erasures = {
   /**
-   * Erases a customer, or returns the progress of its erasure. `nothingOwed`: the money that came in for the customer
+   * Erases a customer, or returns the progress of its erasure. `nothingOwed`: the partner confirms that the customer's money
    * belongs to the partner. Refuses: not_found, customer_not_erasable.
    */
   readonly erase: (partnerId: string, ref: string, nothingOwed: boolean) => Promise<Erasure>
-  /** Works on one page of one erasure that is due. Returns how many erasures it has worked on: 0 or 1. */
+  /** Erases a page of a due erasure. Returns 1, or 0 if none is due. */
   readonly step: () => Promise<number>
 }
 
-/** Data about a customer that other modules hold. */
+/** The verbs with which other modules report and erase their data about a customer. */
 export type HeldByModules = {
-  /** References of transactions that are pending. */
+  /** Lists references of pending transactions. */
   readonly pendingOf: (tx: Tx, partnerId: string, customerId: string, rowsMax: number) => Promise<readonly string[]>
-  /** When its newest payment last changed; null: it had none. */
+  /** Reads when the newest payment last changed. Null: there was no payment. */
   readonly lastPaymentAt: (tx: Tx, partnerId: string, customerId: string) => Promise<Date | null>
-  /** Holds on the customer and on its beneficiaries. */
+  /** Reads the holds on the customer and its beneficiaries. */
   readonly holdsOf: (tx: Tx, partnerId: string, customerId: string) => Promise<readonly (Hold | undefined)[]>
-  /** Removes the address by which payers are found. Called before the customer is locked. */
+  /** Deletes the email from the payer index. Called before the customer is locked. */
   readonly forgetEmail: (tx: Tx, partnerId: string, email: string) => Promise<void>
   /** Ends standing orders and quotes. Called before the balance is locked. */
   readonly endOpen: (tx: Tx, partnerId: string, customerId: string, now: Date) => Promise<void>
   /**
-   * Erases beneficiaries, schedules, subjects of screening; closes IBANs and wallets. Returns those that requests
-   * created.
+   * Erases beneficiaries, schedules and screening subjects, and closes IBANs and wallets. Returns the records that requests
+   * created, whose kept answers are deleted.
    */
   readonly eraseLinked: (
     tx: Tx,
@@ -59,12 +59,12 @@ export type HeldByModules = {
   ) => Promise<readonly Made[]>
   /** Erases the records that `eraseLinked` has closed. */
   readonly eraseClosed: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
-  /** Erases a page after a position. Returns the next position, or undefined after the last page. */
-  readonly erasePayments: (tx: Tx, page: ErasedPage) => Promise<string | undefined>
-  readonly erasePayouts: (tx: Tx, page: Omit<ErasedPage, 'scope'>) => Promise<string | undefined>
+  /** Erases a page of payments. Returns the next position, or undefined after the last page. */
+  readonly erasePayments: (tx: Tx, page: ErasurePage) => Promise<string | undefined>
+  readonly erasePayouts: (tx: Tx, page: Omit<ErasurePage, 'scope'>) => Promise<string | undefined>
 }
-/** `details`: what a payment does not need. `all`: also names, accounts and texts of its parties. */
-export type ErasedPage = {
+/** `details`: data that a payment does not need. `all`: also names, accounts and texts of its parties. */
+export type ErasurePage = {
   readonly partnerId: string
   readonly customerId: string
   readonly afterId: string
@@ -84,8 +84,8 @@ export type ErasuresDeps = {
 }
 
 /** The email has changed between the read and the lock. */
-class Changed extends Error {
-  override readonly name = 'Changed'
+class EmailChanged extends Error {
+  override readonly name = 'EmailChanged'
 }
 const attemptsMax = 5
 
@@ -99,7 +99,7 @@ export function createErasures(deps: ErasuresDeps): Erasures {
         try {
           return await db.transaction((tx) => attempt(tx, partnerId, ref, nothingOwed))
         } catch (error) {
-          if (!(error instanceof Changed) || attempts === attemptsMax) throw error
+          if (!(error instanceof EmailChanged) || attempts === attemptsMax) throw error
         }
     },
     step: async () => {
@@ -111,7 +111,7 @@ export function createErasures(deps: ErasuresDeps): Erasures {
         if (row === undefined) return 0
         const next = await work(tx, due.partnerId, row, now)
         await store.moveErasure(tx, due.partnerId, next)
-        if (next.phase === 'done') audit.append(tx, [recordOfEnd(due.partnerId, next)])
+        if (next.phase === 'done') audit.append(tx, [endRecord(due.partnerId, next)])
         return 1
       })
     },
@@ -119,16 +119,16 @@ export function createErasures(deps: ErasuresDeps): Erasures {
 }
 
 /**
- * The request has a record of its own. This one records when nothing was left: like the erasure itself, a duty of the
- * partner.
+ * Builds the record of the end of an erasure, when all data is deleted. The request has its own record. Both belong to the
+ * partner's log, because the erasure is the partner's duty.
  */
-function recordOfEnd(partnerId: string, { customerId, requestedAt, retainedUntil }: store.ErasureRow): NewRecord {
+function endRecord(partnerId: string, { customerId, requestedAt, retainedUntil }: store.ErasureRow): NewRecord {
   const retained = retainedUntil === null ? {} : { retainedUntil: retainedUntil.toISOString() }
   const details = { requestedAt: requestedAt.toISOString(), ...retained }
   return { partnerId, actor: { kind: 'worker' }, action: 'customer.erased', subject: { customerId }, details }
 }
 
-/** Enough for a person to see what to wait for. */
+/** Maximum number of references in the refusal: enough to see which payments to wait for. */
 const pendingMax = 10
 
 function createErase({ clock, sealer, ledger, idempotency, held, retentionYears }: ErasuresDeps) {
@@ -155,18 +155,18 @@ function createErase({ clock, sealer, ledger, idempotency, held, retentionYears 
       const kept = kycSealer.open(partnerId, locked.id, locked.kycSealed)
       return { serviceId: seen.serviceId, row: known, retainedFields: Object.keys(kept).toSorted() }
     }
-    if (locked.email !== seen.email) throw new Changed('the email of the customer has changed')
+    if (locked.email !== seen.email) throw new EmailChanged('the email of the customer has changed')
     const { id, serviceId, createdAt } = locked
     await refuse(tx, partnerId, id, nothingOwed)
     await held.endOpen(tx, partnerId, id, clock.now())
-    // A payout that commits from here on has read the balance before, and fails (`countBlock`).
+    // A payout that commits later has read the earlier balance, and fails (`countBlock`).
     await ledger.countBlock(tx, partnerId)
     await refuse(tx, partnerId, id, nothingOwed)
 
     const now = clock.now()
     const lastPaymentAt = await held.lastPaymentAt(tx, partnerId, id)
     const proof = retainedKyc(kycSealer.open(partnerId, id, locked.kycSealed))
-    // Neither identity nor payment: there is nothing that the duty covers.
+    // The duty does not cover a customer without identity data and payments.
     const isKept = lastPaymentAt !== null || Object.keys(proof).length > 0
     const until = isKept ? retainedUntil({ requestedAt: now, lastPaymentAt }, retentionYears, now) : undefined
     const kyc = until === undefined ? {} : proof
@@ -209,7 +209,7 @@ async function rewriteChanges(tx: Tx, sealer: Sealer, partnerId: string, custome
   }
 }
 
-/** Erases one page, and returns the place from which the next step continues. */
+/** Creates the function that erases a page and returns the position for the next step. */
 function createWork({ sealer, held, retentionYears }: ErasuresDeps) {
   const kycSealer = createKycSealer(sealer)
   return async (tx: Tx, partnerId: string, row: store.ErasureRow, now: Date): Promise<store.ErasureRow> => {
@@ -218,7 +218,7 @@ function createWork({ sealer, held, retentionYears }: ErasuresDeps) {
     const begin = (next: ErasurePhase) => ({ ...row, phase: next, position: nilId, dueAt: now })
     const done = { ...row, phase: 'done' as const, position: nilId, dueAt: null, completedAt: now }
     if (phase === 'retained') {
-      // A payment that came back or came in since is kept as long as the others.
+      // A payment that was returned or received meanwhile is retained as long as the others.
       const lastPaymentAt = await held.lastPaymentAt(tx, partnerId, customerId)
       const until = retainedUntil({ requestedAt: row.requestedAt, lastPaymentAt }, retentionYears, now)
       if (until !== undefined) return { ...row, retainedUntil: until, dueAt: until }
@@ -233,10 +233,10 @@ function createWork({ sealer, held, retentionYears }: ErasuresDeps) {
       return next === undefined ? done : { ...row, position: next, dueAt: now }
     }
     const next = await held.erasePayments(tx, { ...page, scope: phase === 'payments' ? 'all' : 'details' })
-    // Queued after the others that are due: a customer with many payments delays no other.
+    // Queued behind other due erasures, so that a customer with many payments does not delay them.
     if (next !== undefined) return { ...row, position: next, dueAt: now }
     if (phase === 'payments') return begin('payouts')
-    // If nothing has to be kept any longer, the rest follows at once.
+    // If the retention is over, the next phase follows at once.
     return row.retainedUntil === null ? begin('payments') : { ...begin('retained'), dueAt: row.retainedUntil }
   }
 }

@@ -1,15 +1,15 @@
-/** Pure: what a customer may do in each state of its verification, and why not. */
+/** Pure: what a customer may do in each state of its verification, and the refusals. */
 import { Refusal } from '../../kernel/api/index.ts'
 import { amountText, type Currency, isFiat, type Minor } from '../../kernel/index.ts'
 import type { Converter } from '../../rates/index.ts'
 import { capabilities, type Capability, ownJson, type VerificationState } from '@partner-payments/wire'
 
-/** The largest balance of a customer in each currency, in minor units. A currency without one has no maximum. */
+/** The maximum balance of a customer in each currency, in minor units. An absent currency does not have a maximum. */
 export type BalancesMax = Readonly<Partial<Record<Currency, Minor>>>
 
 /**
- * `opensAccounts`: gets IBANs and wallets. `receives`: its deposits are credited. `pays`: payouts are made for it. `converts`: its money is
- * exchanged; tokens need it besides, because they are money of another kind.
+ * `opensAccounts`: gets IBANs and wallets. `receives`: deposits are credited. `pays`: payouts are made. `converts`: money is exchanged.
+ * Tokens always need `converts` too, because they are money of another kind.
  */
 export type Gate = {
   readonly opensAccounts: boolean
@@ -17,11 +17,11 @@ export type Gate = {
   readonly pays: boolean
   readonly converts: boolean
   readonly balancesMax: BalancesMax
-  /** The largest sum over all currencies, in one of them. Empty: none. */
+  /** The maximum sum over all currencies, in one of them. Empty: no maximum. */
   readonly totalMax: BalancesMax
 }
 
-/** `open`: everybody may do everything. `strict`: only a complete customer. */
+/** `open`: all customers may do everything. `strict`: only complete ones may. */
 export type GateDefault = 'open' | 'strict'
 
 const openGate: Gate = {
@@ -44,22 +44,23 @@ const closedGate: Gate = {
 export const defaultGate = (kind: GateDefault, state: VerificationState): Gate =>
   kind === 'open' || state === 'Complete' ? openGate : closedGate
 
-const memberOf = {
+const gateFields = {
   OpenAccount: 'opensAccounts',
   Receive: 'receives',
   Pay: 'pays',
   Convert: 'converts',
 } as const satisfies Record<Capability, keyof Gate>
 
-export const isAllowed = (gate: Gate, capability: Capability): boolean => gate[memberOf[capability]]
+export const isAllowed = (gate: Gate, capability: Capability): boolean => gate[gateFields[capability]]
 
-/** The capability that an act in a currency lacks: the one of the act, and `Convert` for a token. Undefined: none. */
+/** Returns the capability that an act in a currency lacks: its own, or `Convert` for a token. Undefined: none is lacking. */
 export const lackingFor = (gate: Gate, capability: Capability, currency?: Currency): Capability | undefined =>
   [capability, ...(currency === undefined || isFiat(currency) ? [] : (['Convert'] as const))].find(
     (each) => !isAllowed(gate, each),
   )
-export const allowedBy = (gate: Gate): readonly Capability[] => capabilities.filter((each) => isAllowed(gate, each))
-export const gateOf = (allowed: readonly Capability[], balancesMax: BalancesMax, totalMax: BalancesMax): Gate => ({
+export const allowedCapabilities = (gate: Gate): readonly Capability[] =>
+  capabilities.filter((each) => isAllowed(gate, each))
+export const toGate = (allowed: readonly Capability[], balancesMax: BalancesMax, totalMax: BalancesMax): Gate => ({
   opensAccounts: allowed.includes('OpenAccount'),
   receives: allowed.includes('Receive'),
   pays: allowed.includes('Pay'),
@@ -68,19 +69,19 @@ export const gateOf = (allowed: readonly Capability[], balancesMax: BalancesMax,
   totalMax,
 })
 
-/** KYC that was not judged yet, or that cannot be read, counts as incomplete. */
+/** KYC that was not judged yet, or cannot be read, counts as incomplete. */
 export const judgedState = (state: VerificationState | null): VerificationState => state ?? 'Incomplete'
 
-const doing: Readonly<Record<Capability, string>> = {
+const capabilityVerbs: Readonly<Record<Capability, string>> = {
   OpenAccount: 'open an account',
   Receive: 'receive money',
   Pay: 'make payouts',
   Convert: 'exchange money or have tokens',
 }
 
-/** The refusal of what the state of a customer's verification does not allow. `pointer`: the field that names the customer. */
+/** Returns the refusal of an act that the state of the verification does not allow. `pointer`: the field that names the customer. */
 export function notVerified(state: VerificationState, capability: Capability, pointer?: string): Refusal {
-  const message = `a customer whose verification is ${state} must not ${doing[capability]}`
+  const message = `a customer whose verification is ${state} must not ${capabilityVerbs[capability]}`
   return new Refusal(
     'customer_not_verified',
     `${message.replace(/^a/, 'A')}. Read the capabilities of the customer, and complete its KYC.`,
@@ -88,16 +89,16 @@ export function notVerified(state: VerificationState, capability: Capability, po
   )
 }
 
-type Holder = { readonly verificationState: VerificationState; readonly gate: Gate }
+type VerifiedHolder = { readonly verificationState: VerificationState; readonly gate: Gate }
 
-export const hasLargestBalance = ({ gate }: Pick<Holder, 'gate'>, currency: Currency): boolean =>
-  gate.balancesMax[currency] !== undefined || hasLargestSum({ gate })
-export const hasLargestSum = ({ gate }: Pick<Holder, 'gate'>): boolean => Object.keys(gate.totalMax).length > 0
+export const hasLargestBalance = ({ gate }: Pick<VerifiedHolder, 'gate'>, currency: Currency): boolean =>
+  gate.balancesMax[currency] !== undefined || hasMaximumSum({ gate })
+export const hasMaximumSum = ({ gate }: Pick<VerifiedHolder, 'gate'>): boolean => Object.keys(gate.totalMax).length > 0
 
 export const entriesOf = (maxima: BalancesMax) => Object.entries(maxima) as readonly (readonly [Currency, Minor])[]
 
 type Money = { readonly currency: Currency; readonly amount: Minor }
-/** The sum of what is held, in a currency. Undefined: there is no recent rate. */
+/** Sums money in a currency. Undefined: there is no recent rate. */
 export function sumOf(held: Iterable<Money>, currency: Currency, convert: Converter): Minor | undefined {
   let sum = 0n
   for (const money of held) {
@@ -108,11 +109,11 @@ export function sumOf(held: Iterable<Money>, currency: Currency, convert: Conver
   return sum
 }
 
-/** Reports whether what a customer would hold exceeds the largest sum of its gate. Money that cannot be counted does. */
+/** Reports whether the customer's money would exceed the maximum sum of the gate. Money without a recent rate exceeds it. */
 export const exceedsSum = ({ totalMax }: Gate, held: Iterable<Money>, convert: Converter): boolean =>
   entriesOf(totalMax).some(([currency, max]) => (sumOf(held, currency, convert) ?? max + 1n) > max)
 
-/** Reports whether an amount would raise what a customer holds above the largest balance of its gate. */
+/** Reports whether an amount would raise the customer's balance above the maximum of the gate. */
 export function exceedsBalance(
   { balancesMax }: Gate,
   { currency, held, amount }: { readonly currency: Currency; readonly held: Minor; readonly amount: Minor },
@@ -121,9 +122,9 @@ export function exceedsBalance(
   return max !== undefined && held + amount > max
 }
 
-/** The refusal of an amount that would raise what a customer holds above the largest balance of its gate. */
-export function refuseAbove(
-  { verificationState, gate }: Holder,
+/** Returns the refusal of an amount that would raise the balance above the maximum of the gate. */
+export function balanceRefusal(
+  { verificationState, gate }: VerifiedHolder,
   incoming: { readonly currency: Currency; readonly held: Minor; readonly amount: Minor },
   pointer: string,
 ): Refusal | undefined {
@@ -136,9 +137,9 @@ export function refuseAbove(
   )
 }
 
-/** The refusal of an amount with which a customer would hold more than the largest sum of its gate. */
-export function refuseAboveSum(
-  { verificationState, gate }: Holder,
+/** Returns the refusal of an amount that would raise the sum of all balances above the maximum of the gate. */
+export function sumRefusal(
+  { verificationState, gate }: VerifiedHolder,
   held: Iterable<Money>,
   convert: Converter,
   pointer: string,
@@ -157,7 +158,7 @@ function holdsAtMost(state: VerificationState, most: string, pointer: string): R
   )
 }
 
-/** Texts of minor units, as the column has them. */
+/** Writes the maxima as the column stores them, with minor units as text. */
 export const writeBalancesMax = (balancesMax: BalancesMax): string | null =>
   Object.keys(balancesMax).length === 0
     ? null

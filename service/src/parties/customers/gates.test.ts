@@ -1,4 +1,4 @@
-/** Gates on a real database: what the verification of a customer refuses, holds back and lets through. */
+/** Gates on a real database: what customers may do in each state of verification. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { type Capability, rawNumber } from '@partner-payments/wire'
@@ -21,7 +21,7 @@ import { addTrader, convert, quote, quoteBody } from '../../../../test/support/f
 import { until } from '../../../../test/support/until.ts'
 import type { AccountState } from '../../ledger/index.ts'
 const service = await createTestService()
-/** The same database, as an installation of production judges it. */
+/** The same database with the settings of production. */
 const strict = await createTestService({
   url: service.url,
   now: service.clock.now(),
@@ -56,7 +56,7 @@ const verdicts = async ({ partnerId, customer }: TestPartner, by = service) => {
 const all: readonly Capability[] = ['OpenAccount', 'Receive', 'Pay', 'Convert']
 const missing = ['addressLine1 field_required', 'city field_required', 'dateOfBirth field_required']
 
-test('by default a sandbox lets every customer do everything, and a strict installation only a complete one', async () => {
+test('by default a sandbox allows everything to every customer, and a strict installation only to complete ones', async () => {
   const partner = await addPartner(service)
   const incomplete = { state: 'Incomplete', fields: missing }
   assert.deepEqual(await verdicts(partner), { ...incomplete, can: all, reasons: [] })
@@ -71,7 +71,7 @@ test('by default a sandbox lets every customer do everything, and a strict insta
   await assert.rejects(service.customers.capabilities(newId(), partner.customer.id), { code: 'not_found' })
 })
 
-test('a gate of the partner replaces the default of its state, in both directions, and ends', async () => {
+test("a partner's gate replaces the default of its state in both directions until it is removed", async () => {
   const [partner, other] = [await addPartner(service), await addPartner(service)]
   await close(partner, ['Receive'])
   assert.deepEqual((await verdicts(partner)).can, ['Receive'])
@@ -88,7 +88,7 @@ test('a gate of the partner replaces the default of its state, in both direction
   await assert.rejects(remove(), { code: 'not_found' })
 })
 
-test('a payout for a customer that is not verified is refused, in the preview too, until its KYC is complete', async () => {
+test('a payout and its preview for an unverified customer are refused until its KYC is complete', async () => {
   const partner = await addPartner(service, 100_00n)
   await close(partner)
   const detail =
@@ -111,14 +111,14 @@ test('a payout for a customer that is not verified is refused, in the preview to
     return judged.find(({ rule }) => rule === 'customer')
   }
   assert.equal((await preview())?.code, 'customer_not_verified')
-  // The partner's own payouts have no customer.
+  // The partner's own payouts do not have a customer.
   await pay(service, partner, '10.00', { beneficiaryId: partner.ownBeneficiary.id })
   await verified(partner)
   assert.equal((await preview())?.verdict, 'passed')
   await pay(service, partner, '10.00')
 })
 
-test('an account and a wallet are not opened, a checkout session is not made, and what is open stays', async () => {
+test('accounts, wallets and checkout sessions are refused, and open ones stay', async () => {
   const [early, late] = [await addPartner(service), await addPartner(service)]
   const before = await service.accounts.create(early.partnerId, early.customer.id)
   await Promise.all([early, late].map((partner) => close(partner)))
@@ -147,7 +147,7 @@ test('an account and a wallet are not opened, a checkout session is not made, an
   assert.equal((await service.accounts.create(partnerId, customer.id)).ibans.length > 0, true)
 })
 
-/** Has the sandbox bank book 5.00 on the customer's IBAN. */
+/** Lets the sandbox bank credit 5.00 to the customer's IBAN. */
 function send(tx: Tx, iban: string): void {
   const debtor = {
     account: 'FR7630006000011234567890189',
@@ -161,7 +161,7 @@ function send(tx: Tx, iban: string): void {
   service.bank.sendCredit(tx, operatorPartnerId, newId(), credit)
 }
 
-/** Has the sandbox bank book money, and applies what it reports. */
+/** Lets the sandbox bank credit money, and applies its reports. */
 async function credited(iban: string): Promise<void> {
   await service.db.transaction(async (tx) => send(tx, iban))
   service.clock.advance(stepMsDefault)
@@ -196,7 +196,7 @@ test('money for a customer that may not receive is in suspense with a case, and 
   await checkLedger(service.db, partnerId)
 })
 
-test('a capability names each reason: the verification and the state of the account', async () => {
+test('a capability lists each reason: the verification and the state of the account', async () => {
   const partner = await addPartner(service)
   const { partnerId, customer } = partner
   const change = (state: AccountState) =>
@@ -218,7 +218,7 @@ test('a capability names each reason: the verification and the state of the acco
   ])
 })
 
-/** The capabilities that each act needs in each currency: a token needs `Convert` besides that of the act. */
+/** The capabilities of each act in each currency. Tokens also need `Convert`. */
 const acts = {
   'opens a wallet': ['OpenAccount', 'Convert'],
   'gets euros': ['Receive'],
@@ -231,7 +231,7 @@ const acts = {
   'pays by quote': ['Pay', 'Convert'],
 } as const satisfies Record<string, readonly Capability[]>
 
-/** A customer with money in euros and tokens, and each act of it: true if its gate lets it. */
+/** Creates a customer with euros and tokens, and its acts, which return whether the gate allowed them. */
 async function actor() {
   const partner = await addTrader(service, ['EUR', 'USDC'])
   const { partnerId, customer, caller } = partner
@@ -281,7 +281,7 @@ async function actor() {
   return { partner, quoteOf, run }
 }
 
-test('conversions and tokens have a gate of their own, and a gate that is older than it lets them go on', async () => {
+test('conversions and tokens have their own capability, which older gates allow', async () => {
   const without = all.map((lost) => all.filter((each) => each !== lost))
   const gates: readonly (readonly Capability[])[] = [...without, ['Convert'], [], all]
   for (const allowed of gates) {
@@ -308,7 +308,7 @@ test('conversions and tokens have a gate of their own, and a gate that is older 
   assert.ok(await run.converts())
 })
 
-/** Limits what a customer holds in a state, and returns its IBAN. */
+/** Sets a maximum balance for a state, and returns the IBAN of a customer. */
 async function limited({ partnerId, customer }: TestPartner, state: 'Complete' | 'Incomplete', max: bigint) {
   const gate = { partnerId, state, allowed: all, balancesMax: { EUR: max } } as const
   await service.db.transaction((tx) => service.customers.gates.set(tx, gate))
@@ -318,7 +318,7 @@ const casesOf = async ({ partnerId }: TestPartner) =>
   (await service.cases.list(undefined, 1000)).flatMap((row) => (row.partnerId === partnerId ? [row.kind] : []))
 
 for (const mode of ['pooled', 'segregated'] as const)
-  test(`a customer holds up to the largest balance of its state, and what comes above waits with a case: ${mode}`, async () => {
+  test(`a customer holds at most the maximum balance of its state, and excess money waits with a case: ${mode}`, async () => {
     const partner = await addPartner(service)
     const { partnerId, customer } = partner
     if (mode === 'segregated') await service.db.transaction((tx) => service.ledger.segregate(tx, partnerId, 'EUR'))
@@ -332,7 +332,7 @@ for (const mode of ['pooled', 'segregated'] as const)
     assert.deepEqual(await casesOf(partner), ['customer_not_verified'])
     const { holdUpTo } = await service.customers.capabilities(partnerId, customer.id)
     assert.deepEqual(holdUpTo, [{ currency: 'EUR', max: 12_00n, held: 10_00n }])
-    // Money that leaves lowers what is held, and another state has its own maximum.
+    // Outgoing money lowers the balance, and another state has its own maximum.
     await pay(service, partner, '4.00')
     await submitDuePayouts(service.settlement)
     service.clock.advance(stepMsDefault)
@@ -345,7 +345,7 @@ for (const mode of ['pooled', 'segregated'] as const)
     await checkLedger(service.db, partnerId)
   })
 
-test('a credit waits for money that another transaction is giving to the customer, and does not pass its largest balance', async () => {
+test('a credit waits for a concurrent credit of the customer, and both together do not exceed the maximum balance', async () => {
   const partner = await addPartner(service, 10_00n)
   const { partnerId, customer, caller } = partner
   const iban = await limited(partner, 'Incomplete', 12_00n)
@@ -369,7 +369,7 @@ test('a credit waits for money that another transaction is giving to the custome
   await checkLedger(service.db, partnerId)
 })
 
-test('a transfer between customers does not pass the largest balance either', async () => {
+test('a transfer between customers cannot exceed the maximum balance either', async () => {
   const partner = await addPartner(service)
   const { partnerId, customer, caller } = partner
   const iban = await limited(partner, 'Incomplete', 100_00n)
@@ -389,7 +389,7 @@ test('a transfer between customers does not pass the largest balance either', as
   await transfer('1.00')
 })
 
-test('a session that would pass the largest balance is refused, and the capabilities say up to what it is not', async () => {
+test('a session that would exceed the maximum balance is refused, and the capabilities show the maximum', async () => {
   const partner = await addPartner(service)
   const { partnerId, customer, caller } = partner
   await credited(await limited(partner, 'Incomplete', 12_00n))
@@ -411,7 +411,7 @@ test('a session that would pass the largest balance is refused, and the capabili
 })
 
 for (const mode of ['pooled', 'segregated'] as const)
-  test(`of two conversions at once only one fits below the largest balance, and quotes say so: ${mode}`, async () => {
+  test(`only one of two concurrent conversions fits below the maximum balance, and quotes refuse the other: ${mode}`, async () => {
     const partner = await addTrader(service, ['USD'])
     const { partnerId, customer, caller } = partner
     if (mode === 'segregated') await service.db.transaction((tx) => service.ledger.segregate(tx, partnerId, 'USD'))
@@ -433,7 +433,7 @@ for (const mode of ['pooled', 'segregated'] as const)
       quotes.map(({ row }) => row.refusal),
       [undefined, undefined],
     )
-    // Pooled: in one batch. Segregated: by two processes.
+    // Pooled: in the same batch. Segregated: by two processes.
     const second = mode === 'pooled' ? service : strict
     const done = await Promise.allSettled(
       quotes.map(({ row }, index) => convert(index === 0 ? service : second, partner, row.row.id)),
@@ -441,13 +441,13 @@ for (const mode of ['pooled', 'segregated'] as const)
     assert.deepEqual(done.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
     const loser = present(quotes[done.findIndex(({ status }) => status === 'rejected')], 'one was refused').row.row.id
     assert.equal((await service.fx.get(partnerId, loser)).refusal?.code, 'balance_limit_exceeded')
-    // The partner's own money has no such balance.
+    // The partner's own money does not have a maximum.
     const own = await quote(service, partner, { sell: 'USD', buy: 'EUR', buyAmount: '50.00' })
     await convert(service, partner, own.row.id)
     await checkLedger(service.db, partnerId)
   })
 
-test('a customer holds up to the largest sum over all currencies, which conversions do not change', async () => {
+test('a customer holds at most the maximum sum over all currencies, which conversions do not change', async () => {
   const partner = await addTrader(service, ['EUR', 'GBP'])
   const { partnerId, customer, caller } = partner
   const pounds = { base: 'EUR', quote: 'GBP', rate: { digits: 8n, scale: 1 } } as const
@@ -472,7 +472,7 @@ test('a customer holds up to the largest sum over all currencies, which conversi
       paymentCountryCode: 'DE',
     })
   }
-  // Both at once: the second one waits for the customer, and sees what the first one gave.
+  // Concurrently: the second credit waits for the customer and sees the first one.
   const given = await Promise.allSettled([give('GBP', '48.00'), give('EUR', '50.00', strict)])
   assert.equal(given.filter(({ status }) => status === 'rejected').length, 1)
   const inAll = async () => (await service.customers.capabilities(partnerId, customer.id)).inAll
@@ -491,7 +491,7 @@ test('a customer holds up to the largest sum over all currencies, which conversi
   await convert(service, partner, quoted.row.id)
   await service.rates.setByHand({ pair: { ...pounds, rate: { digits: 16n, scale: 1 } } })
   await give('EUR', '1.00')
-  // Without rates of the last days money cannot be counted, and waits.
+  // Without recent rates the sum is unknown, and money waits.
   const later = await createTestService({
     ...{ url: service.url, now: new Date(service.clock.now().getTime() + 8 * 24 * 3_600_000) },
   })

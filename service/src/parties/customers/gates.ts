@@ -1,4 +1,4 @@
-/** Gates: what customers of a partner may do in each state, set by its operator; and the capabilities of one customer. */
+/** Gates: what a partner's customers may do in each state of verification, which the operator sets; and the capabilities of a customer. */
 import {
   capabilities,
   type Capability,
@@ -11,13 +11,13 @@ import { amountText, type Clock, type Currency, type Minor } from '../../kernel/
 import { type AccountState, blocksInbound, blocksOutbound } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import {
-  allowedBy,
+  allowedCapabilities,
   type BalancesMax,
   defaultGate,
   entriesOf,
   type Gate,
   type GateDefault,
-  gateOf,
+  toGate,
   isAllowed,
   judgedState,
   lackingFor,
@@ -27,18 +27,18 @@ import {
 import type { PayerRow } from './store.ts'
 import * as store from './store.ts'
 
-/** `isDefault`: the partner has no gate of its own for the state. */
+/** `isDefault`: the state has the default gate. */
 export type GateView = {
   readonly verificationState: VerificationState
   readonly allowed: readonly Capability[]
   readonly isDefault: boolean
-  /** Absent: the state has no largest balance. In major units, by the currency. */
+  /** Maximum balances in major units, by currency. Absent: no maximum. */
   readonly holdUpTo?: Readonly<Record<string, string>>
-  /** Absent: the state has no largest sum over all currencies. */
+  /** Maximum sum over all currencies. Absent: no maximum. */
   readonly holdUpToInAll?: Readonly<Record<string, string>>
 }
 
-/** The gates of partners. They hold from the next payment on; what was accepted before goes its way. */
+/** The gates of partners. A change applies from the next payment on; accepted payments continue. */
 export type Gates = {
   readonly set: (
     tx: Tx,
@@ -46,29 +46,29 @@ export type Gates = {
       readonly partnerId: string
       readonly state: VerificationState
       readonly allowed: readonly Capability[]
-      /** The largest balance of a customer. Absent: none. */
+      /** Maximum balances of a customer. Absent: no maximum. */
       readonly balancesMax?: BalancesMax
-      /** The largest sum over all currencies, in one of them. Absent: none. */
+      /** Maximum sum over all currencies, in one of them. Absent: no maximum. */
       readonly totalMax?: BalancesMax
     },
   ) => Promise<GateView>
-  /** Every state, with what it allows. */
+  /** Lists all states with their gates. */
   readonly list: (tx: Tx, partnerId: string) => Promise<readonly GateView[]>
-  /** The state has the default again. Refuses: not_found. */
+  /** Resets the state to the default gate. Refuses: not_found. */
   readonly remove: (tx: Tx, partnerId: string, state: VerificationState) => Promise<GateView>
 }
 
 export function createGates({ clock, byDefault }: { readonly clock: Clock; readonly byDefault: GateDefault }): Gates {
   const view = (verificationState: VerificationState, gate: Gate | undefined): GateView => ({
     verificationState,
-    allowed: allowedBy(gate ?? defaultGate(byDefault, verificationState)),
+    allowed: allowedCapabilities(gate ?? defaultGate(byDefault, verificationState)),
     isDefault: gate === undefined,
-    ...maximaOf('holdUpTo', gate?.balancesMax ?? {}),
-    ...maximaOf('holdUpToInAll', gate?.totalMax ?? {}),
+    ...viewMaxima('holdUpTo', gate?.balancesMax ?? {}),
+    ...viewMaxima('holdUpToInAll', gate?.totalMax ?? {}),
   })
   return {
     set: async (tx, { partnerId, state, allowed, balancesMax = {}, totalMax = {} }) => {
-      const row = { verificationState: state, ...gateOf(allowed, balancesMax, totalMax) }
+      const row = { verificationState: state, ...toGate(allowed, balancesMax, totalMax) }
       await store.setGate(tx, partnerId, row, clock.now())
       return view(state, row)
     },
@@ -88,23 +88,23 @@ export function createGates({ clock, byDefault }: { readonly clock: Clock; reado
   }
 }
 
-const maximaOf = (name: 'holdUpTo' | 'holdUpToInAll', balancesMax: BalancesMax): Partial<GateView> => {
+const viewMaxima = (name: 'holdUpTo' | 'holdUpToInAll', balancesMax: BalancesMax): Partial<GateView> => {
   const maxima = entriesOf(balancesMax)
   if (maxima.length === 0) return {}
   return { [name]: Object.fromEntries(maxima.map(([currency, max]) => [currency, amountText(max, currency)])) }
 }
 
-/** The facts by which a customer's capabilities are judged. */
+/** The data that decides the capabilities of a customer. */
 type Standing = {
   readonly gate: Gate
   readonly verificationState: VerificationState
   readonly accountState: AccountState
 }
 
-/** A capability of a customer, with every reason why it lacks it. */
+/** A capability with all reasons why the customer lacks it. */
 export type CapabilityVerdict = { readonly name: Capability; readonly reasons: readonly CapabilityReason[] }
 
-export function capabilitiesOf({ gate, verificationState, accountState }: Standing): readonly CapabilityVerdict[] {
+export function listCapabilities({ gate, verificationState, accountState }: Standing): readonly CapabilityVerdict[] {
   const isBlockedFor: Readonly<Record<Capability, boolean>> = {
     OpenAccount: accountState === 'Closed',
     Receive: blocksInbound(accountState),
@@ -120,19 +120,20 @@ export function capabilitiesOf({ gate, verificationState, accountState }: Standi
   })
 }
 
-/** The largest balance in a currency, and what the customer holds. */
+/** The maximum balance in a currency, and the current balance. */
 export type Holding = { readonly currency: Currency; readonly max: Minor; readonly held: Minor }
 
-export const holdingsOf = (
+export const listHoldings = (
   balancesMax: BalancesMax,
   sums: readonly { readonly currency: Currency; readonly posted: Minor }[],
 ): readonly Holding[] =>
   entriesOf(balancesMax).map(([currency, max]) => ({
-    ...{ currency, max },
+    currency,
+    max,
     held: sums.find((sum) => sum.currency === currency)?.posted ?? 0n,
   }))
 
-/** Judges rows of customers by the gate of their state. */
+/** Creates a reader that adds the gate of its state to a customer's row. */
 export const createStandings =
   (byDefault: GateDefault) =>
   ({
@@ -150,8 +151,12 @@ export const createStandings =
       verificationState,
       gate: hasGate
         ? {
-            ...{ opensAccounts, receives, pays, converts: converts ?? true },
-            ...{ balancesMax: readBalancesMax(maxima), totalMax: readBalancesMax(totalMax) },
+            opensAccounts,
+            receives,
+            pays,
+            converts: converts ?? true,
+            balancesMax: readBalancesMax(maxima),
+            totalMax: readBalancesMax(totalMax),
           }
         : defaultGate(byDefault, verificationState),
     }

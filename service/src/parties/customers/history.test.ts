@@ -19,7 +19,7 @@ suite('history', async () => {
   const by = { serviceAccountId: newId(), name: 'Back office', requestId: 'request-1' }
   const pin = 'QX-77-SECRET-123'
 
-  test('the changes of two records are their differences, in the order of the names', () => {
+  test('changed fields are listed in the order of their names', () => {
     const one = { email: 'a@example.com', partnerCustomerIdentifier: null, kyc: { city: 'Rome', fullName: 'Ada' } }
     const two = { email: null, partnerCustomerIdentifier: 'p', kyc: { city: 'Turin', fullName: 'Ada', lei: 'x' } }
     assert.deepEqual(changedFields(one, two), [
@@ -34,7 +34,7 @@ suite('history', async () => {
     assert.deepEqual([changedFields(one, withPin), changedFields(withPin, one)], [withheld, withheld])
   })
 
-  test('the history has who changed what and when, newest first, and no change that changes nothing', async () => {
+  test('the history contains who changed what and when, newest first, without empty changes', async () => {
     const partnerId = await newPartner()
     const kyc = { city: 'Rome', personalIdentificationNumber: pin }
     const { id, serviceId } = await customers.create(partnerId, { email: 'a@example.com', kyc }, undefined, by)
@@ -88,7 +88,7 @@ suite('history', async () => {
     }
   })
 
-  test('concurrent updates are numbered without gaps, and each change begins where the one before ended', async () => {
+  test('concurrent updates are numbered without gaps, and each change continues the previous one', async () => {
     const partnerId = await newPartner()
     const { id } = await customers.create(partnerId, { kyc: { city: 'C0' } }, undefined, by)
     await Promise.all(
@@ -146,7 +146,7 @@ suite('history', async () => {
     assert.deepEqual(seen, [5, 4, 3, 2, 1])
   })
 
-  test('the database holds no value of a change in plain text', async () => {
+  test('the database does not contain values of a change in plain text', async () => {
     const partnerId = await newPartner()
     const { id } = await customers.create(partnerId, {
       kyc: { fullName: 'Plainly Visible', personalIdentificationNumber: pin },
@@ -164,13 +164,13 @@ suite('history', async () => {
 suite('index of names', async () => {
   const found = async (partnerId: string, namePrefix: string) =>
     (await customers.list(partnerId, { namePrefix })).data.map(({ id }) => id)
-  const tokensOf = async (partnerId: string) =>
+  const computeTokens = async (partnerId: string) =>
     (
       await db.rows<{ token: string }>(sql`
       select customer_id::text || token::text as token from customers.name_tokens where partner_id = ${partnerId} order by 1`)
     ).map(({ token }) => token)
 
-  test('a customer is found by the beginning of a word of each of its names, and by no other partner', async () => {
+  test('a customer is found by the beginning of each word of its names, and only by its partner', async () => {
     const [partnerId, stranger] = [await newPartner(), await newPartner()]
     assert.deepEqual(await found(partnerId, 'ada'), [], 'a partner without names')
     const { id: ada } = await customers.create(partnerId, { kyc: { fullName: 'Ada Lovelace' } })
@@ -184,7 +184,7 @@ suite('index of names', async () => {
     assert.deepEqual(await found(stranger, 'ada'), [])
     await customers.create(stranger, { kyc: { fullName: 'Ada Lovelace' } })
     assert.ok(!(await found(stranger, 'ada')).includes(ada))
-    const [mine, theirs] = [await tokensOf(partnerId), await tokensOf(stranger)].map(
+    const [mine, theirs] = [await computeTokens(partnerId), await computeTokens(stranger)].map(
       (tokens) => new Set(tokens.map((token) => token.slice(36))),
     )
     assert.deepEqual(
@@ -194,29 +194,29 @@ suite('index of names', async () => {
     )
   })
 
-  test('the index follows a changed and a cleared name, and leaves no token behind', async () => {
+  test('the index follows changed and cleared names without leftover tokens', async () => {
     const partnerId = await newPartner()
     const { id } = await customers.create(partnerId, { email: 'a@example.com', kyc: { fullName: 'Ada Lovelace' } })
     await customers.update(partnerId, id, { kyc: { fullName: 'Ada Byron' } })
     assert.deepEqual([await found(partnerId, 'lovelace'), await found(partnerId, 'byron')], [[], [id]])
     assert.deepEqual(await found(partnerId, 'ada'), [id])
     await customers.update(partnerId, id, { kyc: null })
-    assert.deepEqual([await found(partnerId, 'ada'), await tokensOf(partnerId)], [[], []])
+    assert.deepEqual([await found(partnerId, 'ada'), await computeTokens(partnerId)], [[], []])
   })
 
-  test('concurrent updates of a name leave the tokens of the stored name only', async () => {
+  test('concurrent updates leave only the tokens of the stored name', async () => {
     const partnerId = await newPartner()
     const { id } = await customers.create(partnerId, { kyc: { fullName: 'Ada' } })
     const names = ['Grace Hopper', 'Joan Clarke', 'Mary Kenneth', 'Edith Clarke']
     await Promise.all(names.map((fullName) => customers.update(partnerId, id, { kyc: { fullName } })))
     const { kyc } = await customers.get(partnerId, id)
-    const left = await tokensOf(partnerId)
+    const left = await computeTokens(partnerId)
     await customers.update(partnerId, id, { kyc: { fullName: 'Someone Else' } })
     await customers.update(partnerId, id, { kyc: { fullName: kyc.fullName ?? '' } })
-    assert.deepEqual(await tokensOf(partnerId), left)
+    assert.deepEqual(await computeTokens(partnerId), left)
   })
 
-  test('first customers that are created at once share one key', async () => {
+  test('concurrently created first customers share a key', async () => {
     const partnerId = await newPartner()
     const made = await Promise.all(
       Array.from({ length: 6 }, () => customers.create(partnerId, { kyc: { fullName: 'Grace Hopper' } })),
@@ -224,28 +224,28 @@ suite('index of names', async () => {
     assert.deepEqual((await found(partnerId, 'hopper')).toSorted(), made.map(({ id }) => id).toSorted())
   })
 
-  test('a customer whose creation is rolled back leaves no key and no token', async () => {
+  test('a rolled-back creation does not leave a key or tokens', async () => {
     const partnerId = await newPartner()
     const failed = db.transaction(async (tx) => {
       await customers.create(partnerId, { kyc: { fullName: 'Grace Hopper' } }, tx)
       throw new Error('rolled back')
     })
     await assert.rejects(failed, { message: 'rolled back' })
-    assert.deepEqual(await tokensOf(partnerId), [])
+    assert.deepEqual(await computeTokens(partnerId), [])
     const { id } = await customers.create(partnerId, { kyc: { fullName: 'Grace Hopper' } })
     assert.deepEqual(await found(partnerId, 'grace'), [id])
   })
 
-  test('the worker indexes customers that an earlier version created or changed, in steps, also from two processes', async () => {
+  test('the worker indexes customers that an earlier version wrote, in steps, even from two processes', async () => {
     while ((await customers.indexNamesStep()) > 0);
     const partnerIds = [await newPartner(), await newPartner()]
     const made = []
     for (const partnerId of partnerIds)
       for (let n = 0; n < 120; n += 1)
         made.push(await customers.create(partnerId, { kyc: { fullName: `Person ${n}a`, tradingName: 'Old Shop' } }))
-    const expected = await Promise.all(partnerIds.map(tokensOf))
+    const expected = await Promise.all(partnerIds.map(computeTokens))
     const [first = '', second = ''] = partnerIds
-    // As the earlier version leaves the rows of the first, and as it leaves a changed row of the second.
+    // Leaves rows as the earlier version would: created ones of the first partner, and a changed one of the second.
     await db.run(sql`delete from customers.name_tokens where partner_id = ${first}`)
     await db.run(
       sql`update customers.customers set name_tokens = null, names_indexed_at = null where partner_id = ${first}`,
@@ -261,10 +261,10 @@ suite('index of names', async () => {
       idle = counts[0] + counts[1] === 0 ? idle + 1 : 0
     }
     assert.equal(indexed, 121)
-    assert.deepEqual(await Promise.all(partnerIds.map(tokensOf)), expected)
+    assert.deepEqual(await Promise.all(partnerIds.map(computeTokens)), expected)
   })
 
-  test('KYC that cannot be read does not stop the worker', async () => {
+  test('unreadable KYC does not stop the worker', async () => {
     const partnerId = await newPartner()
     const broken = await customers.create(partnerId, { kyc: { fullName: 'Broken Row' } })
     const intact = await customers.create(partnerId, { kyc: { fullName: 'Intact Row' } })
@@ -282,7 +282,7 @@ suite('export', async () => {
 
   type Line = { readonly type: string; readonly data: Readonly<Record<string, unknown>> }
 
-  /** Lines of an export, as a reader sees them. */
+  /** Reads the lines of an export. */
   async function linesOf(partnerId: string, ref: string): Promise<readonly Line[]> {
     const { pages, closed } = await service.personalData.exports.open(partnerId, ref)
     const lines: ExportLine[] = []
@@ -293,7 +293,7 @@ suite('export', async () => {
   const ofType = (lines: readonly Line[], type: string) =>
     lines.filter((line) => line.type === type).map(({ data }) => data)
 
-  /** A customer of whom every part of the service holds something. */
+  /** Creates a customer with data in every module. */
   async function addHeldCustomer() {
     const partner = await addPartner(service, 10_000n)
     const { partnerId, caller, customer, beneficiary } = partner
@@ -335,7 +335,7 @@ suite('export', async () => {
     return { partnerId, customer, beneficiary, removed, ibans, payout, deposit, session }
   }
 
-  test('an export says what is left out, and has identity, history, accounts and payees', async () => {
+  test('an export states what is left out, and contains identity, history, accounts and payees', async () => {
     const { partnerId, customer, beneficiary, removed, ibans } = await addHeldCustomer()
     const lines = await linesOf(partnerId, customer.serviceId)
     assert.equal(lines[0]?.type, 'export')
@@ -364,7 +364,7 @@ suite('export', async () => {
     )
   })
 
-  test('an export has every payment with what is held of it', async () => {
+  test('an export contains every payment with all its data', async () => {
     const { partnerId, customer, payout, deposit, session } = await addHeldCustomer()
     const lines = await linesOf(partnerId, customer.id)
     const references = ofType(lines, 'transaction').map(({ reference }) => reference)
@@ -388,7 +388,7 @@ suite('export', async () => {
     assert.deepEqual(ofType(lines, 'screening'), [{ lists: ['UN', 'EU', 'OFAC'] }])
   })
 
-  test('an export has each of many transactions once, and none of another customer', async () => {
+  test('an export contains each of many transactions once, without those of other customers', async () => {
     const { partnerId, customer } = await addPartner(service)
     const other = await service.customers.create(partnerId, { email: 'other@example.com' })
     const rows = 251

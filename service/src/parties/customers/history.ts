@@ -1,34 +1,34 @@
-/** The history of a customer: what each change changed, written in its transaction and read page by page. */
+/** The history of a customer: the changed fields of each change, written in its transaction and read page by page. */
 import { listLimitDefault, ownJson, type QueryOf } from '@partner-payments/wire'
 import type { Cursors, Page } from '../../kernel/api/index.ts'
 import { newId, type Sealer } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
-import { changedFields, type FieldChange, type Recorded } from './rules.ts'
+import { changedFields, type FieldChange, type RecordedFields } from './rules.ts'
 import * as store from './store.ts'
 import { changeContext } from './sealed.ts'
 
-/** Actor of a change. Absent: the service itself, for example the command that seeds the sandbox. */
+/** The author of a change. Absent: the service itself, for example the command that seeds the sandbox. */
 export type Actor = { readonly serviceAccountId: string; readonly name: string; readonly requestId?: string }
 
 export type Change = Omit<store.ChangeRow, 'valuesSealed' | 'fields'> & { readonly changes: readonly FieldChange[] }
 
 export type History = {
   /**
-   * Appends the differences, if there are any. `before` is undefined for a new customer. Runs under the lock of the
-   * customer, or in the transaction that creates it.
+   * Appends the differences, if there are any. `before` is undefined for a new customer. The caller has locked the customer, or
+   * creates it in the same transaction.
    */
   readonly append: (
     tx: Tx,
     partnerId: string,
     change: {
       readonly customerId: string
-      readonly before: Recorded | undefined
-      readonly after: Recorded
+      readonly before: RecordedFields | undefined
+      readonly after: RecordedFields
       readonly changedAt: Date
       readonly by: Actor | undefined
     },
   ) => Promise<void>
-  /** Newest first. Refuses: validation_failed (cursor). */
+  /** Lists changes, newest first. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, customerId: string, query: QueryOf<'listCustomerChanges'>) => Promise<Page<Change>>
 }
 

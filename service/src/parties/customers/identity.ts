@@ -1,4 +1,4 @@
-/** Pure: how the proofs of an identity provider change the verdicts of the rules. */
+/** Pure: applies the proofs of identity providers to the verdicts of the KYC rules. */
 import type { FieldState, identity, VerificationCode } from '@partner-payments/wire'
 import type { CustomerType, KycFields } from './rules.ts'
 
@@ -13,14 +13,14 @@ export type FieldVerdict = {
 
 type IdentityKind = identity.IdentityKind
 
-/** A verification that is decided and was not replaced by a later one. */
+/** A decided verification that was not replaced by a later one. */
 export type IdentityRecord = {
   readonly kinds: readonly IdentityKind[]
   readonly status: Extract<identity.IdentityStatus, 'Approved' | 'Declined' | 'Expired'>
   readonly decidedAt: Date
   /** Null: it does not expire. */
   readonly validUntil: Date | null
-  /** `value`: the one that the provider compared. */
+  /** `value`: the value that the provider compared. */
   readonly fields: readonly {
     readonly field: string
     readonly value: string
@@ -28,11 +28,11 @@ export type IdentityRecord = {
   }[]
 }
 
-/** `required`: without an approved verification the customer is not complete. */
+/** `required`: a customer is complete only with an approved verification. */
 export type Proofs = { readonly records: readonly IdentityRecord[]; readonly required: boolean }
 export const noProofs: Proofs = { records: [], required: false }
 
-/** The kind without which a customer is not proved. */
+/** Returns the kind that proves the identity of a customer of this type. */
 export const mainKind = (customerType: CustomerType): IdentityKind =>
   customerType === 'Business' ? 'Company' : 'Document'
 
@@ -40,8 +40,8 @@ const addressFields = ['addressLine1', 'addressLine2', 'city', 'postalCode', 're
 const ownerFields = ([1, 2, 3, 4, 5] as const).flatMap(
   (number) => [`uboFirstName${number}`, `uboLastName${number}`] as const,
 )
-/** The fields that a provider gets for each kind: no more than it compares (GDPR, Art. 5(1)(c)). */
-const fieldsOf: Readonly<Record<IdentityKind, readonly Field[]>> = {
+/** The fields that a provider receives for each kind: only those that it compares (GDPR, Art. 5(1)(c)). */
+const comparedFields: Readonly<Record<IdentityKind, readonly Field[]>> = {
   Document: ['fullName', 'dateOfBirth', 'citizenshipCountryCode'],
   Address: ['fullName', 'legalName', ...addressFields],
   Company: [
@@ -54,14 +54,14 @@ const fieldsOf: Readonly<Record<IdentityKind, readonly Field[]>> = {
   ],
 }
 
-/** The part of the KYC that a provider compares for these kinds. */
+/** Selects the KYC fields that a provider compares for these kinds. */
 export function subjectFor(kyc: KycFields, kinds: readonly IdentityKind[]): Readonly<Record<string, string>> {
-  const fields = new Set(kinds.flatMap((kind) => fieldsOf[kind]))
+  const fields = new Set(kinds.flatMap((kind) => comparedFields[kind]))
   return Object.fromEntries(Object.entries(kyc).filter(([field]) => fields.has(field as Field)))
 }
 
-/** The field that bears the verdict on a kind as a whole. */
-function bearerOf(kind: IdentityKind, kyc: KycFields): Field {
+/** Returns the field that shows the verdict on a kind as a whole. */
+function verdictField(kind: IdentityKind, kyc: KycFields): Field {
   if (kind === 'Document') return 'fullName'
   if (kind === 'Company') return 'legalName'
   return kyc.residenceAddress === undefined ? 'addressLine1' : 'residenceAddress'
@@ -69,8 +69,8 @@ function bearerOf(kind: IdentityKind, kyc: KycFields): Field {
 
 type Fault = Pick<FieldVerdict, 'state'> & { readonly code: VerificationCode }
 
-/** The fault of the proof of a kind. Undefined: it has none, or is not asked for. */
-function faultOf(
+/** Finds the fault of the proof of a kind. Undefined: there is no fault, or the kind is not required. */
+function findFault(
   kind: IdentityKind,
   kyc: KycFields,
   isRequired: boolean,
@@ -81,15 +81,15 @@ function faultOf(
   if (latest.status === 'Declined') return { state: 'Invalid', code: 'identity_declined' } as const
   if (latest.status === 'Expired' || (latest.validUntil !== null && latest.validUntil <= now))
     return missing('identity_expired')
-  const bearer = bearerOf(kind, kyc)
+  const bearer = verdictField(kind, kyc)
   const proved = latest.fields.find(({ field }) => field === bearer)
   return isRequired && proved?.value !== kyc[bearer] ? missing('identity_required') : undefined
 }
 const missing = (code: VerificationCode): Fault => ({ state: 'Missing', code })
 
 /**
- * Applies the proofs to the verdicts of the rules. A fault of a rule stays. The latest record that compared the present value of a
- * field decides about it; the latest record of a kind decides about the kind.
+ * Applies the proofs to the verdicts of the rules. A fault that a rule found stays. The latest record that compared the current value
+ * of a field decides the field, and the latest record of a kind decides the kind.
  */
 export function applyProofs(
   verdicts: readonly FieldVerdict[],
@@ -102,8 +102,8 @@ export function applyProofs(
   const faults = new Map<Field, Fault>()
   for (const kind of ['Document', 'Address', 'Company'] as const) {
     const latest = newestFirst.find(({ kinds }) => kinds.includes(kind))
-    const fault = faultOf(kind, kyc, required && kind === mainKind(customerType), latest, now)
-    if (fault !== undefined) faults.set(bearerOf(kind, kyc), fault)
+    const fault = findFault(kind, kyc, required && kind === mainKind(customerType), latest, now)
+    if (fault !== undefined) faults.set(verdictField(kind, kyc), fault)
   }
   return verdicts.map((verdict) => {
     const { field, code } = verdict

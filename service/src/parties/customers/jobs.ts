@@ -1,4 +1,4 @@
-/** The jobs of customers: names and states of verification from before they were kept, erasures, records that are kept too long. */
+/** The jobs of customers: indexing of names, states of verification, erasures, and records whose retention has ended. */
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 import { after, type Clock, dayMs, firstIdOf, minuteMs, nilId, present } from '../../kernel/index.ts'
 import type { Erasures } from './erasure.ts'
@@ -17,40 +17,37 @@ export const customerJobs = (
   defineJob({
     name: 'customers.kept_records',
     due: placesDue,
-    // A new partner has no place yet.
+    // A new partner does not have rows yet.
     everyMs: minuteMs,
     run: keptRecords.step,
     age: { queue: 'kept_records' },
   }),
 ]
 
-// Erases the names in records that belong to no customer: bank reports, cases, verifications of payees, orders. Each is
-// kept as long as a payment, counted from its own end, whether or not a customer asks for its erasure. A loop visits
-// each place of each partner once a day, page by page in the order of the ids, which is that of time.
+// Erases names in records that do not belong to a customer: bank reports, cases, verifications of payees, orders. Each record is
+// retained as long as a payment, counted from its own end, even without a request for erasure. The job visits each table of each
+// partner once a day, page by page in the order of ids, which is the order of time.
 
 export type KeptRecords = {
-  /** Works on one page of a place that is due. Returns how many pages it has worked on: 0 or 1. */
+  /** Erases a page of a due table. Returns 1, or 0 if none is due. */
   readonly step: () => Promise<number>
 }
 
 const passMs = dayMs
 const rowsPerPageMax = 500
 
-export function createKeptRecords({
-  db,
-  clock,
-  places,
-  retentionYears,
-  partnerIds,
-}: {
+type KeptRecordsDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly places: readonly KeptTable[]
   /** CUSTOMER_RETENTION_YEARS. */
   readonly retentionYears: number
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
-}): KeptRecords {
-  const begin = createBegin({ db, places, partnerIds })
+}
+
+export function createKeptRecords(deps: KeptRecordsDeps): KeptRecords {
+  const { db, clock, places, retentionYears } = deps
+  const begin = createBegin(deps)
   const byName = new Map(places.map((place) => [place.table, place]))
   return {
     step: async () => {
@@ -63,7 +60,7 @@ export function createKeptRecords({
         if (row === undefined) return 0
         const { place: name, ...at } = row
         const place = byName.get(name)
-        // A later version may have more places, which this one leaves alone.
+        // A later version may have more tables, which this version skips.
         const moved =
           place === undefined ? { ...at, dueAt: after(now, passMs) } : await pass(tx, due.partnerId, at, place, now)
         await store.movePlace(tx, due.partnerId, name, moved)
@@ -103,16 +100,8 @@ export function createKeptRecords({
   }
 }
 
-/** Creates a row per place for each partner. A process does so once per partner. */
-function createBegin({
-  db,
-  places,
-  partnerIds,
-}: {
-  readonly db: Database
-  readonly places: readonly KeptTable[]
-  readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
-}) {
+/** Creates a row for each table of each partner, once in a process. */
+function createBegin({ db, places, partnerIds }: KeptRecordsDeps) {
   const begun = new Set<string>()
   let lookAt = new Date(0)
   return async (now: Date): Promise<void> => {

@@ -1,4 +1,4 @@
-/** Keeps and reads the blind index of names (docs/decisions/0050-names-by-keyed-prefixes.md). */
+/** The blind index of names (docs/decisions/0050-names-by-keyed-prefixes.md). */
 import { createTurns } from '../../postgres/jobs/index.ts'
 import { type Clock, present, randomBytes, type Sealer } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
@@ -10,11 +10,11 @@ import anyAscii from 'any-ascii'
 import { refuseField } from '../../kernel/api/index.ts'
 
 export type NameIndex = {
-  /** The tokens of the names in `kyc`. The first ones of a partner make its key, in the same database transaction. */
-  readonly tokensOf: (tx: Tx, partnerId: string, kyc: KycFields) => Promise<readonly string[]>
-  /** The token of a normalised prefix. Undefined: the partner has no key, thus no customer with a name. */
-  readonly tokenOf: (tx: Tx, partnerId: string, prefix: string) => Promise<string | undefined>
-  /** Writes what has changed, under the lock of the customer. */
+  /** Computes the tokens of the names in `kyc`. The first call of a partner creates its key in the same transaction. */
+  readonly computeTokens: (tx: Tx, partnerId: string, kyc: KycFields) => Promise<readonly string[]>
+  /** Computes the token of a normalised prefix. Undefined: the partner does not have a key, and thus no customers with names. */
+  readonly computeToken: (tx: Tx, partnerId: string, prefix: string) => Promise<string | undefined>
+  /** Writes the changed tokens. The caller has locked the customer. */
   readonly replace: (
     tx: Tx,
     partnerId: string,
@@ -30,8 +30,8 @@ export function createNameIndex({ clock, sealer }: { readonly clock: Clock; read
     Buffer.from(sealer.open(keySealed, nameKeyContext(partnerId)), 'base64')
 
   /**
-   * Reads the key from the database, never from memory: a key that was read before its transaction has committed may
-   * not exist afterwards.
+   * Reads the key from the database, never from memory, because the transaction that created a cached key may have rolled
+   * back.
    */
   const keyOf = async (tx: Tx, partnerId: string) => {
     const known = await store.nameKey(tx, partnerId)
@@ -42,13 +42,13 @@ export function createNameIndex({ clock, sealer }: { readonly clock: Clock; read
   }
 
   return {
-    tokensOf: async (tx, partnerId, kyc) => {
-      const prefixes = prefixesOf(kyc)
+    computeTokens: async (tx, partnerId, kyc) => {
+      const prefixes = customerPrefixes(kyc)
       if (prefixes.length === 0) return []
       const key = await keyOf(tx, partnerId)
       return [...new Set(prefixes.map((prefix) => nameToken(key, prefix)))]
     },
-    tokenOf: async (tx, partnerId, prefix) => {
+    computeToken: async (tx, partnerId, prefix) => {
       const keySealed = await store.nameKey(tx, partnerId)
       return keySealed && nameToken(open(partnerId, keySealed), prefix)
     },
@@ -65,8 +65,8 @@ export function createNameIndex({ clock, sealer }: { readonly clock: Clock; read
 const customersPerStepMax = 100
 
 /**
- * Indexes the names of customers from before the index, and of those that a process of an earlier version created or changed.
- * Returns how many. `kycOf` returns undefined for KYC that cannot be read: that customer has no names.
+ * Creates the step that indexes names of customers that are not in the index: older ones, and those that a process of an earlier
+ * version wrote. It returns how many. `kycOf` returns empty KYC if it cannot be read.
  */
 export function createNameIndexing(deps: {
   readonly db: Database
@@ -79,7 +79,7 @@ export function createNameIndexing(deps: {
     db.transaction(async (tx) => {
       const rows = await store.claimNamesDue(tx, partnerId, customersPerStepMax)
       for (const row of rows) {
-        const after = await index.tokensOf(tx, partnerId, kycOf(partnerId, row))
+        const after = await index.computeTokens(tx, partnerId, kycOf(partnerId, row))
         await index.replace(tx, partnerId, row.id, { before: row.nameTokens ?? [], after })
         await store.markIndexed(tx, partnerId, row.id, after)
       }
@@ -89,31 +89,31 @@ export function createNameIndexing(deps: {
   return createTurns((afterId) => store.partnerWithNamesDue(db, afterId), indexSome)
 }
 
-// Pure: names as lists search them, normalised, by prefix, and for customers hashed under the partner's key.
+// Pure: normalised names and their prefixes, by which lists search. Those of customers are hashed under the partner's key.
 
 const indexedNames = ['fullName', 'legalName', 'tradingName'] as const satisfies readonly (keyof KycFields)[]
 
-/** A search by one letter would return a large part of all customers. */
+/** A search by one letter would return many of the customers. */
 const prefixCharsMin = 2
-/** A longer search compares this many characters: each further one would be one more row for each word of each name. */
+/** A longer search compares only this many characters, because each further one would add a row for each word of each name. */
 const prefixCharsMax = 12
-/** Limit of the indexed words of one name. Bounds the rows of a customer. */
+/** Maximum number of indexed words of a name, which limits the rows of a customer. */
 const wordsMax = 8
 
-/** Latin letters without marks, in lower case, and digits; everything else is one space: `Müller-Østby` is `muller ostby`. */
+/** Reduces a name to lower-case Latin letters without marks, digits and single spaces: `Müller-Østby` becomes `muller ostby`. */
 export const normaliseName = (name: string): string =>
   anyAscii(name)
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, ' ')
     .trim()
 
-/** Every text by which a search finds a customer: the beginnings of its names, from each word on. */
-export function prefixesOf(kyc: KycFields): readonly string[] {
-  return [...new Set(indexedNames.flatMap((field) => prefixesOfName(kyc[field] ?? '')))]
+/** Lists all prefixes by which a search finds a customer: the beginnings of its names, from each word on. */
+export function customerPrefixes(kyc: KycFields): readonly string[] {
+  return [...new Set(indexedNames.flatMap((field) => namePrefixes(kyc[field] ?? '')))]
 }
 
-/** The beginnings of a name, from each word on. */
-export function prefixesOfName(given: string): readonly string[] {
+/** Lists the beginnings of a name, from each word on. */
+export function namePrefixes(given: string): readonly string[] {
   const words = normaliseName(given).split(' ')
   const prefixes = words.slice(0, wordsMax).flatMap((_, at) => {
     const from = words.slice(at).join(' ')
@@ -127,13 +127,13 @@ export function prefixesOfName(given: string): readonly string[] {
   return [...new Set(prefixes)]
 }
 
-/** Index key of a search for `text`. Undefined: fewer than two letters or digits. */
+/** Computes the index key of a search. Undefined: the text has fewer than two letters or digits. */
 export function searchedPrefix(text: string): string | undefined {
   const prefix = normaliseName(text).slice(0, prefixCharsMax).trimEnd()
   return prefix.length < prefixCharsMin ? undefined : prefix
 }
 
-/** Index key of the query parameter `namePrefix`. Refuses: validation_failed. */
+/** Computes the index key of the query parameter `namePrefix`. Refuses: validation_failed. */
 export function readNamePrefix(text: string): string {
   const prefix = searchedPrefix(text)
   if (prefix !== undefined) return prefix
@@ -144,6 +144,6 @@ export function readNamePrefix(text: string): string {
   })
 }
 
-/** The first 64 bits of HMAC-SHA-256, as a signed decimal number. Of 100 million prefixes, two are equal with 1 in 4,000. */
+/** Returns the first 64 bits of HMAC-SHA-256, as a signed decimal number. Among 100 million prefixes a collision has a chance of 1 in 4,000. */
 export const nameToken = (key: Uint8Array, prefix: string): string =>
   createHmac('sha256', key).update(prefix, 'utf8').digest().readBigInt64BE().toString()

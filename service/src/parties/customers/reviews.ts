@@ -1,4 +1,4 @@
-/** Reviews: the operator gives a customer a class of risk, and looks again after a time that depends on it. */
+/** Reviews: the operator assigns a customer a risk class, which determines the time of the next review. */
 import { notFound } from '../../kernel/api/index.ts'
 import type { Clock } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -7,14 +7,14 @@ import { byRef } from './store.ts'
 import * as store from './store-erasures.ts'
 
 /**
- * Months until the next review. The AMLD gives no numbers (Art. 14(5): at appropriate times, on a risk-sensitive basis); these are usual, and
- * each review can have its own.
+ * Months until the next review. The AMLD does not give numbers (Art. 14(5): at appropriate times, on a risk-sensitive basis). These are
+ * usual, and each review can set its own.
  */
 const reviewMonths = { low: 60, medium: 36, high: 12 } as const
 export type Risk = keyof typeof reviewMonths
 
 export type Reviews = {
-  /** Records a review of today, instead of the last one. `months`: until the next one. Refuses: not_found. */
+  /** Records today's review, which replaces the last one. `months`: until the next review. Refuses: not_found. */
   readonly set: (
     tx: Tx,
     review: {
@@ -26,30 +26,30 @@ export type Reviews = {
     },
   ) => Promise<store.Review>
   /**
-   * Gives a customer the risk `high`, and makes its next review due today: persons have found out something about it. The last review stays. An
-   * erased customer keeps none.
+   * Sets the risk of a customer to `high` and makes the next review due today, because staff found out something. The last review stays. Does
+   * not apply to an erased customer.
    */
   readonly raise: (
     tx: Tx,
     raised: { readonly partnerId: string; readonly id: string; readonly staff: string },
   ) => Promise<void>
-  /** Makes the next review of a customer due today. Without a review it is in the list of those that were never reviewed. */
+  /** Makes the next review of a customer due today. A customer without a review is listed as never reviewed instead. */
   readonly makeDue: (tx: Tx, partnerId: string, id: string) => Promise<void>
-  /** The last review of a customer. Undefined: it was never reviewed. */
+  /** Reads the last review of a customer. Undefined: it was never reviewed. */
   readonly of: (tx: Tx, partnerId: string, customerId: string) => Promise<store.Review | undefined>
-  /** The reviews of a partner, the next one first. */
+  /** Lists the reviews of a partner, the next due first. */
   readonly list: (tx: Tx, partnerId: string) => Promise<readonly store.Review[]>
-  /** The reviews whose day has come, of all partners or of one, the oldest first. */
+  /** Lists due reviews of all partners or of one, oldest first. */
   readonly overdue: (tx: Tx, partnerId: string | undefined) => Promise<readonly store.Review[]>
-  /** The overdue reviews of all partners, the oldest first, at most `rowsMax`, after the last one of the page before. */
+  /** Lists a page of the due reviews of all partners, oldest first. */
   readonly overduePage: (
     tx: Tx,
     page: { readonly after: store.ReviewKey | undefined; readonly rowsMax: number },
   ) => Promise<readonly store.Review[]>
-  /** The overdue reviews of some customers of a partner. */
+  /** Reads the due reviews of customers of a partner. */
   readonly overdueOf: (tx: Tx, partnerId: string, customerIds: readonly string[]) => Promise<readonly store.Review[]>
-  /** The customers of a partner without a review, the oldest first. */
-  readonly missing: (tx: Tx, partnerId: string) => Promise<readonly store.Unreviewed[]>
+  /** Lists the customers of a partner without a review, oldest first. */
+  readonly missing: (tx: Tx, partnerId: string) => Promise<readonly store.UnreviewedCustomer[]>
 }
 
 export function createReviews({ clock }: { readonly clock: Clock }): Reviews {
@@ -57,7 +57,7 @@ export function createReviews({ clock }: { readonly clock: Clock }): Reviews {
   return {
     set: async (tx, { partnerId, customerRef, risk, months = reviewMonths[risk], staff: reviewedBy }) => {
       const kind = refKind(customerRef)
-      // Held: an erasure waits, and then deletes the review.
+      // The customer is held, so that an erasure waits and then deletes the review.
       const customer = kind && (await byRef(tx, partnerId, kind, { held: true }))
       if (customer === undefined) throw notFound('customer')
       const reviewedAt = clock.now()

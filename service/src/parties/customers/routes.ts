@@ -1,4 +1,4 @@
-/** Operation id -> verb -> shape. */
+/** Handlers of customers, and their export. */
 import { customers as wire, type ResponseOf } from '@partner-payments/wire'
 import { createReaders, type Handlers, type Page, pageOf, writerOf } from '../../kernel/api/index.ts'
 import { type Clock, writeAmount } from '../../kernel/index.ts'
@@ -39,7 +39,7 @@ export function customersRoutes(
     exportCustomer: async ({ caller, params }) => {
       const { customer, pages, closed } = await exports.open(caller.partnerId, params.id)
       const file = { mediaType: 'application/jsonl', fileName: `customer-${customer.serviceId}.jsonl` }
-      return { body: undefined, stream: { ...file, read: () => linesOf(pages()), closed } }
+      return { body: undefined, stream: { ...file, read: () => encodeLines(pages()), closed } }
     },
     createCustomer: idempotency.handler('createCustomer', async ({ caller, body, requestId }, tx) => {
       const customer = await customers.create(caller.partnerId, body, tx, { ...caller, requestId })
@@ -95,27 +95,27 @@ const writeErasure = writerOf(wire.CustomerErasure)
 const toErasure = ({ row, ...erasure }: Erasure) =>
   writeErasure({ ...row, ...erasure, guid: row.customerId, state: stateOf(row.phase) })
 
-/** A part of the stream is what one statement has read. */
-async function* linesOf(pages: ReturnType<CustomerExport['pages']>): AsyncGenerator<Uint8Array> {
+/** Encodes the lines of an export. Each chunk of the stream has the rows of one statement. */
+async function* encodeLines(pages: ReturnType<CustomerExport['pages']>): AsyncGenerator<Uint8Array> {
   for await (const page of pages) yield Buffer.from(page.map((line) => `${JSON.stringify(line)}\n`).join(''))
 }
 
-// The export of everything that is held about a customer, as one JSON object on each line (docs/guides/customers.md). It is read in
-// pages of short statements: a customer may have millions of payments, and a reader that pauses holds one page and no transaction.
+// The export of all data about a customer, as one JSON object on each line (docs/guides/customers.md). The service reads it in pages of
+// short statements, because a customer may have millions of payments. A slow reader holds one page and no transaction.
 
 /** A line of an export: the type of `data`, and its fields. Amounts are exact JSON numbers. */
 export type ExportLine = { readonly type: string; readonly data: object }
-/** Section of an export: the data that one part of the service holds about a customer, in pages. */
+/** A section of an export: the data of one module about a customer, in pages. */
 export type ExportSection = (partnerId: string, customer: Customer) => AsyncIterable<readonly ExportLine[]>
 
 type CustomerExport = {
   readonly customer: Customer
   readonly pages: () => AsyncGenerator<readonly ExportLine[]>
-  /** Called once, when the reader has everything or has disconnected. */
+  /** The caller calls it once, when the reader has received everything or has disconnected. */
   readonly closed: () => void
 }
 export type CustomerExports = {
-  /** Refuses: not_found, rate_limited (too many streams at once). */
+  /** Opens the export of a customer. Refuses: not_found, rate_limited (too many streams at once). */
   readonly open: (partnerId: string, ref: string) => Promise<CustomerExport>
 }
 
@@ -123,7 +123,7 @@ const identificationNumber = {
   what: 'kyc.personalIdentificationNumber',
   why: 'No response contains it. It is stored as you gave it.',
 }
-/** Stated for every customer: it must not depend on whether there is a hit. */
+/** Part of every export, because it must not reveal whether there is a hit. */
 const leftOut = [
   {
     what: 'hits of screening, and decisions about them',
@@ -165,14 +165,14 @@ export function createCustomerExports(deps: {
         closed: enter(partnerId),
         pages: async function* () {
           yield [head]
-          // Counts the first line and the last one.
+          // Includes the first and the last line.
           let lines = 2
           for (const section of sections)
             for await (const page of section(partnerId, customer)) {
               lines += page.length
               if (page.length > 0) yield page
             }
-          // A reader that receives this line has all of them.
+          // A reader that receives this line has received all lines.
           yield [{ type: 'end', data: { lines } }]
         },
       }
@@ -182,7 +182,7 @@ export function createCustomerExports(deps: {
 
 const rowsPerPageMax = 100
 
-/** Every page of a list, by its own cursors. */
+/** Yields all pages of a list by its cursors. */
 export async function* pagesOfList<T>(
   read: (query: { readonly limit: string; readonly cursor?: string }) => Promise<Page<T>>,
 ): AsyncGenerator<readonly T[]> {
@@ -195,7 +195,7 @@ export async function* pagesOfList<T>(
   }
 }
 
-/** Every page of rows, each read after the id of the last row before it. */
+/** Yields all pages of rows. Each page begins after the last id of the previous page. */
 export async function* pagesBehind<T extends { readonly id: string }>(
   firstId: string,
   read: (afterId: string, rowsMax: number) => Promise<readonly T[]>,

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Refusal } from '../../kernel/api/index.ts'
 import { deriveType, isCalendarDate, type KycInput, mergeKyc, refuseBadKyc, refuseEmptyCreate } from './rules.ts'
-import { nameToken, normaliseName, prefixesOf, searchedPrefix } from './name-index.ts'
+import { nameToken, normaliseName, customerPrefixes, searchedPrefix } from './name-index.ts'
 import { judgeTaxId, mod97, type TaxPayer } from './verification.ts'
 
 const now = new Date('2026-03-01T12:00:00.000Z')
@@ -28,7 +28,7 @@ test('only calendar dates in the form YYYY-MM-DD are valid', () => {
     assert(!isCalendarDate(date), date)
 })
 
-test('a date is valid exactly if the runtime reads it and writes the same date', () => {
+test('a date is valid if and only if the runtime reads it and writes the same date', () => {
   const two = (number: number) => String(number).padStart(2, '0')
   fc.assert(
     fc.property(fc.integer({ min: 1000, max: 9999 }), fc.nat(15), fc.nat(33), (year, month, day) => {
@@ -107,21 +107,21 @@ test('a normalised name has Latin letters, digits and single spaces', () => {
 })
 
 test('the prefixes of a name begin at each of its words and have 2 to 12 characters', () => {
-  assert.deepEqual([...prefixesOf({ fullName: 'Ada Lo' })].toSorted(), ['ad', 'ada', 'ada l', 'ada lo', 'lo'])
-  const long = prefixesOf({ legalName: 'Analytical Engines' })
+  assert.deepEqual([...customerPrefixes({ fullName: 'Ada Lo' })].toSorted(), ['ad', 'ada', 'ada l', 'ada lo', 'lo'])
+  const long = customerPrefixes({ legalName: 'Analytical Engines' })
   assert.deepEqual([long.includes('analytical e'), long.includes('analytical en')], [true, false])
-  assert.deepEqual(prefixesOf({}), [])
-  assert.deepEqual(prefixesOf({ fullName: 'X', city: 'London', uboLastName1: 'Byron' }), [])
-  assert.deepEqual(prefixesOf({ fullName: 'Ada', tradingName: 'ADA' }).toSorted(), ['ad', 'ada'])
+  assert.deepEqual(customerPrefixes({}), [])
+  assert.deepEqual(customerPrefixes({ fullName: 'X', city: 'London', uboLastName1: 'Byron' }), [])
+  assert.deepEqual(customerPrefixes({ fullName: 'Ada', tradingName: 'ADA' }).toSorted(), ['ad', 'ada'])
 })
 
-test('a name of the greatest length has a bounded number of prefixes', () => {
+test('a name of the maximum length has a limited number of prefixes', () => {
   const name = 'ab '.repeat(46).trim()
-  assert.ok(prefixesOf({ fullName: name, legalName: name, tradingName: name }).length <= 8 * 11)
+  assert.ok(customerPrefixes({ fullName: name, legalName: name, tradingName: name }).length <= 8 * 11)
 })
 
 test('every search that the prefixes answer is found by its own text', () => {
-  const prefixes = prefixesOf({ fullName: 'Augusta Ada King-Noël' })
+  const prefixes = customerPrefixes({ fullName: 'Augusta Ada King-Noël' })
   for (const text of ['aug', 'AUGUSTA ADA', 'ada k', 'king noe', 'Noël', 'king-noel', 'Augusta Ada King', 'ada '])
     assert.ok(prefixes.includes(searchedPrefix(text) ?? ''), text)
   for (const text of ['gusta', 'ada n', 'augusta king']) assert.ok(!prefixes.includes(searchedPrefix(text) ?? ''), text)
@@ -136,7 +136,7 @@ test('a token is a signed number of 64 bits that depends on the key', () => {
   assert.equal(BigInt.asIntN(64, BigInt(nameToken(one, 'ada'))).toString(), nameToken(one, 'ada'))
 })
 
-/** Numbers that the tax offices or public registers print as examples. */
+/** Example numbers of tax offices and public registers. */
 const valid: Readonly<Record<string, readonly (readonly [TaxPayer, string])[]>> = {
   AT: [
     ['person', '59-119/9013'],
@@ -199,12 +199,12 @@ test('a number with another last character fails its check', () => {
       const last = number.at(-1) ?? ''
       const other = /\d/.test(last) ? String((Number(last) + 1) % 10) : last === 'A' ? 'B' : 'A'
       const verdict = judgeTaxId(`${number.slice(0, -1)}${other}`, country, payer)
-      // The last two digits of a Dutch number count businesses of one owner.
+      // The last two digits of a Dutch number count the businesses of an owner.
       if (number !== 'NL004495445B01') assert.equal(verdict, 'check_digits', `${country} ${number} -> ${other}`)
     }
 })
 
-test('a number of another form is no tax number, and a country without a rule is not judged', () => {
+test('a number of another form is refused, and a country without a rule is not judged', () => {
   for (const country of Object.keys(valid))
     for (const text of ['???', '', '12', 'ABCDEFGHIJKLMNOPQ'])
       assert.equal(judgeTaxId(text, country, 'business'), 'format')

@@ -1,4 +1,4 @@
-/** The rules of customers: valid KYC, its merge, and the type of a customer. */
+/** The rules of customers: valid KYC, merging of KYC, and the type of a customer. */
 import type { BodyOf, customers, FieldError, Static } from '@partner-payments/wire'
 import countries from 'i18n-iso-countries/index.js'
 import { refuseField, refuseFields, Refusal } from '../../kernel/api/index.ts'
@@ -8,9 +8,9 @@ import type { CountryRules, SecondData, SubjectCountry } from '../../screening/i
 export type CustomerType = Static<typeof customers.CustomerType>
 export type CustomerCreate = BodyOf<'createCustomer'>
 export type CustomerUpdate = BodyOf<'updateCustomer'>
-/** KYC as requests contain it: null clears a field. */
+/** KYC of a request: null clears a field. */
 export type KycInput = NonNullable<CustomerCreate['kyc']>
-/** KYC as it is stored, sealed: without null. */
+/** Stored KYC, without nulls. */
 export type KycFields = { readonly [K in keyof KycInput]?: NonNullable<KycInput[K]> }
 
 /** Merges `input` into `kyc`: a value is set, null clears, an absent field stays. A null `input` clears everything. */
@@ -20,13 +20,13 @@ export function mergeKyc(kyc: KycFields, input: KycInput | null | undefined): Ky
   return Object.fromEntries(Object.entries({ ...kyc, ...input }).filter(([, value]) => value !== null))
 }
 
-/** The names of the customer's account. The payment page shows the first. */
+/** Lists the names of the customer's account. The payment page shows the first one. */
 export const accountNames = ({ legalName, tradingName, fullName }: KycFields): readonly string[] =>
   [legalName, tradingName, fullName].filter((name) => name !== undefined)
 
 const ownerNumbers = [1, 2, 3, 4, 5] as const
 
-/** The names that are screened against sanctions lists: of the customer, and of its owners. */
+/** Lists the names of the customer and its owners that are screened against sanctions lists. */
 export function screenedNames(kyc: KycFields): readonly { readonly role: string; readonly name: string }[] {
   const own = (['fullName', 'legalName', 'tradingName'] as const).map((role) => ({ role, name: kyc[role] ?? '' }))
   const owners = ownerNumbers.map((number) => ({
@@ -36,7 +36,7 @@ export function screenedNames(kyc: KycFields): readonly { readonly role: string;
   return [...own, ...owners].filter(({ name }) => name !== '')
 }
 
-/** The fields that only a legal person has. */
+/** Fields that only a legal person has. */
 const businessFields = [
   'legalName',
   'legalForm',
@@ -49,8 +49,8 @@ const businessFields = [
 ] as const satisfies readonly (keyof KycFields)[]
 
 /**
- * The type of a customer that is created without one. A field that only a legal person has makes a Business. Otherwise a
- * trading name beside a full name makes a SoleTrader. Every other customer is an Individual.
+ * Derives the type of a customer that is created without one. A field that only a legal person has makes it a Business. Otherwise
+ * a trading name together with a full name makes it a SoleTrader. Every other customer is an Individual.
  */
 export function deriveType(kyc: KycFields): CustomerType {
   if (businessFields.some((field) => kyc[field] !== undefined)) return 'Business'
@@ -65,11 +65,11 @@ const countryFields = [
   'countryOfPrincipalBusiness',
 ] as const
 
-/** The countries that are screened: where a customer lives or was founded, and whose national it is. */
+/** Lists the screened countries: residence, citizenship, incorporation and business. */
 export const screenedCountries = (kyc: KycFields): readonly SubjectCountry[] =>
   countryFields.flatMap((role) => (kyc[role] === undefined ? [] : [{ role, country: kyc[role] }]))
 
-/** The second data of the person `fullName`. KYC has no birth or nationality of owners. */
+/** Builds the second data of the person `fullName`. KYC does not contain birth or nationality of owners. */
 export const screenedData = (kyc: KycFields): Readonly<Record<string, SecondData>> => ({
   fullName: {
     births: [kyc.dateOfBirth].filter((birth) => birth !== undefined),
@@ -78,7 +78,7 @@ export const screenedData = (kyc: KycFields): Readonly<Record<string, SecondData
   },
 })
 
-/** Refuses (422) countries whose customers the operator does not accept. A country that the customer had before is screened instead. */
+/** Refuses (422) countries whose customers the operator does not accept. An unchanged country is screened instead. */
 export function refuseCountries(before: KycFields, kyc: KycFields, rules: CountryRules): void {
   const refused = screenedCountries(kyc).filter(
     ({ role, country }) =>
@@ -102,7 +102,7 @@ export function refuseBadKyc(input: KycInput | null | undefined, now: Date): voi
 }
 
 function kycErrors(input: KycInput, now: Date): readonly FieldError[] {
-  // Today in UTC+14, where a day begins first: a company founded this morning in Auckland is not in the future.
+  // Today in UTC+14, where days begin first, so that a company founded this morning in Auckland is not in the future.
   const latest = after(now, 14 * hourMs)
     .toISOString()
     .slice(0, 10)
@@ -121,7 +121,7 @@ function kycErrors(input: KycInput, now: Date): readonly FieldError[] {
   }
   for (const field of countryFields) {
     const country = input[field]
-    // The list is ISO 3166-1 and XK, the user-assigned code of Kosovo that banks and the IBAN registry use.
+    // ISO 3166-1, and XK, the user-assigned code of Kosovo that banks and the IBAN registry use.
     if (typeof country === 'string' && !countries.isValid(country))
       errors.push({
         pointer: `/kyc/${field}`,
@@ -134,7 +134,7 @@ function kycErrors(input: KycInput, now: Date): readonly FieldError[] {
 
 const monthDays = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const
 
-/** `YYYY-MM-DD` of the Gregorian calendar. `Date.parse` would read 2023-02-30 as March 2nd. */
+/** Reports whether the text is a day of the Gregorian calendar. `Date.parse` would read 2023-02-30 as March 2nd. */
 export function isCalendarDate(text: string): boolean {
   const [year = 0, month = 0, day = 0] = text.split('-').map(Number)
   const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
@@ -142,7 +142,7 @@ export function isCalendarDate(text: string): boolean {
   return /^\d{4}-\d{2}-\d{2}$/.test(text) && year > 0 && days !== undefined && day >= 1 && day <= days
 }
 
-/** Refuses (400) a customer without anything that identifies it: no email, no identifier and no KYC field. */
+/** Refuses (400) a new customer without an email, an identifier or a KYC field. */
 export function refuseEmptyCreate(input: CustomerCreate): void {
   const kyc = mergeKyc({}, input.kyc)
   if (input.email || input.partnerCustomerIdentifier || Object.keys(kyc).length > 0) return
@@ -153,7 +153,7 @@ export function refuseEmptyCreate(input: CustomerCreate): void {
   })
 }
 
-/** Refuses (400) an update without a field. */
+/** Refuses (400) an update without fields. */
 export function refuseEmptyUpdate(input: CustomerUpdate): void {
   if (Object.keys(input).length > 0) return
   throw refuseField({
@@ -163,13 +163,13 @@ export function refuseEmptyUpdate(input: CustomerUpdate): void {
   })
 }
 
-/** Fields of a customer that the history records. */
-export type Recorded = {
+/** The fields of a customer that the history records. */
+export type RecordedFields = {
   readonly email: string | null
   readonly partnerCustomerIdentifier: string | null
   readonly kyc: KycFields
 }
-/** `field` is a path such as `kyc.city`. An absent value: there was none, there is none, or it is withheld. */
+/** `field` is a path such as `kyc.city`. A value is absent if the field was empty, is empty, or is withheld. */
 export type FieldChange = {
   readonly field: string
   readonly before?: string
@@ -178,11 +178,11 @@ export type FieldChange = {
 }
 
 /**
- * Lists changed fields in the order of their names. Of the identification number only the fact of a change is
- * recorded, no value.
+ * Lists changed fields in the order of their names. A change of the identification number is listed without its
+ * values.
  */
-export function changedFields(before: Recorded | undefined, after: Recorded): readonly FieldChange[] {
-  const [earlier, later] = [before === undefined ? new Map<string, string>() : valuesOf(before), valuesOf(after)]
+export function changedFields(before: RecordedFields | undefined, after: RecordedFields): readonly FieldChange[] {
+  const [earlier, later] = [before === undefined ? new Map<string, string>() : fieldValues(before), fieldValues(after)]
   return [...new Set([...earlier.keys(), ...later.keys()])].toSorted().flatMap((field): readonly FieldChange[] => {
     const [was, is] = [earlier.get(field), later.get(field)]
     if (was === is) return []
@@ -193,7 +193,7 @@ export function changedFields(before: Recorded | undefined, after: Recorded): re
 
 const withheldField = 'kyc.personalIdentificationNumber'
 
-function valuesOf({ email, partnerCustomerIdentifier, kyc }: Recorded): ReadonlyMap<string, string> {
+function fieldValues({ email, partnerCustomerIdentifier, kyc }: RecordedFields): ReadonlyMap<string, string> {
   return new Map([
     ...(email === null ? [] : [['email', email] as const]),
     ...(partnerCustomerIdentifier === null ? [] : [['partnerCustomerIdentifier', partnerCustomerIdentifier] as const]),

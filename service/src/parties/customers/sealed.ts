@@ -1,4 +1,4 @@
-/** The sealed columns of customers, what binds their values to their rows, and the references that name a customer. */
+/** The sealed columns of customers with their contexts, and the kinds of references to a customer. */
 import type { SealedColumn } from '../../postgres/index.ts'
 import { ownJson, serviceIdPattern, uuidPattern } from '@partner-payments/wire'
 import type { Sealer } from '../../kernel/index.ts'
@@ -50,7 +50,7 @@ export type KycSealer = ReturnType<typeof createKycSealer>
 const guid = new RegExp(uuidPattern)
 const serviceId = new RegExp(serviceIdPattern)
 
-/** Undefined: no customer can have this reference. */
+/** Recognizes a reference. Undefined: customers cannot have this reference. */
 export function refKind(ref: string): CustomerRefKind | undefined {
   if (guid.test(ref)) return { kind: 'guid', value: ref }
   return serviceId.test(ref) ? { kind: 'serviceId', value: ref } : undefined

@@ -8,7 +8,7 @@ import type { Customers } from './index.ts'
 
 const service = await useModules({ now: new Date('2026-03-01T12:00:00.000Z') })
 const { clock, customers, db } = service
-/** Several customers may have one identifier. */
+/** Settings in which customers may share an identifier. */
 const sharing = (await service.anotherProcess({ settings: { CUSTOMER_IDENTIFIERS: 'shared' } })).customers
 const newPartner = () => db.transaction((tx) => service.access.createPartner(tx, 'Partner'))
 
@@ -37,7 +37,7 @@ test('400 when a new customer has no field, or a bad one', async () => {
   assert.equal((await customers.list(partnerId, {})).data.length, 0)
 })
 
-test('customers are judged as a write would judge them, and none is written', async () => {
+test('an assessment judges customers like a write, and does not write', async () => {
   const partnerId = await newPartner()
   const input = { kyc: { dateOfBirth: '1990-13-45', citizenshipCountryCode: 'XX' } }
   const [good, bad, later, none] = await customers.assess(partnerId, [
@@ -84,7 +84,7 @@ test('an update sets given fields, clears null, keeps the other fields and sets 
   assert.deepEqual(await customers.get(partnerId, made.id), cleared)
 })
 
-test('a payer has no KYC except the current citizenship, and another partner does not find it', async () => {
+test('a payer contains only the citizenship of the KYC, and another partner cannot find it', async () => {
   const partnerId = await newPartner()
   const stranger = await newPartner()
   const given = { email: 'ada@example.com', kyc: { ...kyc, citizenshipCountryCode: 'GB' } }
@@ -103,7 +103,7 @@ test('a payer has no KYC except the current citizenship, and another partner doe
   assert.equal((await customers.payersByIds(db, [])).size, 0)
 })
 
-test('the database holds no KYC in plain text', async () => {
+test('the database does not contain KYC in plain text', async () => {
   const partnerId = await newPartner()
   const { id } = await customers.create(partnerId, { email: 'ada@example.com', kyc })
   const tables = await db.rows<{ name: string }>(sql`
@@ -122,7 +122,7 @@ test('the database holds no KYC in plain text', async () => {
     assert(!everything.includes(Buffer.from(value).toString('hex')), `${value} as bytea`)
     assert(!everything.includes(Buffer.from(value).toString('base64').slice(0, -2)), `${value} as base64`)
   }
-  // A sealed value does not open in the row of another customer.
+  // A sealed value cannot be opened in the row of another customer.
   const other = await customers.create(partnerId, { email: 'eve@example.com' })
   await db.run(sql`
     update customers.customers set kyc_sealed = (
@@ -171,7 +171,7 @@ test('a list is paged newest first and filtered', async () => {
   )
 })
 
-test('KYC that cannot be decrypted fails its own customer, and no list', async () => {
+test('undecryptable KYC makes the request of its customer fail, but not lists', async () => {
   const partnerId = await newPartner()
   const intact = await customers.create(partnerId, { email: 'ada@example.com', kyc })
   const broken = await customers.create(partnerId, { email: 'grace@example.com', kyc })
@@ -184,7 +184,7 @@ test('KYC that cannot be decrypted fails its own customer, and no list', async (
   await assert.rejects(customers.get(partnerId, broken.id), AssertionFailure)
 })
 
-test('an identifier names one customer: another one with it is refused with the first, also of two at once', async () => {
+test('an identifier names one customer: a second one is refused with the id of the first, even concurrently', async () => {
   const [partnerId, other] = [await newPartner(), await newPartner()]
   const first = await customers.create(partnerId, { partnerCustomerIdentifier: 'crm-1' })
   const second = await customers.create(partnerId, { partnerCustomerIdentifier: 'crm-2' })
@@ -210,7 +210,7 @@ test('an identifier names one customer: another one with it is refused with the 
   assert.ok(exists(judged[0]))
   await customers.update(partnerId, first.id, { partnerCustomerIdentifier: 'crm-1', email: 'a@example.com' })
   await customers.create(other, { partnerCustomerIdentifier: 'crm-1' })
-  // A free identifier can be used again, in another case of letters it is another one.
+  // A free identifier can be used again. Identifiers are case-sensitive.
   await customers.update(partnerId, first.id, { partnerCustomerIdentifier: null })
   await customers.create(partnerId, { partnerCustomerIdentifier: 'crm-1' })
   await customers.create(partnerId, { partnerCustomerIdentifier: 'CRM-1' })

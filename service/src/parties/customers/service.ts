@@ -1,4 +1,4 @@
-/** The verbs of customers. They treat an erased customer as unknown, except where noted. */
+/** The verbs of customers. They treat erased customers as unknown, unless their comments say otherwise. */
 import { type Capability, listLimitDefault, type QueryOf, type VerificationState } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, readTime, Refusal } from '../../kernel/api/index.ts'
 import { type Currency, type Log, type Minor, partnerKey, type Sealer } from '../../kernel/index.ts'
@@ -8,25 +8,25 @@ import type { PayerData } from '../../rails/index.ts'
 import type { Rates } from '../../rates/index.ts'
 import { partnerOf, type Subject } from '../../screening/index.ts'
 import { type Change, createHistory } from './history.ts'
-import { type Customer, type CustomerUser, payerDataOf, toCustomer, userOf } from './customer.ts'
+import { type Customer, type CustomerUser, payerDataOf, toCustomer, toCustomerUser } from './customer.ts'
 import {
   entriesOf,
   type Gate,
   type GateDefault,
   hasLargestBalance,
-  hasLargestSum,
-  refuseAbove,
-  refuseAboveSum,
+  hasMaximumSum,
+  balanceRefusal,
+  sumRefusal,
   sumOf,
 } from './gate-rules.ts'
 import {
-  capabilitiesOf,
+  listCapabilities,
   type CapabilityVerdict,
   createGates,
   createStandings,
   type Gates,
   type Holding,
-  holdingsOf,
+  listHoldings,
   requireCapability,
 } from './gates.ts'
 import { createKycSealer, type KycSealer, refKind } from './sealed.ts'
@@ -39,30 +39,30 @@ import {
   createProofsOf,
   createRejudge,
   createVerificationStep,
-  type IdentitiesOf,
+  type ReadIdentities,
   type Rejudge,
 } from './verification-states.ts'
 import { type Verification, verify } from './verification.ts'
 
-/** Customer of a payment. Of KYC it contains only the citizenship. */
+/** The customer of a payment, with only the citizenship of the KYC. */
 export type Payer = Pick<Customer, 'id' | 'serviceId' | 'partnerCustomerIdentifier' | 'email'> & {
   readonly citizenshipCountryCode: string | null
-  /** True for an erased customer. Its earlier payments may still return; it gets no new ones. */
+  /** True for an erased customer, whose earlier payments may still be returned. */
   readonly isErased: boolean
   readonly accountState: AccountState
   readonly verificationState: VerificationState
-  /** Allows or refuses what it does in this state. */
+  /** The gate of the customer's state of verification. */
   readonly gate: Gate
 }
 
-/** Verdicts on what a customer may do, with the verification that decides them. */
+/** The capabilities of a customer, and the verification that decides them. */
 export type CustomerCapabilities = {
   readonly customerId: string
   readonly verificationState: VerificationState
   readonly capabilities: readonly CapabilityVerdict[]
-  /** The largest balances of its state, with what it holds. */
+  /** The maximum balances of the state, with the current balances. */
   readonly holdUpTo: readonly Holding[]
-  /** The largest sum over all currencies. `held`: undefined without a recent rate. Undefined: there is none. */
+  /** The maximum sum over all currencies. Undefined: no maximum. `held`: undefined without a recent rate. */
   readonly inAll: { readonly currency: Currency; readonly max: Minor; readonly held: Minor | undefined } | undefined
   /** Fields that are missing or invalid. */
   readonly fields: Verification['fields']
@@ -70,11 +70,11 @@ export type CustomerCapabilities = {
 
 export type Customers = Writes & {
   /**
-   * Newest first; with `updatedSince` the latest change first. The filter `email` ignores case. Refuses: validation_failed
-   * (cursor, namePrefix).
+   * Lists customers, newest first; with `updatedSince`, the latest change first. The filter `email` ignores case. Refuses:
+   * validation_failed (cursor, namePrefix).
    */
   readonly list: (partnerId: string, query: CustomerList) => Promise<Page<Customer>>
-  /** Ids of customers by the filters of `list`, without opening their KYC. A `namePrefix` of too few letters finds none. */
+  /** Lists ids of customers by the filters of `list`, without opening their KYC. Empty if `namePrefix` has too few letters. */
   readonly idsBy: (
     partnerId: string,
     query: Pick<CustomerList, 'email' | 'namePrefix' | 'partnerCustomerIdentifier'>,
@@ -82,13 +82,13 @@ export type Customers = Writes & {
   ) => Promise<readonly string[]>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, ref: string) => Promise<Customer>
-  /** Judges the KYC by rules, at this time. Refuses: not_found. */
+  /** Judges the KYC by the rules at this time. Refuses: not_found. */
   readonly verification: (partnerId: string, ref: string) => Promise<Verification & { readonly customer: Customer }>
-  /** Judged by the stored state of the verification, as payments are. Refuses: not_found. */
+  /** Reads the capabilities by the stored state of the verification, like payments. Refuses: not_found. */
   readonly capabilities: (partnerId: string, ref: string) => Promise<CustomerCapabilities>
   /**
-   * The customer, if the state of its verification allows it, in the currency if one is given. Refuses: not_found,
-   * customer_not_verified (with `pointer` if it is given).
+   * Reads the customer, and requires that its verification allows the capability, in the currency if given. Refuses:
+   * not_found, customer_not_verified (with `pointer` if given).
    */
   readonly requireCapability: (
     tx: Tx,
@@ -98,8 +98,8 @@ export type Customers = Writes & {
     where?: { readonly pointer?: string; readonly currency?: Currency },
   ) => Promise<Payer>
   /**
-   * The refusal of money that would raise what the customer holds above the largest balance of its state: balance_limit_exceeded.
-   * What it holds can change meanwhile unless the caller has locked it (`lockHolders`). Reads nothing without a largest balance.
+   * Returns the refusal (balance_limit_exceeded) of money that would raise the balance above the maximum of the customer's state. The
+   * balance can change meanwhile, unless the caller has locked it (`lockHolders`). Reads the ledger only if there is a maximum.
    */
   readonly refusalAbove: (
     tx: Tx,
@@ -109,94 +109,90 @@ export type Customers = Writes & {
       readonly currency: Currency
       readonly amount: Minor
       readonly pointer: string
-      /** True if the money is bought with other money of the customer, so that what it holds in all does not grow. */
+      /** True if the customer buys the money with other money, so that the sum of its balances does not grow. */
       readonly isBought?: boolean
     },
   ) => Promise<Refusal | undefined>
   readonly gates: Gates
   readonly reviews: Reviews
-  /** Judges the customer again, because its proofs have changed, and returns its state. Undefined: it is erased. */
+  /** Judges the customer again after a change of its proofs, and returns the state. Undefined: the customer is erased. */
   readonly rejudge: Rejudge
   /** Lists the changes of the customer, newest first. Refuses: not_found, validation_failed (cursor). */
   readonly history: (partnerId: string, ref: string, query: QueryOf<'listCustomerChanges'>) => Promise<Page<Change>>
   /**
-   * Finds a customer for other modules by `ref`, a guid or a serviceId. Refuses: not_found, with `pointer` if it is
-   * given.
+   * Finds a customer for other modules by `ref`, a guid or a serviceId. Refuses: not_found (with `pointer` if given).
    */
   readonly find: (tx: Tx, partnerId: string, ref: string, pointer?: string) => Promise<Customer>
-  /** Finds a customer as `find` does and prevents its erasure until the transaction ends. */
+  /** Finds a customer like `find`, and prevents its erasure until the transaction ends. */
   readonly hold: Customers['find']
-  /** The oldest customer with this email address, in any case of letters. It is held as by `hold`. */
+  /** Finds the oldest customer with this email address, ignoring case. */
   readonly byEmail: (tx: Tx, partnerId: string, email: string) => Promise<Customer | undefined>
   /**
-   * Payers for batches of payments, by `partnerKey(partnerId, guid)`. An unknown one or another partner's is absent;
-   * an erased one is present.
+   * Reads payers for batches of payments, by `partnerKey(partnerId, guid)`. Unknown customers and those of other partners are
+   * absent; erased ones are present.
    */
-  readonly payersByIds: (
-    tx: Tx,
-    keys: readonly { readonly partnerId: string; readonly id: string }[],
-  ) => Promise<ReadonlyMap<string, Payer>>
+  readonly payersByIds: (tx: Tx, keys: readonly store.CustomerKey[]) => Promise<ReadonlyMap<string, Payer>>
   /**
-   * The names of the customer's account: registered, trading and full name. By `partnerKey(partnerId, guid)`: one that
-   * is unknown, another partner's or erased is absent.
+   * Reads the names of customers' accounts (registered, trading and full name), by `partnerKey(partnerId, guid)`. Unknown and
+   * erased customers and those of other partners are absent.
    */
   readonly accountNamesOf: (
     tx: Tx,
-    keys: readonly { readonly partnerId: string; readonly id: string }[],
+    keys: readonly store.CustomerKey[],
   ) => Promise<ReadonlyMap<string, readonly string[]>>
   /**
-   * Customers as banks are told of them, without their accounts, by `partnerKey(partnerId, guid)`. An unknown or erased one is
-   * absent.
+   * Reads the data of customers for banks, without their accounts, by `partnerKey(partnerId, guid)`. Unknown and erased customers
+   * are absent.
    */
   readonly payerDataOf: (
     tx: Tx,
-    keys: readonly { readonly partnerId: string; readonly id: string }[],
+    keys: readonly store.CustomerKey[],
   ) => Promise<ReadonlyMap<string, Omit<PayerData, 'account'>>>
   /**
-   * Customers as their transactions name them, by `partnerKey(partnerId, guid)`. An unknown one is absent. An erased one
-   * has only its `id`: what is kept of it is not for readers of payments.
+   * Reads customers as their transactions show them, by `partnerKey(partnerId, guid)`. Unknown customers are absent. Erased
+   * customers have only an `id`, because their retained data is not for readers of payments.
    */
   readonly usersByIds: (
     tx: Tx,
-    keys: readonly { readonly partnerId: string; readonly id: string }[],
+    keys: readonly store.CustomerKey[],
   ) => Promise<ReadonlyMap<string, CustomerUser & { readonly isErased: boolean }>>
   /**
-   * Locks customers in the order of their ids, before what they hold is read and their balance is locked: two deposits at once must not
-   * both fit below a largest balance.
+   * Locks customers in the order of their ids, before their balances are read and locked, so that two concurrent deposits cannot
+   * exceed a maximum balance together.
    */
-  readonly lockHolders: (tx: Tx, keys: readonly { readonly partnerId: string; readonly id: string }[]) => Promise<void>
-  /** Reads payers as `payersByIds` does and prevents their erasure until the transaction ends. */
+  readonly lockHolders: typeof store.lockHolders
+  /** Reads payers like `payersByIds`, and prevents their erasure until the transaction ends. */
   readonly heldPayersByIds: Customers['payersByIds']
   /**
-   * Sets the state of the customer's account under the lock of its row, and returns the previous state. Setting the
-   * same state changes nothing. Refuses: not_found, account_blocked (it is closed).
+   * Sets the state of the customer's account under the lock of its row, and returns the previous state. The same state may
+   * be set again. Refuses: not_found, account_blocked (the account is closed).
    */
   readonly setAccountState: (tx: Tx, partnerId: string, id: string, state: AccountState) => Promise<AccountState>
-  /** Names of the customer and of its owners, for screening. */
+  /** Reads the names of the customer and its owners for screening. */
   readonly subjectOf: (tx: Tx, partnerId: string, id: string) => Promise<Subject>
-  /** Pages through the ids of a partner's customers in their order. For screening. */
-  readonly idsAfter: (tx: Tx, partnerId: string, afterId: string, idsMax: number) => Promise<readonly string[]>
+  /** Pages through the ids of a partner's customers in order, for screening. */
+  readonly idsAfter: typeof store.idsAfter
   /**
-   * Resolves a guid or serviceId to the guid, for filters; also of an erased customer. Undefined: no such customer.
+   * Resolves a guid or serviceId to the guid, for filters, even of an erased customer. Undefined: no such customer.
    * Does not open KYC.
    */
   readonly idOf: (tx: Tx, partnerId: string, ref: string) => Promise<string | undefined>
-  /** Resolves a reference as `idOf` does. Undefined for an erased customer. */
+  /** Resolves a reference like `idOf`, but not of an erased customer. */
   readonly presentIdOf: Customers['idOf']
-  /** A step of a worker: indexes the names of some customers whose names are not in the index, and returns how many. */
+  /** Indexes names of customers that are not in the index, and returns how many. A step of a job. */
   readonly indexNamesStep: () => Promise<number>
   /**
-   * A step of a worker: judges some customers whose stored state of verification may be outdated, and returns how many.
+   * Judges customers whose stored state of verification may be outdated, and returns how many. A step of a job.
    */
   readonly verifyStep: () => Promise<number>
 }
 
-/** About 20 MB. */
+/** Maximum number of cached citizenships: about 20 MB. */
 const citizenshipsMax = 100_000
 
 type CustomersDeps = Omit<WritesDeps, 'proofsOf'> & {
-  /** The proofs of identity providers. */
-  readonly identitiesOf: IdentitiesOf
+  /** Reads the proofs of identity providers. */
+  readonly identitiesOf: ReadIdentities
   /** IDENTITY_REQUIRED. */
   readonly identityRequired: boolean
   readonly ledger: Pick<Ledger, 'partySumsAt'>
@@ -208,9 +204,9 @@ type CustomersDeps = Omit<WritesDeps, 'proofsOf'> & {
   readonly gatesByDefault: GateDefault
 }
 
-type Parts = CustomersDeps & WritesDeps
+type AllDeps = CustomersDeps & WritesDeps
 
-/** Undefined if it cannot be decrypted, so that one row does not fail the others of a list or of a worker. `get` fails. */
+/** Opens KYC. Undefined if it cannot be decrypted, so that a list or a job does not fail because of one row. Only `get` fails. */
 function kycIfReadable(
   log: Log,
   kycSealer: KycSealer,
@@ -225,34 +221,22 @@ function kycIfReadable(
   }
 }
 
-/** Caches the citizenship of opened KYC, and no other field of it, until another KYC is stored. */
+/** Creates a reader of payers. It caches only the citizenship of opened KYC, until the KYC changes. */
 function createPayerReader(kycSealer: KycSealer, byDefault: GateDefault) {
   const standingOf = createStandings(byDefault)
   const citizenships = new Map<string, { readonly mark: string; readonly country: string | null }>()
-  return (name: string, given: store.PayerRow): Payer => {
-    const {
-      partnerId,
-      kycSealed,
-      erasedAt,
-      customerType: _type,
-      accountState: state,
-      opensAccounts,
-      receives,
-      pays,
-      converts,
-      balancesMax,
-      totalMax,
-      ...rest
-    } = given
-    const standing = standingOf({ ...rest, opensAccounts, receives, pays, converts, balancesMax, totalMax })
-    const row = { ...rest, ...standing, isErased: erasedAt !== null, accountState: state ?? 'Active' }
-    const mark = kycSealer.mark(kycSealed)
+  return (name: string, row: store.PayerRow): Payer => {
+    const { id, serviceId, partnerCustomerIdentifier, email } = row
+    const names = { id, serviceId, partnerCustomerIdentifier, email }
+    const accountState = row.accountState ?? 'Active'
+    const payer = { ...names, ...standingOf(row), isErased: row.erasedAt !== null, accountState }
+    const mark = kycSealer.mark(row.kycSealed)
     const cached = citizenships.get(name)
-    if (cached?.mark === mark) return { ...row, citizenshipCountryCode: cached.country }
-    const country = kycSealer.open(partnerId, row.id, kycSealed).citizenshipCountryCode ?? null
+    if (cached?.mark === mark) return { ...payer, citizenshipCountryCode: cached.country }
+    const country = kycSealer.open(row.partnerId, id, row.kycSealed).citizenshipCountryCode ?? null
     if (citizenships.size >= citizenshipsMax) citizenships.clear()
     citizenships.set(name, { mark, country })
-    return { ...row, citizenshipCountryCode: country }
+    return { ...payer, citizenshipCountryCode: country }
   }
 }
 
@@ -304,17 +288,17 @@ const moneyOf = ({ currency, posted: amount }: { readonly currency: Currency; re
 })
 
 function createCapabilities(
-  { db, clock, gatesByDefault: byDefault, ledger, proofsOf, rates, screening }: Parts,
+  { db, clock, gatesByDefault: byDefault, ledger, proofsOf, rates, screening }: AllDeps,
   find: Customers['find'],
   payersByIds: Customers['payersByIds'],
 ): Pick<Customers, 'capabilities' | 'requireCapability' | 'refusalAbove' | 'gates' | 'reviews'> {
-  const payerOf = async (tx: Tx, partnerId: string, id: string): Promise<Payer> => {
+  const readPayer = async (tx: Tx, partnerId: string, id: string): Promise<Payer> => {
     const payer = (await payersByIds(tx, [{ partnerId, id }])).get(partnerKey(partnerId, id))
     if (payer === undefined) throw notFound('customer')
     return payer
   }
-  /** A confirmed hit of the customer or of its partner blocks the account without a command. */
-  const shownState = async (partnerId: string, { id, accountState }: Payer): Promise<AccountState> => {
+  /** Returns `Blocked` also if the customer or its partner has a confirmed hit. */
+  const effectiveState = async (partnerId: string, { id, accountState }: Payer): Promise<AccountState> => {
     if (accountState === 'Closed') return accountState
     const keys = [partnerOf(partnerId, id), { partnerId, kind: 'customer' as const, id }]
     const holdOf = await screening.holdsOf(keys)
@@ -323,26 +307,27 @@ function createCapabilities(
   return {
     capabilities: async (partnerId, ref) => {
       const { id, kyc, customerType } = await find(db, partnerId, ref)
-      const payer = await payerOf(db, partnerId, id)
+      const payer = await readPayer(db, partnerId, id)
       const proofs = (await proofsOf(db, partnerId, [id]))(id)
       const fields = verify(kyc, customerType, clock.now(), proofs).fields.filter(({ code }) => code !== undefined)
       const { balancesMax, totalMax } = payer.gate
       const [overall] = entriesOf(totalMax)
       const hasMaximum = Object.keys(balancesMax).length > 0 || overall !== undefined
       const sums = hasMaximum ? await ledger.partySumsAt(db, partnerId, id, undefined) : []
-      const accountState = await shownState(partnerId, payer)
+      const accountState = await effectiveState(partnerId, payer)
       const judged = {
-        capabilities: capabilitiesOf({ ...payer, accountState }),
-        holdUpTo: holdingsOf(balancesMax, sums),
+        capabilities: listCapabilities({ ...payer, accountState }),
+        holdUpTo: listHoldings(balancesMax, sums),
       }
       const inAll = overall && {
-        ...{ currency: overall[0], max: overall[1] },
+        currency: overall[0],
+        max: overall[1],
         held: sumOf(sums.map(moneyOf), overall[0], await rates.converter(db)),
       }
       return { customerId: id, verificationState: payer.verificationState, ...judged, inAll, fields }
     },
     requireCapability: async (tx, partnerId, id, capability, where = {}) => {
-      const payer = await payerOf(tx, partnerId, id)
+      const payer = await readPayer(tx, partnerId, id)
       requireCapability(payer, capability, where)
       return payer
     },
@@ -350,10 +335,10 @@ function createCapabilities(
       if (!hasLargestBalance(payer, currency)) return undefined
       const sums = await ledger.partySumsAt(tx, partnerId, payer.id, undefined)
       const held = sums.find((sum) => sum.currency === currency)?.posted ?? 0n
-      const refusal = refuseAbove(payer, { currency, held, amount }, pointer)
-      if (refusal !== undefined || isBought || !hasLargestSum(payer)) return refusal
+      const refusal = balanceRefusal(payer, { currency, held, amount }, pointer)
+      if (refusal !== undefined || isBought || !hasMaximumSum(payer)) return refusal
       const money = [...sums.map(moneyOf), { currency, amount }]
-      return refuseAboveSum(payer, money, await rates.converter(tx), pointer)
+      return sumRefusal(payer, money, await rates.converter(tx), pointer)
     },
     gates: createGates({ clock, byDefault }),
     reviews: createReviews({ clock }),
@@ -455,7 +440,7 @@ function createNamesByIds(
         (await read(tx, keys)).map((row) => [
           partnerKey(row.partnerId, row.id),
           row.erasedAt === null
-            ? { ...userOf({ ...row, kyc: kycOf(row) }), isErased: false }
+            ? { ...toCustomerUser({ ...row, kyc: kycOf(row) }), isErased: false }
             : { id: row.serviceId, isErased: true },
         ]),
       ),
@@ -463,7 +448,7 @@ function createNamesByIds(
 }
 
 function createSteps(
-  { db, clock, log, proofsOf }: Parts,
+  { db, clock, log, proofsOf }: AllDeps,
   kycSealer: KycSealer,
   index: NameIndex,
 ): Pick<Customers, 'indexNamesStep' | 'verifyStep' | 'rejudge'> {
@@ -476,10 +461,10 @@ function createSteps(
   }
 }
 
-/** `id`: of the only customer that may be found. */
+/** `id`: restricts the search to one customer. */
 type CustomerList = Omit<QueryOf<'listCustomers'>, 'iban'> & { readonly id?: string | undefined }
 
-/** Returns rows as they are stored. Refuses: validation_failed (cursor, namePrefix). */
+/** Creates the function that lists stored rows. Refuses: validation_failed (cursor, namePrefix). */
 function createList(deps: {
   readonly db: Database
   readonly cursors: Cursors
@@ -492,7 +477,7 @@ function createList(deps: {
     const limit = query.limit === undefined ? listLimitDefault : Number(query.limit)
     const after = query.cursor === undefined ? null : readPosition(cursors.open(list, query.cursor, '/query/cursor'))
     const filter = readFilter(query)
-    const nameToken = filter.prefix === undefined ? undefined : await names.tokenOf(db, partnerId, filter.prefix)
+    const nameToken = filter.prefix === undefined ? undefined : await names.computeToken(db, partnerId, filter.prefix)
     if (filter.prefix !== undefined && nameToken === undefined) return { data: [], nextCursor: null, hasMore: false }
     const rows = await store.list(db, partnerId, { ...filter.columns, nameToken }, after, limit + 1)
     const data = rows.slice(0, limit)
@@ -505,7 +490,7 @@ function createList(deps: {
 
 function readFilter(query: CustomerList) {
   const { id, email, partnerCustomerIdentifier, serviceId, customerType, verificationState } = query
-  const timeOf = (text: string | undefined) => (text === undefined ? undefined : readTime(text))
+  const timeIfGiven = (text: string | undefined) => (text === undefined ? undefined : readTime(text))
   const columns = {
     id,
     email,
@@ -513,16 +498,16 @@ function readFilter(query: CustomerList) {
     serviceId,
     customerType,
     verificationState,
-    createdFrom: timeOf(query.createdFrom),
-    createdTo: timeOf(query.createdTo),
-    updatedSince: timeOf(query.updatedSince),
+    createdFrom: timeIfGiven(query.createdFrom),
+    createdTo: timeIfGiven(query.createdTo),
+    updatedSince: timeIfGiven(query.updatedSince),
   }
   return { columns, prefix: query.namePrefix === undefined ? undefined : readNamePrefix(query.namePrefix) }
 }
 
 /**
- * A position among changes contains the time of the last change, because that time moves: a row that moves shifts no
- * other.
+ * Writes the position in a list. In the order of changes it contains the time of the change, so that rows which change
+ * meanwhile do not shift the others.
  */
 const writePosition = ({ id, updatedAt }: store.CustomerRow, isByChange: boolean) =>
   isByChange ? `${id} ${updatedAt.toISOString()}` : id

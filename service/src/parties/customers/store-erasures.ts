@@ -21,14 +21,14 @@ export type LockedCustomer = {
   readonly erasedAt: Date | null
 }
 
-/** Waits for every transaction that holds the customer, and blocks further ones until the end. */
+/** Locks a customer. Waits for every transaction that holds it, and blocks further ones until the end of this one. */
 export function lockToErase(tx: Tx, partnerId: string, id: string): Promise<LockedCustomer | undefined> {
   return tx.row<LockedCustomer>(sql`/* customers.lockToErase */
     select id, service_id, email, kyc_sealed, created_at, erased_at from customers.customers
     where partner_id = ${partnerId} and id = ${id} for update`)
 }
 
-/** Leaves a tombstone: ids, type, time of creation and what is kept. */
+/** Leaves a tombstone: ids, type, time of creation and the retained data. */
 export async function eraseCustomer(
   tx: Tx,
   partnerId: string,
@@ -82,21 +82,21 @@ export function erasureOf(tx: Tx, partnerId: string, customerId: string): Promis
     where partner_id = ${partnerId} and customer_id = ${customerId}`)
 }
 
-/** The partner of the erasure that has been due for the longest time, and since when. */
+/** Finds the partner of the longest due erasure, and since when it has been due. */
 export function oldestDueErasure(
   tx: Tx,
   now: Date,
 ): Promise<{ readonly partnerId: string; readonly dueAt: Date } | undefined> {
   return tx.row(
     dueWork(
-      'finds a partner with an erasure that is due, without a lock, by an index of those',
+      'finds a partner with a due erasure, without a lock, by an index of due erasures',
       (whose) => sql`/* customers.oldestDueErasure */
       select partner_id, due_at from customers.erasures where due_at <= ${now} and ${whose()} order by due_at limit 1`,
     ),
   )
 }
 
-/** When the next erasure is due. */
+/** Reads when the next erasure is due. */
 export const erasuresDue = (after: Date): Sql =>
   dueWork(
     'reads when the next erasure is due',
@@ -104,7 +104,7 @@ export const erasuresDue = (after: Date): Sql =>
       select due_at from customers.erasures where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
-/** Undefined: another process has it. */
+/** Claims a due row. Undefined: another process has claimed it. */
 export function claimErasure(tx: Tx, partnerId: string, now: Date): Promise<ErasureRow | undefined> {
   return tx.row<ErasureRow>(sql`/* customers.claimErasure */
     select customer_id, phase, position, requested_at, retained_until, due_at, completed_at from customers.erasures
@@ -118,7 +118,7 @@ export async function moveErasure(tx: Tx, partnerId: string, row: ErasureRow): P
     where partner_id = ${partnerId} and customer_id = ${row.customerId}`)
 }
 
-// The SQL of records whose duty of retention ends by their age.
+// The SQL of records whose retention ends by their age. A place is a table with such records.
 
 export type KeptRow = {
   readonly floor: string
@@ -140,21 +140,21 @@ export async function placesOf(tx: Tx, partnerId: string): Promise<readonly stri
   return rows.map(({ place }) => place)
 }
 
-/** The partner whose records have been due for the longest time, and since when. */
+/** Finds the partner whose records have been due the longest, and since when. */
 export function oldestDuePlace(
   tx: Tx,
   now: Date,
 ): Promise<{ readonly partnerId: string; readonly dueAt: Date } | undefined> {
   return tx.row(
     dueWork(
-      'finds a partner with records that are due, without a lock, by an index of those',
+      'finds a partner with due records, without a lock, by an index of due records',
       (whose) => sql`/* customers.oldestDuePlace */
       select partner_id, due_at from customers.kept_records where due_at <= ${now} and ${whose()} order by due_at limit 1`,
     ),
   )
 }
 
-/** When the next place is due. */
+/** Reads when the next place is due. */
 export const placesDue = (after: Date): Sql =>
   dueWork(
     'reads when the next records are due that are kept too long',
@@ -162,7 +162,7 @@ export const placesDue = (after: Date): Sql =>
       select due_at from customers.kept_records where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
-/** Undefined: another process has it. */
+/** Claims a due row. Undefined: another process has claimed it. */
 export function claimPlace(
   tx: Tx,
   partnerId: string,
@@ -191,9 +191,9 @@ export type Review = {
   /** `YYYY-MM-DD`, in UTC. */
   readonly dueOn: string
 }
-export type Unreviewed = { readonly customerId: string; readonly createdAt: Date }
+export type UnreviewedCustomer = { readonly customerId: string; readonly createdAt: Date }
 
-/** More than a person reads. */
+/** More rows than a person reads. */
 const listedMax = 1000
 
 export async function setReview(tx: Tx, review: Review): Promise<void> {
@@ -204,7 +204,7 @@ export async function setReview(tx: Tx, review: Review): Promise<void> {
       reviewed_at = excluded.reviewed_at, due_on = excluded.due_on`)
 }
 
-/** Adds a review, or raises the risk of the last one and makes the next one due by the day of this one. */
+/** Inserts a review. If there is one, raises its risk and makes the next review due on the day of this one. */
 export async function raiseReview(tx: Tx, review: Review): Promise<void> {
   await tx.run(sql`/* customers.raiseReview */
     insert into customers.reviews as known (partner_id, customer_id, risk, reviewed_by, reviewed_at, due_on)
@@ -225,7 +225,7 @@ export function reviewOf(tx: Tx, partnerId: string, customerId: string): Promise
     select ${columns} from customers.reviews r where r.partner_id = ${partnerId} and r.customer_id = ${customerId}`)
 }
 
-/** The reviews of a partner, the next one first. `dueBy`: only those that are due on this day. */
+/** Lists the reviews of a partner, the next due first. `dueBy`: only those due on this day. */
 export function reviewsOf(tx: Tx, partnerId: string, dueBy: string | null): Promise<readonly Review[]> {
   return tx.rows(sql`/* customers.reviewsOf */
     select ${columns} from customers.reviews r join customers.customers c on c.partner_id = r.partner_id and c.id = r.customer_id
@@ -233,7 +233,7 @@ export function reviewsOf(tx: Tx, partnerId: string, dueBy: string | null): Prom
     order by r.due_on, r.customer_id limit ${listedMax}`)
 }
 
-/** The reviews of some customers of a partner that are due on this day. */
+/** Reads the reviews of customers of a partner that are due on this day. */
 export async function overdueOf(
   tx: Tx,
   partnerId: string,
@@ -246,11 +246,11 @@ export async function overdueOf(
     where r.partner_id = ${partnerId} and r.customer_id = any(${customerIds}::uuid[]) and r.due_on <= ${dueBy} and c.erased_at is null`)
 }
 
-/** The last review of the page before. `dueOn`: `YYYY-MM-DD`. */
+/** The last review of the previous page. `dueOn`: `YYYY-MM-DD`. */
 export type ReviewKey = Pick<Review, 'dueOn' | 'customerId'>
 type Page = { readonly after: ReviewKey | undefined; readonly rowsMax: number }
 
-/** The reviews of all partners that are due on this day, the oldest first. `page`: the first of them by default. */
+/** Lists the reviews of all partners that are due on this day, oldest first. `page`: default: the first page. */
 export function overdueReviews(
   tx: Tx,
   dueBy: string,
@@ -267,7 +267,7 @@ export function overdueReviews(
   )
 }
 
-export function unreviewed(tx: Tx, partnerId: string): Promise<readonly Unreviewed[]> {
+export function unreviewed(tx: Tx, partnerId: string): Promise<readonly UnreviewedCustomer[]> {
   return tx.rows(sql`/* customers.unreviewed */
     select c.id as customer_id, c.created_at
     from customers.customers c left join customers.reviews r on r.partner_id = c.partner_id and r.customer_id = c.id

@@ -1,4 +1,4 @@
-/** The list on enough rows to show a missing index: PostgreSQL's plan counts the rows that it reads and discards. */
+/** The list with enough rows to reveal a missing index. PostgreSQL's plan counts the rows that it reads and discards. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createTestDatabase } from '../../../../test/support/postgres.ts'
@@ -14,7 +14,7 @@ const { drop } = database
 const db = untilEnd(createDatabase({ url: database.url, connectionsMax: 2, log: createLog('silent') }))
 const start = new Date('2026-01-01T00:00:00Z')
 await db.run(sql`insert into access.partners (id, name, created_at) values (${partnerId}, 'Many', ${start})`)
-// Changed in the opposite order: the last change is of the oldest customer.
+// Changed in the opposite order, so that the oldest customer has the last change.
 await db.run(sql`
     insert into customers.customers (partner_id, id, service_id, partner_customer_identifier, email, customer_type, kyc_sealed,
       names_indexed_at, verification_state, verified_at, created_at, updated_at)
@@ -26,7 +26,7 @@ await db.run(sql`
       ${start}::timestamptz + number * interval '1 second',
       ${start}::timestamptz + (2 * ${rows}::integer - number) * interval '1 second'
     from generate_series(1, ${rows}::integer) as series (number)`)
-// Token 1 is rare, token 2 is that of every second customer.
+// Token 1 is rare, and every second customer has token 2.
 await db.run(sql`
     insert into customers.name_tokens (partner_id, token, customer_id)
     select partner_id, 1, id from customers.customers where partner_id = ${partnerId} and customer_type = 'SoleTrader'
@@ -39,7 +39,7 @@ const time = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second))
 const numbersOf = (found: readonly { readonly serviceId: string }[]) =>
   found.map(({ serviceId }) => Number(serviceId.slice(4)))
 
-/** How many rows the plan of the list reads and discards, or sorts. */
+/** Counts the rows that the plan of the list reads and discards, or sorts. */
 async function wastedRows(filter: CustomerFilter, position: ListPosition | null = null): Promise<number> {
   const statements: Sql[] = []
   const tx = { ...db, rows: (statement: Sql) => (statements.push(statement), Promise.resolve([])) } as unknown as Tx
@@ -74,11 +74,11 @@ const filters: readonly CustomerFilter[] = [
   { updatedSince: time(3 * rows) },
 ]
 for (const filter of filters)
-  test(`a page by ${JSON.stringify(filter)} reads few rows that are not on it`, async () => {
+  test(`a page by ${JSON.stringify(filter)} reads only a few further rows`, async () => {
     assert.ok((await wastedRows(filter)) < 200)
   })
 
-test('a page in the middle of each order reads few rows that are not on it', async () => {
+test('a page in the middle of each order reads only a few further rows', async () => {
   const [middle] = await list(db, partnerId, { serviceId: `cus_${String(rows / 2).padStart(16, '0')}` }, null, 1)
   assert.ok(middle)
   for (const filter of [

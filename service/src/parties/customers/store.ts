@@ -1,4 +1,4 @@
-/** All SQL of customers. KYC is sealed here. */
+/** All SQL of customers. KYC is sealed in these rows. */
 import type { VerificationState } from '@partner-payments/wire'
 import type { AccountState } from '../../ledger/index.ts'
 import { dueWork, insertBy, noSql, ofPartners, type RowOf, type Sql, sql, type Tx } from '../../postgres/index.ts'
@@ -15,6 +15,7 @@ export type CustomerRow = {
   readonly createdAt: Date
   readonly updatedAt: Date
 }
+export type CustomerKey = { readonly partnerId: string; readonly id: string }
 export type PayerRow = GateColumns &
   Pick<CustomerRow, 'id' | 'serviceId' | 'partnerCustomerIdentifier' | 'email' | 'customerType' | 'kycSealed'> & {
     readonly partnerId: string
@@ -24,7 +25,7 @@ export type PayerRow = GateColumns &
     /** Null: not judged yet. */
     readonly verificationState: VerificationState | null
   }
-/** Null: the partner has no gate for the state. */
+/** The columns of a gate. Null: the partner has the default gate for the state. */
 export type GateColumns = {
   readonly [K in 'opensAccounts' | 'receives' | 'pays' | 'converts']: Gate[K] | null
 } & {
@@ -44,13 +45,13 @@ export type CustomerFilter = {
   readonly createdTo?: Date | undefined
   readonly updatedSince?: Date | undefined
 }
-/** `updatedAt` is given in the order of changes. */
+/** `updatedAt`: set if the list is in the order of changes. */
 export type ListPosition = { readonly id: string; readonly updatedAt: Date | null }
 
 const columns = sql`id, service_id, partner_customer_identifier, email, customer_type, kyc_sealed, created_at, updated_at`
 
-/** A row as it is written: `nameTokens` and the state of the verification are made of its KYC. */
-export type IndexedRow = CustomerRow & KeptVerification & { readonly nameTokens: readonly string[] }
+/** A row to write. `nameTokens` and the state of the verification come from its KYC. */
+export type IndexedRow = CustomerRow & StoredVerification & { readonly nameTokens: readonly string[] }
 
 export async function insert(tx: Tx, partnerId: string, row: IndexedRow): Promise<void> {
   await tx.run(sql`/* customers.insert */
@@ -69,7 +70,7 @@ export type CustomerRefKind = { readonly kind: 'guid' | 'serviceId'; readonly va
 /** `erased`: includes an erased customer. `held`: prevents its erasure until the transaction ends. */
 export type RefOptions = { readonly erased?: true; readonly held?: true }
 const presence = ({ erased }: RefOptions): Sql => (erased ? noSql : sql`and erased_at is null`)
-/** Waits for an erasure in progress, and reads its result. Only an erasure locks against it. */
+/** Waits for an erasure in progress, and reads its result. Only erasures conflict with this lock. */
 const hold = ({ held }: RefOptions): Sql => (held ? sql`for key share` : noSql)
 
 export function byRef(
@@ -90,10 +91,10 @@ export function oldestByEmail(tx: Tx, partnerId: string, email: string): Promise
     order by id limit 1 for key share`)
 }
 
-/** Customers of several partners, for a batch of payments. */
+/** Reads customers of several partners, for a batch of payments. */
 export function payersByIds(
   tx: Tx,
-  keys: readonly { readonly partnerId: string; readonly id: string }[],
+  keys: readonly CustomerKey[],
   { held = false }: { readonly held?: boolean } = {},
 ): Promise<readonly PayerRow[]> {
   return tx.rows(sql`/* customers.payersByIds */
@@ -109,18 +110,15 @@ export function payersByIds(
       ${held ? sql`order by c.partner_id, id for key share of c` : noSql}`)
 }
 
-/** Locks customers in the order of their ids, so that the sums of what they hold stay while money is added. */
-export async function lockHolders(
-  tx: Tx,
-  keys: readonly { readonly partnerId: string; readonly id: string }[],
-): Promise<void> {
+/** Locks customers in the order of their ids, so that the sums of their balances stay while money is added. */
+export async function lockHolders(tx: Tx, keys: readonly CustomerKey[]): Promise<void> {
   await tx.rows(sql`/* customers.lockHolders */
     select id from customers.customers
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
     order by partner_id, id for no key update`)
 }
 
-/** Locks the row. `no key` lets payments insert rows that refer to it meanwhile. */
+/** Locks the row and reads the state of the account. `no key` lets payments insert rows that refer to the row meanwhile. */
 export async function lockAccountState(tx: Tx, partnerId: string, id: string): Promise<AccountState | undefined> {
   const row = await tx.row<{ accountState: AccountState | null }>(sql`/* customers.lockAccountState */
     select account_state from customers.customers where partner_id = ${partnerId} and id = ${id} for no key update`)
@@ -133,7 +131,7 @@ export async function setAccountState(tx: Tx, partnerId: string, id: string, sta
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Serialises updates of one customer. `no key` lets other tables insert rows that refer to it meanwhile. */
+/** Serialises updates of a customer. `no key` lets other tables insert rows that refer to it meanwhile. */
 export function lockByRef(
   tx: Tx,
   partnerId: string,
@@ -156,7 +154,7 @@ export async function idByRef(
   return row?.id
 }
 
-/** Pages through ids in their order. */
+/** Pages through ids in order. */
 export async function idsAfter(tx: Tx, partnerId: string, afterId: string, idsMax: number): Promise<readonly string[]> {
   const rows = await tx.rows<{ id: string }>(sql`/* customers.idsAfter */
     select id from customers.customers where partner_id = ${partnerId} and id > ${afterId} and erased_at is null
@@ -165,8 +163,8 @@ export async function idsAfter(tx: Tx, partnerId: string, afterId: string, idsMa
 }
 
 /**
- * Newest first, or with `updatedSince` the latest change first. Ids follow the time, but PostgreSQL cannot infer it: a filter
- * by time needs the order by time to use its index.
+ * Lists customers, newest first, or with `updatedSince` the latest change first. Ids follow the time, but PostgreSQL cannot infer that,
+ * so a filter by time needs the order by time to use its index.
  */
 export function list(
   tx: Tx,
@@ -208,7 +206,7 @@ function isBehind(partnerId: string, filter: CustomerFilter, { id, updatedAt }: 
   if (isByTime(filter))
     return sql`and (created_at, id) < (select created_at, id from customers.customers
       where partner_id = ${partnerId} and id = ${id})`
-  // On both tables: a merge join would read customers from the newest one on.
+  // The condition is on both tables, because a merge join would otherwise read customers from the newest one on.
   return filter.nameToken === undefined ? sql`and id < ${id}` : sql`and id < ${id} and named.customer_id < ${id}`
 }
 
@@ -216,7 +214,7 @@ export async function update(
   tx: Tx,
   partnerId: string,
   row: Pick<IndexedRow, 'id' | 'partnerCustomerIdentifier' | 'email' | 'kycSealed' | 'nameTokens' | 'updatedAt'> &
-    KeptVerification,
+    StoredVerification,
 ): Promise<void> {
   await tx.run(sql`/* customers.update */
     update customers.customers set partner_customer_identifier = ${row.partnerCustomerIdentifier}, email = ${row.email},
@@ -235,7 +233,7 @@ export async function gatesOf(tx: Tx, partnerId: string): Promise<readonly GateR
     Omit<GateRow, 'balancesMax' | 'converts' | 'totalMax'> & {
       readonly balancesMax: string | null
       readonly totalMax: string | null
-      /** Null: the gate was set before there was this column. */
+      /** Null: the gate was set before this column existed. */
       readonly converts: boolean | null
     }
   >(sql`/* customers.gatesOf */
@@ -258,26 +256,26 @@ export async function setGate(tx: Tx, partnerId: string, row: GateRow, now: Date
       total_max = excluded.total_max, updated_at = excluded.updated_at`)
 }
 
-/** Returns the number of removed rows: 1 or 0. */
+/** Removes a gate, and returns 1 or 0. */
 export function removeGate(tx: Tx, partnerId: string, state: VerificationState): Promise<number> {
   return tx.run(sql`/* customers.removeGate */
     delete from customers.gates where partner_id = ${partnerId} and verification_state = ${state}`)
 }
 
-// The SQL of the locks of identifiers.
+// The SQL of identifiers.
 
-const bucketOf = (identifier: string): Sql => sql`get_byte(sha256(convert_to(${identifier}::text, 'UTF8')), 0)`
+const identifierBucket = (identifier: string): Sql => sql`get_byte(sha256(convert_to(${identifier}::text, 'UTF8')), 0)`
 
-/** Serialises the calls that give a customer an identifier whose digest begins with the same byte. */
+/** Serialises calls that set identifiers whose digests begin with the same byte. */
 export async function lockIdentifier(tx: Tx, partnerId: string, identifier: string): Promise<void> {
   await tx.run(sql`/* customers.lockIdentifier */
-    insert into customers.identifier_locks (partner_id, bucket) values (${partnerId}, ${bucketOf(identifier)})
+    insert into customers.identifier_locks (partner_id, bucket) values (${partnerId}, ${identifierBucket(identifier)})
     on conflict (partner_id, bucket) do nothing`)
   await tx.run(sql`/* customers.lockIdentifier */
-    select 1 from customers.identifier_locks where partner_id = ${partnerId} and bucket = ${bucketOf(identifier)} for update`)
+    select 1 from customers.identifier_locks where partner_id = ${partnerId} and bucket = ${identifierBucket(identifier)} for update`)
 }
 
-/** The oldest customer with the identifier, other than `customerId`. */
+/** Finds the oldest customer with the identifier, except `customerId`. */
 export function otherWithIdentifier(
   tx: Tx,
   partnerId: string,
@@ -290,7 +288,7 @@ export function otherWithIdentifier(
     order by id limit 1`)
 }
 
-/** The customers with these identifiers, the oldest first. */
+/** Lists the customers with these identifiers, oldest first. */
 export function customersWithIdentifiers(
   tx: Tx,
   partnerId: string,
@@ -301,7 +299,7 @@ export function customersWithIdentifiers(
     where partner_id = ${partnerId} and partner_customer_identifier = any(${identifiers}::text[]) order by id`)
 }
 
-// The SQL of the history of customers. Rows are added only.
+// The SQL of the history of customers, to which rows are only added.
 
 export type ChangeKind = 'Created' | 'Updated'
 export type ChangeRow = {
@@ -317,7 +315,7 @@ export type ChangeRow = {
 }
 export type NewChange = ChangeRow & { readonly customerId: string }
 
-/** The sequence number of the newest change, or 0. The caller holds the lock of the customer. */
+/** Reads the sequence number of the newest change, or 0. The caller has locked the customer. */
 export async function lastSequence(tx: Tx, partnerId: string, customerId: string): Promise<number> {
   const row = await tx.row<{ sequence: number }>(sql`/* customers.lastSequence */
     select coalesce(max(sequence), 0) as sequence from customers.changes
@@ -333,7 +331,7 @@ export async function insertChange(tx: Tx, partnerId: string, row: NewChange): P
       ${row.requestId}, ${row.fields}::text[], ${row.valuesSealed}, ${row.changedAt})`)
 }
 
-/** Newest first, before a sequence number. */
+/** Lists changes older than the sequence number, newest first. */
 export function changesOf(
   tx: Tx,
   partnerId: string,
@@ -351,7 +349,7 @@ export function changesOf(
 /** Maximum of the type `integer`. */
 const greatestSequence = 2_147_483_647
 
-// The SQL of the blind index of names. A statement here runs under the lock of its customer, or reads.
+// The SQL of the blind index of names. Writing statements run under the lock of their customer.
 
 const types = { partnerId: 'uuid', token: 'bigint', customerId: 'uuid' } as const
 type TokenRow = RowOf<typeof types, { token: string }>
@@ -363,7 +361,7 @@ export async function nameKey(tx: Tx, partnerId: string): Promise<Uint8Array | u
   return row?.keySealed
 }
 
-/** Does nothing if the partner has a key. Waits for a database transaction that makes one. */
+/** Inserts a key unless the partner has one. Waits for a concurrent transaction that inserts one. */
 export async function insertNameKey(tx: Tx, partnerId: string, keySealed: Uint8Array, now: Date): Promise<void> {
   await tx.run(sql`/* customers.insertNameKey */
     insert into customers.name_keys (partner_id, key_sealed, created_at) values (${partnerId}, ${keySealed}, ${now})
@@ -392,11 +390,11 @@ export async function deleteTokens(
     where partner_id = ${partnerId} and customer_id = ${customerId} and token = any(${tokens}::bigint[])`)
 }
 
-/** The first partner after `afterId` with customers whose names are to be indexed. */
+/** Finds the next partner after `afterId` with names to index. */
 export async function partnerWithNamesDue(tx: Tx, afterId: string): Promise<string | undefined> {
   const row = await tx.row<{ readonly partnerId: string }>(
     dueWork(
-      'finds a partner with names to index, without a lock, by an index of those',
+      'finds a partner with customers to index, without a lock, by an index of those customers',
       (whose) => sql`/* customers.partnerWithNamesDue */
       select partner_id from customers.customers
       where partner_id > ${afterId} and ${whose()} and (names_indexed_at is null or names_indexed_at < updated_at)
@@ -412,7 +410,7 @@ export type UnindexedRow = {
   readonly nameTokens: readonly string[] | null
 }
 
-/** Skips customers that another transaction changes, because it indexes their names. */
+/** Locks customers to index. Skips those that another transaction changes, because it indexes their names. */
 export function claimNamesDue(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly UnindexedRow[]> {
   return tx.rows(sql`/* customers.claimNamesDue */
     select id, kyc_sealed, name_tokens::text[] as name_tokens from customers.customers
@@ -427,20 +425,20 @@ export async function markIndexed(tx: Tx, partnerId: string, id: string, nameTok
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
-// The SQL of the kept states of verification. A state is written under the lock of its customer.
+// The SQL of stored states of verification. A state is written under the lock of its customer.
 
-/** Stored result of a verification. `state` is null if the KYC cannot be read. */
-export type KeptVerification = {
+/** The stored result of a verification. The state is null if the KYC cannot be read. */
+export type StoredVerification = {
   readonly verificationState: VerificationState | null
-  /** When the state may change without a change of the data. */
+  /** When the state may change although the data does not change. */
   readonly verificationDueAt: Date | null
 }
 
-/** The first partner after `afterId` with customers whose KYC was created or changed by a process that keeps no state. */
+/** Finds the next partner after `afterId` with customers whose KYC a process without stored states wrote. */
 export async function partnerWithUnverified(tx: Tx, afterId: string): Promise<string | undefined> {
   const row = await tx.row<{ readonly partnerId: string }>(
     dueWork(
-      'finds a partner with customers to verify, without a lock, by an index of those',
+      'finds a partner with customers to verify, without a lock, by an index of those customers',
       (whose) => sql`/* customers.partnerWithUnverified */
       select partner_id from customers.customers
       where partner_id > ${afterId} and ${whose()} and erased_at is null
@@ -451,11 +449,11 @@ export async function partnerWithUnverified(tx: Tx, afterId: string): Promise<st
   return row?.partnerId
 }
 
-/** The partner of the customer whose state has been due for the longest time. */
+/** Finds the partner of the customer whose state has been due the longest. */
 export async function partnerWithVerificationDue(tx: Tx, now: Date): Promise<string | undefined> {
   const row = await tx.row<{ readonly partnerId: string }>(
     dueWork(
-      'finds a partner with states that a date has changed, without a lock, by an index of those',
+      'finds a partner with states that a date has changed, without a lock, by an index of those states',
       (whose) => sql`/* customers.partnerWithVerificationDue */
       select partner_id from customers.customers
       where ${whose()} and erased_at is null and verification_due_at <= ${now}
@@ -467,7 +465,7 @@ export async function partnerWithVerificationDue(tx: Tx, now: Date): Promise<str
 
 export type UnverifiedRow = { readonly id: string; readonly customerType: CustomerType; readonly kycSealed: Uint8Array }
 
-/** Skips customers that another transaction changes, because it judges them. */
+/** Locks customers to judge. Skips those that another transaction changes, because it judges them. */
 export function claimUnverified(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly UnverifiedRow[]> {
   return tx.rows(sql`/* customers.claimUnverified */
     select id, customer_type, kyc_sealed from customers.customers
@@ -476,7 +474,7 @@ export function claimUnverified(tx: Tx, partnerId: string, rowsMax: number): Pro
     for no key update skip locked`)
 }
 
-/** Skips customers that another transaction changes, because it judges them. */
+/** Locks customers to judge. Skips those that another transaction changes, because it judges them. */
 export function claimVerificationDue(
   tx: Tx,
   partnerId: string,
@@ -493,7 +491,7 @@ export function claimVerificationDue(
 export async function keepVerifications(
   tx: Tx,
   partnerId: string,
-  kept: readonly (KeptVerification & { readonly id: string })[],
+  kept: readonly (StoredVerification & { readonly id: string })[],
 ): Promise<void> {
   await tx.run(sql`/* customers.keepVerifications */
     update customers.customers set verification_state = kept.state, verification_due_at = kept.due_at, verified_at = updated_at

@@ -1,4 +1,4 @@
-/** Keeps the state of each customer's verification beside its sealed KYC, so that the list can be filtered by it. */
+/** Stores the state of each customer's verification next to the sealed KYC, so that lists can filter by it. */
 import type { VerificationState } from '@partner-payments/wire'
 import { createTurns } from '../../postgres/jobs/index.ts'
 import { after, type Clock, dayMs } from '../../kernel/index.ts'
@@ -10,40 +10,40 @@ import { lockByRef } from './store.ts'
 import * as store from './store.ts'
 import { verify } from './verification.ts'
 
-/** Longer than from birth to full age, and shorter than from full age to an impossible one. */
+/** Years to look ahead for a change of the state: more than from birth to full age, and less than from full age to an impossible age. */
 const yearsAhead = 20
 
 /**
- * The state now. A minor, a very old person and one with a date in the future are judged again each day: the day on
- * which the state changes would reveal a date of the sealed KYC.
+ * Judges the current state. A minor, a very old person and a person with a date in the future are due again every day, because the
+ * exact day of a change would reveal a date of the sealed KYC.
  */
 export function judgeState(
   kyc: KycFields,
   customerType: CustomerType,
   now: Date,
   proofs: Proofs,
-): store.KeptVerification {
+): store.StoredVerification {
   const { state: verificationState, checkedOn } = verify(kyc, customerType, now, proofs)
   const later = new Date(now)
   later.setUTCFullYear(now.getUTCFullYear() + yearsAhead)
-  // A proof that expires does not need a daily check: its verification has a due time of its own.
+  // An expiring proof does not need a daily check, because its verification has its own due time.
   const lasting = { ...proofs, records: proofs.records.map((record) => ({ ...record, validUntil: null })) }
   const isLasting = verify(kyc, customerType, later, lasting).state === verificationState
   return { verificationState, verificationDueAt: isLasting ? null : after(new Date(checkedOn), dayMs) }
 }
 
 /** Reads the proofs of customers, by the id of the customer. */
-export type ProofsOf = (tx: Tx, partnerId: string, customerIds: readonly string[]) => Promise<(id: string) => Proofs>
+export type ReadProofs = (tx: Tx, partnerId: string, customerIds: readonly string[]) => Promise<(id: string) => Proofs>
 
-/** Records in force, by the id of the customer. One without any is absent. */
-export type IdentitiesOf = (
+/** Reads the records in force, by the id of the customer. Customers without records are absent. */
+export type ReadIdentities = (
   tx: Tx,
   partnerId: string,
   customerIds: readonly string[],
 ) => Promise<ReadonlyMap<string, readonly IdentityRecord[]>>
 
 export const createProofsOf =
-  (identitiesOf: IdentitiesOf, required: boolean): ProofsOf =>
+  (identitiesOf: ReadIdentities, required: boolean): ReadProofs =>
   async (tx, partnerId, customerIds) => {
     const found = customerIds.length === 0 ? undefined : await identitiesOf(tx, partnerId, customerIds)
     return (id) => ({ records: found?.get(id) ?? [], required })
@@ -52,11 +52,11 @@ export const createProofsOf =
 /** See `Customers`. */
 export type Rejudge = (tx: Tx, partnerId: string, id: string) => Promise<VerificationState | undefined>
 
-/** The lock of the customer comes before those of its verifications, as an erasure takes them. */
+/** Lock order: the customer, then its verifications, like an erasure. */
 export function createRejudge(deps: {
   readonly clock: Clock
   readonly kycOf: (partnerId: string, row: store.UnverifiedRow) => KycFields | undefined
-  readonly proofsOf: ProofsOf
+  readonly proofsOf: ReadProofs
 }): Rejudge {
   const { clock, kycOf, proofsOf } = deps
   return async (tx, partnerId, id) => {
@@ -76,14 +76,14 @@ const idsOf = (rows: readonly { readonly id: string }[]): readonly string[] => r
 const customersPerStepMax = 100
 
 /**
- * Judges customers whose state a date may have changed, and those that a process of an earlier version created or changed.
- * Returns how many. `kycOf` returns undefined for KYC that cannot be read: no filter finds that customer.
+ * Creates the step that judges customers whose state a date may have changed, and those that a process of an earlier version
+ * wrote. It returns how many. `kycOf` returns undefined for KYC that cannot be read; filters do not find that customer.
  */
 export function createVerificationStep(deps: {
   readonly db: Database
   readonly clock: Clock
   readonly kycOf: (partnerId: string, row: store.UnverifiedRow) => KycFields | undefined
-  readonly proofsOf: ProofsOf
+  readonly proofsOf: ReadProofs
 }): () => Promise<number> {
   const { db, clock, kycOf, proofsOf } = deps
 

@@ -13,7 +13,7 @@ import type { Risk } from './reviews.ts'
 suite('verification', () => {
   const now = new Date('2026-03-01T12:00:00.000Z')
 
-  /** `field state code` of every field in the answer, or of one. */
+  /** Returns `field state code` of every field in the answer, or of one field. */
   function verdicts(kyc: KycFields, customerType: CustomerType = 'Individual', only?: keyof KycFields, at = now) {
     return verify(kyc, customerType, at)
       .fields.filter(({ field }) => only === undefined || field === only)
@@ -94,7 +94,7 @@ suite('verification', () => {
       assert.equal(remediation, code === undefined ? undefined : verificationCodes[code])
   })
 
-  /** Value, and the verdict. */
+  /** Values with their verdicts. */
   const cases: Readonly<Partial<Record<keyof KycFields, readonly (readonly [string, string])[]>>> = {
     lei: [
       ['529900T8BM49AURSDO55', 'Valid'],
@@ -163,14 +163,14 @@ suite('verification', () => {
     assert.deepEqual(verdicts(kyc, 'Individual', field, new Date('2026-03-01T00:00:00.000Z')), ['dateOfBirth Valid'])
   })
 
-  test('a business of a person is not older than the person; that of others may be', () => {
+  test("a sole trader's business cannot be older than the person, but a company can", () => {
     const kyc = { dateOfBirth: '1990-01-01', dateOfIncorporation: '1989-12-31' }
     const field = 'dateOfIncorporation'
     assert.deepEqual(verdicts(kyc, 'SoleTrader', field), ['dateOfIncorporation Invalid incorporated_before_birth'])
     assert.deepEqual(verdicts(kyc, 'Business', field), ['dateOfIncorporation Valid'])
   })
 
-  test('the tax number of a business has the rule of its country; a person may pay taxes elsewhere', () => {
+  test('the tax number of a business follows the rule of its country, but a person may pay taxes elsewhere', () => {
     const field = 'taxId'
     const of = (kyc: KycFields, type: CustomerType) => verdicts(kyc, type, field)[0]?.slice('taxId '.length)
     const [right, wrong] = ['DE136695976', 'DE136695977']
@@ -186,7 +186,7 @@ suite('verification', () => {
     assert.equal(of({ taxId: wrong, countryOfPrincipalBusiness: 'DE' }, 'SoleTrader'), 'Invalid tax_id_check_digits')
   })
 
-  test('owners have both names, no gap and no duplicate', () => {
+  test('owners need both names, without gaps and duplicates', () => {
     const owners = (kyc: KycFields) =>
       verdicts({ ...business, ...kyc }, 'Business').filter((text) => text.startsWith('ubo'))
     const first = ['uboFirstName1 Unchecked', 'uboLastName1 Unchecked']
@@ -223,7 +223,7 @@ suite('states', async () => {
   const { clock, customers, db } = service
   const newPartner = () => db.transaction((tx) => service.access.createPartner(tx, 'Partner'))
   const states = ['Complete', 'Incomplete', 'Invalid'] as const
-  /** The ids of each state, newest first. */
+  /** Lists ids by state, newest first. */
   const byState = async (partnerId: string) =>
     Object.fromEntries(
       await Promise.all(
@@ -233,7 +233,7 @@ suite('states', async () => {
         }),
       ),
     )
-  /** The step that a worker makes until none is left. */
+  /** Repeats the step of the worker until it finds nothing. */
   async function judgeAll(): Promise<number> {
     let judged = 0
     for (let count = -1; count !== 0; judged += count) count = await customers.verifyStep()
@@ -247,7 +247,7 @@ suite('states', async () => {
     residenceAddress: '12 St James Square, London',
   })
 
-  test('a customer is found by the state that its verification has, also after a change, and by no other partner', async () => {
+  test('a customer is found by its current state of verification, and only by its partner', async () => {
     const [partnerId, stranger] = [await newPartner(), await newPartner()]
     const { id: complete } = await customers.create(partnerId, { kyc: person('1990-12-10') })
     const { id: incomplete } = await customers.create(partnerId, { email: 'ada@example.com' })
@@ -265,7 +265,7 @@ suite('states', async () => {
     assert.deepEqual(await byState(partnerId), { Complete: [invalid], Incomplete: [incomplete, complete], Invalid: [] })
   })
 
-  test('concurrent updates leave the state of the KYC that is stored', async () => {
+  test('concurrent updates leave the state of the stored KYC', async () => {
     const partnerId = await newPartner()
     const { id } = await customers.create(partnerId, { kyc: person('1990-12-10') })
     const websites = ['example.com', 'no website', 'example.org', 'none at all', 'example.net', ' also none ']
@@ -277,7 +277,7 @@ suite('states', async () => {
     assert.deepEqual((await byState(partnerId))[state], [id])
   })
 
-  test('a minor becomes complete on the birthday, and the row tells no date but the next midnight', async () => {
+  test('a minor becomes complete on the birthday, and the row reveals only the next midnight', async () => {
     const partnerId = await newPartner()
     const { id } = await customers.create(partnerId, { kyc: person('2008-03-03') })
     const { id: adult } = await customers.create(partnerId, { kyc: person('1990-12-10') })
@@ -296,7 +296,7 @@ suite('states', async () => {
     assert.deepEqual(await dueAt(), [{ due: null }, { due: null }])
   })
 
-  test('a very old customer is judged each day', async () => {
+  test('a very old customer is judged every day', async () => {
     const partnerId = await newPartner()
     const { id } = await customers.create(partnerId, { kyc: person('1905-03-04') })
     assert.deepEqual((await byState(partnerId))['Complete'], [id])
@@ -305,7 +305,7 @@ suite('states', async () => {
     assert.deepEqual((await byState(partnerId))['Invalid'], [id], 'older than 120 years')
   })
 
-  test('the worker judges customers that an earlier version created or changed, in steps, also from two processes', async () => {
+  test('the worker judges customers that an earlier version wrote, in steps, even from two processes', async () => {
     await judgeAll()
     const partnerIds = [await newPartner(), await newPartner()]
     for (const partnerId of partnerIds)
@@ -313,7 +313,7 @@ suite('states', async () => {
         await customers.create(partnerId, { kyc: person(n < 3 ? '2020-01-01' : '1980-01-01') })
     const expected = await Promise.all(partnerIds.map(byState))
     const [first = '', second = ''] = partnerIds
-    // As the earlier version leaves the rows of the first, and as it leaves a changed row of the second.
+    // Leaves rows as the earlier version would: created ones of the first partner, and a changed one of the second.
     await db.run(sql`update customers.customers
     set verification_state = null, verified_at = null, verification_due_at = null where partner_id = ${first}`)
     const changed = (await customers.list(second, { limit: '1' })).data[0]?.id ?? ''
@@ -330,7 +330,7 @@ suite('states', async () => {
     assert.deepEqual(await Promise.all(partnerIds.map(byState)), expected)
   })
 
-  test('KYC that cannot be read has no state, and does not stop the worker', async () => {
+  test('unreadable KYC does not get a state and does not stop the worker', async () => {
     const partnerId = await newPartner()
     const broken = await customers.create(partnerId, { kyc: person('1990-12-10') })
     const intact = await customers.create(partnerId, { kyc: person('1990-12-10') })
@@ -352,7 +352,7 @@ suite('reviews', async () => {
   const overdue = async (partnerId?: string) =>
     (await service.customers.reviews.overdue(service.db, partnerId)).map(({ customerId }) => customerId)
 
-  test('a review is due after a time by the class of risk, at the end of a shorter month, or as its own months say', async () => {
+  test('a review is due after the months of the risk class or its own months, at the latest at the end of the month', async () => {
     const { partnerId, customer } = await addPartner(service)
     const dueOn = async (risk: Risk, months?: number) =>
       (await review(partnerId, customer.serviceId, risk, months)).dueOn
@@ -360,7 +360,7 @@ suite('reviews', async () => {
       [await dueOn('low'), await dueOn('medium'), await dueOn('high'), await dueOn('high', 1)],
       ['2031-01-31', '2029-01-31', '2027-01-31', '2026-02-28'],
     )
-    // One review for each customer: the last.
+    // Each customer has one review, the last one.
     const listed = await service.customers.reviews.list(service.db, partnerId)
     assert.deepEqual(
       listed.map(({ customerId, risk, reviewedBy, dueOn: day }) => [customerId, risk, reviewedBy, day]),
@@ -370,7 +370,7 @@ suite('reviews', async () => {
     await assert.rejects(review(newId(), customer.id, 'low'), { code: 'not_found' })
   })
 
-  test('the overdue are those of all partners, or of one, the oldest first; the others wait for their day', async () => {
+  test('due reviews of all partners or of one are listed, oldest first', async () => {
     const [one, other] = [await addPartner(service), await addPartner(service)]
     const second = await service.customers.create(one.partnerId, { email: 'second@example.com' })
     await review(one.partnerId, one.customer.id, 'high', 2)
@@ -388,7 +388,7 @@ suite('reviews', async () => {
     assert.deepEqual(await overdue(one.partnerId), [])
   })
 
-  test('pages of the overdue have each review once, also when many are due on one day', async () => {
+  test('pages contain each due review once, even if many are due on the same day', async () => {
     const { partnerId, customer } = await addPartner(service)
     const ids = [customer.id]
     for (const name of ['b', 'c', 'd', 'e'])
@@ -415,7 +415,7 @@ suite('reviews', async () => {
     )
   })
 
-  test('a customer without a review is missing, until it has one or is erased', async () => {
+  test('a customer without a review is listed as missing until it has one or is erased', async () => {
     const { partnerId, customer } = await addPartner(service)
     const missing = async () =>
       (await service.customers.reviews.missing(service.db, partnerId)).map(({ customerId }) => customerId)
@@ -427,7 +427,7 @@ suite('reviews', async () => {
     assert.deepEqual(await missing(), [])
   })
 
-  test('the review of an erased customer is not listed, and ends with the time for which its identity is kept', async () => {
+  test('the review of an erased customer is not listed, and is deleted when the retention ends', async () => {
     const { partnerId, customer } = await addPartner(service)
     const bare = await service.customers.create(partnerId, { email: 'bare@example.com' })
     for (const { id } of [customer, bare]) await review(partnerId, id, 'high', 1)

@@ -1,6 +1,6 @@
 /**
- * The rules by which the KYC of a customer is verified. Pure, and one table: a row for each check, in the order of the fields.
- * A rule says that a value cannot be right. Only the proofs of an identity provider (`identity.ts`) say that it is true.
+ * Pure: the rules that verify the KYC of a customer, with one row for each check, in the order of the fields. A rule finds values that
+ * cannot be right. Only the proofs of an identity provider (`identity.ts`) show that a value is true.
  */
 import { createRequire } from 'node:module'
 import {
@@ -69,9 +69,9 @@ const checks: readonly Check[] = [
     ['addressCountryCode', 'citizenshipCountryCode', 'countryOfIncorporation', 'countryOfPrincipalBusiness'] as const
   ).map((field): Check => ({ field, judge: () => 'valid' })),
 ]
-const checkOf = new Map(checks.map(({ field, judge }) => [field, judge]))
+const checksByField = new Map(checks.map(({ field, judge }) => [field, judge]))
 
-/** `now` decides ages and what is in the future, by the date in UTC, and which proofs have expired. */
+/** Verifies KYC. `now` determines ages and future dates, by the date in UTC, and expired proofs. */
 export function verify(stored: KycFields, customerType: CustomerType, now: Date, proofs = noProofs): Verification {
   const kyc = withText(stored)
   const subject = { kyc, customerType, today: now.toISOString().slice(0, 10) }
@@ -79,34 +79,35 @@ export function verify(stored: KycFields, customerType: CustomerType, now: Date,
   if (kyc.residenceAddress !== undefined) for (const field of address) needed.delete(field)
   const byRules = kycFields.flatMap((field): readonly FieldVerdict[] => {
     const value = kyc[field]
-    if (value !== undefined) return [verdictOf(field, checkOf.get(field)?.(value, subject))]
-    const isOtherName = ownerOf(field) !== undefined && judgeOwner(kyc, ownerOf(field) ?? 1) === 'owner_incomplete'
-    if (isOtherName) return [refusedAs(field, 'Missing', 'owner_incomplete')]
-    return needed.has(field) ? [refusedAs(field, 'Missing', 'field_required')] : []
+    if (value !== undefined) return [fieldVerdict(field, checksByField.get(field)?.(value, subject))]
+    const isOtherName =
+      ownerNumber(field) !== undefined && judgeOwner(kyc, ownerNumber(field) ?? 1) === 'owner_incomplete'
+    if (isOtherName) return [faultyField(field, 'Missing', 'owner_incomplete')]
+    return needed.has(field) ? [faultyField(field, 'Missing', 'field_required')] : []
   })
-  const fields = applyProofs(byRules, { kyc, customerType, now }, proofs, refusedAs)
+  const fields = applyProofs(byRules, { kyc, customerType, now }, proofs, faultyField)
   const has = (state: FieldState) => fields.some((each) => each.state === state)
   const state = has('Invalid') ? 'Invalid' : has('Missing') ? 'Incomplete' : 'Complete'
   return { state, checkedOn: subject.today, fields }
 }
 
-/** Drops fields of spaces only. They are stored as given, and count as empty. */
+/** Drops blank fields, which are stored as given but count as empty. */
 const withText = (kyc: KycFields): KycFields =>
   Object.fromEntries(Object.entries(kyc).filter(([, value]) => value?.trim() !== ''))
 
-const refusedAs = (field: Field, state: FieldState, code: VerificationCode): FieldVerdict => ({
+const faultyField = (field: Field, state: FieldState, code: VerificationCode): FieldVerdict => ({
   field,
   state,
   code,
   remediation: verificationCodes[code],
 })
 
-function verdictOf(field: Field, verdict: Verdict): FieldVerdict {
+function fieldVerdict(field: Field, verdict: Verdict): FieldVerdict {
   if (verdict === undefined || verdict === 'owner_incomplete') return { field, state: 'Unchecked' }
-  return verdict === 'valid' ? { field, state: 'Valid' } : refusedAs(field, 'Invalid', verdict)
+  return verdict === 'valid' ? { field, state: 'Valid' } : faultyField(field, 'Invalid', verdict)
 }
 
-/** ISO 17442: 18 characters and 2 digits, so that the remainder of MOD 97-10 is 1. */
+/** ISO 17442: 18 characters and 2 check digits. The remainder of MOD 97-10 must be 1. */
 function judgeLei(value: string): Verdict {
   const lei = value.replaceAll(/\s/g, '').toUpperCase()
   if (!/^[A-Z0-9]{18}\d{2}$/.test(lei)) return 'lei_format'
@@ -115,14 +116,14 @@ function judgeLei(value: string): Verdict {
 
 function judgePhone(value: string): Verdict {
   if (!/^\s*(\+|00)/.test(value)) return 'phone_not_international'
-  // The first number loads the package and the plans of all countries: most processes verify none.
+  // Loaded with the first number, because the package has the plans of all countries and most processes never verify one.
   const { parsePhoneNumberFromString } = require('libphonenumber-js/max') as typeof phones
   const number = parsePhoneNumberFromString(value.trim().replace(/^00/, '+'))
   if (number?.isValid() !== true) return 'phone_invalid'
   return number.getType() === 'FIXED_LINE' ? 'phone_not_mobile' : 'valid'
 }
 
-/** People write a website without its scheme. */
+/** Accepts a website without a scheme, because people write it that way. */
 function judgeWebsite(value: string): Verdict {
   const text = value.trim()
   const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`)
@@ -134,7 +135,7 @@ function judgeWebsite(value: string): Verdict {
   return isPublic ? 'valid' : 'website_invalid'
 }
 
-/** A person may pay taxes in another country than that of citizenship: there a mismatch proves nothing. */
+/** A person may pay taxes in a country other than that of citizenship, so a mismatch of an individual is not a fault. */
 function judgeTax(value: string, { kyc, customerType }: Subject): Verdict {
   if (customerType === 'Individual')
     return judgeTaxId(value, kyc.citizenshipCountryCode, 'person') === 'valid' ? 'valid' : undefined
@@ -167,8 +168,8 @@ function judgeIncorporation(value: string, { kyc, customerType, today }: Subject
 }
 
 /**
- * Whole years from one `YYYY-MM-DD` to a later one. A person born on 29 February has a birthday on 1 March in other
- * years.
+ * Counts whole years from one `YYYY-MM-DD` to a later one. A person born on 29 February has the birthday on 1 March in
+ * other years.
  */
 function yearsBetween(from: string, to: string): number {
   const years = Number(to.slice(0, 4)) - Number(from.slice(0, 4))
@@ -176,42 +177,42 @@ function yearsBetween(from: string, to: string): number {
 }
 
 type OwnerNumber = (typeof owners)[number]
-const ownerOf = (field: Field): OwnerNumber | undefined =>
+const ownerNumber = (field: Field): OwnerNumber | undefined =>
   owners.find((number) => field === `uboFirstName${number}` || field === `uboLastName${number}`)
 
-const namesOf = (kyc: KycFields, number: OwnerNumber) =>
+const ownerNames = (kyc: KycFields, number: OwnerNumber) =>
   [kyc[`uboFirstName${number}`], kyc[`uboLastName${number}`]] as const
 
-/** `owner_incomplete` concerns the name that is missing. Undefined: no rule knows whether such a person exists. */
+/** Judges an owner. `owner_incomplete` applies to the missing name. Undefined: the rules cannot verify that the person exists. */
 function judgeOwner(kyc: KycFields, number: OwnerNumber): Verdict {
-  const [first, last] = namesOf(kyc, number)
+  const [first, last] = ownerNames(kyc, number)
   if (first === undefined && last === undefined) return undefined
   const earlier = owners.filter((each) => each < number)
-  if (earlier.some((each) => namesOf(kyc, each).every((name) => name === undefined))) return 'owner_gap'
+  if (earlier.some((each) => ownerNames(kyc, each).every((name) => name === undefined))) return 'owner_gap'
   if (first === undefined || last === undefined) return 'owner_incomplete'
   const same = (name: string | undefined) => name?.trim().toLowerCase()
   const isDuplicate = earlier.some((each) => {
-    const [otherFirst, otherLast] = namesOf(kyc, each)
+    const [otherFirst, otherLast] = ownerNames(kyc, each)
     return same(otherFirst) === same(first) && same(otherLast) === same(last)
   })
   return isDuplicate ? 'owner_duplicate' : undefined
 }
 
 /**
- * Tax numbers of ten countries, by form and check digits: for persons and for businesses. Pure. Sources: the algorithms that the
- * tax offices publish, as the European Commission collects them (TIN on Europa; VIES for VAT numbers), and for GB those of HMRC.
+ * Pure: tax numbers of persons and businesses in ten countries, by form and check digits. Sources: the algorithms of the tax offices
+ * that the European Commission publishes (TIN on Europa; VIES for VAT numbers), and for GB those of HMRC.
  */
 type TaxIdVerdict = 'valid' | 'format' | 'check_digits'
 export type TaxPayer = 'person' | 'business'
 
 type Rule = { readonly form: RegExp; readonly payers: readonly TaxPayer[]; readonly fits: (id: string) => boolean }
 
-const digitsOf = (text: string): readonly number[] => Array.from(text).map(Number)
+const toDigits = (text: string): readonly number[] => Array.from(text).map(Number)
 const weighted = (text: string, weights: readonly number[]): number =>
-  digitsOf(text).reduce((sum, digit, at) => sum + digit * (weights[at] ?? 0), 0)
-/** Every second digit from the end is doubled (ISO/IEC 7812-1). */
+  toDigits(text).reduce((sum, digit, at) => sum + digit * (weights[at] ?? 0), 0)
+/** Doubles every second digit from the end (ISO/IEC 7812-1). */
 const luhnSum = (text: string): number =>
-  digitsOf(text)
+  toDigits(text)
     .toReversed()
     .reduce((sum, digit, at) => sum + (at % 2 === 0 ? digit : doubled(digit)), 0)
 const doubled = (digit: number) => (digit > 4 ? digit * 2 - 9 : digit * 2)
@@ -219,7 +220,7 @@ const luhn = (text: string): boolean => luhnSum(text) % 10 === 0
 
 /** ISO/IEC 7064, MOD 11,10: the last digit checks the others. */
 function mod11And10(text: string): boolean {
-  const product = digitsOf(text.slice(0, -1)).reduce((before, digit) => {
+  const product = toDigits(text.slice(0, -1)).reduce((before, digit) => {
     const sum = (before + digit) % 10
     return ((sum === 0 ? 10 : sum) * 2) % 11
   }, 10)
@@ -275,7 +276,7 @@ const britishVat = (id: string) => {
 }
 const belgianPerson = (id: string) => {
   const [birth, check] = [id.slice(0, 9), Number(id.slice(9))]
-  // From 2000 on, a 2 stands before the number.
+  // For births from 2000 on, the check digits are computed with a 2 before the number.
   return 97 - (Number(birth) % 97) === check || 97 - (Number(`2${birth}`) % 97) === check
 }
 const belgianBusiness = (id: string) => {
@@ -326,7 +327,7 @@ const rules: Readonly<Record<string, readonly Rule[]>> = {
   ],
   NL: [
     { form: /^\d{9}$/, payers: both, fits: elevenTest },
-    // Since 2020 the numbers of sole traders have check digits over the whole number.
+    // Since 2020 the check digits of sole traders cover the whole number.
     { form: /^NL\d{9}B\d{2}$/, payers: both, fits: (id) => elevenTest(id.slice(2, 11)) || mod97(id) === 1 },
   ],
   PL: [
@@ -336,7 +337,7 @@ const rules: Readonly<Record<string, readonly Rule[]>> = {
   PT: [{ form: /^(PT)?[1-35689]\d{8}$/, payers: both, fits: portuguese }],
 }
 
-/** Undefined: no rule is known for the country. Spaces, dots, hyphens, slashes and case are ignored. */
+/** Judges a tax number, ignoring spaces, dots, hyphens, slashes and case. Undefined: the country does not have a rule. */
 export function judgeTaxId(taxId: string, country: string | undefined, payer: TaxPayer): TaxIdVerdict | undefined {
   const known = country === undefined ? undefined : rules[country]
   if (known === undefined) return undefined

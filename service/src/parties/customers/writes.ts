@@ -1,4 +1,4 @@
-/** Creates and changes customers. Each write has its history, its names for the index, and its screening in one transaction. */
+/** Creates and changes customers. Each write also updates the history, the index of names and the screening in its transaction. */
 import { notFound, Refusal } from '../../kernel/api/index.ts'
 import { type Clock, newId, randomText } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
@@ -22,39 +22,39 @@ import {
   screenedNames,
 } from './rules.ts'
 import * as store from './store.ts'
-import { judgeState, type ProofsOf } from './verification-states.ts'
+import { judgeState, type ReadProofs } from './verification-states.ts'
 
 export type WritesDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly screening: Pick<Screening, 'request' | 'countries' | 'holdsOf'>
   readonly identifiers: IdentifierUse
-  readonly proofsOf: ProofsOf
+  readonly proofsOf: ReadProofs
 }
 
 /** The verbs that change customers. */
 export type Writes = {
-  /** Refuses: validation_failed (empty, invalid date, invalid country), customer_exists (partnerCustomerIdentifier), country_not_supported. */
+  /** Creates a customer. Refuses: validation_failed (empty, invalid date, invalid country), customer_exists (partnerCustomerIdentifier), country_not_supported. */
   readonly create: (partnerId: string, input: CustomerCreate, tx?: Tx, by?: Actor) => Promise<Customer>
   /**
-   * Merges: a value is set, null clears, an absent field stays. Refuses: not_found, customer_exists, validation_failed (empty, date, country),
-   * country_not_supported.
+   * Merges the input: a value sets a field, null clears it, an absent field stays. Refuses: not_found, customer_exists, validation_failed (empty,
+   * date, country), country_not_supported.
    */
   readonly update: (partnerId: string, ref: string, input: CustomerUpdate, by?: Actor) => Promise<Customer>
   /**
-   * Judges KYC and identifiers as `create` and `update` would judge them now, one after the other, and changes nothing. Returns for each the
-   * refusal (validation_failed, country_not_supported, customer_exists) or undefined.
+   * Judges KYC and identifiers as `create` and `update` would now, in this order, without writing. Returns for each input the refusal
+   * (validation_failed, country_not_supported, customer_exists) or undefined.
    */
-  readonly assess: (partnerId: string, inputs: readonly Assessed[]) => Promise<readonly (Refusal | undefined)[]>
+  readonly assess: (partnerId: string, inputs: readonly AssessedInput[]) => Promise<readonly (Refusal | undefined)[]>
 }
 
-/** `before`: a customer that exists. */
-type Assessed = {
+/** `before`: the existing customer of an update. */
+type AssessedInput = {
   readonly before?: { readonly id: string; readonly kyc: KycFields } | undefined
   readonly input: CustomerUpdate
 }
 
-/** Records that are written with a customer in the same database transaction. */
+/** The index and the history, which each write updates in its transaction. */
 type Records = { readonly names: NameIndex; readonly history: History }
 
 export function createCustomer(
@@ -81,9 +81,9 @@ export function createCustomer(
     await inTransaction(db, outerTx, async (tx) => {
       refuseCountries({}, kyc, await screening.countries.recent(tx))
       await takeIdentifier(tx, partnerId, id, row.partnerCustomerIdentifier)
-      const nameTokens = await names.tokensOf(tx, partnerId, kyc)
+      const nameTokens = await names.computeTokens(tx, partnerId, kyc)
       const kycSealed = kycSealer.seal(partnerId, id, kyc)
-      // A new customer has no proof yet.
+      // A new customer does not have proofs yet.
       const proofs = (await proofsOf(tx, partnerId, []))(id)
       const judged = judgeState(kyc, row.customerType, now, proofs)
       await store.insert(tx, partnerId, { ...row, ...judged, nameTokens, kycSealed })
@@ -109,7 +109,7 @@ export function updateCustomer(
       const locked = kind && (await store.lockByRef(tx, partnerId, kind))
       if (locked === undefined) throw notFound('customer')
       const { nameTokens: tokensBefore, ...row } = locked
-      // Read under the lock, so that concurrent updates have their times in the order of the lock.
+      // Read under the lock, so that the times of concurrent updates follow the order of the lock.
       const now = clock.now()
       refuseBadKyc(input.kyc, now)
       const { kyc: kycBefore, ...before } = toCustomer(kycSealer, partnerId, row)
@@ -120,7 +120,7 @@ export function updateCustomer(
         await takeIdentifier(tx, partnerId, row.id, partnerCustomerIdentifier)
       const updatedAt = now > before.updatedAt ? now : before.updatedAt
       const after = { ...before, email, partnerCustomerIdentifier, updatedAt }
-      const nameTokens = await names.tokensOf(tx, partnerId, kyc)
+      const nameTokens = await names.computeTokens(tx, partnerId, kyc)
       const kycSealed = kycSealer.seal(partnerId, row.id, kyc)
       const proofs = (await proofsOf(tx, partnerId, [row.id]))(row.id)
       const judged = judgeState(kyc, row.customerType, now, proofs)
@@ -169,13 +169,13 @@ export function assessCustomers({ db, clock, screening, identifiers }: WritesDep
   }
 }
 
-// The partner's identifier of a customer names one customer, unless the installation lets several share it.
+// Identifiers: each names one customer of a partner, unless the installation lets several customers share one.
 
 type IdentifierUse = 'unique' | 'shared'
 
 /**
- * Takes an identifier for a customer until the transaction ends. Refuses: customer_exists, with the customer that has it. An erased one
- * has none.
+ * Creates the check that an identifier is free, which locks it until the transaction ends. Refuses: customer_exists, with the customer that
+ * has it.
  */
 const createTakeIdentifier =
   (use: IdentifierUse) =>

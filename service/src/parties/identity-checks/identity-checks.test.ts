@@ -33,13 +33,13 @@ suite('verification', async () => {
     while ((await service.identityChecks.step()) > 0);
     while ((await service.identityChecks.expireStep()) > 0);
   }
-  /** Starts a verification and returns the page of the provider. */
+  /** Starts a verification, and returns the link to the provider's page. */
   async function opened(partner: TestPartner, body = {}): Promise<{ readonly id: string; readonly url: string }> {
     const { id } = await start(partner, body)
     await work()
     return { id, url: present((await read(partner, id)).url, 'an open verification has a page') }
   }
-  /** Has the provider decide, and waits for its webhook. */
+  /** Lets the provider decide, and waits for its webhook. */
   async function decided(
     partner: TestPartner,
     { id, url }: { readonly id: string; readonly url: string },
@@ -67,7 +67,7 @@ suite('verification', async () => {
   }
   const all = ['OpenAccount', 'Receive', 'Pay', 'Convert']
 
-  test('an approved verification opens the gate at once, and a change of the name closes it', async () => {
+  test('an approved verification opens the gate at once, and a new name closes it', async () => {
     const partner = await addCustomer()
     assert.deepEqual(await faultsOf(partner), { state: 'Incomplete', faults: ['fullName identity_required'], can: [] })
     const verification = await opened(partner)
@@ -91,7 +91,7 @@ suite('verification', async () => {
     assert.equal((await faultsOf(partner)).state, 'Complete')
   })
 
-  test('a mismatch makes the field invalid; another verification that is approved replaces it', async () => {
+  test('a mismatch makes the field invalid until another verification is approved', async () => {
     const partner = await addCustomer()
     const first = await decided(partner, await opened(partner), 'mismatch')
     assert.deepEqual([first.status, first.reason], ['Declined', 'DataMismatch'])
@@ -107,7 +107,7 @@ suite('verification', async () => {
     )
   })
 
-  test('a document that expires closes the gate, makes the review due and is told by an event', async () => {
+  test('an expired document closes the gate, makes the review due and creates an event', async () => {
     const partner = await addCustomer()
     const { partnerId, customer } = partner
     const { reviews } = service.customers
@@ -128,7 +128,7 @@ suite('verification', async () => {
     assert.equal((await faultsOf(partner)).state, 'Complete')
   })
 
-  test('a document expires while the breaker of its provider is open, once for two workers', async () => {
+  test("a document expires even if the provider's breaker is open, and only once for two workers", async () => {
     const [partner, other] = [await addCustomer(), await addCustomer()]
     const approved = await decided(partner, await opened(partner), 'expiring')
     service.faults.isDown = true
@@ -151,7 +151,7 @@ suite('verification', async () => {
     })
   })
 
-  test('a lost webhook is caught up by the poll, and a session that is left lapses', async () => {
+  test('polling makes up for a lost webhook, and an abandoned session lapses', async () => {
     const [partner, other] = [await addCustomer(), await addCustomer()]
     const [verification, left] = [await opened(partner), await opened(other)]
     service.faults.losesWebhooks = true
@@ -174,7 +174,7 @@ suite('verification', async () => {
     await start(other)
   })
 
-  /** Posts a webhook as the provider signs it, or as a stranger. */
+  /** Posts a webhook with the provider's signature or a false one. */
   async function post(reference: string, version: number, { key = simulatorKey, ageMs = 0, changed = '' } = {}) {
     const body = JSON.stringify({ type: 'verification.updated', reference, version })
     const seconds = Math.floor((service.clock.now().getTime() - ageMs) / secondMs)
@@ -193,7 +193,7 @@ suite('verification', async () => {
     and due_at <= ${service.clock.now()}`)
     ).length > 0
 
-  test('a webhook counts only with its signature over the raw body, near its time, and with something newer', async () => {
+  test('a webhook needs a signature over the raw body, a recent time and a newer version', async () => {
     const partner = await addCustomer()
     const verification = await opened(partner)
     const reference = `${partner.partnerId}.${verification.id}`
@@ -210,12 +210,12 @@ suite('verification', async () => {
     await decided(partner, verification, 'approve')
     service.faults.repeatsWebhooks = false
     assert.deepEqual(await eventsOf(partner), ['Open Incomplete', 'Approved Complete'])
-    // Repeated, and older than what is known.
+    // A repeated webhook, and an older one.
     for (const version of [1, 2]) assert.equal(await post(reference, version), 200)
     assert.equal(await isDue(partner), false)
   })
 
-  test('two requests at once start one verification, and the other is refused', async () => {
+  test('only one of two concurrent requests starts a verification', async () => {
     const partner = await addCustomer()
     const outcomes = await Promise.allSettled([start(partner), start(partner), start(partner)])
     const refused = outcomes.filter((outcome) => outcome.status === 'rejected')
@@ -226,7 +226,7 @@ suite('verification', async () => {
     await work()
   })
 
-  test('kinds of another type of customer and addresses that no browser should follow are refused with a pointer', async () => {
+  test('kinds of another type of customer and unsafe return URLs are refused with a pointer', async () => {
     const partner = await addCustomer()
     const pointers = async (body: object) => {
       const error = (await start(partner, body).catch((each: unknown) => each)) as { errors: { pointer: string }[] }
@@ -240,7 +240,7 @@ suite('verification', async () => {
     assert.deepEqual((await service.identityChecks.list(partner.partnerId, partner.customer.id, {})).data, [])
   })
 
-  test('a provider that hangs or is down delays verifications, and loses none', async () => {
+  test('a provider that hangs or is down delays verifications, but does not lose any', async () => {
     const partners = [await addCustomer(), await addCustomer()]
     service.faults.hangs = true
     const ids = await Promise.all(partners.map(async (partner) => (await start(partner)).id))
@@ -261,7 +261,7 @@ suite('verification', async () => {
     })
   })
 
-  test('the verifications of many partners are all started, and one with many delays no other', async () => {
+  test('the verifications of all partners start, and a partner with many does not delay others', async () => {
     const partners = 60
     const ids = Array.from({ length: partners }, () => newId())
     for (const id of ids) await addPartner(service, 0n, id)
@@ -284,7 +284,7 @@ suite('verification', async () => {
     assert.equal(data[0]?.status, 'Open')
   })
 
-  test('the export has what was found and not the page; an erasure ends what is open and keeps the proof for its time', async () => {
+  test('the export contains the findings but not the link; an erasure ends open verifications and retains proofs', async () => {
     const partner = await addCustomer()
     const { partnerId, customer } = partner
     await decided(partner, await opened(partner), 'approve')
@@ -328,7 +328,7 @@ suite('erasures at the provider', async () => {
   const work = async () => {
     while ((await service.identityChecks.step()) > 0);
   }
-  /** Starts a verification and returns the page of the provider, which is gone once the session is erased. */
+  /** Starts a verification, and returns the link to the provider's page, which disappears with the session. */
   async function opened({ partnerId, customer }: TestPartner): Promise<string> {
     const { id } = await service.identityChecks.create(partnerId, customer.id, {})
     await work()
@@ -362,7 +362,7 @@ suite('erasures at the provider', async () => {
     service.db.rows<{ attempts: number; refused: boolean }>(sql`
     select attempts, refused_at is not null as refused from customers.identity_erasures where partner_id = ${partnerId}`)
 
-  test('what is not decided is erased at the provider at once, and a proof when its time is over', async () => {
+  test('undecided verifications are erased at the provider at once, and proofs when the retention ends', async () => {
     const partner = await addPartner(service)
     const [proof, open] = [await approved(partner), await opened(partner)]
     await erase(partner)
@@ -386,7 +386,7 @@ suite('erasures at the provider', async () => {
     const partner = await addPartner(service)
     const { partnerId, customer } = partner
     const { id } = await service.identityChecks.create(partnerId, customer.id, {})
-    // A worker has started the session, and died before it recorded it.
+    // A worker started the session, and died before it recorded the session.
     const request = { reference: `${partnerId}.${id}`, kinds: ['Document'], subject: {}, returnUrl: null } as const
     const provider = present(service.identityProvider, 'the test has a provider')
     const { url } = await provider.start({ ...request, customerType: 'Individual' }, AbortSignal.timeout(90_000))
@@ -397,7 +397,7 @@ suite('erasures at the provider', async () => {
     assert.equal(await statusOf(url), 404)
   })
 
-  test('a provider that is down is asked again, by every process, until it has erased', async () => {
+  test('every process asks a provider that is down again until it has erased the session', async () => {
     const partner = await addPartner(service)
     const url = await opened(partner)
     await erase(partner)
@@ -413,7 +413,7 @@ suite('erasures at the provider', async () => {
     assert.deepEqual([await statusOf(url), await waiting(partner)], [404, []])
   })
 
-  test('a refusal is final, and stands in the audit log of the partner', async () => {
+  test("a refusal is final and recorded in the partner's audit log", async () => {
     const partner = await addPartner(service)
     const url = await opened(partner)
     await erase(partner)

@@ -1,12 +1,12 @@
-/** The proofs of customers, as `customers` judges by them, and their erasure with the customer. */
-import { after, type Clock, type Sealer } from '../../kernel/index.ts'
+/** The proofs by which `customers` judges a customer, and their erasure. */
+import { after, type Sealer } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { IdentitiesOf, IdentityRecord } from '../customers/index.ts'
-import { leaseMs } from './step.ts'
+import type { IdentityRecord, ReadIdentities } from '../customers/index.ts'
+import { leaseMs, type StepDeps } from './step.ts'
 import { createContentSealer, queueErasures } from './store.ts'
 import * as store from './store.ts'
 
-export function createIdentitiesOf({ sealer }: { readonly sealer: Sealer }): IdentitiesOf {
+export function createIdentitiesOf({ sealer }: { readonly sealer: Sealer }): ReadIdentities {
   const contents = createContentSealer(sealer)
   const toRecord = (row: store.IdentityRow): IdentityRecord => {
     const { subject, evidence } = contents.open(row)
@@ -37,23 +37,17 @@ export function createIdentitiesOf({ sealer }: { readonly sealer: Sealer }): Ide
 
 export type IdentityErasure = {
   /**
-   * Ends what is not decided, here and at the provider, and forgets its pages. What is decided is a proof, which the law keeps
+   * Ends undecided verifications, here and at the provider, and deletes their links. Decided ones are proofs that must be retained
    * (AMLD, Art. 40).
    */
   readonly end: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
-  /** Deletes the proofs, here and at the provider, when nothing has to be kept any longer. */
+  /** Deletes the proofs, here and at the provider, when the retention has ended. */
   readonly erase: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
 }
 
-export function createIdentityErasure({
-  clock,
-  sealer,
-}: {
-  readonly clock: Clock
-  readonly sealer: Sealer
-}): IdentityErasure {
+export function createIdentityErasure({ clock, sealer }: Pick<StepDeps, 'clock' | 'sealer'>): IdentityErasure {
   const contents = createContentSealer(sealer)
-  // Behind the lease of a worker that may be starting a session now.
+  // Due after the lease of a worker that may be starting a session now.
   const queue = (tx: Tx, partnerId: string, customerId: string, which: 'undecided' | 'all') => {
     const now = clock.now()
     return queueErasures(tx, partnerId, customerId, { which, dueAt: after(now, leaseMs), now })

@@ -1,4 +1,4 @@
-/** Operation id -> verb -> shape, for identity verifications; and the webhooks of the provider. */
+/** Handlers of identity verifications, and the webhooks of the provider. */
 import { identity as wire } from '@partner-payments/wire'
 import {
   type Handlers,
@@ -32,7 +32,7 @@ export const identityRoutes = (checks: IdentityChecks, idempotency: Idempotency)
 const writeVerification = writerOf(wire.IdentityVerification)
 export const toVerification = (row: IdentityVerification) => writeVerification({ ...row, customerGuid: row.customerId })
 
-/** A hint has a few fields. */
+/** Maximum size of a webhook, which has only a few fields. */
 const bodyBytesMax = 65_536
 
 const answer = (status: number, body: object): PublicAnswer => ({
@@ -41,7 +41,7 @@ const answer = (status: number, body: object): PublicAnswer => ({
   body: JSON.stringify(body),
 })
 
-/** The address to which the identity provider posts webhooks. It answers JSON, and says nothing of what it has found. */
+/** Creates the site to which the identity provider posts webhooks. Its answers do not reveal whether a verification exists. */
 export function createIdentityWebhookSite({
   checks,
   provider,

@@ -1,4 +1,4 @@
-/** Pure: what can be verified, what a report of the provider changes, and when the provider is asked again. */
+/** Pure: which kinds can be verified, what a report of the provider changes, and when the service asks again. */
 import type { BodyOf, FieldError } from '@partner-payments/wire'
 import { refuseFields } from '../../kernel/api/index.ts'
 import type { IdentityEvidence, IdentityKind, IdentityReport } from '../identity-port/index.ts'
@@ -8,20 +8,20 @@ import type { IdentityRow } from './store.ts'
 
 type Create = BodyOf<'createIdentityVerification'>
 
-const kindsOf: Readonly<Record<CustomerType, readonly IdentityKind[]>> = {
+const possibleKinds: Readonly<Record<CustomerType, readonly IdentityKind[]>> = {
   Individual: ['Document', 'Address'],
   SoleTrader: ['Document', 'Address', 'Company'],
   Business: ['Address', 'Company'],
 }
 
-/** Refuses (400) kinds that the type of customer does not have, and an address to return to that is no `https`. */
+/** Reads a request. Refuses (400) kinds that are not possible for the type of customer, and a return URL that is not `https`. */
 export function readRequest(
   { kinds, returnUrl }: Create,
   customerType: CustomerType,
   sandbox: boolean,
 ): { readonly kinds: readonly IdentityKind[]; readonly returnUrl: string | null } {
   const wrong = (kinds ?? []).flatMap((kind, index): readonly FieldError[] =>
-    kindsOf[customerType].includes(kind)
+    possibleKinds[customerType].includes(kind)
       ? []
       : [
           {
@@ -35,7 +35,7 @@ export function readRequest(
   return { kinds: kinds ?? [mainKind(customerType)], returnUrl: returnUrl ?? null }
 }
 
-/** The page of the provider links to it, so that `javascript:` and similar schemes are refused. */
+/** Checks the return URL. The provider's page links to it, so `javascript:` and similar schemes are refused. */
 function returnErrors(text: string | undefined, sandbox: boolean): readonly FieldError[] {
   if (text === undefined) return []
   const url = /^https?:\/\/[^\s\p{Cc}\\]+$/iu.test(text) ? URL.parse(text) : null
@@ -45,19 +45,19 @@ function returnErrors(text: string | undefined, sandbox: boolean): readonly Fiel
   return [{ pointer: '/returnUrl', code: 'invalid_format', message }]
 }
 
-/** Delays between attempts while the provider does not answer. The last one repeats. */
+/** Delays between attempts while the provider does not answer. The last delay repeats. */
 const retryDelaysMs = [10_000, minuteMs, 5 * minuteMs, 15 * minuteMs, hourMs] as const
 export const retryDelayAfter = (attempts: number): number =>
   retryDelaysMs[Math.min(attempts, retryDelaysMs.length) - 1] ?? hourMs
 
-/** A provider that does not answer for so long does not get the request, or keeps the session. */
+/** Maximum time without an answer, after which the service gives up a request or a session. */
 const patienceMs = dayMs
-/** A provider may let persons decide. */
+/** Long, because people may decide at the provider. */
 const processingMsMax = 30 * dayMs
 const pollMsMin = minuteMs
 const pollMsMax = hourMs
 
-/** A session is asked about after a tenth of its age: webhooks tell earlier, if none is lost. */
+/** Asks again after a tenth of the session's age, in case a webhook was lost. */
 const nextPoll = ({ createdAt }: Pick<IdentityRow, 'createdAt'>, now: Date): Date =>
   after(now, Math.min(pollMsMax, Math.max(pollMsMin, (now.getTime() - createdAt.getTime()) / 10)))
 
@@ -65,8 +65,8 @@ const idle = (row: IdentityRow, dueAt: Date | null): IdentityRow => ({ ...row, a
 const isUndecided = ({ status }: Pick<IdentityRow, 'status'>) => status === 'Open' || status === 'Processing'
 const lapsed = (row: IdentityRow): IdentityRow => ({ ...row, status: 'Lapsed', attempts: 0, dueAt: null })
 
-/** The end of the last day of the first document that expires. Null: none expires. */
-function endOf({ documents }: IdentityEvidence): Date | null {
+/** Returns the end of the day on which the first document expires. Null: no document expires. */
+function validityEnd({ documents }: IdentityEvidence): Date | null {
   const days = documents.flatMap(({ expiresOn }) => (expiresOn === null ? [] : [expiresOn]))
   const [first] = days.toSorted()
   return first === undefined ? null : after(new Date(`${first}T00:00:00.000Z`), dayMs)
@@ -74,17 +74,17 @@ function endOf({ documents }: IdentityEvidence): Date | null {
 
 export const expired = (row: IdentityRow): IdentityRow => ({ ...row, status: 'Expired', attempts: 0, dueAt: null })
 
-/** When a decided verification is due again: at the end of its validity. */
+/** Returns when a decided verification is due again: at the end of its validity. */
 const dueWhenDecided = ({ status, validUntil, inForce }: IdentityRow): Date | null =>
   inForce && status === 'Approved' ? validUntil : null
 
-/** The row behind a report. An older report changes nothing; only a decision changes what is decided. */
-export function afterReport(row: IdentityRow, report: IdentityReport | undefined, now: Date): IdentityRow {
+/** Applies a report to a row. An older report changes nothing, and only another decision changes a decided row. */
+export function applyReport(row: IdentityRow, report: IdentityReport | undefined, now: Date): IdentityRow {
   if (report === undefined) return isUndecided(row) ? lapsed(row) : idle(row, dueWhenDecided(row))
   const isOld = report.version <= row.providerVersion
   if (report.status === 'Approved' || report.status === 'Declined') {
     if (isOld) return idle(row, dueWhenDecided(row))
-    const validUntil = report.status === 'Approved' ? endOf(report.evidence) : null
+    const validUntil = report.status === 'Approved' ? validityEnd(report.evidence) : null
     const isOver = validUntil !== null && validUntil <= now
     const reason = report.status === 'Declined' ? report.reason : null
     const decided: IdentityRow = {
@@ -100,14 +100,14 @@ export function afterReport(row: IdentityRow, report: IdentityReport | undefined
   return now.getTime() >= endMs ? lapsed(next) : idle(next, nextPoll(row, now))
 }
 
-/** The row behind a call that has failed. */
-export function afterFailure(row: IdentityRow, now: Date): IdentityRow {
+/** Applies a failed call to a row. */
+export function applyFailure(row: IdentityRow, now: Date): IdentityRow {
   const attempts = row.attempts + 1
   const since = row.status === 'Pending' ? row.createdAt : row.sessionExpiresAt
   if (since !== null && now.getTime() - since.getTime() > patienceMs) {
     if (row.status === 'Pending') return failed(row, 'ProviderUnavailable')
     if (isUndecided(row)) return lapsed(row)
-    // What is decided stays, until its document expires.
+    // A decision stays until its document expires.
     if (row.status === 'Lapsed' || !row.inForce) return idle(row, null)
   }
   const retry = after(now, retryDelayAfter(attempts))
@@ -123,7 +123,7 @@ export const failed = (row: IdentityRow, reason: 'RequestRefused' | 'ProviderUna
   dueAt: null,
 })
 
-export function afterStart(
+export function applyStart(
   row: IdentityRow,
   { providerSession, expiresAt }: { readonly providerSession: string; readonly expiresAt: Date },
   now: Date,

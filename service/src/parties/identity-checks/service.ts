@@ -1,5 +1,5 @@
 /** The verbs of identity verifications. They treat an erased customer as unknown. */
-import { type BodyOf, listLimitDefault, type QueryOf } from '@partner-payments/wire'
+import type { BodyOf, QueryOf } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, Refusal } from '../../kernel/api/index.ts'
 import { after, type Clock, isUuid, newId, type Sealer } from '../../kernel/index.ts'
 import { type IdentityHint, IdentityRefused } from '../identity-port/index.ts'
@@ -7,18 +7,18 @@ import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 import { type Customers, subjectFor } from '../customers/index.ts'
 import { readRequest, retryDelayAfter } from './rules.ts'
-import { type Content, createContentSealer } from './store.ts'
+import { createContentSealer, type SealedContent } from './store.ts'
 import * as store from './store.ts'
 import { createStep, leaseMs, type StepDeps } from './step.ts'
 import type { Audit } from '../../audit/index.ts'
 
 /** A verification with its opened content. */
-export type IdentityVerification = Omit<store.IdentityRow, 'contentSealed'> & Pick<Content, 'url' | 'evidence'>
+export type IdentityVerification = Omit<store.IdentityRow, 'contentSealed'> & Pick<SealedContent, 'url' | 'evidence'>
 
 export type IdentityChecks = {
   /**
-   * Refuses: not_found, validation_failed (kinds, returnUrl), identity_provider_not_configured, identity_verification_open. The job
-   * calls the provider.
+   * Creates a verification, for which the job calls the provider. Refuses: not_found, validation_failed (kinds, returnUrl),
+   * identity_provider_not_configured, identity_verification_open.
    */
   readonly create: (
     partnerId: string,
@@ -26,7 +26,7 @@ export type IdentityChecks = {
     body: BodyOf<'createIdentityVerification'>,
     tx?: Tx,
   ) => Promise<IdentityVerification>
-  /** Newest first. Refuses: not_found, validation_failed (cursor). */
+  /** Lists verifications, newest first. Refuses: not_found, validation_failed (cursor). */
   readonly list: (
     partnerId: string,
     ref: string,
@@ -34,7 +34,7 @@ export type IdentityChecks = {
   ) => Promise<Page<IdentityVerification>>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, ref: string, id: string) => Promise<IdentityVerification>
-  /** A webhook of the provider: the verification is due, if the provider has something newer. Whether it is. */
+  /** Makes the verification of a webhook due if the provider has a newer version. Returns whether it is due. */
   readonly hint: (provider: string, hint: IdentityHint) => Promise<boolean>
   /** Asks the provider about due verifications, and returns how many it claimed. */
   readonly step: () => Promise<number>
@@ -43,7 +43,7 @@ export type IdentityChecks = {
   /** Ends verifications whose document has expired, and returns how many it claimed. */
   readonly expireStep: () => Promise<number>
   readonly releaseLeases: (partnerId: string, tx?: Tx) => Promise<void>
-  /** The time since which the oldest due verification waits. */
+  /** Reads since when the oldest due verification has waited. */
   readonly oldestDue: (now: Date) => Promise<Date | null>
 }
 
@@ -60,11 +60,11 @@ export type IdentityChecksDeps = StepDeps &
 export function createIdentityChecks(deps: IdentityChecksDeps): IdentityChecks {
   const { db, clock, cursors, customers } = deps
   const contents = createContentSealer(deps.sealer)
-  const opened = ({ contentSealed, ...row }: store.IdentityRow): IdentityVerification => {
+  const toVerification = ({ contentSealed, ...row }: store.IdentityRow): IdentityVerification => {
     const { url, evidence } = contents.open({ ...row, contentSealed })
     return { ...row, url, evidence }
   }
-  const idOf = async (partnerId: string, ref: string): Promise<string> => {
+  const resolveCustomer = async (partnerId: string, ref: string): Promise<string> => {
     const id = await customers.presentIdOf(db, partnerId, ref)
     if (id === undefined) throw notFound('customer')
     return id
@@ -72,20 +72,17 @@ export function createIdentityChecks(deps: IdentityChecksDeps): IdentityChecks {
   return {
     create: createCreate(deps),
     list: async (partnerId, ref, query) => {
-      const customerId = await idOf(partnerId, ref)
+      const customerId = await resolveCustomer(partnerId, ref)
       const list = `identity-verifications:${partnerId}:${customerId}`
-      const limit = query.limit === undefined ? listLimitDefault : Number(query.limit)
-      const beforeId = query.cursor === undefined ? null : cursors.open(list, query.cursor, '/query/cursor')
-      const rows = await store.ofCustomer(db, partnerId, customerId, { beforeId, rowsMax: limit + 1 })
-      const data = rows.slice(0, limit).map(opened)
-      const [hasMore, last] = [rows.length > limit, data.at(-1)]
-      return { data, nextCursor: hasMore && last ? cursors.write(list, last.id) : null, hasMore }
+      const request = cursors.read(list, query)
+      const page = cursors.page(list, request, await store.ofCustomer(db, partnerId, customerId, request))
+      return { ...page, data: page.data.map(toVerification) }
     },
     get: async (partnerId, ref, id) => {
-      const customerId = await idOf(partnerId, ref)
+      const customerId = await resolveCustomer(partnerId, ref)
       const row = await store.byId(db, partnerId, { customerId, id })
       if (row === undefined) throw notFound('identity verification')
-      return opened(row)
+      return toVerification(row)
     },
     hint: async (provider, { reference, version }) => {
       const [partnerId = '', id = '', ...more] = reference.split('.')
@@ -108,7 +105,7 @@ function createCreate(deps: IdentityChecksDeps): IdentityChecks['create'] {
       const customer = await customers.hold(tx, partnerId, ref)
       const { kinds, returnUrl } = readRequest(body, customer.customerType, sandbox)
       if (calls === null) throw new Refusal('identity_provider_not_configured')
-      // Under the lock of the customer: two requests at once cannot both find none.
+      // Under the lock of the customer, so that two concurrent requests cannot both create one.
       await customers.rejudge(tx, partnerId, customer.id)
       const open = await store.openVerification(tx, partnerId, customer.id)
       if (open !== undefined)
@@ -122,10 +119,23 @@ function createCreate(deps: IdentityChecksDeps): IdentityChecks['create'] {
       const content = { customerType, subject: subjectFor(customer.kyc, kinds), returnUrl, url: null, evidence: null }
       const row: store.IdentityRow = {
         ...key,
-        ...{ customerId: customer.id, kinds, status: 'Pending', reason: null, provider: calls.id },
-        ...{ providerSession: null, providerVersion: 0n, contentSealed: contents.seal(key, content) },
-        ...{ sessionExpiresAt: null, validUntil: null, inForce: false, attempts: 0, dueAt: now, leaseId: null },
-        ...{ createdAt: now, updatedAt: now, decidedAt: null },
+        customerId: customer.id,
+        kinds,
+        status: 'Pending',
+        reason: null,
+        provider: calls.id,
+        providerSession: null,
+        providerVersion: 0n,
+        contentSealed: contents.seal(key, content),
+        sessionExpiresAt: null,
+        validUntil: null,
+        inForce: false,
+        attempts: 0,
+        dueAt: now,
+        leaseId: null,
+        createdAt: now,
+        updatedAt: now,
+        decidedAt: null,
       }
       await store.insertVerification(tx, row)
       const { contentSealed: _sealed, ...shown } = row
@@ -133,7 +143,7 @@ function createCreate(deps: IdentityChecksDeps): IdentityChecks['create'] {
     })
 }
 
-// Asks identity providers to erase the sessions of erased customers, until they have or refuse.
+// Erasures at identity providers: asks for the erasure of a session until the provider has erased it or refuses.
 
 type ProviderErasureDeps = Pick<StepDeps, 'db' | 'clock' | 'log' | 'calls'> & {
   readonly audit: Pick<Audit, 'append'>
@@ -142,13 +152,13 @@ type ProviderErasureDeps = Pick<StepDeps, 'db' | 'clock' | 'log' | 'calls'> & {
 const partnersPerStepMax = 20
 const rowsPerClaimMax = 5
 
-/** Returns how many erasures the step has claimed. */
+/** Creates the step, which returns how many erasures it claimed. */
 function createProviderErasures({ db, clock, log, calls, audit }: ProviderErasureDeps): () => Promise<number> {
   const erase = async ({ partnerId, id, provider, providerSession }: store.ErasureClaim): Promise<void> => {
     if (calls === null || calls.id !== provider) throw new Error(`the identity provider ${provider} is not configured`)
     await calls.erase({ reference: `${partnerId}.${id}`, providerSession })
   }
-  /** A provider may have to keep what it has. The row and the audit record remain, so that a person can ask. */
+  /** Records that a provider must keep its data. The row and the audit record remain, so that a person can ask the provider. */
   const recordRefusal = (claim: store.ErasureClaim, error: IdentityRefused) => {
     const { partnerId, id, provider } = claim
     log.error({ err: error, partnerId, verificationId: id, provider }, 'identity provider refused an erasure')
@@ -186,7 +196,7 @@ function createProviderErasures({ db, clock, log, calls, audit }: ProviderErasur
   }
 }
 
-/** The jobs of identity verifications: one starts and follows them by the provider, one lets documents expire without it, one has providers erase. */
+/** The jobs of identity verifications: one asks the provider, one ends verifications whose documents expire, and one erases at the provider. */
 export const identityJobs = ({
   step,
   eraseStep,

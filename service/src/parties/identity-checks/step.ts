@@ -1,6 +1,6 @@
 /**
- * Works on due verifications: a worker claims them under a lease, calls the provider outside of any transaction, and records the answer
- * under the fence. A process that dies in between leaves the row due, and the provider answers the same again.
+ * The step for due verifications: a worker claims them under a lease, calls the provider outside of any transaction, and records the answer
+ * under the fence. If the process dies in between, the row is due again, and the provider repeats its answer.
  */
 import { after, type Clock, type Log, minuteMs, newId, type Sealer, writeAmount } from '../../kernel/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
@@ -8,7 +8,7 @@ import { type IdentityCalls, IdentityRefused } from '../identity-port/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import { Refusal } from '../../kernel/api/index.ts'
 import type { Customer, Customers } from '../customers/index.ts'
-import { afterFailure, afterReport, afterStart, expired, failed } from './rules.ts'
+import { applyFailure, applyReport, applyStart, expired, failed } from './rules.ts'
 import type { ContentSealer, IdentityRow } from './store.ts'
 import * as store from './store.ts'
 import type { identity, VerificationState } from '@partner-payments/wire'
@@ -24,13 +24,13 @@ export type StepDeps = {
   readonly calls: IdentityCalls | null
 }
 
-/** Far above the time limit of a provider: only a worker that died loses a lease. */
+/** Far above the time limit of a provider, so that only a dead worker loses a lease. */
 export const leaseMs = 2 * minuteMs
 const partnersPerStepMax = 20
-/** Asked at the same time. The others of the partner wait for the next step, behind those of other partners. */
+/** The worker asks about them at the same time. Further rows of the partner wait for the next step, behind those of other partners. */
 const rowsPerClaimMax = 5
 
-/** An expiry is not a question: it does not wait while the provider does not answer. */
+/** Creates the step. Expiries do not involve the provider, so they continue while it does not answer. */
 export function createStep(deps: StepDeps, contents: ContentSealer, work: store.Work): () => Promise<number> {
   const { db, clock, log } = deps
   const advance = async (claim: store.Claim) =>
@@ -58,7 +58,7 @@ export function createStep(deps: StepDeps, contents: ContentSealer, work: store.
 
 type Outcome = { readonly row: store.IdentityRow; readonly changes?: Partial<Parameters<ContentSealer['seal']>[1]> }
 
-/** Calls the provider, outside of any transaction. A failure is an outcome too. */
+/** Calls the provider outside of any transaction. A failure is an outcome too. */
 async function ask({ calls, clock, log }: StepDeps, contents: ContentSealer, claim: store.Claim): Promise<Outcome> {
   const { id, partnerId, provider, providerSession, kinds } = claim
   try {
@@ -66,10 +66,10 @@ async function ask({ calls, clock, log }: StepDeps, contents: ContentSealer, cla
     if (providerSession === null) {
       const { customerType, subject, returnUrl } = contents.open(claim)
       const started = await calls.start({ reference: `${partnerId}.${id}`, kinds, customerType, subject, returnUrl })
-      return { row: afterStart(claim, started, clock.now()), changes: { url: started.url } }
+      return { row: applyStart(claim, started, clock.now()), changes: { url: started.url } }
     }
     const report = await calls.report(providerSession)
-    const row = afterReport(claim, report, clock.now())
+    const row = applyReport(claim, report, clock.now())
     const isNew = row.providerVersion > claim.providerVersion && report !== undefined && 'evidence' in report
     return isNew ? { row, changes: { evidence: report.evidence } } : { row }
   } catch (error) {
@@ -78,7 +78,7 @@ async function ask({ calls, clock, log }: StepDeps, contents: ContentSealer, cla
       return { row: failed(claim, 'RequestRefused') }
     }
     log.warn({ err: error, partnerId, verificationId: id, provider }, 'identity provider did not answer')
-    return { row: afterFailure(claim, clock.now()) }
+    return { row: applyFailure(claim, clock.now()) }
   }
 }
 
@@ -98,7 +98,7 @@ async function record(
     updatedAt: isChanged ? clock.now() : claim.updatedAt,
   }
   await db.transaction(async (tx) => {
-    // The customer first, as an erasure locks; an erased one has no verification to write.
+    // Lock order: the customer first, like an erasure. An erased customer does not have a verification to write.
     const customer = await unlessErased(customers.hold(tx, partnerId, customerId))
     if (customer === undefined || (await store.endClaim(tx, claim, row)) === 0) return
     if (!isChanged) return
@@ -111,7 +111,7 @@ async function record(
   })
 }
 
-/** Undefined for a customer that is erased. */
+/** Returns undefined for an erased customer. */
 async function unlessErased<T>(found: Promise<T>): Promise<T | undefined> {
   try {
     return await found
@@ -136,7 +136,7 @@ function appendUpdated(
   },
 ): void {
   eventOutbox.append(tx, partnerId, 'customer.verification.updated', updatedAt, {
-    // Every event has an amount.
+    // Events require an amount.
     amount: writeAmount(0n, 'EUR'),
     currency: 'EUR',
     customFields: null,

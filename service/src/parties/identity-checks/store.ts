@@ -2,6 +2,7 @@
 import { type identity, ownJson } from '@partner-payments/wire'
 import type { IdentityEvidence, IdentityKind, IdentityReason } from '../identity-port/index.ts'
 import { acrossPartners, dueWork, noSql, type SealedColumn, type Sql, sql, type Tx } from '../../postgres/index.ts'
+import type { PageRequest } from '../../kernel/api/index.ts'
 import type { Sealer } from '../../kernel/index.ts'
 
 export type IdentityRow = {
@@ -38,7 +39,7 @@ export async function insertVerification(tx: Tx, row: IdentityRow): Promise<void
       ${row.inForce}, ${row.attempts}, ${row.dueAt}, ${row.leaseId}, ${row.createdAt}, ${row.updatedAt}, ${row.decidedAt})`)
 }
 
-/** The verification of the customer that is not decided. */
+/** Finds the undecided verification of the customer. */
 export function openVerification(tx: Tx, partnerId: string, customerId: string): Promise<{ id: string } | undefined> {
   return tx.row(sql`/* identity-checks.openVerification */
     select id from customers.identity_verifications
@@ -55,27 +56,27 @@ export function byId(
     where partner_id = ${partnerId} and id = ${id} and customer_id = ${customerId}`)
 }
 
-/** Newest first, before an id. */
+/** Lists verifications older than the cursor, newest first. */
 export function ofCustomer(
   tx: Tx,
   partnerId: string,
   customerId: string,
-  { beforeId, rowsMax }: { readonly beforeId: string | null; readonly rowsMax: number },
+  { limit, afterId }: PageRequest,
 ): Promise<readonly IdentityRow[]> {
   return tx.rows(sql`/* identity-checks.ofCustomer */
     select ${columns} from customers.identity_verifications where partner_id = ${partnerId} and customer_id = ${customerId}
-      ${beforeId === null ? noSql : sql`and id < ${beforeId}`}
-    order by id desc limit ${rowsMax}`)
+      ${afterId === null ? noSql : sql`and id < ${afterId}`}
+    order by id desc limit ${limit + 1}`)
 }
 
-/** The verifications by which customers are judged. */
+/** Reads the verifications in force, by which customers are judged. */
 export function inForceOf(tx: Tx, partnerId: string, customerIds: readonly string[]): Promise<readonly IdentityRow[]> {
   return tx.rows(sql`/* identity-checks.inForceOf */
     select ${columns} from customers.identity_verifications
     where partner_id = ${partnerId} and customer_id = any(${customerIds}::uuid[]) and in_force`)
 }
 
-/** A question to the provider, or the end of a document, which needs none. */
+/** The reason why a row is due: a question to the provider, or the expiry of a document. */
 export type Work = 'question' | 'expiry'
 
 const expires = sql`in_force and status = 'Approved' and valid_until is not null`
@@ -93,7 +94,7 @@ export function partnersDue(
 ): Promise<readonly { readonly partnerId: string }[]> {
   return tx.rows(
     dueWork(
-      'finds partners with due identity verifications, without a lock, by an index of those',
+      'finds partners with due identity verifications, without a lock, by an index of due verifications',
       (whose) => sql`/* identity-checks.partnersDue */
         select partner_id from customers.identity_verifications where ${dueFor(work, now)} and ${whose()}
         group by partner_id order by min(due_at), partner_id limit ${partnersMax}`,
@@ -101,7 +102,7 @@ export function partnersDue(
   )
 }
 
-/** When the next verification is due. */
+/** Reads when the next verification is due. */
 export const verificationsDue = (after: Date): Sql =>
   dueWork(
     'reads when the next identity verification is due',
@@ -109,7 +110,7 @@ export const verificationsDue = (after: Date): Sql =>
       select due_at from customers.identity_verifications where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
-/** When the next document expires. */
+/** Reads when the next document expires. */
 export const expiriesDue = (after: Date): Sql =>
   dueWork(
     'reads when the next document of a customer expires',
@@ -118,7 +119,7 @@ export const expiriesDue = (after: Date): Sql =>
       where ${expires} and valid_until > ${after} and ${whose()} order by valid_until limit 1`,
   )
 
-/** The time since which the oldest due verification waits. */
+/** Reads since when the oldest due verification has waited. */
 export async function oldestDue(tx: Tx, now: Date): Promise<Date | null> {
   const row = await tx.row<{ dueAt: Date | null }>(
     acrossPartners(
@@ -132,7 +133,7 @@ export async function oldestDue(tx: Tx, now: Date): Promise<Date | null> {
 
 export type Claim = IdentityRow & { readonly leaseId: string }
 
-/** The rows are due again when the lease ends. */
+/** Claims due rows, which are due again when the lease ends. */
 export function claimDue(
   tx: Tx,
   partnerId: string,
@@ -149,7 +150,7 @@ export function claimDue(
     returning ${columns}`)
 }
 
-/** Writes what a claim has led to, and ends it. 0: the lease was lost, so that nothing is written. */
+/** Writes the outcome of a claim, and ends it. Returns 0 if the lease was lost. */
 export function endClaim(tx: Tx, claim: Claim, row: IdentityRow): Promise<number> {
   return tx.run(sql`/* identity-checks.endClaim */
     update customers.identity_verifications set status = ${row.status}, reason = ${row.reason},
@@ -159,7 +160,7 @@ export function endClaim(tx: Tx, claim: Claim, row: IdentityRow): Promise<number
     where partner_id = ${claim.partnerId} and id = ${claim.id} and lease_id = ${claim.leaseId}`)
 }
 
-/** A later decision about the same kinds replaces earlier ones. The caller holds the customer. */
+/** Replaces earlier decisions about the same kinds. The caller has locked the customer. */
 export async function replaceEarlier(
   tx: Tx,
   { partnerId, id, customerId, kinds, decidedAt }: IdentityRow,
@@ -171,8 +172,8 @@ export async function replaceEarlier(
 }
 
 /**
- * Makes a verification due, if the provider has something newer. A worker that asks meanwhile loses its lease: its answer may be
- * the older one. Returns the number of rows: 0 if there is nothing new, or no such verification.
+ * Makes a verification due if the provider has a newer version. A worker that is asking loses its lease, because its answer may be
+ * older. Returns 0 if the version is not newer, or there is no such verification.
  */
 export function hint(
   tx: Tx,
@@ -191,7 +192,7 @@ export async function releaseLeases(tx: Tx, partnerId: string, now: Date): Promi
     where partner_id = ${partnerId} and lease_id is not null`)
 }
 
-/** Ends what is not decided, and forgets the pages of the provider. The caller has locked the customer. */
+/** Reads the undecided verifications of a customer. The caller has locked the customer. */
 export function openOf(tx: Tx, partnerId: string, customerId: string): Promise<readonly IdentityRow[]> {
   return tx.rows(sql`/* identity-checks.openOf */
     select ${columns} from customers.identity_verifications
@@ -225,7 +226,7 @@ export type ErasureClaim = {
 }
 type Key = Pick<ErasureClaim, 'partnerId' | 'id'>
 
-/** Asks again for what a provider has refused before. `undecided`: leaves out what is kept as a proof. */
+/** Queues erasures, including those that a provider refused before. `undecided`: does not erase proofs. */
 export async function queueErasures(
   tx: Tx,
   partnerId: string,
@@ -248,7 +249,7 @@ export function partnersWithErasures(
 ): Promise<readonly { readonly partnerId: string }[]> {
   return tx.rows(
     dueWork(
-      'finds partners with due erasures at identity providers, without a lock, by an index of those',
+      'finds partners with due erasures at identity providers, without a lock, by an index of due erasures',
       (whose) => sql`/* identity-checks.partnersWithErasures */
         select partner_id from customers.identity_erasures where due_at <= ${now} and ${whose()}
         group by partner_id order by min(due_at), partner_id limit ${partnersMax}`,
@@ -256,7 +257,7 @@ export function partnersWithErasures(
   )
 }
 
-/** When the next erasure is due. */
+/** Reads when the next erasure is due. */
 export const erasuresDue = (after: Date): Sql =>
   dueWork(
     'reads when the next erasure at an identity provider is due',
@@ -264,7 +265,7 @@ export const erasuresDue = (after: Date): Sql =>
       select due_at from customers.identity_erasures where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
-/** Claims due erasures until the lease ends. There is no fence: a provider may be asked twice. */
+/** Claims due erasures until the lease ends. There is no fence, because a provider may be asked twice. */
 export function claimErasures(
   tx: Tx,
   partnerId: string,
@@ -293,8 +294,8 @@ export async function refuseErasure(tx: Tx, { partnerId, id }: Key, now: Date): 
     update customers.identity_erasures set due_at = null, refused_at = ${now} where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Content that is sealed as a whole: the request, the page of the provider, and what it has found. */
-export type Content = {
+/** The sealed content: the request, the link to the provider's page, and the findings. */
+export type SealedContent = {
   readonly customerType: 'Individual' | 'Business' | 'SoleTrader'
   readonly subject: Readonly<Record<string, string>>
   readonly returnUrl: string | null
@@ -314,9 +315,9 @@ export const sealedIdentities: SealedColumn = {
 type SealedKey = { readonly partnerId: string; readonly id: string }
 
 export const createContentSealer = (sealer: Sealer) => ({
-  seal: ({ partnerId, id }: SealedKey, content: Content): Uint8Array =>
+  seal: ({ partnerId, id }: SealedKey, content: SealedContent): Uint8Array =>
     sealer.seal(JSON.stringify(content), contentContext(partnerId, id)),
-  open: ({ partnerId, id, contentSealed }: SealedKey & { readonly contentSealed: Uint8Array }): Content =>
-    ownJson<Content>(sealer.open(contentSealed, contentContext(partnerId, id))),
+  open: ({ partnerId, id, contentSealed }: SealedKey & { readonly contentSealed: Uint8Array }): SealedContent =>
+    ownJson<SealedContent>(sealer.open(contentSealed, contentContext(partnerId, id))),
 })
 export type ContentSealer = ReturnType<typeof createContentSealer>

@@ -1,6 +1,6 @@
 /**
- * Identity providers: the port behind which a company verifies who a customer is, and what their webhooks share. It
- * stores nothing; `identity-checks` keeps the verifications.
+ * Identity providers: the port for companies that verify who a customer is, and the signatures of their webhooks. It does not
+ * store data; `identity-checks` stores the verifications.
  */
 export {
   createIdentityCalls,

@@ -1,4 +1,4 @@
-/** The port of an identity provider. A connector of another provider implements it; docs/guides/identity-providers.md says how. */
+/** The port of an identity provider. A connector implements it (docs/guides/identity-providers.md). */
 import { deliverySignature, type identity } from '@partner-payments/wire'
 import { type Breaker, createBreaker, inTime, minuteMs, secondMs } from '../../kernel/index.ts'
 import { timingSafeEqual } from 'node:crypto'
@@ -7,41 +7,41 @@ export type IdentityKind = identity.IdentityKind
 export type IdentityReason = (typeof identity.identityReasons)[number]
 
 export type IdentityRequest = {
-  /** Names the verification at the provider. The same one starts no second verification. */
+  /** Identifies the verification at the provider. A repeated reference does not start a second verification. */
   readonly reference: string
   readonly kinds: readonly IdentityKind[]
   readonly customerType: 'Individual' | 'Business' | 'SoleTrader'
-  /** The KYC fields of the kinds, and no others. */
+  /** Only the KYC fields of the kinds. */
   readonly subject: Readonly<Record<string, string>>
-  /** Address to which the page of the provider leads back. Null: none. */
+  /** The URL to which the provider's page returns the customer. Null: none. */
   readonly returnUrl: string | null
 }
 
-/** `providerSession`: null if the service did not learn of a session. `reference` names one then. */
-export type IdentityErased = Pick<IdentityRequest, 'reference'> & { readonly providerSession: string | null }
+/** The verification to erase. `providerSession`: null if the service does not know the session; `reference` then identifies it. */
+export type IdentityErasureRequest = Pick<IdentityRequest, 'reference'> & { readonly providerSession: string | null }
 
 export type StartedIdentity = { readonly providerSession: string; readonly url: string; readonly expiresAt: Date }
 
-/** Findings of a provider: part of a report that is decided. */
+/** The findings of a provider in a decided report. */
 export type IdentityEvidence = {
   readonly providerReference: string
   readonly documents: readonly {
     readonly type: (typeof identity.identityDocuments)[number]
     readonly issuingCountry: string | null
-    /** `YYYY-MM-DD`, the last day on which it is valid. */
+    /** `YYYY-MM-DD`, the last valid day. */
     readonly expiresOn: string | null
   }[]
   readonly fields: readonly { readonly field: string; readonly outcome: 'Matched' | 'Mismatched' }[]
 }
 
-/** `version` grows with each change at the provider: an older report never replaces a newer one. */
+/** `version` grows with each change at the provider, so that an older report never replaces a newer one. */
 export type IdentityReport = { readonly version: bigint } & (
   | { readonly status: 'Open' | 'Processing' | 'Lapsed' }
   | { readonly status: 'Approved'; readonly evidence: IdentityEvidence }
   | { readonly status: 'Declined'; readonly reason: IdentityReason; readonly evidence: IdentityEvidence }
 )
 
-/** The headers and the raw body of a webhook, as they came. */
+/** The headers and the raw body of a received webhook. */
 export type IdentityWebhook = {
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly body: Uint8Array
@@ -49,35 +49,35 @@ export type IdentityWebhook = {
 }
 
 /**
- * A webhook says only that something is new: the service then asks for the report. So a webhook that is lost, repeated, old or out
- * of order does no harm, and no data of a person comes in without having been asked for.
+ * A webhook only says that there is a newer version, and the service then requests the report. Lost, repeated, old or reordered webhooks
+ * therefore do no harm, and the service receives only data that it requested.
  */
 export type IdentityHint = { readonly reference: string; readonly version: bigint }
 
-/** The provider refuses the request for good: another attempt would be refused too. */
+/** The provider refuses the request permanently, so that another attempt would fail too. */
 export class IdentityRefused extends Error {
   override readonly name = 'IdentityRefused'
 }
 
 export type IdentityProvider = {
-  /** Names the provider in rows, paths and logs: letters, digits and hyphens. */
+  /** The name of the provider in rows, paths and logs: letters, digits and hyphens. */
   readonly id: string
-  /** How long a worker waits for an answer. The service stops waiting after it. */
+  /** How long a worker waits for an answer. */
   readonly timeoutMs: number
-  /** Throws IdentityRefused, or an Error if the provider cannot be reached or answers invalidly. */
+  /** Starts a verification. Throws IdentityRefused, or an Error if the provider cannot be reached or answers invalidly. */
   readonly start: (request: IdentityRequest, signal: AbortSignal) => Promise<StartedIdentity>
-  /** Undefined: the provider does not know the session, or no longer. Throws as `start` does. */
+  /** Reads the report. Undefined: the provider does not know the session (any longer). Throws like `start`. */
   readonly report: (providerSession: string, signal: AbortSignal) => Promise<IdentityReport | undefined>
   /**
-   * Erases what the provider holds of a verification. Does nothing if it holds nothing. Throws IdentityRefused if the provider has to
-   * keep it, or else as `start` does.
+   * Erases the provider's data of a verification, if there is any. Throws IdentityRefused if the provider must keep it, and otherwise
+   * like `start`.
    */
-  readonly erase: (verification: IdentityErased, signal: AbortSignal) => Promise<void>
-  /** Checks the signature over the raw body. Undefined: it does not hold. */
+  readonly erase: (verification: IdentityErasureRequest, signal: AbortSignal) => Promise<void>
+  /** Checks the signature over the raw body. Undefined: it is invalid. */
   readonly readWebhook: (webhook: IdentityWebhook) => IdentityHint | undefined
 }
 
-// Calls of an identity provider, each within its time limit, behind a breaker.
+// Calls of an identity provider, with a time limit and a breaker.
 
 export type IdentityCalls = Pick<IdentityProvider, 'id'> & {
   /** False while the breaker is open: a call would only wait for its time limit. */
@@ -87,7 +87,7 @@ export type IdentityCalls = Pick<IdentityProvider, 'id'> & {
   readonly erase: (verification: Parameters<IdentityProvider['erase']>[0]) => ReturnType<IdentityProvider['erase']>
 }
 
-/** `breaker`: tests pass one with a clock of their own. */
+/** `breaker`: tests pass a breaker with their own clock. */
 export function createIdentityCalls(provider: IdentityProvider, breaker: Breaker = createBreaker()): IdentityCalls {
   const call = async <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     try {
@@ -95,7 +95,7 @@ export function createIdentityCalls(provider: IdentityProvider, breaker: Breaker
       breaker.answered()
       return answer
     } catch (error) {
-      // A refusal is an answer.
+      // A refusal counts as an answer.
       if (error instanceof IdentityRefused) breaker.answered()
       else breaker.failed()
       throw error
@@ -110,12 +110,12 @@ export function createIdentityCalls(provider: IdentityProvider, breaker: Breaker
   }
 }
 
-// Signatures of webhooks by Standard Webhooks, for providers that sign so.
+// Signatures of webhooks, for providers that follow Standard Webhooks.
 
-/** Standard Webhooks, Verifying: older and newer ones are refused, so that a recorded one cannot be replayed for ever. */
+/** Standard Webhooks, "Verifying": a webhook outside of this tolerance is refused, so that a recorded one cannot be replayed later. */
 const toleranceMs = 5 * minuteMs
 
-/** Reports whether one of the signatures is that of the key over id, time and raw body, and the time is near. */
+/** Reports whether one of the signatures covers id, time and raw body under the key, and the time is within the tolerance. */
 export function holdsStandardSignature(key: Uint8Array, { headers, body, now }: IdentityWebhook): boolean {
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures } = headers
   if (id === undefined || signatures === undefined || timestamp === undefined || !/^\d{1,12}$/.test(timestamp))

@@ -1,31 +1,31 @@
-/** The port of a scheme for verification of payee, and the scheme of the sandbox. README.md says how to connect another one. */
+/** The port of a scheme for verification of payee, and the scheme of the sandbox. README.md describes how to connect another scheme. */
 import type { NotPossibleReason } from '@partner-payments/wire'
 import { createHash } from 'node:crypto'
 
 export type PayeeQuestion = { readonly name: string; readonly iban: string }
 
-/** A close match has the name of the account. `NoMatch` never has one. */
+/** A close match contains the name of the account. `NoMatch` never does. */
 export type PayeeResult =
   | { readonly result: 'Match' | 'NoMatch' }
   | { readonly result: 'CloseMatch'; readonly matchedName: string }
   | { readonly result: 'NotPossible'; readonly reason: NotPossibleReason }
 
-/** `schemeReference`: the reference under which the scheme finds its answer. */
+/** `schemeReference`: the reference by which the scheme finds its answer again. */
 export type SchemeAnswer = PayeeResult & { readonly schemeReference: string }
 
 export type PayeeScheme = {
-  /** Names the scheme in evidence and logs. Not `own`. */
+  /** The name of the scheme in evidence and logs. Not `own`. */
   readonly id: string
-  /** How long a payer waits for an answer. The service stops waiting after it. */
+  /** How long a payer waits for an answer. */
   readonly timeoutMs: number
-  /** Throws an Error if the scheme cannot be reached or answers invalidly. `signal` ends a call that takes too long. */
+  /** Asks the scheme. Throws an Error if it cannot be reached or answers invalidly. `signal` ends a call that takes too long. */
   readonly ask: (question: PayeeQuestion, signal: AbortSignal) => Promise<SchemeAnswer>
 }
 
 const timeoutMs = 1_000
 const referenceChars = 24
 
-/** Answers by the first word of the name (docs/sandbox.md). It knows every IBAN. */
+/** The scheme of the sandbox. It knows every IBAN, and answers by the first word of the name (docs/sandbox.md). */
 export const sandboxScheme: PayeeScheme = {
   id: 'sandbox',
   timeoutMs,
@@ -33,11 +33,11 @@ export const sandboxScheme: PayeeScheme = {
     const [first = '', ...rest] = question.name.trim().split(/\s+/)
     if (first === 'Unanswered') await untilAborted(signal)
     if (first === 'Unreachable') throw new Error('the sandbox scheme is simulated as unreachable')
-    return { ...resultOf(first, rest.join(' ')), schemeReference: referenceOf(question) }
+    return { ...sandboxResult(first, rest.join(' ')), schemeReference: sandboxReference(question) }
   },
 }
 
-function resultOf(first: string, rest: string): PayeeResult {
+function sandboxResult(first: string, rest: string): PayeeResult {
   switch (first) {
     case 'CloseMatch':
       return { result: 'CloseMatch', matchedName: rest === '' ? 'Grace Hopper' : rest }
@@ -50,8 +50,8 @@ function resultOf(first: string, rest: string): PayeeResult {
   }
 }
 
-/** Equal questions have equal references: the sandbox stores nothing. */
-const referenceOf = ({ name, iban }: PayeeQuestion) =>
+/** Derives the reference from the question, because the sandbox does not store answers. */
+const sandboxReference = ({ name, iban }: PayeeQuestion) =>
   createHash('sha256').update(`${iban}\n${name}`).digest('hex').slice(0, referenceChars)
 
 const untilAborted = (signal: AbortSignal) =>

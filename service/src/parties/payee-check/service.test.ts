@@ -33,7 +33,7 @@ test('the sandbox answers by the first word of the name, with one reference for 
   assert.equal(again.source, 'sandbox')
 })
 
-test('an answer of another form is none', async () => {
+test('an answer of another form is a failure of the scheme', async () => {
   const whole = { result: 'CloseMatch', matchedName: 'Ada King', schemeReference: 'r' }
   const answerOf = (answer: unknown) => {
     const scheme = { ...sandboxScheme, ask: async () => answer as SchemeAnswer }
@@ -49,7 +49,7 @@ test('an answer of another form is none', async () => {
   for (const answer of [undefined, null, 'Match', []]) assert.equal((await answerOf(answer)).schemeReference, null)
 })
 
-test('a scheme that does not answer in time is not waited for, whether it heeds its signal or not', async () => {
+test('the service stops waiting for a slow scheme, even if the scheme ignores the signal', async () => {
   let heard: AbortSignal | undefined
   const deaf: PayeeScheme = {
     id: 'deaf',
@@ -68,7 +68,7 @@ test('a scheme that does not answer in time is not waited for, whether it heeds 
   assert.deepEqual(await slow, { ...expected, source: 'sandbox' })
 })
 
-test('after five failures the breaker answers without a call, and one call after the pause closes it', async () => {
+test('after five failures the breaker answers without a call, and one successful call after the pause closes it', async () => {
   let now = 0
   let calls = 0
   let fails = true
@@ -94,7 +94,7 @@ test('after five failures the breaker answers without a call, and one call after
   assert.equal(calls, 7)
 })
 
-test('an IBAN of our own is answered by its names, and the scheme is not asked', async () => {
+test('an IBAN of this service is answered by its names without asking the scheme', async () => {
   const scheme: PayeeScheme = { id: 'never', timeoutMs: 1, ask: () => assert.fail('the scheme was asked') }
   const answerOf = async (names: readonly string[], name: string) => {
     const { ask } = createVerification({ log, scheme, ownNames: async () => names })
@@ -169,15 +169,15 @@ for (const [result, pairs] of Object.entries(cases))
       assert.equal(compareNames(actual, given), result, 'in both directions')
     })
 
-test('names without a letter that can be compared are not compared', () => {
+test('names without comparable letters are not compared', () => {
   for (const name of ['', ' . ', '北京', '---']) {
     assert.equal(compareNames(name, 'Ada Lovelace'), undefined)
     assert.equal(compareNames('Ada Lovelace', name), undefined)
   }
 })
 
-test('every name matches itself in any order of its words, and the result has no direction', () => {
-  // Shorter words are often legal forms or titles, such as `as` and `dr`, whose place matters.
+test('every name matches itself in any order of its words, and comparisons are symmetric', () => {
+  // Shorter words are often legal forms or titles, such as `as` and `dr`, whose position matters.
   const word = fc.stringMatching(/^[a-zäöüßéñ]{5,12}$/)
   const name = fc.array(word, { minLength: 1, maxLength: 4 })
   fc.assert(

@@ -1,18 +1,18 @@
-/** Asks whether a name and an IBAN belong together, and answers itself for the IBANs that this service has issued. */
+/** Answers whether a name and an IBAN belong together: by a scheme, or by comparison for IBANs that this service has issued. */
 import { beneficiaries, type NotPossibleReason, selectForeign, Type } from '@partner-payments/wire'
 import { type Breaker, createBreaker, inTime, Late, type Log } from '../../kernel/index.ts'
 import type { PayeeQuestion, PayeeResult, PayeeScheme } from './port.ts'
 
-/** `own`: this service has issued the IBAN. Otherwise the id of the scheme. */
+/** `source`: the id of the scheme, or `own` if this service has issued the IBAN. */
 export type PayeeAnswer = PayeeResult & { readonly source: string; readonly schemeReference: string | null }
 
-/** The names of an account of ours: none if its customer has no name. Undefined: the IBAN is not ours. */
+/** Reads the names of an account of this service. Empty: its customer does not have a name. Undefined: the service did not issue the IBAN. */
 export type OwnNames = (iban: string) => Promise<readonly string[] | undefined>
 
 export type Verification = {
   /**
-   * Never runs inside a database transaction: a scheme may need its whole time limit. The failure of a scheme is an
-   * answer, too: `NotPossible`. `iban` has no spaces and is valid.
+   * Asks about a name and a valid IBAN without spaces. Must not run inside a database transaction, because a scheme may need its
+   * whole time limit. If the scheme fails, the answer is `NotPossible`.
    */
   readonly ask: (question: PayeeQuestion) => Promise<PayeeAnswer>
 }
@@ -20,7 +20,7 @@ export type Verification = {
 const own = 'own'
 
 const schemeReference = Type.String({ minLength: 1, maxLength: 255 })
-/** The answer of a scheme is another system's text, whatever its connector has checked. */
+/** Validates the answer of a scheme, because it is another system's text even if the connector has checked it. */
 const Answer = Type.Union([
   Type.Object({ schemeReference, result: Type.Enum(['Match', 'NoMatch']) }),
   Type.Object({
@@ -35,10 +35,10 @@ const Answer = Type.Union([
 
 export function createVerification(deps: {
   readonly log: Log
-  /** Null: none is configured. */
+  /** Null: no scheme is configured. */
   readonly scheme: PayeeScheme | null
   readonly ownNames: OwnNames
-  /** Tests pass one with a clock of their own. */
+  /** Tests pass a breaker with their own clock. */
   readonly breaker?: Breaker
 }): Verification {
   const { log, scheme, ownNames, breaker = createBreaker() } = deps
@@ -46,8 +46,8 @@ export function createVerification(deps: {
     ask: async (question) => {
       const names = await ownNames(question.iban)
       if (names !== undefined) return { ...compareWithOwn(question.name, names), source: own, schemeReference: null }
-      if (scheme === null) return failed('none', 'SchemeNotConfigured')
-      if (breaker.state() === 'open') return failed(scheme.id, 'SchemeUnavailable')
+      if (scheme === null) return notPossible('none', 'SchemeNotConfigured')
+      if (breaker.state() === 'open') return notPossible(scheme.id, 'SchemeUnavailable')
       try {
         const answer = selectForeign(await inTime(scheme.timeoutMs, (signal) => scheme.ask(question, signal)), Answer)
         if (answer === undefined) throw new Error('the scheme answered with something else')
@@ -56,20 +56,20 @@ export function createVerification(deps: {
       } catch (error) {
         breaker.failed()
         log.warn({ err: error, scheme: scheme.id }, 'verification of payee failed')
-        return failed(scheme.id, error instanceof Late ? 'SchemeTimeout' : 'SchemeUnavailable')
+        return notPossible(scheme.id, error instanceof Late ? 'SchemeTimeout' : 'SchemeUnavailable')
       }
     },
   }
 }
 
-const failed = (source: string, reason: NotPossibleReason): PayeeAnswer => ({
+const notPossible = (source: string, reason: NotPossibleReason): PayeeAnswer => ({
   result: 'NotPossible',
   reason,
   source,
   schemeReference: null,
 })
 
-/** The best result of all names of the account: a company has a registered and a trading name. */
+/** Compares with all names of the account and returns the best result. A company has a registered and a trading name. */
 function compareWithOwn(given: string, names: readonly string[]): PayeeResult {
   if (names.length === 0) return { result: 'NotPossible', reason: 'AccountUnknown' }
   const compared = names.map((name) => ({ name, result: compareNames(given, name) }))
@@ -81,8 +81,8 @@ function compareWithOwn(given: string, names: readonly string[]): PayeeResult {
 }
 
 /**
- * Compares the name that a payer gives with the name of an account, as verification of payee does (EPC 218-23). Pure; the rules
- * are stated in README.md. It never says why two names differ, because that would reveal the name.
+ * Pure: compares the name that a payer gives with the name of an account (EPC 218-23). README.md states the rules. The result never
+ * shows why two names differ, because that would reveal the name.
  */
 export type NameResult = 'Match' | 'CloseMatch' | 'NoMatch'
 
@@ -124,14 +124,14 @@ const legalForms: Readonly<Record<string, string>> = Object.fromEntries(
 
 type Name = { readonly words: readonly string[]; readonly form: string | undefined }
 
-/** A word of up to this many letters may differ by one letter, a longer one by two: one slip in each half. */
+/** A word of up to this many letters may differ by one letter, and a longer word by two: one slip in each half. */
 const shortWordChars = 7
-/** Names of one word, such as those of companies, differ by at most one letter. */
+/** Names with fewer words, such as those of companies, may differ by at most one letter. */
 const wordsMin = 2
 
-/** Undefined if one of the names has no letter or digit that can be compared. */
+/** Compares two names. Undefined: one of them does not have letters or digits to compare. */
 export function compareNames(given: string, actual: string): NameResult | undefined {
-  const [givenNames, actualNames] = [readingsOf(given), readingsOf(actual)]
+  const [givenNames, actualNames] = [plainReadings(given), plainReadings(actual)]
   if (givenNames.length === 0 || actualNames.length === 0) return undefined
   let best: NameResult = 'NoMatch'
   for (const one of givenNames)
@@ -143,8 +143,8 @@ export function compareNames(given: string, actual: string): NameResult | undefi
   return best
 }
 
-/** The ways to write a name in plain letters: `Müller` is `muller` and `mueller`. */
-const readingsOf = (text: string): readonly Name[] =>
+/** Lists the ways to write a name in plain letters: `Müller` as `muller` and `mueller`. */
+const plainReadings = (text: string): readonly Name[] =>
   transliterate(text).flatMap((plain) => {
     const name = readName(plain)
     return name.words.length === 0 ? [] : [name]
@@ -161,7 +161,7 @@ function readName(plain: string): Name {
   const named = all.filter((word) => !titles.has(word))
   const last = named.length > 1 ? named.at(-1) : undefined
   if (last !== undefined && isForm(last)) return { words: named.slice(0, -1), form: legalForms[last] }
-  // A name may consist of titles only, such as that of a Mr Sir.
+  // A name may consist only of titles, for example that of a Mr Sir.
   return { words: named.length > 0 ? named : all, form: undefined }
 }
 
@@ -181,8 +181,8 @@ const sameWords = (given: readonly string[], actual: readonly string[]) =>
   given.length === actual.length && given.toSorted().join(' ') === actual.toSorted().join(' ')
 
 /**
- * Each word of the shorter name has a word of its own in the longer one: an equal one, one of which it is the initial,
- * or, once, one that is spelt similarly. At least one word is equal.
+ * Reports whether each word of the shorter name matches a different word of the longer one: an equal word, a word of which it is
+ * the initial, or, once, a word with similar spelling. At least one word must be equal.
  */
 function isClose(fewer: readonly string[], more: readonly string[]): boolean {
   const left = [...more]
@@ -207,12 +207,12 @@ const isInitial = (short: string, long: string) => short.length === 1 && long.le
 
 function isAlmost(one: string, other: string, most = Infinity): boolean {
   const chars = Math.max(one.length, other.length)
-  // A word of three letters with one changed letter is another name: Kim and Tim.
+  // With one changed letter a word of three letters is another name: Kim and Tim.
   if (Math.min(one.length, other.length) <= 3) return false
   return distance(one, other) <= Math.min(most, chars <= shortWordChars ? 1 : 2)
 }
 
-/** Letters inserted, removed, replaced, or exchanged with their neighbour (optimal string alignment). */
+/** Counts inserted, removed, replaced and swapped letters (optimal string alignment). */
 function distance(one: string, other: string): number {
   let before: readonly number[] = []
   let row: readonly number[] = Array.from({ length: other.length + 1 }, (_, at) => at)
@@ -231,9 +231,9 @@ function distance(one: string, other: string): number {
   return row[other.length] ?? 0
 }
 
-/** Writes a name in the letters a to z, in each usual way. Latin, Greek and Cyrillic letters; others are left out. */
+// Transliteration of Latin, Greek and Cyrillic names into the letters a to z. Other letters are left out.
 
-/** Letters that are not a Latin letter with a mark. Cyrillic as in passports (ICAO 9303), Greek as ELOT 743. */
+/** Letters other than Latin letters with marks. Cyrillic as in passports (ICAO 9303), Greek as in ELOT 743. */
 const letters: Readonly<Record<string, string>> = {
   ...{ ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', đ: 'd', ð: 'd', þ: 'th', ł: 'l', ı: 'i', ħ: 'h', ŋ: 'n' },
   ...{ а: 'a', б: 'b', в: 'v', г: 'g', д: 'd', е: 'e', ж: 'zh', з: 'z', и: 'i', к: 'k', л: 'l', м: 'm', н: 'n' },
@@ -243,10 +243,10 @@ const letters: Readonly<Record<string, string>> = {
   ...{ ξ: 'x', ο: 'o', π: 'p', ρ: 'r', σ: 's', ς: 's', τ: 't', υ: 'y', φ: 'f', χ: 'ch', ψ: 'ps', ω: 'o' },
 }
 
-/** Letters with a mark for which German, Danish, Norwegian and Swedish also write a second letter. */
+/** Letters with marks that are also written as two letters in German, Danish, Norwegian and Swedish. */
 const doubled: Readonly<Record<string, string>> = { ä: 'ae', ö: 'oe', ü: 'ue', å: 'aa', ø: 'oe' }
 
-/** Returns one text, or two if the name has letters that are written in two ways. In lower case. */
+/** Returns a name in lower case in plain letters, and a second form if letters can be written in two ways. */
 function transliterate(name: string): readonly string[] {
   const text = name.normalize('NFC').toLowerCase()
   const second = text.replace(/[äöüåø]/g, (letter) => doubled[letter] ?? letter)

@@ -1,9 +1,10 @@
 /**
- * Signing in: how the people of a partner's team prove who they are, and their sessions.
+ * Sign-in: how the people of a partner's team, and staff, prove who they are, and their sessions.
  *
  * Tables: sign_in.passwords, sign_in.recovery_codes, sign_in.passkeys, sign_in.answered_challenges, sign_in.sessions, sign_in.identities,
- * sign_in.known_devices, sign_in.kept_forms. Invariants: a password has an authenticator app beside it; a code, a recovery code and a challenge are accepted once; attempts are counted before they are
- * judged; a token of a session and the value of a device are stored as SHA-256; a refusal does not say which of address, password and code was wrong.
+ * sign_in.known_devices, sign_in.kept_forms. Invariants: a password always has an authenticator app. A code, a recovery code and a challenge are
+ * accepted once. Attempts are counted before they are judged. Session tokens and device values are stored as SHA-256. A refusal does not
+ * reveal whether the address, the password or the code was wrong.
  */
 export {
   type Confirmations,
@@ -22,9 +23,9 @@ export { type KeptForms, sealedForms } from './kept-forms.ts'
 
 export {
   createSingleSignOn,
-  type Proved,
+  type ProviderClaims,
   type Provider,
-  type Purpose,
+  type SignOnPurpose,
   type SignOnAnswer,
   SignOnFailed,
   type SignOnFailure,

@@ -1,4 +1,4 @@
-/** Forms that met an ended session: for whom they open, how long, and how many there are. */
+/** Forms that were sent after the end of their session: who can open them, for how long, and how many are kept. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { addPartner } from '../../../../test/support/composition.ts'
@@ -39,7 +39,7 @@ suite('kept forms', async () => {
     assert.equal(await count(memberId), 0)
   })
 
-  test('a form opens for no other person, no other browser, no rested session and no unknown id', async () => {
+  test('a form does not open for another person, another browser, a rested session or an unknown id', async () => {
     const [memberId, otherId] = [newId(), newId()]
     const id = await kept(await open(memberId))
     const [mine, others] = [await open(memberId), await open(otherId)]
@@ -52,7 +52,7 @@ suite('kept forms', async () => {
     assert.equal(await signIn.forms.open(mine, id), undefined, 'a session that has rested shows no money')
   })
 
-  test('a token of no session, and of one that was ended on purpose, keeps nothing', async () => {
+  test('a form is not kept for an unknown session or one that its person ended', async () => {
     const memberId = newId()
     const by = await open(memberId)
     assert.equal(await signIn.forms.keep({ token: 'x', device }, text), undefined)
@@ -70,7 +70,7 @@ suite('kept forms', async () => {
     assert.notEqual(await signIn.forms.keep(before, text), undefined)
   })
 
-  test('a form is over after half an hour, and the sweep deletes it', async () => {
+  test('a form expires after half an hour, and the sweep deletes it', async () => {
     const memberId = newId()
     const id = await kept(await open(memberId))
     clock.advance(keptFormMs - 1)
@@ -85,7 +85,7 @@ suite('kept forms', async () => {
     assert.equal(await signIn.forms.sweep(), 0)
   })
 
-  test('the newest forms of a person stay, also of many at once', async () => {
+  test('the newest forms of a person stay, even if many are sent at the same time', async () => {
     const memberId = newId()
     const by = await open(memberId)
     await Promise.all(Array.from({ length: keptFormsMax + 5 }, () => kept(by)))
@@ -94,7 +94,7 @@ suite('kept forms', async () => {
     assert.equal(await signIn.forms.open(by, last), text)
   })
 
-  test('the row has no readable field, and goes with the person', async () => {
+  test('the row is not readable, and is deleted with the person', async () => {
     const memberId = newId()
     await kept(await open(memberId))
     const [row] = await db.rows<{ readonly row: string }>(

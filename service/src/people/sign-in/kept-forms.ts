@@ -1,21 +1,21 @@
-/** Forms that met an ended session. They are sealed, and open for their person in the same browser after a new sign-in. */
+/** Forms that were sent after the session had ended. They are sealed, and the person gets them back in the same browser after a new sign-in. */
 import { readLink } from '../../kernel/api/index.ts'
 import { after, type Clock, newId, type Sealer } from '../../kernel/index.ts'
 import type { Database, SealedColumn } from '../../postgres/index.ts'
 import * as rules from './rules.ts'
 import * as store from './store.ts'
 
-/** A browser that sends a form: the token of its session, and the value of the cookie of its device. */
+/** The browser that sends a form: the token of its session and the value of its device cookie. */
 export type FormSender = { readonly token: string; readonly device: string }
 
 export type KeptForms = {
-  /** Keeps the text of a form, and returns its id. Undefined: the session of the token is unknown, or was ended on purpose. */
+  /** Stores the text of a form, and returns its id. Undefined: the session is unknown, or its person ended it. */
   readonly keep: (by: FormSender, form: string) => Promise<string | undefined>
-  /** The text of a form. Undefined: it is over, or belongs to another person or browser, or the session cannot show money. */
+  /** Reads the text of a form. Undefined: it has expired, belongs to another person or browser, or the session may not show money. */
   readonly open: (by: FormSender, id: string) => Promise<string | undefined>
-  /** Deletes a form that its person has sent. */
+  /** Deletes a form after its person has sent it. */
   readonly forget: (by: FormSender, id: string) => Promise<void>
-  /** Deletes the forms that are over, and returns their number. */
+  /** Deletes expired forms, and returns their number. */
   readonly sweep: () => Promise<number>
 }
 
@@ -23,7 +23,7 @@ type Deps = {
   readonly db: Database
   readonly clock: Clock
   readonly sealer: Sealer
-  /** The session of a token, and whether it may show money. Undefined: there is none. */
+  /** Finds the session of a token, and whether it may show money. Undefined: there is none. */
   readonly session: (
     token: string,
   ) => Promise<{ readonly partnerId: string; readonly memberId: string; readonly rested: boolean } | undefined>

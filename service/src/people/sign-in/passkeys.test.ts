@@ -1,4 +1,4 @@
-/** The forms of a passkey as browsers send them, and as strangers do. */
+/** Passkeys in the form that browsers send, and in hostile forms. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
@@ -17,7 +17,7 @@ const service = await useModules({ now: new Date('2026-11-24T08:00:00Z'), settin
 
 const client = { ip: '203.0.113.7', userAgent: 'Test browser' }
 
-/** A partner with the link of an invitation. */
+/** Creates a partner with the link of an invitation. */
 async function invited() {
   const { users, firstAdmin } = service
   const { caller, partnerId } = await addPartner(service)
@@ -36,7 +36,7 @@ const staffInvitation = () =>
 
 const text = (credential: unknown) => JSON.stringify(credential)
 
-/** A member who has joined with the passkey of an authenticator. */
+/** Lets a member join with the passkey of an authenticator. */
 async function joined(authenticator = createAuthenticator(site)) {
   const { members } = service
   const { partnerId, invite } = await invited()
@@ -58,7 +58,7 @@ test('a person joins with a passkey, signs in with it and confirms with it', asy
     assert.ok(await members.signInByPasskey(partnerId, answer, client))
     assert.equal(await members.signInByPasskey(partnerId, answer, client), undefined, 'again')
   }
-  assert.equal(await signIn.byPasskey(partnerId, text(authenticator.get(options, newId()))), undefined)
+  assert.equal(await signIn.verifyPasskey(partnerId, text(authenticator.get(options, newId()))), undefined)
   const asked = { ...signIn.ask(partnerId, id, 'approval'), text: '{"amount":"1000.00"}' }
   const asking = present(await signIn.passkeyOptionsFor(partnerId, id, asked.text), 'the person has a passkey')
   const credential = text(authenticator.get(asking))
@@ -67,7 +67,7 @@ test('a person joins with a passkey, signs in with it and confirms with it', asy
   assert.deepEqual(JSON.parse(asking).allowCredentials[0].transports, ['internal', 'hybrid'])
 })
 
-test('a passkey that signs another member in is refused at joining with its field, also by two at once', async () => {
+test('a passkey of another member is refused at joining with its field, even for two concurrent joins', async () => {
   const { members, db } = service
   const { partnerId, invite } = await invited()
   const authenticator = createAuthenticator(site)
@@ -95,7 +95,7 @@ const wrongValues: readonly unknown[] = [
   ...[{ length: 1e9 }, { length: '9' }, { type: 'Buffer', data: [0] }, { toString: 'x' }, { valueOf: 1 }],
 ]
 
-test('kinds of transport that we do not know are not kept, and what is no list of texts is refused', async () => {
+test('unknown transports are not stored, and anything but a list of texts is refused', async () => {
   const { db, members } = service
   const join = async (transports: unknown) => {
     const { partnerId, invite } = await invited()
@@ -114,7 +114,7 @@ test('kinds of transport that we do not know are not kept, and what is no list o
     await assert.rejects(join(wrong), (error) => error instanceof Refusal && error.errors[0]?.pointer === '/credential')
 })
 
-test('a key that could never sign, be handed on or be stored is refused when it is made', async () => {
+test('a key that cannot be verified, exported or stored is refused at its creation', async () => {
   const { members } = service
   const { invite } = await invited()
   const token = await invite()
@@ -175,12 +175,12 @@ test('a key that could never sign, be handed on or be stored is refused when it 
   assert.ok(await join({ coseChange: rsa(2048), id: randomBytes(1023) }))
 })
 
-/** The lists of wrong values whose texts can be read. */
+/** Lists of wrong values. */
 const isListOf = (value: unknown) => Array.isArray(value) && !value.includes('\0')
 
 type Json = Readonly<Record<string, unknown>>
 
-/** The same object with each of its fields, also those inside, replaced by each wrong value. */
+/** Yields the object with each field, including nested ones, replaced by each wrong value. */
 function* mutationsOf(given: Json): Generator<unknown> {
   yield* wrongValues
   for (const [name, value] of Object.entries(given)) {
@@ -190,7 +190,7 @@ function* mutationsOf(given: Json): Generator<unknown> {
   }
 }
 
-/** Mutations of the credential, and of the client data that it has in Base64. */
+/** Yields mutations of the credential and of its Base64 client data. */
 function* hostile(credential: Credential): Generator<string> {
   const clientData = JSON.parse(
     Buffer.from(String(credential.response['clientDataJSON']), 'base64url').toString(),
@@ -199,7 +199,7 @@ function* hostile(credential: Credential): Generator<string> {
     const clientDataJSON = Buffer.from(JSON.stringify(each) ?? '').toString('base64url')
     yield JSON.stringify({ ...credential, response: { ...credential.response, clientDataJSON } })
   }
-  // Last, because a credential without transports is accepted.
+  // Last, because the service accepts a credential without transports.
   for (const each of mutationsOf(credential)) yield JSON.stringify(each) ?? ''
 }
 
@@ -213,7 +213,7 @@ const notCredentials = [
   '{"__proto__":{"id":"AA"}}',
 ]
 
-test('no form of a passkey fails by what it is sent, nor makes bytes of anything but a text', async (t) => {
+test('no input makes a passkey form fail with an error, and only texts are decoded', async (t) => {
   const { members, factors, signIn, staff } = service
   const { partnerId, signed, authenticator } = await joined()
   const { caller, invite, partnerId: other } = await invited()
@@ -275,7 +275,7 @@ test('no form of a passkey fails by what it is sent, nor makes bytes of anything
   assert.ok(from.mock.calls.length > 0)
 })
 
-/** The link by which a member, who has joined by an invitation, sets a new way to sign in. */
+/** Creates a recovery link for a member who joined by an invitation. */
 async function recoveryOf(partnerId: string, token: string, staffName: string) {
   const { members, mailQueue, db, clock } = service
   const { totpSecret, email } = await members.openInvitation(token)

@@ -8,22 +8,22 @@ import type { PasskeyRow } from './store.ts'
 
 /** The site that a passkey belongs to. */
 export type Site = {
-  /** Name that the browser shows. */
+  /** The name that the browser shows. */
   readonly name: string
-  /** Origin of the pages. */
+  /** The origin of the pages. */
   readonly origin: string
 }
 
-/** Loads the library with the first page that needs it: workers and commands of the operator have no passkeys. */
+/** Loads the library with the first page that needs it, because workers and operator commands do not use passkeys. */
 const library = () => import('@simplewebauthn/server')
 
 /** COSE algorithms in the order of preference: EdDSA, ES256, RS256 (RFC 9053). */
 const supportedAlgorithmIDs = [-8, -7, -257]
 
 /** The domain that passkeys are bound to. */
-const domainOf = ({ origin }: Site): string => new URL(origin).hostname
+const relyingPartyId = ({ origin }: Site): string => new URL(origin).hostname
 
-/** JSON of PublicKeyCredentialCreationOptions. */
+/** Returns the JSON of PublicKeyCredentialCreationOptions. */
 export async function creationOptions(
   site: Site,
   {
@@ -38,7 +38,7 @@ export async function creationOptions(
       await library()
     ).generateRegistrationOptions({
       rpName: site.name,
-      rpID: domainOf(site),
+      rpID: relyingPartyId(site),
       userID: Uint8Array.from(Buffer.from(memberId)),
       userName: email,
       userDisplayName: fullName,
@@ -50,16 +50,16 @@ export async function creationOptions(
   )
 }
 
-/** JSON of PublicKeyCredentialRequestOptions: any passkey of the site. */
+/** Returns the JSON of PublicKeyCredentialRequestOptions for any passkey of the site. */
 export async function requestOptions(site: Site, challenge: Uint8Array<ArrayBuffer>): Promise<string> {
   return JSON.stringify(
     await (
       await library()
-    ).generateAuthenticationOptions({ rpID: domainOf(site), challenge, userVerification: 'required' }),
+    ).generateAuthenticationOptions({ rpID: relyingPartyId(site), challenge, userVerification: 'required' }),
   )
 }
 
-/** JSON of PublicKeyCredentialRequestOptions for the passkeys of one person. */
+/** Returns the JSON of PublicKeyCredentialRequestOptions for the passkeys of one person. */
 export async function confirmationOptions(
   site: Site,
   passkeys: readonly Pick<PasskeyRow, 'credentialId' | 'transports'>[],
@@ -67,7 +67,7 @@ export async function confirmationOptions(
 ): Promise<string> {
   const { generateAuthenticationOptions } = await library()
   const options = await generateAuthenticationOptions({
-    rpID: domainOf(site),
+    rpID: relyingPartyId(site),
     challenge: Uint8Array.from(challenge),
     userVerification: 'required',
     allowCredentials: passkeys.map(({ credentialId, transports }) => ({
@@ -87,7 +87,7 @@ const credentialCharsMax = 16_384
 const base64url = (charsMax: number) => Type.String({ minLength: 1, maxLength: charsMax, pattern: '^[A-Za-z0-9_-]+$' })
 /** 1,023 bytes (Web Authentication Level 3, section 4, credential id). */
 const CredentialId = base64url(1364)
-/** The client data has a few short fields, and those that a browser adds. */
+/** The client data has a few short fields and some that browsers add. */
 const clientDataCharsMax = 4096
 const ClientDataJson = base64url(clientDataCharsMax)
 const credential = <R extends ReturnType<typeof Type.Object>>(response: R) =>
@@ -97,7 +97,7 @@ const NewCredential = credential(
   Type.Object({
     clientDataJSON: ClientDataJson,
     attestationObject: base64url(credentialCharsMax),
-    /** Browsers may name kinds of later specifications, which we do not keep. */
+    /** Browsers may name transports of later specifications, which are not stored. */
     transports: Type.Optional(Type.Array(Type.String({ maxLength: 32 }), { maxItems: 16 })),
   }),
 )
@@ -106,7 +106,7 @@ const Assertion = credential(
     clientDataJSON: ClientDataJson,
     authenticatorData: base64url(4096),
     signature: base64url(2048),
-    /** The bound is 64 bytes (section 5.4.3). Some browsers send an empty text for none. */
+    /** Has at most 64 bytes (section 5.4.3). Some browsers send an empty text if there is none. */
     userHandle: Type.Optional(Type.Union([Type.String({ maxLength: 88, pattern: '^[A-Za-z0-9_-]*$' }), Type.Null()])),
   }),
 )
@@ -115,7 +115,7 @@ const ClientData = Type.Object({ challenge: base64url(256) })
 export const refusedPasskey = (message: string): Refusal =>
   refuseField({ pointer: '/credential', code: 'invalid_value', message })
 
-/** The passkey that a browser has made. Refuses (400, `/credential`). */
+/** Verifies a new passkey from a browser. Refuses (400, `/credential`). */
 export async function verifyNewPasskey(
   site: Site,
   text: string,
@@ -130,13 +130,13 @@ export async function verifyNewPasskey(
     response: { ...given, response, clientExtensionResults: {} },
     expectedChallenge: Buffer.from(challenge).toString('base64url'),
     expectedOrigin: site.origin,
-    expectedRPID: domainOf(site),
+    expectedRPID: relyingPartyId(site),
     supportedAlgorithmIDs,
     requireUserVerification: true,
   }).catch(() => undefined)
   if (verified?.verified !== true) throw refused
   const { credential, credentialBackedUp } = verified.registrationInfo
-  // The library compares neither: the id that is kept is the one inside the attestation, and a key of any form is taken.
+  // The library does not check that the ids match, nor that the key has a usable form. The stored id is the one inside the attestation.
   if (credential.id !== given.id || !(await isUsableKey(credential.publicKey))) throw refused
   return {
     id: newId(),
@@ -149,16 +149,16 @@ export async function verifyNewPasskey(
   }
 }
 
-/** An answer of a passkey in its form, not verified yet. */
-export type Answer = {
+/** The parsed answer of a passkey, not verified yet. */
+export type PasskeyAnswer = {
   readonly credentialId: Buffer
   readonly challenge: Buffer
   readonly memberId: string | undefined
   readonly given: Static<typeof Assertion>
 }
 
-/** Undefined: the text is not the answer of a passkey. */
-export function readAnswer(text: string): Answer | undefined {
+/** Parses the answer of a passkey. Undefined: the text has another form. */
+export function readAnswer(text: string): PasskeyAnswer | undefined {
   const given = readForeign(text, Assertion, credentialCharsMax)
   if (given === undefined) return undefined
   const { clientDataJSON, userHandle } = given.response
@@ -179,10 +179,10 @@ type VerifiedAnswer = {
   readonly signed: { readonly authenticatorData: string; readonly clientData: string; readonly signature: string }
 }
 
-/** The values to record of a verified answer. Undefined: the signature, the site or the challenge is wrong, or the user was not verified. */
+/** Verifies an answer and returns the values to record. Undefined: signature, site or challenge is wrong, or the user was not verified. */
 export async function verifyAnswer(
   site: Site,
-  { given, challenge }: Answer,
+  { given, challenge }: PasskeyAnswer,
   passkey: PasskeyRow,
 ): Promise<VerifiedAnswer | undefined> {
   const { verifyAuthenticationResponse } = await library()
@@ -191,7 +191,7 @@ export async function verifyAnswer(
     response: { ...given, response, clientExtensionResults: {} },
     expectedChallenge: challenge.toString('base64url'),
     expectedOrigin: site.origin,
-    expectedRPID: domainOf(site),
+    expectedRPID: relyingPartyId(site),
     requireUserVerification: true,
     credential: {
       id: passkey.credentialId.toString('base64url'),
@@ -213,12 +213,12 @@ export async function verifyAnswer(
 const fromBase64url = (text: string): Buffer => Buffer.from(text, 'base64url')
 const toBase64 = (text: string): string => fromBase64url(text).toString('base64')
 
-/** COSE labels of keys (RFC 9053, section 7): type, curve or modulus, and the two further parameters. */
+/** COSE labels of keys (RFC 9053, section 7): type, curve or modulus, and the other two parameters. */
 const label = { type: 1, curveOrModulus: -1, xOrExponent: -2, y: -3 } as const
 const curves: Readonly<Record<number, string>> = { 1: 'P-256', 6: 'Ed25519' }
 const rsaBits = { min: 2048, max: 4096 }
 
-/** True if the signatures of a key can be verified, and handed on with an approval: those of a broken or another key never could. */
+/** Reports whether the key's signatures can be verified and exported with an approval. Those of a malformed key could not. */
 async function isUsableKey(publicKey: Uint8Array): Promise<boolean> {
   const spki = await toSpki(publicKey).catch(() => undefined)
   if (spki === undefined) return false
@@ -227,7 +227,7 @@ async function isUsableKey(publicKey: Uint8Array): Promise<boolean> {
   return modulusLength >= rsaBits.min && modulusLength <= rsaBits.max
 }
 
-/** Base64 of the SPKI (RFC 5280) of a stored key, so that anyone can verify its signatures with a common library. */
+/** Converts a stored key to SPKI (RFC 5280) in base64, so that anyone can verify its signatures with a common library. */
 export async function toSpki(publicKey: Uint8Array): Promise<string> {
   const { decodeCredentialPublicKey } = await import('@simplewebauthn/server/helpers')
   const key: ReadonlyMap<number, unknown> = decodeCredentialPublicKey(Uint8Array.from(publicKey)) as never

@@ -1,4 +1,4 @@
-/** Passwords: which are refused, and how they are stored (argon2id, RFC 9106). */
+/** Passwords: which ones are refused, and how they are stored (argon2id, RFC 9106). */
 import { argon2, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { FieldError } from '@partner-payments/wire'
@@ -11,23 +11,23 @@ const tagLength = 32
 /** The parameters that OWASP recommends for argon2id: 19 MiB, two passes, no parallelism. */
 const parameters = { memory: 19_456, passes: 2, parallelism: 1, tagLength } as const
 const saltBytes = 16
-/** The score of zxcvbn, from 0 to 4, of a password that is safe where a guess is slow. */
+/** Minimum score of zxcvbn, from 0 to 4: safe against guessing if each guess is slow. */
 const scoreMin = 3
 
 /**
- * The characters that are judged: the checker takes ten times as long on a password of 128. A longer password is at least as
- * hard to guess as its beginning.
+ * The number of characters that are judged, because the checker takes ten times as long for 128. A longer password is at least
+ * as hard to guess as its beginning.
  */
 const judgedCharsMax = 48
 
-/** The characters that remain of a password without the name and the address of its person. */
+/** Minimum length of a password without the name and the address of its person. */
 const ownCharsMin = 8
 
 const derive = promisify(argon2)
 
 export type Person = { readonly email: string; readonly fullName: string }
 
-/** The checker with its lists. Loaded for the first password that is chosen. */
+/** Loads the checker with its lists, when the first password is chosen. */
 const loadChecker = async () => {
   const [{ ZxcvbnFactory }, common] = await Promise.all([
     import('@zxcvbn-ts/core'),
@@ -37,7 +37,7 @@ const loadChecker = async () => {
 }
 const checker = once(loadChecker)
 
-/** Refuses (400, `/password`): shorter than 12 characters, longer than 128, or easy to guess. */
+/** Refuses (400, `/password`) a password that is shorter than 12 characters, longer than 128, or easy to guess. */
 export async function refuseWeakPassword(password: string, { email, fullName }: Person): Promise<void> {
   const refused = (message: string, code: FieldError['code'] = 'out_of_range') =>
     refuseField({ pointer: '/password', code, message })
@@ -54,13 +54,13 @@ export async function refuseWeakPassword(password: string, { email, fullName }: 
     throw refused('is easy to guess: it is a common password, a pattern, or a name', 'invalid_value')
 }
 
-/** PHC string of the hash. The password is compared in the form NFKC, as keyboards differ in what they send. */
+/** Returns the PHC string of the hash. Passwords are compared in the form NFKC, because keyboards send different forms. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = Buffer.from(randomBytes(saltBytes))
   return write(salt, await hash(password, salt, parameters))
 }
 
-/** Compares a password with a hash. Takes the same time without a hash, so that the time does not say whether there is one. */
+/** Compares a password with a hash. Takes the same time without a hash, so that the time does not reveal whether there is one. */
 export async function isPassword(password: string, stored: string | undefined): Promise<boolean> {
   const [, memory, passes, parallelism, salt = '', tag = ''] = form.exec(stored ?? absent) ?? []
   const used = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism), tagLength }

@@ -1,4 +1,4 @@
-/** Pure: how long things last, the forms of tokens, codes and challenges, and one-time codes by time. */
+/** Pure: durations, the forms of tokens, codes and challenges, and time-based one-time codes. */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
 import { after, assert, dayMs, hourMs, minuteMs, secondMs } from '../../kernel/index.ts'
@@ -7,54 +7,54 @@ export const idleMs = 15 * minuteMs
 /** Article 4(3)(d) of the RTS on strong customer authentication (Regulation (EU) 2018/389), for pages with money. */
 export const moneyIdleMs = 5 * minuteMs
 export const sessionMs = 12 * hourMs
-/** Article 4(3)(b) of the same: at most five failures in a row, then a block. */
+/** Article 4(3)(b) of that regulation: at most five failures in a row, then a block. */
 const failuresMax = 5
 const blockedMs = 15 * minuteMs
 /** Reports whether this was the last attempt before the block. */
 export const isLastAttempt = (attempts: number): boolean => attempts >= failuresMax
 
-/** A session that is over by itself stays known for so long, so that a form of its browser is kept for its person. */
+/** How long an expired session is still known, so that a form sent from its browser can be kept for its person. */
 export const endedKnownMs = 7 * dayMs
-/** A form that met an ended session is kept for so long. */
+/** How long a form that was sent after the end of its session is kept. */
 export const keptFormMs = 30 * minuteMs
-/** Kept forms of a person: more are not of one browser with some tabs. */
+/** Maximum number of kept forms of a person: enough for a browser with several tabs. */
 export const keptFormsMax = 20
 
-/** The cookie of a device lasts as long, from its last sign-in. */
+/** How long the cookie of a device lasts after its last sign-in. */
 export const deviceMs = 365 * dayMs
-/** Devices of a member: those of the last sign-ins. An older one counts as new again. */
+/** Maximum number of known devices of a member. An older device counts as new again. */
 export const devicesMax = 20
 
-/** A page of the sign-in may stay open for so long. */
+/** How long a sign-in page may stay open. */
 export const challengeMs = 10 * minuteMs
 
-/** A change of how people sign in, or of who may, needs a sign-in that is younger: a session may have come into other hands. */
+/** A change of how people sign in, or of who may, needs a sign-in that is more recent, because a session may have been stolen. */
 const recentMs = 5 * minuteMs
 export const isRecentSignIn = (signedInAt: Date, now: Date): boolean => now.getTime() - signedInAt.getTime() < recentMs
 
-/** A page that asks for a confirmation can be answered for so long. */
+/** How long a page that asks for a confirmation can be answered. */
 export const confirmationMs = 2 * minuteMs
 
-/** The limit of attempts with a password or a code, at a time. */
+/** Returns the limit of attempts with a password or a code, at this time. */
 export const attemptLimit = (now: Date) => ({ failuresMax, blockedUntil: after(now, blockedMs), now })
 
 export const passwordCharsMin = 12
 export const passwordCharsMax = 128
 
-/** The token of a session: the partner's id and 256 random bits, as of a link. The cookie alone has it. */
+/** Hashes the token of a session: the partner's id and 256 random bits. Only the cookie contains the token itself. */
 export const tokenHash = (token: string): Buffer => createHash('sha256').update(token).digest()
 
-/** Hashes the value of a device for one member, so that the rows do not tell which accounts share a browser. */
+/** Hashes the value of a device for one member, so that the rows do not reveal which accounts share a browser. */
 export const deviceHash = (memberId: string, device: string): Buffer =>
   createHash('sha256').update(`${memberId} ${device}`).digest()
 
 const totpPeriodMs = 30 * secondMs
-/** Codes of the step before and of the step after are accepted (RFC 6238, section 5.2). */
+/** Codes of the previous and the next step are accepted (RFC 6238, section 5.2). */
 const totpWindow = 1
 const totpSecretBytes = 20
 
-/** The secret of the authenticator app of an invitation, in base32: the page may be shown again. */
-export const totpSecretOf = (key: Uint8Array, invitation: Uint8Array): string =>
+/** Derives the secret of an invitation's authenticator app, in base32, so that the page always shows the same one. */
+export const deriveTotpSecret = (key: Uint8Array, invitation: Uint8Array): string =>
   new Secret({ buffer: Uint8Array.from(hmac(key, 'totp', invitation).subarray(0, totpSecretBytes)).buffer }).base32
 
 const totp = (secret: string, labels: { readonly issuer?: string; readonly label?: string } = {}) =>
@@ -66,12 +66,12 @@ const totp = (secret: string, labels: { readonly issuer?: string; readonly label
     secret: Secret.fromBase32(secret),
   })
 
-/** Key URI of authenticator apps. */
+/** Returns the key URI for authenticator apps. */
 export const totpUri = (secret: string, issuer: string, label: string): string =>
   totp(secret, { issuer, label }).toString()
 
-/** The time step of a code, which must be later than `afterStep`. Undefined: the code is wrong or was used. */
-export function stepOfCode(secret: string, code: string, now: Date, afterStep: bigint): bigint | undefined {
+/** Finds the time step of a code, which must be later than `afterStep`. Undefined: the code is wrong or was used. */
+export function findCodeStep(secret: string, code: string, now: Date, afterStep: bigint): bigint | undefined {
   const delta = totp(secret).validate({ token: code, timestamp: now.getTime(), window: totpWindow })
   if (delta === null) return undefined
   const step = BigInt(Math.floor(now.getTime() / totpPeriodMs) + delta)
@@ -81,10 +81,10 @@ export function stepOfCode(secret: string, code: string, now: Date, afterStep: b
 const recoveryAlphabet = 'abcdefghjkmnpqrstvwxyz23456789'
 const recoveryChars = 16
 export const recoveryCodes = 10
-/** Bytes that give a code without a bias are below this. */
+/** Bytes below this give every letter with the same probability. */
 const unbiased = 256 - (256 % recoveryAlphabet.length)
 
-/** Writes a code of 78 bits as `abcd-efgh-jkmn-pqrs`, out of more random bytes than it needs. */
+/** Formats a code of 78 bits as `abcd-efgh-jkmn-pqrs`, from more random bytes than it needs. */
 export function formatRecoveryCode(random: Uint8Array): string {
   const letters = [...random]
     .filter((byte) => byte < unbiased)
@@ -96,19 +96,19 @@ export function formatRecoveryCode(random: Uint8Array): string {
     .replaceAll(/(.{4})(?=.)/g, '$1-')
 }
 
-/** The code as it was shown, however it was typed. Undefined: it is no recovery code. */
+/** Normalizes a typed recovery code. Undefined: the text has another form. */
 export function readRecoveryCode(text: string): string | undefined {
   const code = text.toLowerCase().replaceAll(/[\s-]/g, '')
   return new RegExp(`^[${recoveryAlphabet}]{${recoveryChars}}$`).test(code) ? code : undefined
 }
 
-/** Hashes a code. It has too many bits to be guessed from its hash, and no key, so that it outlives a rotation of the master key. */
+/** Hashes a code, which has too many bits to be guessed. Does not use a key, so that the hash outlives a rotation of the master key. */
 export const recoveryHash = (memberId: string, code: string): Buffer =>
   createHash('sha256')
     .update(`${memberId} ${readRecoveryCode(code) ?? code}`)
     .digest()
 
-/** The challenge of the passkey that accepts an invitation. The invitation is accepted once, so that it is answered once. */
+/** Derives the challenge of the passkey that accepts an invitation. It is answered once, because the invitation is accepted once. */
 export const invitationChallenge = (key: Uint8Array, invitation: Uint8Array): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(hmac(key, 'passkey', invitation))
 
@@ -116,7 +116,7 @@ const challengeRandomBytes = 16
 const challengeTimeBytes = 6
 const challengeBytes = challengeRandomBytes + challengeTimeBytes + 32
 
-/** Makes a challenge that says until when it can be answered. No row is written before it is answered. */
+/** Creates a challenge that contains its expiry, so that the database has a row only after the answer. */
 export function newChallenge(
   key: Uint8Array,
   partnerId: string,
@@ -129,7 +129,7 @@ export function newChallenge(
   return Uint8Array.from(Buffer.concat([body, hmac(key, `challenge ${partnerId}`, body)]))
 }
 
-/** The time until which a challenge of ours can be answered. Undefined: it is none of ours for this partner, or it is over. */
+/** Verifies a challenge and returns its expiry. Undefined: the service did not issue it for this partner, or it has expired. */
 export function readChallenge(key: Uint8Array, partnerId: string, challenge: Uint8Array, now: Date): Date | undefined {
   if (challenge.length !== challengeBytes) return undefined
   const bytes = Buffer.from(challenge)
@@ -142,9 +142,9 @@ export function readChallenge(key: Uint8Array, partnerId: string, challenge: Uin
 const hmac = (key: Uint8Array, purpose: string, data: Uint8Array): Buffer =>
   createHmac('sha256', key).update(`${purpose}\n`).update(data).digest()
 
-/** Pure: the browser and the system of a user agent, in words. Only these words are shown, so that the header cannot write a text of its own. */
+// The browser and the system of a user agent. Pages show only these words, so that the header cannot put its own text on a page.
 
-/** Browsers in the order in which they are tried: Edge, Opera and Samsung also name Chrome, and Chrome also names Safari. */
+/** Browsers in the order of the checks: Edge, Opera and Samsung also name Chrome, and Chrome also names Safari. */
 const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(?:e|A|iOS)?\//, 'Microsoft Edge'],
   [/\b(?:OPR|Opera|OPT)\//, 'Opera'],
@@ -154,7 +154,7 @@ const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bVersion\/[\d.]+.*\bSafari\//, 'Safari'],
 ]
 
-/** Systems in the order in which they are tried: Android names Linux, and an iPhone names Mac OS X. An iPad says that it is a Mac, unless it is asked for the mobile site. */
+/** Systems in the order of the checks: Android also names Linux, and an iPhone names Mac OS X. An iPad names itself a Mac, except on mobile sites. */
 const systems: readonly (readonly [RegExp, string])[] = [
   [/\biPhone\b/, 'iPhone'],
   [/\biPad\b/, 'iPad'],
@@ -165,12 +165,12 @@ const systems: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, 'Linux'],
 ]
 
-/** The words of a language about devices. `on` has `{browser}` and `{system}`. */
+/** How a language names devices. `on` contains `{browser}` and `{system}`. */
 type DeviceWords = { readonly on: string; readonly browser: string; readonly system: string }
 
 const english: DeviceWords = { on: '{browser} on {system}', browser: 'an unknown browser', system: 'an unknown system' }
 
-/** The browser and the system, for example `Firefox on Windows`. */
+/** Names the browser and the system, for example `Firefox on Windows`. */
 export function deviceOf(userAgent: string, words = english): string {
   const [browser, system] = [browsers, systems].map((known) => known.find(([form]) => form.test(userAgent))?.[1])
   if (browser === undefined && system === undefined) return words.browser

@@ -1,4 +1,4 @@
-/** The verbs of signing in. */
+/** The verbs of sign-in. */
 import { newLinkToken, readLink, refuseField } from '../../kernel/api/index.ts'
 import { after, type Clock, deriveKey, minuteMs, newId, randomBytes, type Sealer } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
@@ -19,8 +19,12 @@ import * as rules from './rules.ts'
 import * as store from './store.ts'
 import { challengeOf, type SignedApproval } from '@partner-payments/wire'
 
-/** The person who accepts an invitation, and the hash of its token. */
-export type Invited = Person & { readonly partnerName: string; readonly memberId: string; readonly seed: Uint8Array }
+/** A person who sets a factor. `seed`: the hash of the invitation's token, or random bytes of the page. */
+export type EnrollingPerson = Person & {
+  readonly partnerName: string
+  readonly memberId: string
+  readonly seed: Uint8Array
+}
 
 export type Enrolment = {
   /** Base32, for the authenticator app. */
@@ -30,7 +34,7 @@ export type Enrolment = {
   readonly passkeyOptions: string
 }
 
-/** How the person wants to sign in, as the form has it. */
+/** The factor that a person chose in a form. */
 export type GivenFactor =
   | { readonly kind: 'passkey'; readonly credential: string }
   | { readonly kind: 'password'; readonly password: string; readonly code: string }
@@ -41,75 +45,65 @@ export type Factor =
   | { readonly kind: 'password'; readonly hash: string; readonly totpSecret: string; readonly step: bigint }
 
 /**
- * The browser of a person who signs in. `device`: the value of a cookie that the browser keeps for a year, 256 random bits. The user agent would not do:
- * millions of browsers share one, so a stranger's would count as known, and it changes with each update, so the person's own would count
- * as new every month. Nor would the IP address, which changes with the network. Absent: no cookie is set, and the device counts as new.
+ * The browser of a person who signs in. `device`: 256 random bits, in a cookie that lasts a year. Absent: the device counts as new. The user
+ * agent and the IP address cannot replace the cookie: strangers share a user agent, and both change often.
  */
 export type Client = { readonly ip: string; readonly userAgent: string; readonly device?: string }
 
 /** `isNewDevice`: the member has not signed in from the device before. */
-export type Opened = { readonly token: string; readonly isNewDevice: boolean }
+export type OpenedSession = { readonly token: string; readonly isNewDevice: boolean }
 
-export type Session = {
-  readonly id: string
-  readonly partnerId: string
-  readonly memberId: string
-  readonly factor: store.Factor
-  readonly ip: string
-  readonly userAgent: string
-  readonly createdAt: Date
-  readonly lastUsedAt: Date
-  readonly expiresAt: Date
-  /** True if it was unused for more than five minutes. Then its person signs in again before a page shows money. */
-  readonly rested: boolean
-}
+export type Session = Omit<store.SessionRow, 'tokenHash'> & { readonly partnerId: string }
 
 export type PasswordVerdict = 'code' | 'recovery code' | 'refused' | 'blocked'
 
 export type SignIn = {
-  /** The values by which a page lets a person choose a factor. The same for each time that the page is shown. */
-  readonly enrolment: (invited: Invited) => Promise<Enrolment>
+  /** Returns the values of a page on which a person chooses a factor. They stay the same each time the page is shown. */
+  readonly enrolment: (invited: EnrollingPerson) => Promise<Enrolment>
   /** Proves the factor that a person has chosen. Refuses: validation_failed (/password, /code, /credential). */
-  readonly prove: (invited: Invited, given: GivenFactor) => Promise<Factor>
-  /** Stores a factor of a member; a password replaces the one before. Refuses: validation_failed (/credential: it is taken). Returns the recovery codes of a password, which cannot be read again. */
-  readonly enrol: (tx: Tx, partnerId: string, memberId: string, factor: Factor) => Promise<readonly string[]>
-  /** JSON of PublicKeyCredentialRequestOptions, to be answered within ten minutes. */
-  readonly passkeyOptions: (partnerId: string) => Promise<string>
-  /** The member who has answered with a passkey. Undefined: the answer is refused. */
-  readonly byPasskey: (partnerId: string, credential: string) => Promise<string | undefined>
+  readonly prove: (invited: EnrollingPerson, given: GivenFactor) => Promise<Factor>
   /**
-   * Reports whether the member has this password and this code, or recovery code. After five failures in a row it is refused for 15 minutes; the
-   * fifth one says `blocked`.
+   * Stores a factor of a member. A password replaces the previous one. Returns the recovery codes of a password, which cannot be read
+   * again. Refuses: validation_failed (/credential: it is taken).
    */
-  readonly byPassword: (
+  readonly enrol: (tx: Tx, partnerId: string, memberId: string, factor: Factor) => Promise<readonly string[]>
+  /** Returns the JSON of PublicKeyCredentialRequestOptions, which must be answered within ten minutes. */
+  readonly passkeyOptions: (partnerId: string) => Promise<string>
+  /** Finds the member who answered with a passkey. Undefined: the answer is refused. */
+  readonly verifyPasskey: (partnerId: string, credential: string) => Promise<string | undefined>
+  /**
+   * Checks a password with a code or a recovery code. The fifth failure in a row returns `blocked`; every attempt in the next 15 minutes is
+   * refused.
+   */
+  readonly verifyPassword: (
     partnerId: string,
     memberId: string | undefined,
     given: { readonly password: string; readonly code: string },
   ) => Promise<PasswordVerdict>
-  /** Opens a session, and notes its device. */
+  /** Opens a session, and records its device. */
   readonly open: (
     tx: Tx,
     partnerId: string,
     memberId: string,
     by: Client & { readonly factor: store.Factor },
-  ) => Promise<Opened>
-  /** Undefined: no such session, or it has ended. Notes that it was used, unless a page that is open asks by itself. */
+  ) => Promise<OpenedSession>
+  /** Finds a session and records its use, unless `by` is `page`: an open page that refreshes itself. Undefined: no such session, or it has ended. */
   readonly session: (token: string, by?: 'person' | 'page') => Promise<Session | undefined>
-  /** Newest first. */
+  /** Lists the sessions of a member, newest first. */
   readonly sessions: (partnerId: string, memberId: string) => Promise<readonly Session[]>
   /** Ends one session of a member. False: there is none. */
   readonly end: (partnerId: string, memberId: string, id: string) => Promise<boolean>
-  /** Ends all sessions of a member, which keeps its factors. */
+  /** Ends all sessions of a member. The factors stay. */
   readonly endAll: (tx: Tx, partnerId: string, memberId: string) => Promise<void>
-  /** Ends all sessions of a member but one. */
+  /** Ends all sessions of a member except one. */
   readonly endOthers: (partnerId: string, memberId: string, keptId: string) => Promise<number>
-  /** Ends all sessions of a member and forgets how and where the member signs in. */
+  /** Ends all sessions of a member and deletes the factors and devices. */
   readonly forget: (tx: Tx, partnerId: string, memberId: string) => Promise<void>
   readonly factorsOf: typeof store.factorsOf
   readonly factorList: typeof store.factorList
-  /** Removes a passkey of a member. False: it is the last factor, or there is none with this id. */
+  /** Removes a passkey of a member. False: it is the last factor, or the id is unknown. */
   readonly removePasskey: (tx: Tx, partnerId: string, memberId: string, id: string) => Promise<boolean>
-  /** Replaces the token of a session, which keeps its times. A token that was copied before ends. */
+  /** Replaces the token of a session, which keeps its times. A copied earlier token stops working. */
   readonly rotate: (partnerId: string, sessionId: string) => Promise<string>
   readonly forms: KeptForms
 } & Confirmations
@@ -123,12 +117,12 @@ export type SignInDeps = {
   readonly site: Site
 }
 
-type Keyed = SignInDeps & { readonly key: Uint8Array }
+type KeyedDeps = SignInDeps & { readonly key: Uint8Array }
 
 export function createSignIn(deps: SignInDeps): SignIn {
   const { db, clock } = deps
   const keyed = { ...deps, key: deriveKey(deps.masterKey, 'sign-in') }
-  const alive = (): store.Alive => ({ usedAfter: after(clock.now(), -rules.idleMs), now: clock.now() })
+  const alive = (): store.SessionTimes => ({ usedAfter: after(clock.now(), -rules.idleMs), now: clock.now() })
   const session: SignIn['session'] = async (token, by = 'person') => {
     const partnerId = readLink(token)
     if (partnerId === undefined) return undefined
@@ -201,10 +195,10 @@ const toSession = (partnerId: string, { tokenHash: _hash, ...row }: store.Sessio
   ...row,
 })
 
-function createEnrolment({ key, site, clock, sealer }: Keyed): Pick<SignIn, 'enrolment' | 'prove' | 'enrol'> {
+function createEnrolment({ key, site, clock, sealer }: KeyedDeps): Pick<SignIn, 'enrolment' | 'prove' | 'enrol'> {
   return {
     enrolment: async (invited) => {
-      const totpSecret = rules.totpSecretOf(key, invited.seed)
+      const totpSecret = rules.deriveTotpSecret(key, invited.seed)
       const challenge = rules.invitationChallenge(key, invited.seed)
       const passkeyOptions = await creationOptions(site, { ...invited, challenge })
       return { totpSecret, totpUri: rules.totpUri(totpSecret, site.name, invited.email), passkeyOptions }
@@ -216,8 +210,8 @@ function createEnrolment({ key, site, clock, sealer }: Keyed): Pick<SignIn, 'enr
         return { kind: 'passkey', row }
       }
       await refuseWeakPassword(given.password, invited)
-      const totpSecret = rules.totpSecretOf(key, invited.seed)
-      const step = rules.stepOfCode(totpSecret, given.code.replaceAll(/\s/g, ''), clock.now(), 0n)
+      const totpSecret = rules.deriveTotpSecret(key, invited.seed)
+      const step = rules.findCodeStep(totpSecret, given.code.replaceAll(/\s/g, ''), clock.now(), 0n)
       if (step === undefined)
         throw refuseField({
           pointer: '/code',
@@ -246,17 +240,17 @@ function createEnrolment({ key, site, clock, sealer }: Keyed): Pick<SignIn, 'enr
   }
 }
 
-/** More than a code has letters, because some bytes give none. */
+/** More bytes than a code has letters, because some bytes do not give a letter. */
 const recoveryRandomBytes = 32
 
-function createProofs(deps: Keyed): Pick<SignIn, 'passkeyOptions' | 'byPasskey' | 'byPassword'> {
+function createProofs(deps: KeyedDeps): Pick<SignIn, 'passkeyOptions' | 'verifyPasskey' | 'verifyPassword'> {
   const { db, key, site, clock, sealer } = deps
   return {
     passkeyOptions: (partnerId) => {
       const until = after(clock.now(), rules.challengeMs)
       return requestOptions(site, rules.newChallenge(key, partnerId, randomBytes(16), until))
     },
-    byPasskey: async (partnerId, credential) => {
+    verifyPasskey: async (partnerId, credential) => {
       const answer = readAnswer(credential)
       const now = clock.now()
       const expiresAt = answer && rules.readChallenge(key, partnerId, answer.challenge, now)
@@ -271,7 +265,7 @@ function createProofs(deps: Keyed): Pick<SignIn, 'passkeyOptions' | 'byPasskey' 
         return passkey.memberId
       })
     },
-    byPassword: async (partnerId, memberId, { password, code }) => {
+    verifyPassword: async (partnerId, memberId, { password, code }) => {
       const now = clock.now()
       const row =
         memberId === undefined ? undefined : await store.beginAttempt(db, partnerId, memberId, rules.attemptLimit(now))
@@ -290,57 +284,55 @@ function createProofs(deps: Keyed): Pick<SignIn, 'passkeyOptions' | 'byPasskey' 
         return isUsed ? 'recovery code' : failed
       }
       const secret = sealer.open(row.totpSealed, totpContext(partnerId, memberId))
-      const step = rules.stepOfCode(secret, code.replaceAll(/\s/g, ''), now, row.totpStep)
+      const step = rules.findCodeStep(secret, code.replaceAll(/\s/g, ''), now, row.totpStep)
       const isRight = step !== undefined && (await store.endAttempt(db, partnerId, memberId, step))
       return isRight ? 'code' : failed
     },
   }
 }
 
-// Confirmations: a person who is signed in proves a factor again over a text that was shown, such as a payout.
+// Confirmations: a signed-in person proves a factor again for a text on the page, such as a payout.
 
-/** How the person confirms, as the form has it. */
+/** The proof that a person gives in a form. */
 export type GivenConfirmation =
   | { readonly kind: 'passkey'; readonly credential: string }
   | { readonly kind: 'code'; readonly code: string }
 
-/** A page that asks for a confirmation. Its nonce is a part of the text, is answered once, and says until when. */
-type Asking = { readonly nonce: string; readonly expiresAt: Date }
+/** A page that asks for a confirmation. Its nonce is part of the text, is answered once, and contains the expiry. */
+type Prompt = { readonly nonce: string; readonly expiresAt: Date }
 
-type Purpose = 'approval' | 'factor'
+type PromptPurpose = 'approval' | 'factor'
 
 export type Confirmations = {
-  /** Makes the nonce of a page: an approval can be answered for two minutes, a new factor for ten. Writes nothing. */
-  readonly ask: (partnerId: string, memberId: string, purpose: Purpose) => Asking
-  /** The nonce of a form again. Undefined: it is none of ours for this person and purpose, or its time has ended. */
-  readonly readAsking: (partnerId: string, memberId: string, purpose: Purpose, nonce: string) => Asking | undefined
+  /** Creates the nonce of a page. An approval expires after two minutes, a new factor after ten. Does not write to the database. */
+  readonly ask: (partnerId: string, memberId: string, purpose: PromptPurpose) => Prompt
+  /** Verifies the nonce of a form. Undefined: it was not issued for this person and purpose, or has expired. */
+  readonly readAsking: (
+    partnerId: string,
+    memberId: string,
+    purpose: PromptPurpose,
+    nonce: string,
+  ) => Prompt | undefined
   /** Records that a page was answered. False: it was already answered. */
-  readonly answer: (tx: Tx, partnerId: string, asked: Asking) => Promise<boolean>
-  /** JSON of PublicKeyCredentialRequestOptions whose challenge is the text. Undefined: the person has no passkey. */
+  readonly answer: (tx: Tx, partnerId: string, asked: Prompt) => Promise<boolean>
+  /** Returns the JSON of PublicKeyCredentialRequestOptions with the text as challenge. Undefined: the person has no passkey. */
   readonly passkeyOptionsFor: (partnerId: string, memberId: string, text: string) => Promise<string | undefined>
   /**
-   * The evidence that the person has confirmed the text. Who has a passkey confirms with it. Undefined: the answer is wrong or late, was
-   * given before, or is about another text. A wrong code counts as a failure of the password.
+   * Returns the evidence that the person confirmed the text. A person with a passkey must use it. Undefined: the answer is wrong or late, was
+   * used before, or is about another text. A wrong code counts as a failed attempt with the password.
    */
   readonly confirm: (
     partnerId: string,
     memberId: string,
-    asked: Asking & { readonly text: string },
+    asked: Prompt & { readonly text: string },
     given: GivenConfirmation,
   ) => Promise<SignedApproval | undefined>
 }
 
-type Deps = {
-  readonly db: Database
-  readonly clock: Clock
-  readonly sealer: Sealer
-  readonly site: Site
-  readonly key: Uint8Array
-}
-
-function createConfirmations(deps: Deps): Confirmations {
+function createConfirmations(deps: KeyedDeps): Confirmations {
   const { db, clock, key, site } = deps
-  const scopeOf = (partnerId: string, memberId: string, purpose: Purpose) => `${partnerId} ${purpose} ${memberId}`
+  const promptScope = (partnerId: string, memberId: string, purpose: PromptPurpose) =>
+    `${partnerId} ${purpose} ${memberId}`
   const answer: Confirmations['answer'] = (tx, partnerId, { nonce, expiresAt }) =>
     store.answerChallenge(tx, partnerId, Buffer.from(nonce, 'base64url'), { expiresAt, now: clock.now() })
   return {
@@ -349,7 +341,7 @@ function createConfirmations(deps: Deps): Confirmations {
       const expiresAt = after(clock.now(), purpose === 'approval' ? rules.confirmationMs : rules.challengeMs)
       const nonce = rules.newChallenge(
         key,
-        scopeOf(partnerId, memberId, purpose),
+        promptScope(partnerId, memberId, purpose),
         randomBytes(nonceRandomBytes),
         expiresAt,
       )
@@ -357,7 +349,7 @@ function createConfirmations(deps: Deps): Confirmations {
     },
     readAsking: (partnerId, memberId, purpose, nonce) => {
       const bytes = Buffer.from(nonce, 'base64url')
-      const expiresAt = rules.readChallenge(key, scopeOf(partnerId, memberId, purpose), bytes, clock.now())
+      const expiresAt = rules.readChallenge(key, promptScope(partnerId, memberId, purpose), bytes, clock.now())
       return expiresAt && { nonce: bytes.toString('base64url'), expiresAt }
     },
     passkeyOptionsFor: async (partnerId, memberId, text) => {
@@ -367,8 +359,8 @@ function createConfirmations(deps: Deps): Confirmations {
     confirm: async (partnerId, memberId, asked, given) => {
       const evidence =
         given.kind === 'passkey'
-          ? await byPasskey(deps, partnerId, memberId, { text: asked.text, credential: given.credential })
-          : await byCode(deps, partnerId, memberId, { text: asked.text, code: given.code })
+          ? await confirmByPasskey(deps, partnerId, memberId, { text: asked.text, credential: given.credential })
+          : await confirmByCode(deps, partnerId, memberId, { text: asked.text, code: given.code })
       if (evidence === undefined) return undefined
       return (await answer(db, partnerId, asked)) ? evidence : undefined
     },
@@ -377,8 +369,8 @@ function createConfirmations(deps: Deps): Confirmations {
 
 const nonceRandomBytes = 16
 
-async function byPasskey(
-  { db, clock, site }: Deps,
+async function confirmByPasskey(
+  { db, clock, site }: KeyedDeps,
   partnerId: string,
   memberId: string,
   { text, credential }: { readonly text: string; readonly credential: string },
@@ -400,8 +392,8 @@ async function byPasskey(
   return { snapshot: text, factor: 'passkey', passkey: { origin: site.origin, publicKey, ...use.signed } }
 }
 
-async function byCode(
-  { db, clock, sealer }: Deps,
+async function confirmByCode(
+  { db, clock, sealer }: KeyedDeps,
   partnerId: string,
   memberId: string,
   { text, code }: { readonly text: string; readonly code: string },
@@ -412,7 +404,7 @@ async function byCode(
   const row = await store.beginAttempt(db, partnerId, memberId, rules.attemptLimit(now))
   if (row === undefined) return undefined
   const secret = sealer.open(row.totpSealed, totpContext(partnerId, memberId))
-  const step = rules.stepOfCode(secret, code.replaceAll(/\s/g, ''), now, row.totpStep)
+  const step = rules.findCodeStep(secret, code.replaceAll(/\s/g, ''), now, row.totpStep)
   if (step === undefined || !(await store.endAttempt(db, partnerId, memberId, step))) return undefined
   return { snapshot: text, factor: 'code' }
 }

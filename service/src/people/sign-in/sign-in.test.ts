@@ -14,8 +14,8 @@ import {
   readChallenge,
   readRecoveryCode,
   formatRecoveryCode,
-  stepOfCode,
-  totpSecretOf,
+  findCodeStep,
+  deriveTotpSecret,
 } from './rules.ts'
 const service = await useModules({ now: new Date('2026-11-24T08:00:00Z') })
 
@@ -23,7 +23,7 @@ suite('sign-in', () => {
   const client = { ip: '203.0.113.7', userAgent: 'Test browser' }
   const given = { email: 'joan@example.com', fullName: 'Joan Clarke', partnerName: 'Acme' }
 
-  /** A member with a password, and what the authenticator app of the member knows. */
+  /** Creates a member with a password and the secret of the authenticator app. */
   async function addMember(partnerId: string) {
     const { signIn, db, clock } = service
     const invited = { ...given, memberId: newId(), seed: Buffer.from(randomBytes(32)) }
@@ -40,7 +40,7 @@ suite('sign-in', () => {
     return opened.token
   }
 
-  test('codes are those of RFC 6238, appendix B, and are accepted one step early or late and once', () => {
+  test('codes match RFC 6238, appendix B, and are accepted once, up to one step early or late', () => {
     const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'
     for (const [seconds, code] of [
       [59, '287082'],
@@ -51,14 +51,14 @@ suite('sign-in', () => {
     ] as const) {
       const at = new Date(seconds * secondMs)
       const step = BigInt(Math.floor(seconds / 30))
-      assert.equal(stepOfCode(secret, code, at, 0n), step)
-      assert.equal(stepOfCode(secret, code, new Date(at.getTime() + 30 * secondMs), 0n), step)
-      assert.equal(stepOfCode(secret, code, at, step), undefined)
-      assert.equal(stepOfCode(secret, code, new Date(at.getTime() + 90 * secondMs), 0n), undefined)
+      assert.equal(findCodeStep(secret, code, at, 0n), step)
+      assert.equal(findCodeStep(secret, code, new Date(at.getTime() + 30 * secondMs), 0n), step)
+      assert.equal(findCodeStep(secret, code, at, step), undefined)
+      assert.equal(findCodeStep(secret, code, new Date(at.getTime() + 90 * secondMs), 0n), undefined)
     }
   })
 
-  test('a challenge can be answered for its partner until its time, and is not made by others', () => {
+  test('a challenge can be answered for its partner until it expires, and cannot be forged', () => {
     const key = randomBytes(32)
     const until = new Date('2026-11-24T08:10:00Z')
     const [partnerId, before] = [newId(), new Date(until.getTime() - 1)]
@@ -74,7 +74,7 @@ suite('sign-in', () => {
     assert.equal(readChallenge(key, partnerId, challenge.slice(1), before), undefined)
   })
 
-  test('a recovery code is read however it is typed', () => {
+  test('a recovery code is read in every usual spelling', () => {
     const code = formatRecoveryCode(Uint8Array.from({ length: 32 }, (_, at) => at * 7))
     assert.match(code, /^[a-z2-9]{4}(?:-[a-z2-9]{4}){3}$/)
     assert.equal(readRecoveryCode(` ${code.toUpperCase()} `), code.replaceAll('-', ''))
@@ -82,7 +82,7 @@ suite('sign-in', () => {
       assert.equal(readRecoveryCode(text), undefined)
   })
 
-  test('400 to a password that is short, common or made of the own name, and to a wrong code', async () => {
+  test("400 to a password that is short, common or contains the person's name, and to a wrong code", async () => {
     const invited = { ...given, memberId: newId(), seed: Buffer.from(randomBytes(32)) }
     const { totpSecret } = await service.signIn.enrolment(invited)
     const code = codeOf(totpSecret, service.clock.now().getTime())
@@ -101,7 +101,7 @@ suite('sign-in', () => {
     await service.signIn.prove(invited, { kind: 'password', password, code: `${code.slice(0, 3)} ${code.slice(3)}` })
   })
 
-  test('a long password is judged by its beginning, which a longer one is at least as hard to guess as', async () => {
+  test('a long password is judged by its beginning', async () => {
     const person = { email: 'joan@example.com', fullName: 'Joan Clarke' }
     const strong = 'meadow-lamp-42-river'
     await refuseWeakPassword(strong.padEnd(128, 'a'), person)
@@ -110,47 +110,47 @@ suite('sign-in', () => {
     await assert.rejects(weak, (error) => error instanceof Refusal && error.errors[0]?.pointer === '/password')
   })
 
-  test('a password signs in with the code of the app, each code once, also when it is sent twenty times at once', async () => {
+  test('a password signs in with a code of the app, each code once, even if it is sent twenty times at the same time', async () => {
     const { partnerId } = await addPartner(service)
     const { id, code } = await addMember(partnerId)
     const { signIn, clock } = service
     assert.equal(
-      await signIn.byPassword(partnerId, id, { password, code: code() }),
+      await signIn.verifyPassword(partnerId, id, { password, code: code() }),
       'refused',
       'the code of the enrolment',
     )
     clock.advance(30 * secondMs)
     const same = { password, code: code() }
-    const answers = await Promise.all(Array.from({ length: 4 }, () => signIn.byPassword(partnerId, id, same)))
+    const answers = await Promise.all(Array.from({ length: 4 }, () => signIn.verifyPassword(partnerId, id, same)))
     assert.equal(answers.filter((verdict) => verdict === 'code').length, 1)
     clock.advance(30 * secondMs)
-    assert.equal(await signIn.byPassword(partnerId, id, { password, code: code() }), 'code')
+    assert.equal(await signIn.verifyPassword(partnerId, id, { password, code: code() }), 'code')
     assert.equal(
-      await signIn.byPassword((await addPartner(service)).partnerId, id, { password, code: code() }),
+      await signIn.verifyPassword((await addPartner(service)).partnerId, id, { password, code: code() }),
       'refused',
     )
-    assert.equal(await signIn.byPassword(partnerId, undefined, { password, code: code() }), 'refused')
+    assert.equal(await signIn.verifyPassword(partnerId, undefined, { password, code: code() }), 'refused')
   })
 
-  test('after five failures in a row, also at once, nothing signs in for 15 minutes, and then the right password does', async () => {
+  test('after five failures in a row, even concurrent ones, the right password works only after 15 minutes', async () => {
     const { partnerId } = await addPartner(service)
     const { id, code } = await addMember(partnerId)
     const { signIn, clock } = service
     clock.advance(30 * secondMs)
     const wrong = { password: `${password}x`, code: code() }
-    const answers = await Promise.all(Array.from({ length: 20 }, () => signIn.byPassword(partnerId, id, wrong)))
+    const answers = await Promise.all(Array.from({ length: 20 }, () => signIn.verifyPassword(partnerId, id, wrong)))
     assert.deepEqual(Map.groupBy(answers, (verdict) => verdict).get('blocked')?.length, 1)
     assert.ok(answers.every((verdict) => verdict === 'blocked' || verdict === 'refused'))
-    assert.equal(await signIn.byPassword(partnerId, id, { password, code: code() }), 'refused')
+    assert.equal(await signIn.verifyPassword(partnerId, id, { password, code: code() }), 'refused')
     clock.advance(15 * minuteMs - 1)
-    assert.equal(await signIn.byPassword(partnerId, id, { password, code: code() }), 'refused')
+    assert.equal(await signIn.verifyPassword(partnerId, id, { password, code: code() }), 'refused')
     clock.advance(1)
-    assert.equal(await signIn.byPassword(partnerId, id, { password, code: code() }), 'code')
+    assert.equal(await signIn.verifyPassword(partnerId, id, { password, code: code() }), 'code')
     for (let failures = 0; failures < 4; failures += 1)
-      assert.equal(await signIn.byPassword(partnerId, id, wrong), 'refused')
+      assert.equal(await signIn.verifyPassword(partnerId, id, wrong), 'refused')
     clock.advance(30 * secondMs)
     assert.equal(
-      await signIn.byPassword(partnerId, id, { password, code: code() }),
+      await signIn.verifyPassword(partnerId, id, { password, code: code() }),
       'code',
       'four failures do not block',
     )
@@ -162,12 +162,12 @@ suite('sign-in', () => {
     const { signIn } = service
     assert.equal(new Set(codes).size, 10)
     const [code = '', second = ''] = codes
-    assert.equal(await signIn.byPassword(partnerId, other.id, { password, code }), 'refused')
+    assert.equal(await signIn.verifyPassword(partnerId, other.id, { password, code }), 'refused')
     const uses = await Promise.all(
-      Array.from({ length: 4 }, () => signIn.byPassword(partnerId, id, { password, code })),
+      Array.from({ length: 4 }, () => signIn.verifyPassword(partnerId, id, { password, code })),
     )
     assert.equal(uses.filter((verdict) => verdict === 'recovery code').length, 1)
-    assert.equal(await signIn.byPassword(partnerId, id, { password, code: second.toUpperCase() }), 'recovery code')
+    assert.equal(await signIn.verifyPassword(partnerId, id, { password, code: second.toUpperCase() }), 'recovery code')
     const stored = await service.db.rows<{ readonly row: string }>(
       sql`select recovery_codes::text as row from sign_in.recovery_codes where partner_id = ${partnerId}`,
     )
@@ -175,7 +175,7 @@ suite('sign-in', () => {
     assert.ok(stored.every(({ row }) => !codes.some((each) => row.includes(each.replaceAll('-', '')))))
   })
 
-  test('a session that was unused for five minutes has rested for good, and its requests say so', async () => {
+  test('a session that was unused for five minutes stays rested, and its requests show it', async () => {
     const { partnerId } = await addPartner(service)
     const { id } = await addMember(partnerId)
     const { signIn, clock } = service
@@ -190,7 +190,7 @@ suite('sign-in', () => {
     assert.equal((await signIn.session(token))?.rested, true)
   })
 
-  test('an open page that asks by itself does not keep the session from resting and ending', async () => {
+  test('an open page that refreshes itself does not keep the session alive', async () => {
     const { partnerId } = await addPartner(service)
     const { id } = await addMember(partnerId)
     const { signIn, clock } = service
@@ -203,7 +203,7 @@ suite('sign-in', () => {
     assert.deepEqual(rested, [false, true, true, undefined])
   })
 
-  test('a session ends after 15 minutes without a request and after 12 hours, and its token is stored nowhere', async () => {
+  test('a session ends after 15 minutes without a request and after 12 hours, and its token is not stored', async () => {
     const { partnerId } = await addPartner(service)
     const { id } = await addMember(partnerId)
     const { signIn, clock, db } = service
@@ -234,7 +234,7 @@ suite('sign-in', () => {
     for (const text of ['', 'x', next.slice(1), `${next}A`, token]) assert.equal(await signIn.session(text), undefined)
   })
 
-  test('a session is ended by its member, others by it, and a member who is forgotten has none', async () => {
+  test('a member ends one session or all others, and a removed member has none', async () => {
     const { partnerId } = await addPartner(service)
     const { id } = await addMember(partnerId)
     const { signIn, db } = service
@@ -250,21 +250,21 @@ suite('sign-in', () => {
     assert.deepEqual(await signIn.factorsOf(db, partnerId, [id]), [])
   })
 
-  test('the secret of the app is the same each time the page is shown, and another for each invitation', () => {
+  test('the secret of the app stays the same each time the page is shown, and differs for each invitation', () => {
     const key = randomBytes(32)
     const [one, two] = [randomBytes(32), randomBytes(32)].map((seed) => Uint8Array.from(seed)) as [
       Uint8Array,
       Uint8Array,
     ]
-    assert.equal(totpSecretOf(key, one), totpSecretOf(key, one))
-    assert.notEqual(totpSecretOf(key, one), totpSecretOf(key, two))
-    assert.match(totpSecretOf(key, one), /^[A-Z2-7]{32}$/)
+    assert.equal(deriveTotpSecret(key, one), deriveTotpSecret(key, one))
+    assert.notEqual(deriveTotpSecret(key, one), deriveTotpSecret(key, two))
+    assert.match(deriveTotpSecret(key, one), /^[A-Z2-7]{32}$/)
   })
 })
 
 const newDevice = () => Buffer.from(randomBytes(32)).toString('base64url')
 
-/** Signs a member in. Returns whether the device was new. */
+/** Signs a member in, and returns whether the device was new. */
 async function comeFrom(partnerId: string, memberId: string, device?: string): Promise<boolean> {
   const { db, signIn } = service
   const client = { ip: '203.0.113.7', userAgent: 'Test browser', ...(device === undefined ? {} : { device }) }
@@ -278,7 +278,7 @@ const rowsOf = (partnerId: string) =>
     sql`select known_devices::text as row from sign_in.known_devices where partner_id = ${partnerId}`,
   )
 
-test('a device is new once for each account, and its value is stored nowhere', async () => {
+test('a device is new once for each account, and its value is not stored', async () => {
   const { partnerId } = await addPartner(service)
   const { partnerId: other } = await addPartner(service)
   const [member, colleague] = [newId(), newId()]
@@ -304,7 +304,7 @@ test('a client without a device counts as new and leaves no row', async () => {
   assert.deepEqual(await rowsOf(partnerId), [])
 })
 
-test('of ten sign-ins at once from one device, one is the first', async () => {
+test('only one of ten concurrent sign-ins from a device is new', async () => {
   const { partnerId } = await addPartner(service)
   const [member, device] = [newId(), newDevice()]
   const ends = await Promise.all(Array.from({ length: 10 }, () => comeFrom(partnerId, member, device)))
@@ -340,7 +340,7 @@ test('an account keeps the devices of its last sign-ins, for a year', async () =
   assert.equal(await comeFrom(partnerId, member, one), true)
 })
 
-test('a clock that went back does not lose the device that signs in', async () => {
+test('a clock that is set back does not lose the device of the sign-in', async () => {
   const { partnerId } = await addPartner(service)
   const member = newId()
   const { clock } = service
@@ -352,7 +352,7 @@ test('a clock that went back does not lose the device that signs in', async () =
   assert.equal(await comeFrom(partnerId, member, device), false)
 })
 
-test('a member who is forgotten has no device', async () => {
+test('a removed member does not have devices', async () => {
   const { partnerId } = await addPartner(service)
   const [member, colleague, device] = [newId(), newId(), newDevice()]
   for (const id of [member, colleague]) await comeFrom(partnerId, id, device)
@@ -367,7 +367,7 @@ test('a member who is forgotten has no device', async () => {
 suite('confirmations', () => {
   const text = '{"amount":"1000.00"}'
 
-  /** A member who signs in with a password. The clock moves on, so that the first code was used. */
+  /** Creates a member with a password. The clock moves on, because the first code was used. */
   async function addMember() {
     const { signIn, db, clock } = service
     const { partnerId } = await addPartner(service)
@@ -382,7 +382,7 @@ suite('confirmations', () => {
     return { partnerId, memberId, code }
   }
 
-  test('a code confirms the text of a page once, within two minutes, for the person whom the page was made for', async () => {
+  test('a code confirms the text of a page once, within two minutes, and only for the person of the page', async () => {
     const { signIn, clock } = service
     const { partnerId, memberId, code } = await addMember()
     assert.equal(await signIn.passkeyOptionsFor(partnerId, memberId, text), undefined)
@@ -407,7 +407,7 @@ suite('confirmations', () => {
     assert.equal(signIn.readAsking(partnerId, memberId, 'approval', nonce), undefined, 'after two minutes')
   })
 
-  test('of two answers to a page at once, one confirms', async () => {
+  test('only one of two concurrent answers to a page confirms', async () => {
     const { signIn, clock } = service
     const { partnerId, memberId, code } = await addMember()
     const asked = signIn.ask(partnerId, memberId, 'approval')
@@ -419,7 +419,7 @@ suite('confirmations', () => {
     clock.advance(30 * secondMs)
   })
 
-  test('five wrong codes block the password too, and no passkey answers for a person who has none', async () => {
+  test('five wrong codes also block the password, and a person without a passkey cannot confirm with one', async () => {
     const { signIn, clock } = service
     const { partnerId, memberId, code } = await addMember()
     const asked = () => ({ ...signIn.ask(partnerId, memberId, 'approval'), text })
@@ -428,12 +428,12 @@ suite('confirmations', () => {
     for (let failures = 0; failures < 5; failures++)
       assert.equal(await signIn.confirm(partnerId, memberId, asked(), { kind: 'code', code: '000000' }), undefined)
     assert.equal(await signIn.confirm(partnerId, memberId, asked(), { kind: 'code', code: code() }), undefined)
-    assert.equal(await signIn.byPassword(partnerId, memberId, { password, code: code() }), 'refused')
+    assert.equal(await signIn.verifyPassword(partnerId, memberId, { password, code: code() }), 'refused')
     clock.advance(15 * minuteMs)
     assert.ok(await signIn.confirm(partnerId, memberId, asked(), { kind: 'code', code: code() }))
   })
 
-  test('a session whose token was replaced opens with the new one alone', async () => {
+  test('a session opens only with its newest token', async () => {
     const { signIn, db } = service
     const { partnerId, memberId } = await addMember()
     const client = { ip: '203.0.113.7', userAgent: 'Test browser', factor: 'password' } as const

@@ -1,4 +1,4 @@
-/** A provider that answers wrongly, slowly or without an end signs no person in. */
+/** Single sign-on with providers that answer wrongly, slowly or without end. */
 import assert from 'node:assert/strict'
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
@@ -23,7 +23,7 @@ function tokenOf(claims: object, { alg = 'RS256', key = privateKey }: Signed = {
   return `${text}.${signature.toString('base64url')}`
 }
 
-/** The answers of the provider at a path, in place of what a good one would. */
+/** Answers of the provider by path, in place of correct ones. */
 let answers: Readonly<Record<string, (response: ServerResponse) => unknown>> = {}
 let idToken = ''
 const server = createServer((request, response) => {
@@ -60,7 +60,7 @@ const createOne = () =>
   })
 
 const seconds = () => Math.floor(systemClock.now().getTime() / 1000)
-/** Comes back with a token of these claims. */
+/** Completes a sign-in with a token with these claims. */
 async function comeBack(changes: Readonly<Record<string, unknown>>, signed: Signed = {}, at = provider) {
   const one = createOne()
   const { url, attempt } = await one.begin(realm, at, { kind: 'sign in', next: 'home' })
@@ -74,7 +74,7 @@ async function comeBack(changes: Readonly<Record<string, unknown>>, signed: Sign
   return one.finish(realm, at, { attempt, query: `code=x&state=${asked.get('state')}` })
 }
 
-test('a claim of another form counts as none, and a subject of another form opens no account', async () => {
+test('a claim of another form counts as absent, and a subject of another form is refused', async () => {
   const roleClaim = 'groups'
   const withRoles = { ...provider, roleClaim }
   const provedOf = async (claims: object) => (await comeBack({ ...claims }, {}, withRoles)).proved
@@ -82,7 +82,7 @@ test('a claim of another form counts as none, and a subject of another form open
     const { email, name, emailVerified, roles } = await provedOf({ email: wrong, name: wrong, email_verified: wrong })
     assert.deepEqual([email, name, emailVerified, roles], [null, null, null, []], JSON.stringify(wrong))
   }
-  // Mails are sent to the address, and approvers read the name.
+  // Mails use the address, and approvers see the name.
   for (const email of [
     'a\r\nBcc: x@acme.com',
     'a b@acme.com',
@@ -102,7 +102,7 @@ test('a claim of another form counts as none, and a subject of another form open
     await assert.rejects(provedOf({ sub }), (error) => error instanceof SignOnFailed && error.reason === 'refused')
 })
 
-test('asks with a state, a nonce, a challenge of PKCE and a time, and takes a token that is right', async () => {
+test('sends a state, a nonce, a PKCE challenge and a maximum age, and accepts a valid token', async () => {
   const { url } = await createOne().begin(realm, provider, { kind: 'sign in', next: 'home' })
   const asked = Object.fromEntries(new URL(url).searchParams)
   assert.deepEqual(
@@ -117,7 +117,7 @@ test('asks with a state, a nonce, a challenge of PKCE and a time, and takes a to
   )
 })
 
-test('refuses a token of another nonce, audience, issuer, time or key', async () => {
+test('refuses a token with another nonce, audience, issuer, time or key', async () => {
   const wrong: readonly (readonly [Readonly<Record<string, unknown>>, Signed?])[] = [
     [{ nonce: 'other' }],
     [{ nonce: undefined }],
@@ -140,7 +140,7 @@ test('refuses a token of another nonce, audience, issuer, time or key', async ()
     await assert.rejects(comeBack(changes, signed), { reason: 'refused' }, JSON.stringify([changes, signed?.alg]))
 })
 
-test('takes a token of a provider whose clock is a little ahead', async () => {
+test('accepts a token of a provider whose clock is slightly ahead', async () => {
   const { proved } = await comeBack({ iat: seconds() + 10, auth_time: seconds() + 10 })
   assert.equal(proved.subject, '1')
 })
@@ -158,7 +158,7 @@ test('an attempt belongs to a realm, a provider and a client', async () => {
     await assert.rejects(one.finish(realmId, other, { attempt, query }), { reason: 'expired' })
 })
 
-test('a provider that leads elsewhere, answers without an end or with something else is no provider', async () => {
+test('a provider that redirects elsewhere, answers without end or answers invalidly is unreachable', async () => {
   const metadata = '/.well-known/openid-configuration'
   const endless = (response: ServerResponse) => {
     const write = () => {
@@ -184,7 +184,7 @@ test('a provider that leads elsewhere, answers without an end or with something 
   answers = {}
 })
 
-test('a provider that did not answer is asked again the next time', async () => {
+test('the next sign-in asks a provider that did not answer again', async () => {
   const one = createOne()
   const begin = () => one.begin(realm, provider, { kind: 'sign in', next: 'home' })
   answers = { '/.well-known/openid-configuration': (response) => response.destroy() }

@@ -9,16 +9,16 @@ import { answerChallenge } from './store.ts'
 import * as identities from './store.ts'
 
 export type Provider = {
-  /** URL of the provider, as its metadata and its claim `iss` have it. */
+  /** The URL of the provider, as in its metadata and its claim `iss`. */
   readonly issuer: string
   readonly clientId: string
   readonly clientSecret: string
-  /** The claim with the groups or roles of a person. Null: the provider gives no roles. */
+  /** The claim with a person's groups or roles. Null: the provider does not give roles. */
   readonly roleClaim: string | null
 }
 
-/** A person goes to the provider to sign in, to join or to connect it. */
-export type Purpose =
+/** The reason why a person goes to the provider. */
+export type SignOnPurpose =
   | { readonly kind: 'sign in'; readonly next: string }
   /** Accepts the invitation of a link. */
   | { readonly kind: 'join'; readonly token: string }
@@ -26,24 +26,24 @@ export type Purpose =
   | { readonly kind: 'connect'; readonly memberId: string }
 
 /** The claims of the provider about a person. */
-export type Proved = {
+export type ProviderClaims = {
   readonly issuer: string
   readonly subject: string
-  /** The address as the provider spells it. Null: none. */
+  /** The address as the provider spells it. Null: the provider does not give one. */
   readonly email: string | null
-  /** True if the provider says that it has verified the address. Null: it says nothing. */
+  /** True if the provider states that it verified the address. Null: it does not state it. */
   readonly emailVerified: boolean | null
   readonly name: string | null
-  /** The values of the claim of roles. */
+  /** The values of the claim for roles. */
   readonly roles: readonly string[]
 }
 
 /**
- * Reasons for which a sign-in by the provider fails.
- * `expired`: the browser began no such sign-in, it took too long, or it was already answered. `refused`: the provider refused it, or its answer does not hold.
- * `unreachable`: the provider did not answer. `off`: there is no provider. `unknown`: no account is connected. `taken`: another account is
- * connected. `address`: the provider names another address than the invitation. `role`: the provider does not give the role.
- * `required`: the person has to come by the provider. `invited`: the address has an invitation, whose link has to be opened.
+ * The reasons why a sign-in by the provider fails.
+ * `expired`: the browser did not begin this sign-in, it took too long, or it was already answered. `refused`: the provider refused it, or its answer
+ * is invalid. `unreachable`: the provider did not answer. `off`: there is no provider. `unknown`: no account is connected. `taken`: another account
+ * is connected. `address`: the provider and the invitation name different addresses. `role`: the provider does not give the role. `required`: the
+ * person must sign in by the provider. `invited`: the address has an invitation, and the person must open its link.
  */
 export type SignOnFailure =
   | 'expired'
@@ -66,27 +66,27 @@ export class SignOnFailed extends Error {
   }
 }
 
-/** The answer of a provider that holds. `answered` is recorded with what the answer does, so that it does it once. */
+/** A valid answer of a provider. The caller records `asked` in the transaction of the effect, so that the answer is used once. */
 export type SignOnAnswer = {
-  readonly purpose: Purpose
-  readonly proved: Proved
+  readonly purpose: SignOnPurpose
+  readonly proved: ProviderClaims
   readonly asked: { readonly digest: Buffer; readonly expiresAt: Date }
 }
 
 export type SingleSignOn = {
-  /** Begins at a provider. `attempt` belongs into a cookie of the browser. Throws SignOnFailed (`unreachable`). */
+  /** Begins a sign-in at a provider. The caller stores `attempt` in a cookie of the browser. Throws SignOnFailed (`unreachable`). */
   readonly begin: (
     realmId: string,
     provider: Provider,
-    purpose: Purpose,
+    purpose: SignOnPurpose,
   ) => Promise<{ readonly url: string; readonly attempt: string }>
-  /** Verifies the answer: the query of the redirect. Throws SignOnFailed (`expired`, `refused`, `unreachable`). */
+  /** Verifies the answer in the query of the redirect. Throws SignOnFailed (`expired`, `refused`, `unreachable`). */
   readonly finish: (
     realmId: string,
     provider: Provider,
     given: { readonly attempt: string; readonly query: string },
   ) => Promise<SignOnAnswer>
-  /** False: the answer was used before. */
+  /** Records that an answer was used. False: it was used before. */
   readonly answer: (tx: Tx, realmId: string, asked: SignOnAnswer['asked']) => Promise<boolean>
   readonly memberOf: typeof identities.memberOf
   readonly connect: typeof identities.connect
@@ -97,16 +97,16 @@ export type SingleSignOn = {
 export type SingleSignOnDeps = {
   readonly clock: Clock
   readonly sealer: Sealer
-  /** The address to which the provider sends the browser of a realm back. One for each realm, so that no provider answers for another (RFC 9700, section 4.4). */
+  /** The redirect URI of a realm. Each realm has its own, so that a provider cannot answer for another (RFC 9700, section 4.4). */
   readonly redirectUri: (realmId: string) => string
   /**
-   * Waits for the provider of a realm within a budget of the realm, and refuses at once beyond it: anybody may begin a sign-in, and a provider
-   * may be silent. All requests of `fetch` are made by `work`.
+   * Waits for the provider within the realm's budget of requests, and refuses at once beyond it, because anybody may begin a sign-in and a
+   * provider may not answer. `work` makes all requests with `fetch`.
    */
   readonly atProvider: <T>(realmId: string, host: string, work: () => Promise<T>) => Promise<T>
-  /** Sends a request within limits of time and size, and follows no redirect. */
+  /** Sends a request within limits of time and size. Does not follow redirects. */
   readonly fetch: (url: string, options: oidc.CustomFetchOptions) => Promise<Response>
-  /** True if a provider on this machine may be without TLS. */
+  /** True if a provider on this machine may work without TLS. */
   readonly allowHttp: boolean
 }
 
@@ -117,14 +117,14 @@ type Attempt = {
   readonly verifier: string
   readonly issuer: string
   readonly clientId: string
-  readonly purpose: Purpose
+  readonly purpose: SignOnPurpose
   readonly until: string
 }
 
 const secretBytes = 32
 const contextOf = (realmId: string) => ['sign_in.single_sign_on', realmId]
 const digestOf = (state: string) => createHash('sha256').update(`single sign-on\n${state}`).digest()
-/** The person has proved the identity to the provider within this time: a session that has rested longer shows no money. */
+/** The provider must have authenticated the person within this time, because a longer unused session may not show money. */
 const maxAgeSeconds = rules.moneyIdleMs / secondMs
 
 export function createSingleSignOn(deps: SingleSignOnDeps): SingleSignOn {
@@ -168,7 +168,7 @@ export function createSingleSignOn(deps: SingleSignOnDeps): SingleSignOn {
       if (attempt === undefined || expiresAt <= clock.now()) throw new SignOnFailed('expired')
       if (attempt.issuer !== provider.issuer || attempt.clientId !== provider.clientId)
         throw new SignOnFailed('expired')
-      // An answer to another question of this browser, such as one in another tab, or a forged one.
+      // The answer belongs to another sign-in of this browser, for example in another tab, or is forged.
       if (new URLSearchParams(given.query).get('state') !== attempt.state) throw new SignOnFailed('expired')
       const url = new URL(redirectUri(realmId))
       url.search = given.query
@@ -192,13 +192,13 @@ function readAttempt(sealer: Sealer, realmId: string, sealed: string): Attempt |
   }
 }
 
-/** Changes the code for tokens, and checks signature, issuer, audience, nonce, times and the time of the authentication. */
+/** Exchanges the code for tokens, and checks signature, issuer, audience, nonce, times and the time of the authentication. */
 async function prove(
   configuration: oidc.Configuration,
   { roleClaim, issuer }: Provider,
   { state, nonce, verifier }: Attempt,
   { url, now }: { readonly url: URL; readonly now: Date },
-): Promise<Proved> {
+): Promise<ProviderClaims> {
   const client = await import('openid-client')
   const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, maxAge: maxAgeSeconds }
   try {
@@ -227,34 +227,34 @@ async function prove(
   }
 }
 
-/** Clocks of providers differ by less. */
+/** Maximum difference between the clocks of a provider and the service. */
 const clockDifferenceSecondsMax = 30
-/** The library takes a token of the future, whose time of authentication would then never be too old. */
+/** The library accepts tokens from the future, whose time of authentication would never be too old. */
 const isPast = (now: Date, seconds: readonly unknown[]): boolean =>
   seconds.every((each) => Number(each) <= now.getTime() / secondMs + clockDifferenceSecondsMax)
 
 /** OpenID Connect Core 1.0, section 2. */
 const Subject = Type.String({ minLength: 1, maxLength: 255 })
 const claimCharsMax = 1000
-/** A claim that is not of this form counts as one that the provider does not make. */
+/** A claim of another form counts as absent. */
 const Claim = Type.String({ minLength: 1, maxLength: claimCharsMax })
-/** Approvers and mails show the name, as that of an invitation. */
+/** Approvers and mails show the name, like that of an invitation. */
 const Name = singleLine(claimCharsMax)
-/** A person has a few hundred groups at most. Further ones are not read. */
+/** A person has at most a few hundred groups. Further ones are not read. */
 const rolesMax = 1000
 const textsOf = (value: unknown): readonly string[] =>
   (Array.isArray(value) ? value : [value])
     .slice(0, rolesMax)
     .flatMap((each: unknown) => selectForeign(each, Claim) ?? [])
 
-/** The library has no code of its own for what a fetch throws. */
+/** The library does not have its own code for errors of fetch. */
 const isUnreachable = (error: unknown): boolean =>
   error instanceof Error &&
   (error instanceof TypeError || error.name === 'TimeoutError' || ('cause' in error && isUnreachable(error.cause)))
 
 /**
- * The metadata and keys of a provider are read again after an hour: keys that it adds meanwhile are found by the library. A realm has one entry,
- * so that a partner which changes its provider again and again puts out no other's.
+ * The metadata and keys of a provider are read again after an hour. The library finds keys that the provider adds meanwhile. A realm has one
+ * entry, so that a partner that often changes its provider cannot evict the entries of others.
  */
 const configurationMs = hourMs
 const configurationsMax = 1000
@@ -297,15 +297,17 @@ function createConfigurations({ clock, fetch, allowHttp }: SingleSignOnDeps) {
       : undefined
   }
   return {
-    /** Undefined: the provider has to be asked. */
+    /** Returns a cached configuration. Undefined: it must be read from the provider. */
     known: (realmId: string, provider: Provider) => find(realmId, provider)?.configuration,
-    /** Persons of a realm who come at once wait for one answer. */
+    /** Reads the configuration. Concurrent callers of a realm share one request. */
     read: (realmId: string, provider: Provider): Promise<oidc.Configuration> => {
       const found = find(realmId, provider)
       if (found !== undefined) return found.asked
       const asked = discover(provider)
       const entry: Known = {
-        ...{ digest: digestOfProvider(provider), until: after(clock.now(), configurationMs), asked },
+        digest: digestOfProvider(provider),
+        until: after(clock.now(), configurationMs),
+        asked,
         configuration: undefined,
       }
       known.delete(realmId)
@@ -315,7 +317,7 @@ function createConfigurations({ clock, fetch, allowHttp }: SingleSignOnDeps) {
         (configuration) => {
           entry.configuration = configuration
         },
-        // A provider that did not answer is asked again the next time.
+        // After a failure the next caller asks the provider again.
         () => known.get(realmId) === entry && known.delete(realmId),
       )
       return asked

@@ -1,11 +1,11 @@
-/** All SQL of signing in. */
+/** All SQL of sign-in. */
 import { dueWork, insertBy, sql, type Tx } from '../../postgres/index.ts'
 
 export type PasswordRow = {
   readonly hash: string
   readonly totpSealed: Buffer
   readonly totpStep: bigint
-  /** Attempts since the last success, with this one. */
+  /** Attempts since the last success, including this one. */
   readonly failures: number
 }
 
@@ -25,8 +25,8 @@ export async function setPassword(
 }
 
 /**
- * Counts an attempt before it is judged, so that attempts at the same time cannot exceed the limit. The last attempt of the limit blocks until
- * `blockedUntil`. Undefined: no such member, or blocked.
+ * Counts an attempt before it is judged, so that concurrent attempts cannot exceed the limit. The last allowed attempt blocks the password
+ * until `blockedUntil`. Undefined: no such member, or blocked.
  */
 export function beginAttempt(
   tx: Tx,
@@ -44,7 +44,7 @@ export function beginAttempt(
     returning hash, totp_sealed, totp_step, failures`)
 }
 
-/** False: a code of this time step or a later one was accepted meanwhile. `step` is null for a recovery code. */
+/** Records a successful attempt. `step` is null for a recovery code. False: a code of this time step or a later one was accepted meanwhile. */
 export async function endAttempt(tx: Tx, partnerId: string, memberId: string, step: bigint | null): Promise<boolean> {
   const changed = await tx.run(sql`/* sign_in.endAttempt */
     update sign_in.passwords set failures = 0, blocked_until = null, totp_step = coalesce(${step}, totp_step)
@@ -71,7 +71,7 @@ export async function setRecoveryCodes(
     insert into sign_in.recovery_codes (partner_id, member_id, code_hash) ${newRecoveryCodes(tx, rows)}`)
 }
 
-/** False: no such code, or it was used. */
+/** Uses a recovery code once. False: no such code, or it was used. */
 export async function useRecoveryCode(
   tx: Tx,
   partnerId: string,
@@ -95,7 +95,7 @@ export type PasskeyRow = {
   readonly backedUp: boolean
 }
 
-/** False: the credential is taken. An authenticator makes its own ids, so that only a forged or copied one can be. */
+/** Inserts a passkey. False: its id exists, which happens only with a forged or copied credential, because authenticators create unique ids. */
 export async function insertPasskey(tx: Tx, partnerId: string, row: PasskeyRow, now: Date): Promise<boolean> {
   const inserted = await tx.run(sql`/* sign_in.insertPasskey */
     insert into sign_in.passkeys (partner_id, id, member_id, credential_id, public_key, counter, transports, backed_up,
@@ -131,7 +131,7 @@ export async function recordPasskeyUse(
     where partner_id = ${partnerId} and id = ${use.id}`)
 }
 
-/** False: the challenge was answered before. Also forgets the challenges that have expired. */
+/** Records an answered challenge, and deletes expired ones. False: it was answered before. */
 export async function answerChallenge(
   tx: Tx,
   partnerId: string,
@@ -146,7 +146,7 @@ export async function answerChallenge(
   return added === 1
 }
 
-/** `sso`: an identity at the provider of the partner. */
+/** How a session was opened. `sso`: by the partner's provider. */
 export type Factor = 'passkey' | 'password' | 'sso'
 export type SessionRow = {
   readonly id: string
@@ -158,7 +158,7 @@ export type SessionRow = {
   readonly createdAt: Date
   readonly lastUsedAt: Date
   readonly expiresAt: Date
-  /** True if it was unused for longer than pages with money allow. */
+  /** True if the session was unused for more than five minutes: its person must sign in again before a page shows money. */
   readonly rested: boolean
 }
 
@@ -172,21 +172,21 @@ export async function insertSession(tx: Tx, partnerId: string, row: Omit<Session
       ${row.createdAt}, ${row.lastUsedAt}, ${row.expiresAt})`)
 }
 
-/** The times before which a session is over. */
-export type Alive = { readonly usedAfter: Date; readonly now: Date }
+/** A session is alive if it was used after `usedAfter` and has not expired at `now`. */
+export type SessionTimes = { readonly usedAfter: Date; readonly now: Date }
 
 export function sessionOf(
   tx: Tx,
   partnerId: string,
   tokenHash: Buffer,
-  { usedAfter, now }: Alive,
+  { usedAfter, now }: SessionTimes,
 ): Promise<SessionRow | undefined> {
   return tx.row<SessionRow>(sql`/* sign_in.sessionOf */
     select ${sessionColumns} from sign_in.sessions
     where partner_id = ${partnerId} and token_hash = ${tokenHash} and last_used_at > ${usedAfter} and expires_at > ${now}`)
 }
 
-/** A session that was last used before `restedBefore` has rested, until it ends. */
+/** Records the use of a session. If the last use was before `restedBefore`, the session counts as rested until it ends. */
 export async function recordSessionUse(
   tx: Tx,
   partnerId: string,
@@ -203,12 +203,12 @@ export async function replaceToken(tx: Tx, partnerId: string, id: string, tokenH
     update sign_in.sessions set token_hash = ${tokenHash} where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Newest first. */
+/** Lists the sessions of a member, newest first. */
 export function sessionsOf(
   tx: Tx,
   partnerId: string,
   memberId: string,
-  { usedAfter, now }: Alive,
+  { usedAfter, now }: SessionTimes,
 ): Promise<readonly SessionRow[]> {
   return tx.rows<SessionRow>(sql`/* sign_in.sessionsOf */
     select ${sessionColumns} from sign_in.sessions
@@ -221,19 +221,19 @@ export function endSession(tx: Tx, partnerId: string, memberId: string, id: stri
     delete from sign_in.sessions where partner_id = ${partnerId} and member_id = ${memberId} and id = ${id}`)
 }
 
-/** Ends the sessions of a member but the one that is kept. */
+/** Ends the sessions of a member, except the one with `keptId`. */
 export function endSessions(tx: Tx, partnerId: string, memberId: string, keptId: string | null): Promise<number> {
   return tx.run(sql`/* sign_in.endSessions */
     delete from sign_in.sessions
     where partner_id = ${partnerId} and member_id = ${memberId} and id is distinct from ${keptId}::uuid`)
 }
 
-/** Deletes the sessions of a member that were over before these times. */
+/** Deletes the sessions of a member that had ended at these times. */
 export async function forgetSessions(
   tx: Tx,
   partnerId: string,
   memberId: string,
-  { usedAfter, now }: Alive,
+  { usedAfter, now }: SessionTimes,
 ): Promise<void> {
   await tx.run(sql`/* sign_in.forgetSessions */
     delete from sign_in.sessions
@@ -247,7 +247,7 @@ export type FactorList = {
     readonly lastUsedAt: Date | null
     readonly backedUp: boolean
   }[]
-  /** When the password was set. Null: there is none. */
+  /** When the password was set. Null: there is no password. */
   readonly passwordSince: Date | null
   readonly recoveryCodesLeft: number
 }
@@ -264,7 +264,7 @@ export async function factorList(tx: Tx, partnerId: string, memberId: string): P
   return { passkeys, passwordSince: password?.createdAt ?? null, recoveryCodesLeft: codes.length }
 }
 
-/** The ids of the passkeys of a member, locked. */
+/** Locks the passkeys of a member and returns their ids. */
 export async function lockPasskeys(tx: Tx, partnerId: string, memberId: string): Promise<readonly string[]> {
   const rows = await tx.rows<{ readonly id: string }>(sql`/* sign_in.lockPasskeys */
     select id from sign_in.passkeys where partner_id = ${partnerId} and member_id = ${memberId} order by id for update`)
@@ -276,7 +276,7 @@ export async function deletePasskey(tx: Tx, partnerId: string, id: string): Prom
     delete from sign_in.passkeys where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Deletes everything by which a member signs in. */
+/** Deletes all factors of a member. */
 export async function forgetFactors(tx: Tx, partnerId: string, memberId: string): Promise<void> {
   await tx.run(sql`/* sign_in.forgetFactors */
     delete from sign_in.passwords where partner_id = ${partnerId} and member_id = ${memberId}`)
@@ -286,7 +286,7 @@ export async function forgetFactors(tx: Tx, partnerId: string, memberId: string)
     delete from sign_in.passkeys where partner_id = ${partnerId} and member_id = ${memberId}`)
 }
 
-/** The factors of some members. */
+/** Lists the factors of members. */
 export function factorsOf(
   tx: Tx,
   partnerId: string,
@@ -303,11 +303,11 @@ export function factorsOf(
     where partner_id = ${partnerId} and member_id = any(${memberIds}::uuid[])`)
 }
 
-// The SQL of devices: the browsers from which a member has signed in.
+// The SQL of devices: the browsers in which a member has signed in.
 
 type Device = { readonly memberId: string; readonly hash: Buffer }
 
-/** Records the use of a device. True: the member did not use it before. Of two records at once, one is true. */
+/** Records the use of a device. True: it is new for the member. Of two concurrent calls, only one returns true. */
 export async function recordDevice(
   tx: Tx,
   partnerId: string,
@@ -336,9 +336,9 @@ export async function forgetDevices(tx: Tx, partnerId: string, memberId: string)
     delete from sign_in.known_devices where partner_id = ${partnerId} and member_id = ${memberId}`)
 }
 
-// The SQL of kept forms: what a person had typed when the session ended.
+// The SQL of kept forms: what a person had typed before the session ended.
 
-/** The member of a session, also of one that is over. */
+/** Finds the member of a session, including an expired one. */
 export async function memberOfToken(tx: Tx, partnerId: string, tokenHash: Buffer): Promise<string | undefined> {
   const row = await tx.row<{ readonly memberId: string }>(sql`/* sign_in.memberOfToken */
     select member_id from sign_in.sessions where partner_id = ${partnerId} and token_hash = ${tokenHash}`)
@@ -363,7 +363,7 @@ export async function insertForm(
     values (${partnerId}, ${id}, ${memberId}, ${deviceHash}, ${formSealed}, ${expiresAt})`)
 }
 
-/** Deletes all but the newest forms of a member. */
+/** Deletes the oldest forms of a member beyond the limit. */
 export async function deleteOldForms(tx: Tx, partnerId: string, memberId: string, formsMax: number): Promise<void> {
   await tx.run(sql`/* sign_in.deleteOldForms */
     delete from sign_in.kept_forms where partner_id = ${partnerId} and member_id = ${memberId} and id in (
@@ -395,7 +395,7 @@ export async function forgetForms(tx: Tx, partnerId: string, memberId: string): 
 export async function partnersWithFormsOver(tx: Tx, now: Date, partnersMax: number): Promise<readonly string[]> {
   const rows = await tx.rows<{ readonly partnerId: string }>(
     dueWork(
-      'finds partners with kept forms that are over, without a lock',
+      'finds partners with expired kept forms, without a lock',
       (whose) => sql`/* sign_in.partnersWithFormsOver */
       select distinct partner_id from sign_in.kept_forms where expires_at <= ${now} and ${whose()} limit ${partnersMax}`,
     ),
@@ -408,11 +408,11 @@ export function deleteFormsOver(tx: Tx, partnerId: string, now: Date): Promise<n
     delete from sign_in.kept_forms where partner_id = ${partnerId} and expires_at <= ${now}`)
 }
 
-// The SQL of identities: who a member is at a provider of single sign-on.
+// The SQL of identities: a member's account at a provider of single sign-on.
 
 export type Identity = { readonly issuer: string; readonly subject: string }
 
-/** The member of an identity, also one who was removed. */
+/** Finds the member of an identity, including a removed one. */
 export async function memberOf(tx: Tx, partnerId: string, { issuer, subject }: Identity): Promise<string | undefined> {
   const row = await tx.row<{ readonly memberId: string }>(sql`/* sign_in.memberOf */
     select member_id from sign_in.identities
@@ -421,8 +421,8 @@ export async function memberOf(tx: Tx, partnerId: string, { issuer, subject }: I
 }
 
 /**
- * Connects an identity with a member, in place of the one that the member had at the provider. `replaced`: the member whose identity
- * it was before. False: it is another member's meanwhile.
+ * Connects an identity with a member, and replaces the member's previous identity at the provider. `replaced`: the previous member of the
+ * identity. False: the identity belongs to another member meanwhile.
  */
 export async function connect(
   tx: Tx,
@@ -442,7 +442,7 @@ export async function connect(
   return connected === 1
 }
 
-/** The time at which a member was connected at a provider. */
+/** Reads when a member was connected with a provider. */
 export async function connectedSince(
   tx: Tx,
   partnerId: string,

@@ -1,4 +1,4 @@
-/** Staff take, give and hand back cases and what waits besides them: one of two at once counts. */
+/** Assignments: staff take, give and hand back cases and other queue items. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -21,7 +21,7 @@ suite('what waits besides cases', async () => {
   const personOf = async (name: string, role: StaffRole = 'support') =>
     (await joinedStaff(service, folder, name, role)).signed
 
-  /** A payout that stands still. */
+  /** Creates a stuck payout. */
   async function standing(): Promise<ThingKey> {
     const partner = await addPartner(service, 100_00n)
     const { payout } = await pay(service, partner, '1.00')
@@ -32,7 +32,7 @@ suite('what waits besides cases', async () => {
   const stepsOf = async (key: ThingKey) =>
     (await service.staff.assignments.stepsOf(key)).map(({ kind, actor, note }) => [kind, actor, note])
 
-  test('of two who take a thing at once one has it, and the other is told who', async () => {
+  test('if two persons take an item at the same time, one owns it and the other learns who', async () => {
     const [ada, grace] = [await personOf('Ada One'), await personOf('Grace One', 'finance')]
     const key = await standing()
     const answers = await Promise.allSettled(
@@ -47,7 +47,7 @@ suite('what waits besides cases', async () => {
     assert.deepEqual(await stepsOf(key), [['taken', owner, '']])
   })
 
-  test('a thing is given, taken over, annotated and handed back, with a history, and in the log of the operator without the note', async () => {
+  test("an item is given, taken over, annotated and handed back, with a history, and the operator's log omits the note", async () => {
     const [ada, grace] = [await personOf('Ada Two'), await personOf('Grace Two', 'compliance')]
     const [a, g] = [ada.account.id, grace.account.id]
     const key = await standing()
@@ -88,7 +88,7 @@ suite('what waits besides cases', async () => {
     assert.deepEqual(new Set(ofPartner), new Set(['transaction.steps']), 'the partner reads none of it')
   })
 
-  test('what does not wait, the thing of another partner, and a person who was removed are refused', async () => {
+  test("an item that does not wait, another partner's item, and a removed person are refused", async () => {
     const [ada, gone] = [await personOf('Ada Three'), await personOf('Gone Three')]
     const key = await standing()
     const owned = { ownerId: ada.account.id, seen: null }
@@ -98,7 +98,7 @@ suite('what waits besides cases', async () => {
         code: 'validation_failed',
       })
     await assert.rejects(service.staff.assignThing(gone, { ...key, ...owned }), { code: 'permission_denied' })
-    const noLonger = { detail: 'It no longer waits for a person.' }
+    const noLonger = { detail: 'This no longer waits for a person.' }
     const stranger = { ...key, partnerId: (await addPartner(service)).partnerId }
     await assert.rejects(service.staff.assignThing(ada, { ...stranger, ...owned }), noLonger)
     for (const kind of ['hit', 'deposit'] as const)
@@ -114,7 +114,7 @@ suite('what waits besides cases', async () => {
     assert.equal(await openOf(key), undefined)
   })
 
-  test('an assignment ends when the thing no longer waits, and a later wait begins without an owner', async () => {
+  test('an assignment ends when the item no longer waits, and a later wait begins without an owner', async () => {
     const ada = await personOf('Ada Four')
     const [key, other] = [await standing(), await standing()]
     for (const each of [key, other])
@@ -138,7 +138,7 @@ suite('what waits besides cases', async () => {
     assert.equal((await openOf(key))?.ownerName, null)
   })
 
-  test('a thing without a partner has an owner by its name', async () => {
+  test('an item without a partner is owned by its name', async () => {
     const ada = await personOf('Ada Five')
     const key = { partnerId: operatorPartnerId, kind: 'connector', subject: 'sandbox' } as const
     service.connectorHealth.breaker('sandbox', { inFlight: 0, isOpen: true })
@@ -158,7 +158,7 @@ suite('what waits besides cases', async () => {
     assert.equal(await openOf(key), undefined)
   })
 
-  test('notes are erased with the time of the records, and owners stay', async () => {
+  test('notes are erased when the retention of records ends, and owners stay', async () => {
     const ada = await personOf('Ada Six')
     const key = await standing()
     await service.staff.assignThing(ada, { ...key, ownerId: ada.account.id, seen: null })
@@ -230,7 +230,7 @@ suite('cases', async () => {
   const historyOf = async ({ partnerId, id }: { readonly partnerId: string; readonly id: string }) =>
     (await service.decisions.history(service.db, partnerId, id)).map(({ kind, actor, note }) => [kind, actor, note])
 
-  test('of two who take a case at once one has it, and the other is told who', async () => {
+  test('if two persons take a case at the same time, one owns it and the other learns who', async () => {
     const [ada, grace] = [await personOf('Ada One', 'support'), await personOf('Grace One', 'finance')]
     const key = await openCase()
     const answers = await Promise.allSettled(
@@ -245,7 +245,7 @@ suite('cases', async () => {
     assert.deepEqual(await historyOf(key), [['taken', owner, '']])
   })
 
-  test('a case is given, taken over and handed back, and the history and the log of the operator have each step', async () => {
+  test("a case is given, taken over and handed back, and its history and the operator's log contain each step", async () => {
     const [ada, grace] = [await personOf('Ada Two', 'support'), await personOf('Grace Two', 'finance')]
     const key = await openCase()
     const [a, g] = [ada.account.id, grace.account.id]
@@ -275,7 +275,7 @@ suite('cases', async () => {
     assert.deepEqual((await service.audit.list(key.partnerId, {})).data, [], 'the partner reads none of it')
   })
 
-  test('a person who was removed, an unknown one, a decided case and the case of another partner are refused', async () => {
+  test("a removed or unknown person, a decided case and another partner's case are refused", async () => {
     const [ada, gone] = [await personOf('Ada Three', 'finance'), await personOf('Gone Three', 'support')]
     const key = await openCase()
     await service.db.transaction((tx) => service.staff.remove(tx, gone.account.id))
@@ -297,7 +297,7 @@ suite('cases', async () => {
     await assert.rejects(service.staff.remarkCase(ada, { ...key, note: 'Late' }), decided)
   })
 
-  test('notes are added and never replaced, with author and time, and no log has their text', async () => {
+  test('notes are added and never replaced, with author and time, and logs do not contain their text', async () => {
     const [ada, grace] = [await personOf('Ada Four', 'support'), await personOf('Grace Four', 'compliance')]
     const key = await openCase()
     await Promise.all([

@@ -1,6 +1,6 @@
 /**
- * Owners and notes of what waits besides cases, by the rules of cases: an owner decides nothing, an assignment names the owner that its author
- * saw, and each step is in the history. An assignment ends when the thing no longer waits.
+ * Owners and notes of queue items other than cases, by the same rules as cases: owners do not decide, an assignment names the owner that its
+ * author saw, and the history has each step. An assignment ends when the item no longer waits.
  */
 import { Refusal } from '../../kernel/api/index.ts'
 import { ownedMeanwhile } from '../../cases/index.ts'
@@ -9,44 +9,43 @@ import { type Clock, minuteMs, newId } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import * as store from './store.ts'
 
-/** Asks about things, by `thingName`. */
-type Asked = (keys: readonly store.ThingKey[]) => Promise<ReadonlySet<string>>
+/** Checks items, and returns names by `thingName`. */
 export type AskWaiting = {
-  /** Returns those that still wait for a person. */
-  readonly stillWaiting: Asked
-  /** Returns those that no longer wait, as far as this process can know. */
-  readonly over: Asked
+  /** Returns the items that still wait for a person. */
+  readonly stillWaiting: (keys: readonly store.ThingKey[]) => Promise<ReadonlySet<string>>
+  /** Returns the items that no longer wait, as far as this process can know. */
+  readonly over: (keys: readonly store.ThingKey[]) => Promise<ReadonlySet<string>>
 }
 
 export const thingName = ({ partnerId, kind, subject }: store.ThingKey): string => `${partnerId} ${kind} ${subject}`
 
 type Person = { readonly id: string; readonly fullName: string }
 
-type Assigning = store.ThingKey & {
+type AssignmentRequest = store.ThingKey & {
   readonly by: Person
-  /** Null: it has no owner again. */
+  /** Null removes the owner. */
   readonly owner: Person | null
-  /** The owner that the person saw. Null: none. */
+  /** The owner on the page that the person saw. Null: none. */
   readonly seen: string | null
 }
 
 export type Assignments = {
-  /** Refuses (validation_failed) what no longer waits. Called before the transaction of `assign` and `remark`. */
+  /** Refuses: validation_failed (the item no longer waits). The caller checks it before the transaction of `assign` and `remark`. */
   readonly requireWaiting: (key: store.ThingKey) => Promise<void>
-  /** Refuses: validation_failed (it has another owner than the one seen). */
-  readonly assign: (tx: Tx, assigning: Assigning) => Promise<store.Assignment>
+  /** Sets or removes the owner. Refuses: validation_failed (another person owns the item meanwhile). */
+  readonly assign: (tx: Tx, request: AssignmentRequest) => Promise<store.Assignment>
   /** Adds a note to the history. */
   readonly remark: (
     tx: Tx,
     remark: store.ThingKey & { readonly by: Person; readonly note: string },
   ) => Promise<store.Assignment>
-  /** The open assignments of some things. */
+  /** Reads the open assignments of items. */
   readonly of: typeof store.assignmentsOf
-  /** Lists what a person looks into and what still waits, oldest first. */
+  /** Lists the waiting items that a person owns, oldest first. */
   readonly ownedBy: (ownerId: string) => Promise<readonly store.Assignment[]>
-  /** The newest steps about a thing, oldest first. */
+  /** Lists the newest steps of an item, oldest first. */
   readonly stepsOf: (key: store.ThingKey) => Promise<readonly store.Step[]>
-  /** Ends the assignments of things that no longer wait. Returns 0, so that its job rests. */
+  /** Ends the assignments of items that no longer wait. Returns 0, so that its job waits for its next run. */
   readonly endStep: () => Promise<number>
 }
 
@@ -56,15 +55,15 @@ const ownedMax = 200
 const stepsShownMax = 100
 const endedPerPageMax = 500
 
-export function createAssignments({ db, clock, waiting: asked }: Deps): Assignments {
+export function createAssignments({ db, clock, waiting: checks }: Deps): Assignments {
   const open = async (tx: Tx, key: store.ThingKey): Promise<store.Assignment> => {
     const row = await store.openAndLock(tx, key, { id: newId(), now: clock.now() })
-    if (row === undefined) throw noLonger()
+    if (row === undefined) throw noLongerWaiting()
     return row
   }
   return {
     requireWaiting: async (key) => {
-      if (!(await asked.stillWaiting([key])).has(thingName(key))) throw noLonger()
+      if (!(await checks.stillWaiting([key])).has(thingName(key))) throw noLongerWaiting()
     },
     assign: async (tx, { by, owner, seen, ...key }) => {
       const row = await open(tx, key)
@@ -89,15 +88,15 @@ export function createAssignments({ db, clock, waiting: asked }: Deps): Assignme
     of: store.assignmentsOf,
     ownedBy: async (ownerId) => {
       const rows = await store.assignmentsOwnedBy(db, ownerId, ownedMax)
-      const waiting = await asked.stillWaiting(rows)
+      const waiting = await checks.stillWaiting(rows)
       return rows.filter((row) => waiting.has(thingName(row)))
     },
     stepsOf: (key) => store.stepsOf(db, key, stepsShownMax),
-    endStep: createEndStep({ db, clock, waiting: asked }),
+    endStep: createEndStep({ db, clock, waiting: checks }),
   }
 }
 
-/** Reads all of them at each run. They are as many as people of staff look into. */
+/** Reads all open assignments at each run. There are only as many as staff work on. */
 const createEndStep =
   ({ db, clock, waiting }: Deps) =>
   async (): Promise<number> => {
@@ -120,4 +119,4 @@ const createEndStep =
 export const assignmentsJob = ({ endStep }: Pick<Assignments, 'endStep'>): Job =>
   defineJob({ name: 'staff.assignments', everyMs: minuteMs, run: endStep })
 
-const noLonger = () => new Refusal('validation_failed', 'It no longer waits for a person.')
+const noLongerWaiting = () => new Refusal('validation_failed', 'This no longer waits for a person.')

@@ -1,9 +1,8 @@
-/** The verbs by which commands act for a person of staff: a sign-in that the person confirms at the desk, and tokens for schedules. */
+/** How commands act for a person of staff: by a sign-in that the person confirms at the desk, or by a token for a schedule. */
 import { newLinkToken, notFound, Refusal } from '../../kernel/api/index.ts'
-import type { Audit } from '../../audit/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
-import { after, type Clock, dayMs, newId, randomBytes } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../postgres/index.ts'
+import { after, dayMs, newId, randomBytes } from '../../kernel/index.ts'
+import type { Tx } from '../../postgres/index.ts'
 import {
   commandsMs,
   confirmMs,
@@ -14,10 +13,11 @@ import {
   userCodeHash,
   formatUserCode,
 } from './rules.ts'
+import type { StaffDeps } from './deps.ts'
 import * as store from './store.ts'
 
 export type CommandRequest = store.RequestRow
-/** The person for whom a command acts. `commands`: null means each command of the role. */
+/** The person for whom a command acts. `commands`: the allowed commands. Null: every command of the role. */
 export type Bearer = {
   readonly tokenId: string
   readonly account: store.AccountRow
@@ -30,8 +30,8 @@ type Signed = { readonly session: { readonly ip: string }; readonly account: { r
 
 export type StaffCommands = {
   /**
-   * Begins a sign-in after the form of RFC 8628. The command keeps the token; a person types the code at the desk within ten minutes. Nothing
-   * is possible with the token before.
+   * Begins a device sign-in as in RFC 8628. The command keeps the token, and a person types the code at the desk within ten minutes. The
+   * token cannot be used before.
    */
   readonly request: (origin: string) => Promise<{
     readonly id: string
@@ -39,34 +39,29 @@ export type StaffCommands = {
     readonly userCode: string
     readonly confirmBefore: Date
   }>
-  /** Refuses: not_found (the code is wrong, was used, or is over). */
+  /** Finds the sign-in of a code. Refuses: not_found (the code is wrong, was used, or has expired). */
   readonly requested: (userCode: string) => Promise<CommandRequest>
   /** Lets the command act for the person for an hour. Refuses: not_found, permission_denied. */
   readonly confirm: (signed: Signed, userCode: string) => Promise<CommandRequest>
-  /** `waiting`: no person has confirmed it yet. Undefined: no such token, or it has ended, or its person was removed. */
+  /** Finds the person of a token. `waiting`: not confirmed yet. Undefined: no such token, it has ended, or its person was removed. */
   readonly bearer: (token: string) => Promise<Bearer | 'waiting' | undefined>
-  /** Makes a token for named commands of a schedule. Refuses: validation_failed. */
+  /** Issues a token for the commands of a schedule. Refuses: validation_failed. */
   readonly issue: (
     tx: Tx,
     by: string,
     given: { readonly commands: readonly string[]; readonly days: number; readonly origin: string },
   ) => Promise<{ readonly id: string; readonly token: string; readonly expiresAt: Date }>
-  /** Tokens that work now, newest first: of everyone, or of one person. */
+  /** Lists the valid tokens of everyone or of one person, newest first. */
   readonly list: (tx: Tx, staffId?: string) => Promise<readonly store.ListedToken[]>
-  /** Refuses: not_found. */
+  /** Ends a token. Refuses: not_found. */
   readonly end: (tx: Tx, id: string) => Promise<void>
-  /** Locks the account of a command for its transaction. Refuses: permission_denied (it was removed). */
+  /** Locks the account of a command until the end of the transaction. Refuses: permission_denied (it was removed). */
   readonly hold: (tx: Tx, staffId: string) => Promise<void>
 }
 
-type Deps = {
-  readonly db: Database
-  readonly clock: Clock
-  readonly audit: Pick<Audit, 'append'>
-  readonly addOperator: (tx: Tx, id: string) => Promise<void>
-}
+type StaffCommandsDeps = Pick<StaffDeps, 'db' | 'clock' | 'audit' | 'addOperator'>
 
-export function createStaffCommands({ db, clock, audit, addOperator }: Deps): StaffCommands {
+export function createStaffCommands({ db, clock, audit, addOperator }: StaffCommandsDeps): StaffCommands {
   const hold = async (tx: Tx, staffId: string) => {
     const account = await store.holdAccount(tx, staffId)
     if (account === undefined) throw new Refusal('permission_denied', 'The account of staff was removed.')

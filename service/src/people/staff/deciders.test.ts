@@ -1,4 +1,4 @@
-/** The table of who decides: what an edit may leave, and what it does to proposals that wait. */
+/** Deciders: allowed changes, and their effect on waiting proposals. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
@@ -25,7 +25,7 @@ const set = (kind: (typeof decidedKinds)[number], roles: readonly StaffRole[]) =
 const rolesOf = async (wanted: string) =>
   (await service.staff.deciders(service.db)).find(({ kind }) => kind === wanted)?.roles
 
-test('no edit leaves a kind without an admin: not an empty one, not two at once, and not a statement', async () => {
+test('an admin always decides every kind, after an empty edit, concurrent edits and a direct statement', async () => {
   assert.deepEqual((await set('doubled', [])).roles, ['admin'])
   await Promise.all([set('doubled', ['finance']), set('doubled', ['support', 'compliance'])])
   assert.ok((await rolesOf('doubled'))?.includes('admin'))
@@ -47,7 +47,7 @@ test('no edit leaves a kind without an admin: not an empty one, not two at once,
   )
 })
 
-test('a role that loses a kind neither approves nor has proposed, and the next pair decides', async () => {
+test('a role that loses a kind cannot approve, its proposals do not count, and another pair decides', async () => {
   const { partnerId } = await addPartner(service)
   const id = newId()
   const about = { connector: 'ledger', notificationId: newId(), subject: id, report: {} }
@@ -70,7 +70,7 @@ test('a role that loses a kind neither approves nor has proposed, and the next p
   assert.deepEqual([row?.resolution, row?.disposition], ['released', 'watched'])
 })
 
-test('an alert is released or refused with what was found, and a note ends neither it nor a held payout', async () => {
+test('a decision releases or refuses an alert, and a note ends neither an alert nor a held payout', async () => {
   const { partnerId } = await addPartner(service)
   const [admin, other] = [await personOf('admin'), await personOf('admin')]
   const open = async (kind: 'monitoring_alert' | 'sanctions_hold') => {
@@ -97,7 +97,7 @@ test('an alert is released or refused with what was found, and a note ends neith
   assert.equal((await service.cases.byId(service.db, partnerId, hold))?.resolution, 'refused')
 })
 
-test('equal hits are those about the same name and entry of a partner, and each keeps its own decision', async () => {
+test('equal hits have the same name and entry of a partner, and each keeps its own decision', async () => {
   async function* bytes() {
     yield await readFile(new URL('../../screening/samples/un.xml', import.meta.url))
   }

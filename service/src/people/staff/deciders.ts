@@ -1,6 +1,6 @@
 /**
- * The roles of each kind of case, and of hits. The table in the code holds until two admins have changed a kind. Pages, commands and
- * the verbs of cases and screening ask here.
+ * The roles that decide each kind of case, and hits. The defaults in the code apply until two admins change a kind. Pages, commands and
+ * the verbs of cases and screening use these functions.
  */
 import { Refusal } from '../../kernel/api/index.ts'
 import { type Clock, type Decider, judgeTwo, type NotTwo, personKey, type Standing } from '../../kernel/index.ts'
@@ -11,16 +11,19 @@ import * as store from './store.ts'
 export type Deciders = {
   readonly kind: DecidedKind
   readonly roles: readonly StaffRole[]
-  /** Null: the roles are those of the code. */
+  /** Null: the roles are the defaults. */
   readonly setBy: string | null
   readonly setAt: Date | null
 }
 
-/** The roles of every kind, in the order of the code. */
+/** Lists the deciding roles of every kind, in the order of the code. */
 export async function listDeciders(tx: Tx): Promise<readonly Deciders[]> {
   const changed = new Map((await store.deciders(tx)).map((row) => [row.kind, row]))
   return decidedKinds.map((kind) => ({
-    ...{ kind, roles: defaultDeciders[kind], setBy: null, setAt: null },
+    kind,
+    roles: defaultDeciders[kind],
+    setBy: null,
+    setAt: null,
     ...changed.get(kind),
   }))
 }
@@ -28,11 +31,11 @@ export async function listDeciders(tx: Tx): Promise<readonly Deciders[]> {
 const rolesOf = async (tx: Tx, kind: DecidedKind): Promise<readonly StaffRole[]> =>
   (await store.decidersOf(tx, kind))?.roles ?? defaultDeciders[kind]
 
-/** The kinds that a role decides. */
+/** Lists the kinds that a role decides. */
 export const kindsDecidedBy = (deciders: readonly Deciders[], role: StaffRole): readonly DecidedKind[] =>
   deciders.filter(({ roles }) => roles.includes(role)).map(({ kind }) => kind)
 
-/** Judges the two persons of a decision about a kind, as they stand now. */
+/** Judges the two persons of a decision about a kind by their current roles. */
 export async function twoDeciders(
   tx: Tx,
   kind: DecidedKind,
@@ -43,7 +46,7 @@ export async function twoDeciders(
   return twoOfStaff((role) => roles.includes(role))(tx, author, approver)
 }
 
-/** Refuses: permission_denied. A sandbox without an account of staff takes names as they are typed. */
+/** Refuses: permission_denied. A sandbox without staff accounts accepts any typed name. */
 export async function requireDecider(tx: Tx, kind: DecidedKind, { id, name }: Decider): Promise<void> {
   const rows = await store.holdPersons(tx, id === undefined ? [] : [id], id === undefined ? [personKey(name)] : [])
   const [person] = rows
@@ -59,7 +62,7 @@ export type SetDeciders = (
   given: { readonly kind: DecidedKind; readonly roles: readonly StaffRole[]; readonly staff: string },
 ) => Promise<Deciders>
 
-/** Sets the roles of a kind, with admin always among them: one admin remains, so that each kind keeps a person who decides it. */
+/** Sets the roles of a kind. Admin is always among them, so that an admin can decide each kind. */
 export const createSetDeciders =
   ({ clock }: { readonly clock: Clock }): SetDeciders =>
   async (tx, { kind, roles: given, staff: setBy }) => {
@@ -69,12 +72,12 @@ export const createSetDeciders =
     return row
   }
 
-// The two persons of staff who decide, when the decision takes effect. Cases, hits, rules of monitoring and changes ask here, in the transaction of
-// the effect: a role that was taken since the proposal decides nothing.
+// Judges the two persons of a decision when it takes effect. Cases, hits, monitoring rules and changes use it in the transaction of the
+// effect, so that a person who lost the role after the proposal does not count.
 
 export type JudgeTwo = (tx: Tx, author: Decider, approver: Decider) => Promise<NotTwo | undefined>
 
-/** `may`: the roles that decide. Locks both accounts until the end of the transaction. */
+/** Judges two persons of staff. `may`: whether a role decides. Locks both accounts until the end of the transaction. */
 export const twoOfStaff =
   (may: (role: StaffRole) => boolean): JudgeTwo =>
   async (tx, author, approver) => {
@@ -85,12 +88,12 @@ export const twoOfStaff =
       ids,
       persons.map(({ name }) => personKey(name)),
     )
-    // A sandbox without an account of staff takes names as they are typed.
+    // A sandbox without staff accounts accepts any typed name.
     const areTyped = rows.length === 0 && !(await store.hasAccounts(tx))
-    const standingOf = ({ id, name }: Decider): Standing => {
-      // Names of staff are unique, so that one finds the account of a proposal that names no id.
+    const findStanding = ({ id, name }: Decider): Standing => {
+      // A proposal without an id is matched by the name, which is unique among staff.
       const row = rows.find((each) => (id === undefined ? each.nameKey === personKey(name) : each.id === id))
       return { id: id ?? row?.id, name, may: areTyped || (row !== undefined && may(row.role)) }
     }
-    return judgeTwo(standingOf(author), standingOf(approver))
+    return judgeTwo(findStanding(author), findStanding(approver))
   }

@@ -1,4 +1,4 @@
-/** The parts that the verbs of staff use, and the people for whom they act. */
+/** The dependencies of the verbs of staff, and the people for whom they act. */
 import type { Audit } from '../../audit/index.ts'
 import type { CaseOwners, Decisions } from '../../cases/index.ts'
 import type { Clock } from '../../kernel/index.ts'
@@ -15,9 +15,9 @@ export type StaffAccount = AccountRow
 export type SignedStaff = { readonly session: Session; readonly account: StaffAccount }
 
 export type StaffProvider = Provider & {
-  /** The values of the claim that each role needs. Empty without a claim. */
+  /** The values of the role claim that each role needs. Empty if there is no claim. */
   readonly roles: Readonly<Partial<Record<StaffRole, readonly string[]>>>
-  /** True if staff other than admins sign in by the provider only. */
+  /** True if staff, except admins, can sign in only by the provider. */
   readonly required: boolean
 }
 
@@ -26,19 +26,19 @@ export type StaffDeps = {
   readonly clock: Clock
   readonly audit: Pick<Audit, 'append'>
   readonly addOperator: (tx: Tx, id: string) => Promise<void>
-  /** Signs in at the site of the desk. */
+  /** The sign-in at the site of the desk. */
   readonly signIn: SignIn
   readonly singleSignOn: SingleSignOn
   /** Absent: staff have no single sign-on. */
   readonly provider?: StaffProvider | undefined
   readonly mail: Pick<MailQueue, 'enqueue'>
-  /** How people of staff are told of what waits. */
+  /** Notifies staff of waiting items. */
   readonly inbox: () => Pick<Inbox, 'forget'>
-  /** Name of the desk in mails. */
+  /** The name of the desk in mails. */
   readonly deskName: string
   readonly decisions: Decisions
   readonly caseOwners: CaseOwners
   readonly screening: Pick<Screening, 'decide'>
-  /** Asks which things besides cases still wait for a person. */
+  /** Checks which items of the queue, other than cases, still wait for a person. */
   readonly waiting: AskWaiting
 }

@@ -1,4 +1,4 @@
-/** How staff come in: by an invitation, then by a passkey, a password or single sign-on. Sign-ins and changes are mailed. */
+/** How staff join by an invitation and sign in by a passkey, a password or single sign-on. Sign-ins and changes are mailed. */
 import { notFound } from '../../kernel/api/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import { personKey } from '../../kernel/index.ts'
@@ -8,7 +8,7 @@ import {
   deviceOf,
   type Enrolment,
   type GivenFactor,
-  type Proved,
+  type ProviderClaims,
   type Session,
   type SignOnAnswer,
   SignOnFailed,
@@ -16,27 +16,27 @@ import {
 import { emailKey, staffRealmId, tokenHash } from './rules.ts'
 import type { SignedStaff, StaffAccount, StaffDeps } from './deps.ts'
 import * as store from './store.ts'
-import { escapeHtml, htmlPage, type MailContent, type MailToRender, oneLine, utc } from '../../mail/index.ts'
+import { type MailContent, type MailToRender, oneLine, plainMail, utc } from '../../mail/index.ts'
 
 type Factor = Session['factor']
-type Opened = { readonly token: string; readonly recoveryCodes: readonly string[] }
+type JoinResult = { readonly token: string; readonly recoveryCodes: readonly string[] }
 
 export type Entrances = {
-  /** Refuses: not_found. */
+  /** Reads the pending invitation of a token for its page. Refuses: not_found. */
   readonly openInvitation: (token: string) => Promise<Omit<store.InvitationRow, 'tokenHash'> & Enrolment>
-  /** Refuses: not_found (also if an account has the address or the name), validation_failed (factor). */
-  readonly join: (token: string, given: GivenFactor, client: Client) => Promise<Opened>
+  /** Accepts an invitation with the first factor, and signs in. Refuses: not_found (also if the address or the name is taken), validation_failed (factor). */
+  readonly join: (token: string, given: GivenFactor, client: Client) => Promise<JoinResult>
   readonly passkeyOptions: () => Promise<string>
-  /** Undefined: the answer is refused. Throws SignOnFailed (`required`). */
+  /** Signs in with a passkey. Undefined: its answer is refused. Throws SignOnFailed (`required`). */
   readonly signInByPasskey: (credential: string, client: Client) => Promise<string | undefined>
-  /** Undefined: address, password or code is wrong, or there were too many failures. Throws SignOnFailed (`required`). */
+  /** Signs in with a password. Undefined: address, password or code is wrong, or too many attempts failed. Throws SignOnFailed (`required`). */
   readonly signInByPassword: (
     given: { readonly email: string; readonly password: string; readonly code: string },
     client: Client,
   ) => Promise<string | undefined>
 }
 
-/** Opens a session of an account, with its record in the log of the operator, and returns its token. */
+/** Opens a session of an account, records it in the operator's log, and returns its token. */
 export async function openSession(
   deps: StaffDeps,
   tx: Tx,
@@ -49,24 +49,24 @@ export async function openSession(
   const subject = { staffId: account.id }
   audit.append(tx, [{ partnerId: operatorPartnerId, actor, action, subject, details: { factor } }])
   const { token, isNewDevice } = await signIn.open(tx, staffRealmId, account.id, { ...client, factor })
-  // Who joins needs no mail about the own first device.
+  // A person who joins does not need a mail about the first device.
   if (isNewDevice && action === 'staff sign in') await mailStaffChange(deps, tx, account, 'new device', client)
   return token
 }
 
-/** Refuses who has to come by the provider. Admins may not be able to: the provider may be down, or badly configured. */
+/** Refuses a person who must sign in by the provider. Admins are exempt, because the provider may be down or misconfigured. */
 function refuseWithoutProvider({ provider }: StaffDeps, { role }: Pick<StaffAccount, 'role'>): void {
   if (provider?.required === true && role !== 'admin') throw new SignOnFailed('required')
 }
 
-/** The pending invitation of a token. Refuses: not_found. */
+/** Finds the pending invitation of a token. Refuses: not_found. */
 export async function pendingInvitation({ db, clock }: StaffDeps, token: string): Promise<store.InvitationRow> {
   const row = await store.pendingByToken(db, tokenHash(token), clock.now())
   if (row === undefined) throw notFound('pending invitation')
   return row
 }
 
-/** Makes an account of an invitation, once. Refuses: not_found. */
+/** Turns an invitation into an account, once. Refuses: not_found. */
 export async function acceptInvitation({ clock }: StaffDeps, tx: Tx, row: store.InvitationRow): Promise<void> {
   const now = clock.now()
   if (!(await store.acceptInvitation(tx, row.id, now))) throw notFound('pending invitation')
@@ -76,7 +76,7 @@ export async function acceptInvitation({ clock }: StaffDeps, tx: Tx, row: store.
 
 export function createEntrances(deps: StaffDeps): Entrances {
   const { db, signIn } = deps
-  const find = async (token: string) => {
+  const findInvitation = async (token: string) => {
     const row = await pendingInvitation(deps, token)
     return { row, invited: { ...row, memberId: row.id, seed: row.tokenHash, partnerName: '' } }
   }
@@ -89,12 +89,12 @@ export function createEntrances(deps: StaffDeps): Entrances {
     })
   return {
     openInvitation: async (token) => {
-      const { row, invited } = await find(token)
+      const { row, invited } = await findInvitation(token)
       const { tokenHash: _hash, ...shown } = row
       return { ...shown, ...(await signIn.enrolment(invited)) }
     },
     join: async (token, given, client) => {
-      const { row, invited } = await find(token)
+      const { row, invited } = await findInvitation(token)
       refuseWithoutProvider(deps, row)
       const factor = await signIn.prove(invited, given)
       return db.transaction(async (tx) => {
@@ -106,12 +106,12 @@ export function createEntrances(deps: StaffDeps): Entrances {
     },
     passkeyOptions: () => signIn.passkeyOptions(staffRealmId),
     signInByPasskey: async (credential, client) => {
-      const id = await signIn.byPasskey(staffRealmId, credential)
+      const id = await signIn.verifyPasskey(staffRealmId, credential)
       return id === undefined ? undefined : signInAs(id, client, 'passkey')
     },
     signInByPassword: async ({ email, ...given }, client) => {
       const account = await store.accountByAddress(db, emailKey(email))
-      const verdict = await signIn.byPassword(staffRealmId, account?.id, given)
+      const verdict = await signIn.verifyPassword(staffRealmId, account?.id, given)
       if (account === undefined || verdict === 'refused') return undefined
       if (verdict !== 'code') {
         const change = verdict === 'blocked' ? 'password blocked' : 'recovery code used'
@@ -123,9 +123,9 @@ export function createEntrances(deps: StaffDeps): Entrances {
   }
 }
 
-// Single sign-on of staff by the provider of the installation. The provider says who a person is; two persons of staff say what the person may do.
+// Single sign-on of staff by the provider of the installation. The provider identifies a person; two persons of staff decide the role.
 
-/** A person of staff signs in, joins or connects an account. */
+/** The reason why a person goes to the provider: to sign in, join or connect an account. */
 export type StaffPurpose =
   | { readonly kind: 'sign in'; readonly next: string }
   | { readonly kind: 'join'; readonly token: string }
@@ -133,13 +133,13 @@ export type StaffPurpose =
 
 export type StaffSingleSignOn = {
   readonly isOn: boolean
-  /** The time at which an account was connected with the provider. Null: it is not. */
+  /** Returns when an account was connected. Null: it is not connected. */
   readonly connectedSince: (id: string) => Promise<Date | null>
   /** Starts a sign-in at the provider. Throws SignOnFailed (`off`, `unreachable`). Refuses: not_found (the invitation). */
   readonly begin: (purpose: StaffPurpose) => Promise<{ readonly url: string; readonly attempt: string }>
   /**
-   * Does what was begun. `token`: that of a session which was opened. `next`: the page that the person wanted. `signed`: who is signed in in the
-   * browser. Throws SignOnFailed. Refuses: not_found (the invitation, also if an account has the address or the name).
+   * Completes what the person began. `signed`: the person who is signed in in the browser. `token`: the token of the new session. `next`: the
+   * page that the person wanted. Throws SignOnFailed. Refuses: not_found (the invitation, also if the address or the name is taken).
    */
   readonly finish: (
     given: { readonly attempt: string; readonly query: string; readonly signed: SignedStaff | undefined },
@@ -183,7 +183,7 @@ export function createStaffSingleSignOn(deps: StaffDeps): StaffSingleSignOn {
   }
 }
 
-async function signIn(deps: StaffDeps, tx: Tx, proved: Proved, client: Client): Promise<string> {
+async function signIn(deps: StaffDeps, tx: Tx, proved: ProviderClaims, client: Client): Promise<string> {
   const { singleSignOn, clock } = deps
   const id = await singleSignOn.memberOf(tx, staffRealmId, proved)
   const account = id === undefined ? undefined : await store.holdAccount(tx, id)
@@ -193,8 +193,8 @@ async function signIn(deps: StaffDeps, tx: Tx, proved: Proved, client: Client): 
   return openSession(deps, tx, account, { ...client, factor: 'sso', action: 'staff sign in' })
 }
 
-/** The link of the invitation proves the address, and the provider has to name the same one: a link that was passed on opens no account. */
-async function join(deps: StaffDeps, tx: Tx, token: string, proved: Proved, client: Client): Promise<string> {
+/** The invitation's link proves the address, and the provider must name the same address. Another person's provider account cannot use the link. */
+async function join(deps: StaffDeps, tx: Tx, token: string, proved: ProviderClaims, client: Client): Promise<string> {
   const row = await pendingInvitation(deps, token)
   if (proved.email === null || proved.emailVerified === false || emailKey(proved.email) !== emailKey(row.email))
     throw new SignOnFailed('address')
@@ -204,7 +204,12 @@ async function join(deps: StaffDeps, tx: Tx, token: string, proved: Proved, clie
   return openSession(deps, tx, row, { ...client, factor: 'sso', action: 'staff join' })
 }
 
-async function connectAccount(deps: StaffDeps, tx: Tx, { session, account: { id } }: SignedStaff, proved: Proved) {
+async function connectAccount(
+  deps: StaffDeps,
+  tx: Tx,
+  { session, account: { id } }: SignedStaff,
+  proved: ProviderClaims,
+) {
   const account = await store.holdAccount(tx, id)
   if (account === undefined) throw notFound('staff account')
   refuseRole(deps, account, proved)
@@ -215,21 +220,26 @@ async function connectAccount(deps: StaffDeps, tx: Tx, { session, account: { id 
   deps.audit.append(tx, [{ ...about, actor, action: 'staff connect single sign-on' }])
 }
 
-async function connect({ singleSignOn, clock }: StaffDeps, tx: Tx, memberId: string, proved: Proved): Promise<void> {
-  const before = await singleSignOn.memberOf(tx, staffRealmId, proved)
-  if (before !== undefined && before !== memberId && (await store.accountById(tx, before)))
+async function connect(
+  { singleSignOn, clock }: StaffDeps,
+  tx: Tx,
+  memberId: string,
+  proved: ProviderClaims,
+): Promise<void> {
+  const previous = await singleSignOn.memberOf(tx, staffRealmId, proved)
+  if (previous !== undefined && previous !== memberId && (await store.accountById(tx, previous)))
     throw new SignOnFailed('taken')
-  const given = { memberId, replaced: before ?? null, now: clock.now() }
-  if (!(await singleSignOn.connect(tx, staffRealmId, proved, given))) throw new SignOnFailed('taken')
+  const connection = { memberId, replaced: previous ?? null, now: clock.now() }
+  if (!(await singleSignOn.connect(tx, staffRealmId, proved, connection))) throw new SignOnFailed('taken')
 }
 
-function refuseRole({ provider }: StaffDeps, { role }: Pick<StaffAccount, 'role'>, { roles }: Proved): void {
+function refuseRole({ provider }: StaffDeps, { role }: Pick<StaffAccount, 'role'>, { roles }: ProviderClaims): void {
   if (provider === undefined || provider.roleClaim === null) return
   const needed = provider.roles[role] ?? []
   if (!needed.some((value) => roles.includes(value))) throw new SignOnFailed('role')
 }
 
-// Mails a person of staff a sign-in from a new device or a change of the account, so that a stranger's act is seen.
+// Mails a person of staff about a sign-in from a new device and changes of the account, so that the person sees a stranger's act.
 
 type StaffChange =
   | 'new device'
@@ -244,14 +254,15 @@ const sentences: Readonly<Record<StaffChange, string>> = {
   'new device': 'A device that did not sign in to your account before has signed in.',
   'recovery code used': 'A recovery code was used to sign in to your account. It cannot be used again.',
   'password blocked':
-    'Five attempts to sign in with your password failed, one after the other. The password is blocked for 15 minutes.',
-  'single sign-on connected': 'Your account was connected with the single sign-on. You can sign in there from now on.',
+    'Five attempts in a row to sign in with your password failed. The password is blocked for 15 minutes.',
+  'single sign-on connected':
+    'Your account was connected to the single sign-on. You can use it to sign in from now on.',
   'role changed': 'The role of your account was changed to {role}.',
   'sessions ended': 'All your sessions and the tokens of your commands were ended. You can sign in again.',
   removed: 'Your account was removed. You can no longer sign in.',
 }
 
-/** Queues the mail in the transaction of the change. `by`: the browser, if the person itself signs in. */
+/** Queues the mail in the transaction of the change. `by`: the person's browser. Absent: another person made the change. */
 export async function mailStaffChange(
   { mail, clock, addOperator, deskName }: StaffDeps,
   tx: Tx,
@@ -263,9 +274,7 @@ export async function mailStaffChange(
   const from = by === undefined ? null : `Device: ${deviceOf(by.userAgent)}. IP address: ${by.ip}.`
   const data = { change, role, from, deskName, at: clock.now().toISOString() }
   const to = { name: fullName, address: email }
-  await mail.enqueue(tx, operatorPartnerId, [
-    { kind: 'staff_account', subjectId: id, to, data, secret: null, expiresAt: null },
-  ])
+  await mail.enqueue(tx, operatorPartnerId, [{ kind: 'staff_account', subjectId: id, to, data }])
 }
 
 export function renderStaffMail({ data, toName }: MailToRender): MailContent {
@@ -278,12 +287,7 @@ export function renderStaffMail({ data, toName }: MailToRender): MailContent {
     `Hello ${oneLine(toName)},`,
     sentences[change].replace('{role}', role),
     [`Site: ${desk}.`, `Time: ${utc(new Date(at))}.`, from].filter((part) => part !== null).join(' '),
-    'If you do not expect this, tell an admin of your staff at once, who can end your sessions.',
+    'If you did not expect this, tell an admin of your staff at once, who can end your sessions.',
   ]
-  return {
-    subject: `Your account at ${desk}: ${change}`,
-    text: `${lines.join('\n\n')}\n`,
-    html: htmlPage(lines.map(escapeHtml)),
-    link: null,
-  }
+  return plainMail(`Your account at ${desk}: ${change}`, lines)
 }

@@ -1,9 +1,10 @@
 /**
  * Staff: the operator's people, who sign in to the desk and decide cases as two persons.
  *
- * Tables: staff.accounts, staff.invitations, staff.command_tokens, staff.changes, staff.assignments, staff.assignment_steps, staff.notes, staff.deciders. Invariants: an invitation is accepted once, within 24 hours; no two accounts have one address or
- * one name; an admin remains, and decides every kind; each decision checks the role in its own transaction; a change is
- * carried out once, after another person has approved it; a thing has at most one open assignment.
+ * Tables: staff.accounts, staff.invitations, staff.command_tokens, staff.changes, staff.assignments, staff.assignment_steps, staff.notes, staff.deciders.
+ * Invariants: an invitation is accepted once, within 24 hours. Two accounts never share an address or a name. At least one admin remains, and
+ * admins decide every kind. Each decision checks the role in its own transaction. A change is carried out once, after another person has
+ * approved it. An item of the queue has at most one open assignment.
  */
 export { type DecidedKind, decidedKinds, staffRealmId, type StaffRole, staffRoles, turnsRules } from './rules.ts'
 export { type Deciders, kindsDecidedBy, requireDecider, type JudgeTwo, twoDeciders, twoOfStaff } from './deciders.ts'

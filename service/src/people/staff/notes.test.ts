@@ -1,4 +1,4 @@
-/** Notes about a person are erased with the person, those about a payee at once, and other notes when their time is over. */
+/** Notes of staff: their erasure and their lists. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addPartner } from '../../../../test/support/composition.ts'
@@ -16,7 +16,7 @@ const write = (about: Noted) =>
   )
 const count = async (about: Noted) => (await staff.notes.of(db, about, undefined, 10)).length
 
-test('notes about an erased customer and its payees go with them, and notes of the partner stay', async () => {
+test('notes about an erased customer and its payees are deleted, and notes about the partner stay', async () => {
   const { partnerId, customer, beneficiary, ownBeneficiary } = await addPartner(service)
   const about = (kind: Noted['kind'], subjectId: string) => ({ partnerId, kind, subjectId })
   const all = [
@@ -40,7 +40,7 @@ test('notes about an erased customer and its payees go with them, and notes of t
   assert.deepEqual(await Promise.all(all.map(count)), [0, 0, 0, 0])
 })
 
-test('notes are listed newest first, in pages, and those of another thing or partner are not among them', async () => {
+test('notes are listed newest first, in pages, without those about another subject or partner', async () => {
   const one = await addPartner(service)
   const two = await addPartner(service)
   const about = { partnerId: one.partnerId, kind: 'customer', subjectId: one.customer.id } as const

@@ -1,29 +1,29 @@
-/** Pure: the roles of staff, what each may do, and the forms of names and tokens. */
+/** Pure: the roles of staff, their rights, and the forms of names and tokens. */
 import { createHash } from 'node:crypto'
 import { Refusal } from '../../kernel/api/index.ts'
 import { type CaseKind, caseKinds } from '../../cases/index.ts'
 import { assert, hourMs, minuteMs } from '../../kernel/index.ts'
 
 /**
- * The id that stands for staff where tables of the sign-in have a partner (RFC 9562, version 8). It is not the id of a partner, so that no team has a
- * member in it, and no session of a team opens the desk.
+ * The id of staff in the tables of sign-in, in place of a partner's id (RFC 9562, version 8). It is not the id of a partner, so that a session
+ * of a team cannot open the desk.
  */
 export const staffRealmId = '00000000-0000-8000-8000-000000000001'
 
 export const staffRoles = ['support', 'compliance', 'finance', 'admin'] as const
 export type StaffRole = (typeof staffRoles)[number]
 
-/** Roles that turn rules of monitoring on and off. */
+/** Roles that turn monitoring rules on and off. */
 const ruleRoles: readonly StaffRole[] = ['compliance', 'admin']
 export const turnsRules = (role: StaffRole): boolean => ruleRoles.includes(role)
 
-/** The kinds that people of staff decide. */
+/** The kinds of decisions by staff. */
 export const decidedKinds = [...caseKinds, 'screening_hit'] as const
 export type DecidedKind = CaseKind | 'screening_hit'
 
 const [compliance, finance] = [['compliance', 'admin'] as const, ['finance', 'admin'] as const]
 
-/** Compliance decides what lists and rules have found; finance decides money without an owner, and what is wrong at a bank. */
+/** Compliance decides matches of lists and rules. Finance decides money without an owner, and differences at a bank. */
 export const defaultDeciders: Readonly<Record<DecidedKind, readonly StaffRole[]>> = {
   unknown_payment: finance,
   contradiction: finance,
@@ -54,7 +54,7 @@ export const defaultDeciders: Readonly<Record<DecidedKind, readonly StaffRole[]>
   screening_hit: compliance,
 }
 
-/** Refuses: validation_failed. `admins`: the number of admins with this one. */
+/** Refuses: validation_failed. `admins`: the number of admins, including this one. */
 export function refuseLastAdmin(role: StaffRole, admins: number): void {
   if (role === 'admin' && admins === 1)
     throw new Refusal('validation_failed', 'The account is the last admin: invite another admin first.')
@@ -66,23 +66,24 @@ export const tokenHash = (token: string): Buffer => createHash('sha256').update(
 
 export const emailKey = (email: string): string => email.trim().toLowerCase()
 
-/** A command that signs in is confirmed at the desk within this time, and acts for its person for the next one. */
+/** A person must confirm the sign-in of a command within this time. */
 export const confirmMs = 10 * minuteMs
+/** How long a confirmed command acts for its person. */
 export const commandsMs = hourMs
-/** Days for which a token of a schedule works at most. */
+/** Maximum validity of a token for a schedule, in days. */
 export const scheduleDaysMax = 366
-/** A change waits for its second person at most this long. */
+/** Maximum wait of a change for its second person. */
 export const changeMs = 72 * hourMs
 export const originCharsMax = 200
 
-/** Letters without vowels, so that no code is a word (RFC 8628, section 6.1). */
+/** Letters without vowels, so that codes are never words (RFC 8628, section 6.1). */
 const userCodeLetters = 'BCDFGHJKLMNPQRSTVWXZ'
 const userCodeChars = 8
 
-/** Bytes that give a letter without a bias are below this. */
+/** Bytes below this give every letter with the same probability. */
 const unbiased = 256 - (256 % userCodeLetters.length)
 
-/** Writes a code of 34 bits, `BCDF-GHJK`, out of more random bytes than it needs. */
+/** Formats a code of 34 bits, `BCDF-GHJK`, from more random bytes than it needs. */
 export function formatUserCode(random: Uint8Array): string {
   const letters = [...random]
     .filter((byte) => byte < unbiased)
@@ -94,7 +95,7 @@ export function formatUserCode(random: Uint8Array): string {
     .replace(/^(.{4})/, '$1-')
 }
 
-/** Hashes a code, however it was typed. */
+/** Hashes a typed code in any case and with or without hyphen. */
 export const userCodeHash = (code: string): Buffer =>
   createHash('sha256')
     .update(code.toUpperCase().replaceAll(/[^A-Z]/g, ''))

@@ -1,4 +1,4 @@
-/** The verbs of staff: who joins by an invitation, signs in, decides a case or is removed. */
+/** The verbs of staff: invitations, accounts, sessions, decisions, notes and proposed changes. */
 import type { RecordedAction } from '../../audit/index.ts'
 import { newLinkToken, notFound, Refusal, refuseField } from '../../kernel/api/index.ts'
 import { type CaseRow, type Decisions, keptFromPartners, operatorPartnerId } from '../../cases/index.ts'
@@ -21,82 +21,82 @@ import {
 import { changeMs, emailKey, invitationMs, refuseLastAdmin, staffRealmId, type StaffRole, tokenHash } from './rules.ts'
 import * as store from './store.ts'
 
-/** The part of a decision that the person gives. */
-type Given<K extends 'propose' | 'approve' | 'reject'> = Omit<Parameters<Decisions[K]>[1], 'staff' | 'staffId'>
+/** The part of a decision that comes from the person. */
+type DecisionInput<K extends 'propose' | 'approve' | 'reject'> = Omit<Parameters<Decisions[K]>[1], 'staff' | 'staffId'>
 
 export type Staff = Entrances & {
-  /** Returns the token of a link that works once, for 24 hours. Refuses: validation_failed (/email, /name). */
+  /** Invites a person. Returns the token of a link that works once, within 24 hours. Refuses: validation_failed (/email, /name). */
   readonly invite: (
     tx: Tx,
     person: { readonly email: string; readonly fullName: string; readonly role: StaffRole },
   ) => Promise<{ readonly id: string; readonly token: string; readonly expiresAt: Date }>
-  /** Undefined: the session has ended, or is not of staff. */
+  /** Finds the person of a session. Undefined: the session has ended, or belongs to a partner's team. */
   readonly signedIn: (token: string) => Promise<SignedStaff | undefined>
   readonly signOut: (signed: SignedStaff) => Promise<void>
-  /** Forms that met an ended session. */
+  /** Forms that were sent after the session had ended. */
   readonly forms: SignIn['forms']
-  /** Ends all sessions and tokens of commands at once. Refuses: not_found, validation_failed (the last admin). */
+  /** Removes a person, and ends all sessions and command tokens at once. Refuses: not_found, validation_failed (the last admin). */
   readonly remove: (tx: Tx, id: string) => Promise<StaffAccount>
-  /** The role counts from the next request. Refuses: not_found, validation_failed (the last admin). */
+  /** Changes the role from the person's next request on. Refuses: not_found, validation_failed (the last admin). */
   readonly setRole: (tx: Tx, id: string, role: StaffRole) => Promise<StaffAccount>
-  /** Ends all sessions and tokens of commands of a person, who signs in again. Refuses: not_found. */
+  /** Ends all sessions and command tokens of a person, who can sign in again. Refuses: not_found. */
   readonly endSessions: (tx: Tx, id: string) => Promise<StaffAccount>
-  /** The sessions of a person at the desk, newest first. */
+  /** Lists the sessions of a person at the desk, newest first. */
   readonly sessions: (id: string) => Promise<readonly Session[]>
   /** Ends one session of a person. */
   readonly endSession: (id: string, sessionId: string) => Promise<void>
-  /** How people of staff sign in. */
+  /** Lists how people of staff sign in. */
   readonly factorsOf: (tx: Tx, ids: readonly string[]) => ReturnType<SignIn['factorsOf']>
   readonly list: typeof store.accounts
-  /** The roles that decide each kind of case, and hits. */
+  /** Lists the roles that decide each kind of case, and hits. */
   readonly deciders: typeof listDeciders
-  /** Changes the roles that decide a kind. */
+  /** Sets the roles that decide a kind. */
   readonly setDeciders: SetDeciders
   readonly singleSignOn: StaffSingleSignOn
   /** The sign-in of the operator's commands. */
   readonly commands: StaffCommands
   /** Changes of rules that wait for a second person. */
   readonly changes: StaffChanges
-  /** Records a search and what it found, in the log of the operator, before the person sees it. Refuses: permission_denied (the account was removed). */
+  /** Records a search and its results in the operator's log before the person sees them. Refuses: permission_denied (the account was removed). */
   readonly recordSearch: (signed: SignedStaff, search: StaffSearch) => Promise<void>
-  /** Records that a person opened a file of a bank, and the payments that the page shows, as `recordSearch`. */
+  /** Records that a person opened a bank file, with the payments on the page. Refuses like `recordSearch`. */
   readonly recordFile: (signed: SignedStaff, file: StaffFile) => Promise<void>
-  /** Records that a person opened the page of a payout, as `recordSearch`. */
+  /** Records that a person opened the page of a payout. Refuses like `recordSearch`. */
   readonly recordPayout: (signed: SignedStaff, opened: { readonly payouts: readonly string[] }) => Promise<void>
-  /** Records that a person opened a page of a partner or a person, or a list of them, as `recordSearch`. `ids`: with their partners. */
+  /** Records that a person opened a page about a partner or people. `ids`: with their partners. Refuses like `recordSearch`. */
   readonly recordOpened: (signed: SignedStaff, page: OpenedPage, ids: readonly string[]) => Promise<void>
   readonly notes: {
-    /** Notes about a partner, a customer or a payee, newest first, in pages. */
+    /** Lists notes about a partner, a customer or a payee, newest first, in pages. */
     readonly of: typeof store.notesOf
-    /** Adds a note. Every role does. Refuses: permission_denied. */
+    /** Adds a note. Every role may. Refuses: permission_denied. */
     readonly add: (signed: SignedStaff, about: store.Noted, note: string) => Promise<void>
   }
-  /** Each refuses as the verb of cases, and permission_denied. The role is that of the moment, not that of the page. */
-  readonly propose: (signed: SignedStaff, given: Given<'propose'>) => Promise<CaseRow>
-  readonly approve: (signed: SignedStaff, given: Given<'approve'>) => Promise<CaseRow>
-  readonly reject: (signed: SignedStaff, given: Given<'reject'>) => Promise<CaseRow>
+  /** `propose`, `approve` and `reject` use the person's current role. Refuses: permission_denied, and as the verbs of cases. */
+  readonly propose: (signed: SignedStaff, given: DecisionInput<'propose'>) => Promise<CaseRow>
+  readonly approve: (signed: SignedStaff, given: DecisionInput<'approve'>) => Promise<CaseRow>
+  readonly reject: (signed: SignedStaff, given: DecisionInput<'reject'>) => Promise<CaseRow>
   /**
-   * Takes a case, gives it to another person, or hands it back. Every role does. `seen`: the owner on the page. Refuses: not_found, validation_failed
+   * Takes a case, gives it to another person, or hands it back. Every role may. `seen`: the owner on the page. Refuses: not_found, validation_failed
    * (decided, another owner meanwhile, no such person), permission_denied.
    */
-  readonly assignCase: (signed: SignedStaff, given: CaseKey & Owning) => Promise<CaseRow>
-  /** Adds a note to the history of an open case. Every role does. Refuses: not_found, validation_failed (decided), permission_denied. */
+  readonly assignCase: (signed: SignedStaff, given: CaseKey & OwnerChange) => Promise<CaseRow>
+  /** Adds a note to the history of an open case. Every role may. Refuses: not_found, validation_failed (decided), permission_denied. */
   readonly remarkCase: (
     signed: SignedStaff,
     given: { readonly partnerId: string; readonly id: string; readonly note: string },
   ) => Promise<CaseRow>
   /**
-   * Takes what waits besides cases, gives it to another person, or hands it back, as `assignCase`. Refuses: validation_failed (it no longer waits,
-   * another owner meanwhile, no such person), permission_denied.
+   * Takes another item of the queue, gives it to another person, or hands it back, like `assignCase`. Refuses: validation_failed (it no longer
+   * waits, another owner meanwhile, no such person), permission_denied.
    */
-  readonly assignThing: (signed: SignedStaff, given: store.ThingKey & Owning) => Promise<store.Assignment>
-  /** Adds a note to what waits besides cases. Every role does. Refuses: validation_failed (it no longer waits), permission_denied. */
+  readonly assignThing: (signed: SignedStaff, given: store.ThingKey & OwnerChange) => Promise<store.Assignment>
+  /** Adds a note to an item of the queue that is not a case. Every role may. Refuses: validation_failed (it no longer waits), permission_denied. */
   readonly remarkThing: (
     signed: SignedStaff,
     given: store.ThingKey & { readonly note: string },
   ) => Promise<store.Assignment>
   readonly assignments: Pick<Assignments, 'of' | 'ownedBy' | 'stepsOf' | 'endStep'>
-  /** Decides a hit of screening, or proposes it if two persons decide. Refuses as the verb of screening, and permission_denied. */
+  /** Decides a screening hit, or proposes the decision if two persons decide. Refuses: permission_denied, and as the verb of screening. */
   readonly decideHit: (
     signed: SignedStaff,
     given: Omit<Parameters<Screening['decide']>[1], 'staff' | 'staffId'>,
@@ -104,26 +104,26 @@ export type Staff = Entrances & {
 }
 
 type CaseKey = { readonly partnerId: string; readonly id: string }
-/** `ownerId`: null takes the owner away. */
-type Owning = { readonly ownerId: string | null; readonly seen: string | null }
+/** `ownerId`: null removes the owner. `seen`: the owner on the page. */
+type OwnerChange = { readonly ownerId: string | null; readonly seen: string | null }
 
-/** `by`: the form of what was typed. The text itself may be personal data, which a log that is never erased does not take. */
+/** `by`: what kind of text was typed. The text itself may be personal data, which the log must not contain because it is never erased. */
 export type StaffSearch = {
   readonly by: 'money' | 'text'
-  /** Ids with their partners. */
+  /** Ids, each with its partner's. */
   readonly payouts: readonly string[]
   readonly customers: readonly string[]
   readonly payees: readonly string[]
   readonly deposits: readonly string[]
 }
 
-/** Pages of a partner or a person, and lists of persons. */
+/** Pages about a partner or a person, and lists of people and payments. */
 type OpenedPage = 'partner' | 'customer' | 'payee' | 'customers' | 'payees' | 'payments'
 
 export type StaffFile = {
   readonly connector: string
   readonly fileId: string
-  /** Ids with their partners. */
+  /** Ids, each with its partner's. */
   readonly payments: readonly string[]
 }
 
@@ -196,12 +196,12 @@ export function createStaff(deps: StaffDeps): Staff {
     notes: { of: store.notesOf, add: createAddNote(deps) },
     ...createEntrances(deps),
     singleSignOn: createStaffSingleSignOn(deps),
-    ...createDeciding(deps),
+    ...createCaseVerbs(deps),
     ...createThings(deps, assignments),
   }
 }
 
-/** Records what a person reads, before the person sees it. */
+/** Creates a verb that records what a person is about to see. */
 const createRecordRead =
   ({ db, audit, addOperator }: StaffDeps, action: RecordedAction) =>
   (
@@ -210,18 +210,18 @@ const createRecordRead =
   ): Promise<void> =>
     db.transaction(async (tx) => {
       const account = await store.holdAccount(tx, id)
-      if (account === undefined) throw removed()
+      if (account === undefined) throw accountRemoved()
       await addOperator(tx, operatorPartnerId)
       const actor = { kind: 'operator', id, name: account.fullName, ip: session.ip } as const
       const about = { partnerId: operatorPartnerId, subject: { staffId: id } }
       audit.append(tx, [{ ...about, actor, action, details }])
     })
 
-/** The text is in the notes only, which are erased: a log that is never erased does not take it. */
+/** Creates the verb that adds a note. Only the notes contain its text, because they are erased and the log is not. */
 const createAddNote =
   (deps: StaffDeps): Staff['notes']['add'] =>
   (signed, about, note) =>
-    createDecide(deps)(signed, {
+    createRecordedAct(deps)(signed, {
       action: 'operator note add',
       given: { partnerId: about.partnerId, id: about.subjectId },
       work: (tx, { staff: authorName, staffId: authorId }) =>
@@ -230,29 +230,29 @@ const createAddNote =
       details: { kind: about.kind },
     })
 
-const removed = () => new Refusal('permission_denied', 'The account of staff was removed.')
+const accountRemoved = () => new Refusal('permission_denied', 'The account of staff was removed.')
 
 const nameCharsMax = 140
 const refuseInvite = (pointer: string, message: string) => refuseField({ pointer, code: 'invalid_value', message })
 
-type Decided<T> = {
+type RecordedAct<T> = {
   readonly action: RecordedAction
   readonly given: { readonly partnerId: string; readonly id: string; readonly note?: string }
   readonly work: (tx: Tx, by: { readonly staff: string; readonly staffId: string }) => Promise<T>
-  /** Reports whether the record is in the log of the operator, because the partner must not learn of it. */
-  readonly isKept: (decided: T) => boolean
+  /** Reports whether the record belongs in the operator's log, because the partner must not learn of it. */
+  readonly isKept: (result: T) => boolean
   readonly details?: Readonly<Record<string, string | null>>
 }
 
-/** Runs a decision and its record in one transaction, with the role that the account has now. */
-const createDecide =
+/** Runs an act and its record in one transaction, with the current role of the account. */
+const createRecordedAct =
   ({ db, audit, addOperator }: StaffDeps) =>
-  <T>({ session, account: { id } }: SignedStaff, decided: Decided<T>): Promise<T> =>
+  <T>({ session, account: { id } }: SignedStaff, act: RecordedAct<T>): Promise<T> =>
     db.transaction(async (tx) => {
-      const { action, work, isKept, details } = decided
-      const { partnerId, id: caseId, note } = decided.given
+      const { action, work, isKept, details } = act
+      const { partnerId, id: caseId, note } = act.given
       const account = await store.holdAccount(tx, id)
-      if (account === undefined) throw removed()
+      if (account === undefined) throw accountRemoved()
       const result = await work(tx, { staff: account.fullName, staffId: id })
       const actor = { kind: 'operator', id, name: account.fullName, ip: session.ip } as const
       const kept = isKept(result)
@@ -260,62 +260,62 @@ const createDecide =
       const about = kept
         ? { partnerId: operatorPartnerId, subject: { id: caseId, partnerId } }
         : { partnerId, subject: { id: caseId } }
-      const said = { ...(note === undefined ? {} : { reason: note }), ...(details === undefined ? {} : { details }) }
-      audit.append(tx, [{ ...about, actor, action, ...said }])
+      const reason = note === undefined ? {} : { reason: note }
+      audit.append(tx, [{ ...about, actor, action, ...reason, ...(details === undefined ? {} : { details }) }])
       return result
     })
 
-type Deciding = Pick<Staff, 'propose' | 'approve' | 'reject' | 'assignCase' | 'remarkCase' | 'decideHit'>
+type CaseVerbs = Pick<Staff, 'propose' | 'approve' | 'reject' | 'assignCase' | 'remarkCase' | 'decideHit'>
 
-function createDeciding(deps: StaffDeps): Deciding {
+function createCaseVerbs(deps: StaffDeps): CaseVerbs {
   const { decisions, caseOwners, screening } = deps
-  const decide = createDecide(deps)
-  const ofCase = { isKept: ({ kind }: CaseRow) => keptFromPartners.has(kind) }
-  // What staff find out about a case is not for its partner.
+  const decide = createRecordedAct(deps)
+  const caseRecord = { isKept: ({ kind }: CaseRow) => keptFromPartners.has(kind) }
+  // The partner must not see who works on a case or a hit, nor the decision of a hit.
   const isKept = () => true
   return {
     propose: (signed, given) => {
-      const work: Decided<CaseRow>['work'] = (tx, by) => decisions.propose(tx, { ...given, ...by })
-      return decide(signed, { action: 'operator case propose', given, work, ...ofCase })
+      const work: RecordedAct<CaseRow>['work'] = (tx, by) => decisions.propose(tx, { ...given, ...by })
+      return decide(signed, { action: 'operator case propose', given, work, ...caseRecord })
     },
     approve: (signed, given) => {
-      const work: Decided<CaseRow>['work'] = (tx, by) => decisions.approve(tx, { ...given, ...by })
-      return decide(signed, { action: 'operator case approve', given, work, ...ofCase })
+      const work: RecordedAct<CaseRow>['work'] = (tx, by) => decisions.approve(tx, { ...given, ...by })
+      return decide(signed, { action: 'operator case approve', given, work, ...caseRecord })
     },
     reject: (signed, given) => {
-      const work: Decided<CaseRow>['work'] = (tx, by) => decisions.reject(tx, { ...given, ...by })
-      return decide(signed, { action: 'operator case reject', given, work, ...ofCase })
+      const work: RecordedAct<CaseRow>['work'] = (tx, by) => decisions.reject(tx, { ...given, ...by })
+      return decide(signed, { action: 'operator case reject', given, work, ...caseRecord })
     },
     assignCase: (signed, { ownerId, ...given }) => {
-      const work: Decided<CaseRow>['work'] = async (tx, { staff, staffId }) => {
-        const owner = await ownerOf(tx, ownerId)
+      const work: RecordedAct<CaseRow>['work'] = async (tx, { staff, staffId }) => {
+        const owner = await lockOwner(tx, ownerId)
         return caseOwners.assign(tx, { ...given, by: { id: staffId, fullName: staff }, owner })
       }
       return decide(signed, { action: 'operator case assign', given, work, isKept, details: { owner: ownerId } })
     },
-    // The text is in the history of the case only, which is erased: a log that is never erased does not take it.
+    // Only the history of the case contains the text, because the history is erased and the log is not.
     remarkCase: (signed, { note, ...given }) => {
-      const work: Decided<CaseRow>['work'] = (tx, { staff, staffId }) =>
+      const work: RecordedAct<CaseRow>['work'] = (tx, { staff, staffId }) =>
         caseOwners.remark(tx, { ...given, note, by: { id: staffId, fullName: staff } })
       return decide(signed, { action: 'operator case remark', given, work, isKept })
     },
     decideHit: async (signed, given) => {
-      const work: Decided<Hit>['work'] = (tx, by) => screening.decide(tx, { ...given, ...by })
+      const work: RecordedAct<Hit>['work'] = (tx, by) => screening.decide(tx, { ...given, ...by })
       return decide(signed, { action: 'operator screening decide', given, work, isKept })
     },
   }
 }
 
-/** Null: no owner. Refuses: validation_failed. */
-async function ownerOf(tx: Tx, ownerId: string | null) {
+/** Locks the account of the new owner. Null: no owner. Refuses: validation_failed. */
+async function lockOwner(tx: Tx, ownerId: string | null) {
   const owner = ownerId === null ? null : await store.holdAccount(tx, ownerId)
   if (owner === undefined) throw new Refusal('validation_failed', 'Choose a person of staff.')
   return owner
 }
 
-/** Owners and notes of what waits besides cases, in the log of the operator: the text of a note is not. */
+/** Creates the verbs of other queue items. The operator's log records them without the text of notes. */
 function createThings(deps: StaffDeps, assignments: Assignments): Pick<Staff, 'assignThing' | 'remarkThing'> {
-  const decide = createDecide(deps)
+  const decide = createRecordedAct(deps)
   const isKept = () => true
   return {
     assignThing: async (signed, { ownerId, seen, ...key }) => {
@@ -324,8 +324,8 @@ function createThings(deps: StaffDeps, assignments: Assignments): Pick<Staff, 'a
         action: 'operator queue assign',
         given: { partnerId: key.partnerId, id: key.subject },
         work: async (tx, { staff, staffId }) => {
-          const owner = await ownerOf(tx, ownerId)
-          // The row of what belongs to no partner names the operator's own.
+          const owner = await lockOwner(tx, ownerId)
+          // The row of an item without a partner has the operator's partner id.
           await deps.addOperator(tx, operatorPartnerId)
           return assignments.assign(tx, { ...key, seen, by: { id: staffId, fullName: staff }, owner })
         },
@@ -349,14 +349,14 @@ function createThings(deps: StaffDeps, assignments: Assignments): Pick<Staff, 'a
   }
 }
 
-// Changes of the operator's rules that wait for a second person: proposed, approved or rejected, carried out once.
+// Changes of the operator's rules that need a second person: proposed, approved or rejected, and carried out once.
 
 export type StaffChange = store.ChangeRow
 /** The second person of a change. */
 type SecondPerson = { readonly id: string; readonly fullName: string }
 
 /** Reports whether a role may run a command. */
-type MayRun = (command: string, role: StaffRole) => boolean
+type CanRunCommand = (command: string, role: StaffRole) => boolean
 
 export type StaffChanges = {
   readonly propose: (
@@ -366,56 +366,56 @@ export type StaffChanges = {
   ) => Promise<StaffChange>
   /** Refuses: not_found. */
   readonly get: (tx: Tx, id: string) => Promise<StaffChange>
-  /** A change that `by` may approve. Refuses: not_found, validation_failed (decided, over, or by the same person). */
-  readonly approvable: (tx: Tx, id: string, by: SecondPerson, mayRun: MayRun) => Promise<StaffChange>
-  /** Changes that are not carried out, rejected or over, oldest first. */
+  /** Reads a change that `by` may approve. Refuses: not_found, validation_failed (decided, expired, or proposed by the same person). */
+  readonly approvable: (tx: Tx, id: string, by: SecondPerson, mayRun: CanRunCommand) => Promise<StaffChange>
+  /** Lists changes that were not carried out or rejected and have not expired, oldest first. */
   readonly waiting: (tx: Tx, rowsMax: number) => Promise<readonly StaffChange[]>
-  /** Approves what its proposer carries out. Refuses: not_found, validation_failed (decided, over, or by the same person). */
-  readonly approve: (tx: Tx, id: string, by: SecondPerson, mayRun: MayRun) => Promise<StaffChange>
-  /** The proposer withdraws it, or another person rejects it. Refuses: not_found, validation_failed (decided or over). */
+  /** Approves a change, which its proposer then carries out. Refuses: not_found, validation_failed (decided, expired, or proposed by the same person). */
+  readonly approve: (tx: Tx, id: string, by: SecondPerson, mayRun: CanRunCommand) => Promise<StaffChange>
+  /** Rejects a change, or lets its proposer withdraw it. Refuses: not_found, validation_failed (decided or expired). */
   readonly reject: (tx: Tx, id: string, by: SecondPerson, reason: string) => Promise<StaffChange>
   /**
-   * Notes, in the transaction of the change, that it is carried out: with the approval of `by`, who is another person, or with the earlier
-   * approval. So it is carried out once, and both persons may run the command at this moment. Refuses: not_found, validation_failed.
+   * Records, in the transaction of the change, that it was carried out: with the approval of `by`, another person, or with an earlier
+   * approval. A change is carried out once, and both persons must be allowed to run the command. Refuses: not_found, validation_failed.
    */
-  readonly carryOut: (tx: Tx, id: string, by: SecondPerson, mayRun: MayRun) => Promise<void>
-  /** How many accounts could approve a change of staff. */
+  readonly carryOut: (tx: Tx, id: string, by: SecondPerson, mayRun: CanRunCommand) => Promise<void>
+  /** Counts the accounts that could approve a change of staff. */
   readonly admins: (tx: Tx) => Promise<number>
 }
 
 export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffChanges {
   const facts = createFactQueue({ clock })
-  const waiting = async (read: Promise<StaffChange | undefined>) => {
+  const requireWaiting = async (read: Promise<StaffChange | undefined>) => {
     const row = await read
     if (row === undefined) throw notFound('change')
     if (row.doneAt !== null) throw new Refusal('validation_failed', 'The change was carried out.')
     if (row.approved === false)
       throw new Refusal('validation_failed', `The change was rejected by ${row.decidedByName}.`)
     if (row.expiresAt <= clock.now())
-      throw new Refusal('validation_failed', 'The change has waited for too long: propose it again.')
+      throw new Refusal('validation_failed', 'The change has expired: propose it again.')
     return row
   }
-  const lock = (tx: Tx, id: string) => waiting(store.lockChange(tx, id))
-  const judge = (tx: Tx, row: StaffChange, by: SecondPerson, mayRun: MayRun) => {
+  const lock = (tx: Tx, id: string) => requireWaiting(store.lockChange(tx, id))
+  const judge = (tx: Tx, row: StaffChange, by: SecondPerson, mayRun: CanRunCommand) => {
     const author = { id: row.proposedBy, name: row.proposedByName }
     const two = twoOfStaff((role) => mayRun(row.command, role))
     return two(tx, author, { id: by.id, name: by.fullName })
   }
-  const refuseOne = async (...given: Parameters<typeof judge>) => {
+  const refusePersons = async (...given: Parameters<typeof judge>) => {
     const not = await judge(...given)
     if (not !== undefined) throw new Refusal('validation_failed', not.why)
   }
-  const refuseApprover = async (tx: Tx, row: StaffChange, by: SecondPerson, mayRun: MayRun) => {
+  const refuseApprover = async (tx: Tx, row: StaffChange, by: SecondPerson, mayRun: CanRunCommand) => {
     if (row.proposedBy === by.id)
       throw new Refusal('validation_failed', 'Another person must approve the change, because you proposed it.')
-    await refuseOne(tx, row, by, mayRun)
+    await refusePersons(tx, row, by, mayRun)
     if (row.approved !== true || row.decidedBy === null) return
-    // The approval of who may no longer approve does not count: another person gives one.
-    const before = { id: row.decidedBy, fullName: row.decidedByName ?? '' }
-    if ((await judge(tx, row, before, mayRun)) === undefined)
+    // The approval of a person who may no longer approve does not count, so another person can approve.
+    const approver = { id: row.decidedBy, fullName: row.decidedByName ?? '' }
+    if ((await judge(tx, row, approver, mayRun)) === undefined)
       throw new Refusal('validation_failed', `The change was approved by ${row.decidedByName}.`)
   }
-  const approve = async (tx: Tx, row: StaffChange, by: SecondPerson, mayRun: MayRun) => {
+  const approve = async (tx: Tx, row: StaffChange, by: SecondPerson, mayRun: CanRunCommand) => {
     await refuseApprover(tx, row, by, mayRun)
     const decided = { by: by.id, byName: by.fullName, approved: true, reason: null, now: clock.now() }
     await store.decideChange(tx, row.id, decided)
@@ -424,15 +424,25 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
     propose: async (tx, by, { command, options }) => {
       const now = clock.now()
       const row = {
-        ...{ id: newId(), command, options: JSON.stringify(options), proposedBy: by.id, proposedByName: by.fullName },
-        ...{ proposedAt: now, expiresAt: after(now, changeMs) },
+        id: newId(),
+        command,
+        options: JSON.stringify(options),
+        proposedBy: by.id,
+        proposedByName: by.fullName,
+        proposedAt: now,
+        expiresAt: after(now, changeMs),
       }
       await store.insertChange(tx, row)
       const fact = { partnerId: operatorPartnerId, subject: row.id, facts: { kind: command, by: by.fullName } }
       facts.append(tx, [{ ...fact, type: 'change.waits' }])
       return {
         ...row,
-        ...{ decidedBy: null, decidedByName: null, decidedAt: null, approved: null, reason: null, doneAt: null },
+        decidedBy: null,
+        decidedByName: null,
+        decidedAt: null,
+        approved: null,
+        reason: null,
+        doneAt: null,
       }
     },
     get: async (tx, id) => {
@@ -441,7 +451,7 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
       return row
     },
     approvable: async (tx, id, by, mayRun) => {
-      const row = await waiting(store.changeById(tx, id))
+      const row = await requireWaiting(store.changeById(tx, id))
       await refuseApprover(tx, row, by, mayRun)
       return row
     },
@@ -459,7 +469,7 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
     carryOut: async (tx, id, by, mayRun) => {
       const row = await lock(tx, id)
       if (row.approved !== true || row.decidedBy !== by.id) await approve(tx, row, by, mayRun)
-      else await refuseOne(tx, row, by, mayRun)
+      else await refusePersons(tx, row, by, mayRun)
       await store.recordDone(tx, id, clock.now())
     },
     admins: async (tx) => (await store.accounts(tx)).filter(({ role }) => role === 'admin').length,

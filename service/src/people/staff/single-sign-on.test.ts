@@ -1,4 +1,4 @@
-/** Staff sign in at a real provider of OpenID Connect, and what an attacker or a wrong setting could do. */
+/** Staff sign in at a real OpenID Connect provider, also with attacks and wrong settings. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -37,7 +37,7 @@ const provider = await startIdentityProvider(['https://desk.example.com/desk/sso
 const service = await useModules({ now: new Date(), settings: settingsOf({}) })
 const client = { ip: '203.0.113.7', userAgent: 'Test browser' }
 let count = 0
-/** A person with an account at the provider and an invitation. */
+/** Creates a person with an account at the provider and an invitation. */
 async function invited(role: StaffRole, claims: object = {}, from: Service = service) {
   count += 1
   const email = `sso${count}@example.com`
@@ -49,7 +49,7 @@ async function invited(role: StaffRole, claims: object = {}, from: Service = ser
 }
 type Invited = Awaited<ReturnType<typeof invited>>
 
-/** Goes to the provider and comes back. */
+/** Signs in at the provider and returns from it. */
 async function come(
   { browser, login }: Pick<Invited, 'browser' | 'login'>,
   purpose: StaffPurpose,
@@ -66,7 +66,7 @@ async function come(
 const joinBy = async (person: Invited, from: Service = service) =>
   (await come(person, { kind: 'join', token: person.token }, from)).finish()
 
-test('a person joins and signs in by the provider; the log of the operator says how', async () => {
+test("a person joins and signs in by the provider, which the operator's log records", async () => {
   const person = await invited('finance')
   const { token } = await joinBy(person)
   const signed = await service.staff.signedIn(token ?? '')
@@ -85,7 +85,7 @@ test('a person joins and signs in by the provider; the log of the operator says 
   assert.deepEqual(await service.staff.factorsOf(service.db, [person.id]), [{ memberId: person.id, factor: 'sso' }])
 })
 
-test('an account is found by the subject: an address that was changed at the provider opens no other account', async () => {
+test('an account is found by the subject, so that a changed address at the provider does not open another account', async () => {
   const [one, two] = [await invited('support'), await invited('admin')]
   await joinBy(one)
   provider.people.set(one.login, { email: two.email, email_verified: true })
@@ -93,7 +93,7 @@ test('an account is found by the subject: an address that was changed at the pro
   assert.equal((await service.staff.signedIn(token ?? ''))?.account.id, one.id)
 })
 
-test('who has no account is refused, and an invitation is only for the address that it names', async () => {
+test('a person without an account is refused, and an invitation works only for its address', async () => {
   provider.people.set('stranger', { email: 'stranger@example.com', email_verified: true })
   const stranger = { login: 'stranger', browser: createProviderBrowser() }
   await assert.rejects((await come(stranger, { kind: 'sign in', next: 'home' })).finish(), { reason: 'unknown' })
@@ -109,7 +109,7 @@ test('who has no account is refused, and an invitation is only for the address t
   await assert.rejects(joinBy(person), { code: 'not_found' })
 })
 
-test('an answer is used once, in the browser that asked, within ten minutes', async () => {
+test('an answer is used once, in the browser of the request, within ten minutes', async () => {
   const person = await invited('finance')
   await joinBy(person)
   const done = await come(person, { kind: 'sign in', next: 'home' })
@@ -135,7 +135,7 @@ test('an answer is used once, in the browser that asked, within ten minutes', as
   await assert.rejects(other.finish(), { reason: 'expired' })
 })
 
-test('a person who goes back at the provider is told, and nothing has changed', async () => {
+test('a person who cancels at the provider sees a message, and nothing changes', async () => {
   const person = await invited('finance')
   const { url, attempt } = await service.staff.singleSignOn.begin({ kind: 'join', token: person.token })
   const back = await person.browser.follow(url, person.login, { cancel: true })
@@ -145,7 +145,7 @@ test('a person who goes back at the provider is told, and nothing has changed', 
   assert.ok((await joinBy(person)).token)
 })
 
-test('an account of before is connected by its own session, and an identity belongs to one account', async () => {
+test('an existing account is connected in its own session, and an identity belongs to one account', async () => {
   const person = await invited('finance')
   const { totpSecret } = await service.staff.openInvitation(person.token)
   const factor = { kind: 'password', password, code: codeOf(totpSecret, service.clock.now().getTime()) } as const
@@ -166,7 +166,7 @@ test('an account of before is connected by its own session, and an identity belo
   await assert.rejects((await come(person, { kind: 'connect', signed: taker })).finish(), { reason: 'taken' })
 })
 
-test('who was removed does not come back by the provider, and does by a new invitation', async () => {
+test('a removed person cannot return by the provider, but can by a new invitation', async () => {
   const person = await invited('support')
   await joinBy(person)
   await service.db.transaction((tx) => service.staff.remove(tx, person.id))
@@ -178,7 +178,7 @@ test('who was removed does not come back by the provider, and does by a new invi
   assert.equal((await service.staff.signedIn(signedIn.token ?? ''))?.account.id, id)
 })
 
-test('with a claim of roles the provider can only take a role away; when it is required, admins alone come without it', async () => {
+test('a claim for roles can only withhold a role, and if the provider is required, only admins can sign in without it', async () => {
   const roles = { finance: ['payments-finance', 'treasury'], admin: ['payments-admins'] }
   const settings = settingsOf({ roleClaim: 'groups', roles, required: true })
   const strict = await createTestService({ now: new Date(), url: service.url, settings })
@@ -205,7 +205,7 @@ test('with a claim of roles the provider can only take a role away; when it is r
   }
 })
 
-test('without a provider, and with one that does not answer, the person is told', async () => {
+test('without a provider, or if it does not answer, the person sees a message', async () => {
   const off = await createTestService({ url: service.url })
   await assert.rejects(off.staff.singleSignOn.begin({ kind: 'sign in', next: 'home' }), { reason: 'off' })
   await off.close()

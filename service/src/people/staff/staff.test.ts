@@ -25,7 +25,7 @@ suite('staff', () => {
     service.db.transaction((tx) => service.staff.invite(tx, person))
   const remove = (id: string) => service.db.transaction((tx) => service.staff.remove(tx, id))
 
-  /** Answers an invitation with a password. */
+  /** Accepts an invitation with a password. */
   async function factorOf(token: string) {
     const { totpSecret } = await service.staff.openInvitation(token)
     return { kind: 'password', password, code: codeOf(totpSecret, service.clock.now().getTime()) } as const
@@ -48,7 +48,7 @@ suite('staff', () => {
     return { partnerId, id }
   }
 
-  test('a link joins once, also when it is answered twice at the same time, and not after 24 hours', async () => {
+  test('a link works once, even if it is used twice at the same time, and not after 24 hours', async () => {
     const { token } = await invite(personOf('support'))
     const factor = await factorOf(token)
     const answers = await Promise.allSettled([1, 2].map(() => service.staff.join(token, factor, client)))
@@ -61,7 +61,7 @@ suite('staff', () => {
       await assert.rejects(service.staff.openInvitation(bad), { code: 'not_found' })
   })
 
-  test('an address or a name of an account is refused, and so is what is neither', async () => {
+  test('a taken or invalid address or name is refused', async () => {
     const { account } = await join('finance')
     const other = personOf('admin')
     for (const wrong of [
@@ -73,7 +73,7 @@ suite('staff', () => {
       await assert.rejects(invite(wrong), { code: 'validation_failed' }, JSON.stringify(wrong))
   })
 
-  test('two persons decide a case; of two approvals at once one counts, and the audit log names the accounts', async () => {
+  test('two persons decide a case, only one of two concurrent approvals counts, and the audit log names the accounts', async () => {
     const [one, two, three] = [await join('finance'), await join('admin'), await join('finance')]
     const { partnerId, id } = await openCase()
     const key = { partnerId, id }
@@ -89,7 +89,7 @@ suite('staff', () => {
     assert.ok(acts.some(({ actor }) => actor.id === one.account.id && actor.name === one.account.fullName))
   })
 
-  test('a decision about an alert or a held payment is in the log of the operator, and the partner reads none of it', async () => {
+  test("a decision about an alert or a held payment is only in the operator's log", async () => {
     const person = await join('compliance')
     for (const kind of ['monitoring_alert', 'sanctions_hold'] as const) {
       const { partnerId } = await addPartner(service)
@@ -105,7 +105,7 @@ suite('staff', () => {
     }
   })
 
-  test('support reads and decides nothing; a session of an account that was removed ends and decides nothing', async () => {
+  test('support can only read, and a removed account loses its session and cannot decide', async () => {
     const [reader, decider] = [await join('support'), await join('finance')]
     const key = await openCase()
     const proposal = { ...key, action: 'fees', note: 'Charge of the bank' } as const
@@ -116,7 +116,7 @@ suite('staff', () => {
     await assert.rejects(remove(decider.account.id), { code: 'not_found' })
   })
 
-  test('of two removals of the last two admins at once, one is refused', async () => {
+  test('one of two concurrent removals of the last two admins is refused', async () => {
     const admins = (await service.staff.list(service.db)).filter(({ role }) => role === 'admin')
     for (const { id } of admins.slice(1)) await remove(id)
     const [first] = admins
@@ -126,7 +126,7 @@ suite('staff', () => {
     assert.deepEqual(answers.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
   })
 
-  test('a password signs in at the desk, and a session of staff is none of a team', async () => {
+  test("a password signs in at the desk, and a staff session does not open a partner's console", async () => {
     const person = personOf('finance')
     const { token } = await invite(person)
     const { totpSecret } = await service.staff.openInvitation(token)
@@ -138,7 +138,7 @@ suite('staff', () => {
     assert.equal(await service.members.signedIn(opened.token), undefined)
   })
 
-  test('a search is recorded in the log of the operator by whom it was, without its text, and not for a removed account', async () => {
+  test("a search is recorded in the operator's log with its person but without its text, and refused for a removed account", async () => {
     const [person] = [await join('support'), await join('admin')]
     const found = { by: 'text', payouts: [`${newId()}/${newId()}`], customers: [], payees: [], deposits: [] } as const
     await service.staff.recordSearch(person, found)
@@ -154,7 +154,7 @@ suite('staff', () => {
     assert.equal((await records()).length, 1)
   })
 
-  test('a file of a bank that a person opens is recorded in the log of the operator, and not for a removed account', async () => {
+  test("opening a bank file is recorded in the operator's log, and refused for a removed account", async () => {
     const [person] = [await join('support'), await join('admin')]
     const opened = { connector: 'iso20022', fileId: newId(), payments: [`${newId()}/${newId()}`] }
     await service.staff.recordFile(person, opened)
@@ -169,7 +169,7 @@ suite('staff', () => {
 suite('mails', () => {
   const browser = () => ({ ip: '203.0.113.7', userAgent: 'Firefox/145.0 Windows NT', device: newId() })
 
-  /** A person who has joined from a device with a password. */
+  /** Lets a person join from a device with a password. */
   async function join(from: ReturnType<typeof browser>) {
     const { staff, db, clock } = service
     const person = { email: `${newId()}@example.com`, fullName: `Joan ${newId()}`, role: 'support' } as const
@@ -215,7 +215,7 @@ suite('mails', () => {
     assert.deepEqual(await changesTo(email), ['recovery code used', 'password blocked'])
   })
 
-  test('a change of the role, the end of sessions and the removal are mailed, and none if the change is rolled back', async () => {
+  test('a change of role, the end of sessions and a removal are mailed, unless the change is rolled back', async () => {
     const { email, id } = await join(browser())
     const { staff, db } = service
     await db.transaction((tx) => staff.setRole(tx, id, 'support'))
@@ -232,7 +232,7 @@ suite('mails', () => {
     assert.deepEqual(await changesTo(email), ['role changed', 'sessions ended', 'removed'])
   })
 
-  test('the mail arrives by SMTP, with the device, and no text of a stranger', async () => {
+  test('the mail arrives by SMTP with the device, but without the text of the user agent', async () => {
     const { email, signIn } = await join(browser())
     assert.ok(await signIn({ ...browser(), userAgent: 'Chrome/1 https://evil.example Android' }))
     const [row] = await mailsTo(email)

@@ -1,4 +1,4 @@
-/** All SQL of staff: accounts and invitations, tokens of commands, changes that wait for a second person, assignments of what waits, and notes about a partner, a customer or a payee. */
+/** All SQL of staff: accounts, invitations, command tokens, proposed changes, assignments of queue items, deciders and notes. */
 import { acrossPartners, type KeptTable, noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
 import type { DecidedKind, StaffRole } from './rules.ts'
 import type { Currency, Minor } from '../../kernel/index.ts'
@@ -27,7 +27,7 @@ export function pendingByToken(tx: Tx, tokenHash: Buffer, now: Date): Promise<In
     where token_hash = ${tokenHash} and accepted_at is null and expires_at > ${now}`)
 }
 
-/** False: the invitation was accepted before, or has expired. Waits for a concurrent acceptance. */
+/** Accepts an invitation. False: it was accepted before, or has expired. Waits for a concurrent acceptance. */
 export async function acceptInvitation(tx: Tx, id: string, now: Date): Promise<boolean> {
   const accepted = await tx.run(sql`/* staff.acceptInvitation */
     update staff.invitations set accepted_at = ${now}
@@ -35,7 +35,7 @@ export async function acceptInvitation(tx: Tx, id: string, now: Date): Promise<b
   return accepted === 1
 }
 
-/** False: an account has the address or the name. */
+/** Inserts an account. False: the address or the name is taken. */
 export async function insertAccount(
   tx: Tx,
   row: AccountRow & { readonly emailKey: string; readonly nameKey: string },
@@ -47,7 +47,7 @@ export async function insertAccount(
   return inserted === 1
 }
 
-/** Oldest first. */
+/** Lists all accounts, oldest first. */
 export function accounts(tx: Tx): Promise<readonly AccountRow[]> {
   return tx.rows<AccountRow>(sql`/* staff.accounts */
     select ${columns} from staff.accounts where removed_at is null order by id`)
@@ -58,13 +58,13 @@ export function accountById(tx: Tx, id: string): Promise<AccountRow | undefined>
     select ${columns} from staff.accounts where id = ${id} and removed_at is null`)
 }
 
-/** The account, locked: its role and its removal wait for the end of the transaction. */
+/** Locks an account, so that its role and its removal wait for the end of the transaction. */
 export function holdAccount(tx: Tx, id: string): Promise<AccountRow | undefined> {
   return tx.row<AccountRow>(sql`/* staff.holdAccount */
     select ${columns} from staff.accounts where id = ${id} and removed_at is null for share`)
 }
 
-/** The accounts of persons by their ids or their names, locked in the order of their ids. */
+/** Locks accounts by their ids or names, in the order of their ids. */
 export function holdPersons(
   tx: Tx,
   ids: readonly string[],
@@ -93,7 +93,7 @@ export async function isTaken(tx: Tx, emailKey: string, nameKey: string): Promis
   return row !== undefined
 }
 
-/** Locks an account and all admins, in the order of their ids: of two removals of the last two admins one is refused. */
+/** Locks an account and all admins, in the order of their ids, so that two removals cannot remove the last two admins. */
 export async function lockWithAdmins(
   tx: Tx,
   id: string,
@@ -119,9 +119,9 @@ export type RequestRow = {
 }
 
 type TokenRow = RequestRow & {
-  /** Null: no person has confirmed it. */
+  /** Null: not confirmed yet. */
   readonly staffId: string | null
-  /** Null: each command of the person's role. */
+  /** Null: every command of the person's role. */
   readonly commands: readonly string[] | null
   readonly expiresAt: Date | null
 }
@@ -134,7 +134,7 @@ type NewRequest = RequestRow & {
   readonly confirmBefore: Date
 }
 
-/** Adds a request, and forgets those that were not confirmed in time. */
+/** Inserts a request, and deletes requests that were not confirmed in time. */
 export async function insertRequest(tx: Tx, row: NewRequest): Promise<void> {
   await tx.run(sql`/* staff.insertRequest */
     delete from staff.command_tokens where staff_id is null and confirm_before < ${row.requestedAt}`)
@@ -164,7 +164,7 @@ export function requestByCode(tx: Tx, userCodeHash: Buffer, now: Date): Promise<
     where user_code_hash = ${userCodeHash} and staff_id is null and ended_at is null and confirm_before > ${now}`)
 }
 
-/** Undefined: the code was used, or is over. Waits for a concurrent confirmation. */
+/** Confirms a request. Undefined: the code was used, or has expired. Waits for a concurrent confirmation. */
 export function confirmRequest(
   tx: Tx,
   userCodeHash: Buffer,
@@ -177,7 +177,7 @@ export function confirmRequest(
     returning id, origin, requested_at`)
 }
 
-/** The row of a token that has not ended, with the account of its person. */
+/** Finds a token that has not ended. */
 export function tokenByHash(
   tx: Tx,
   tokenHash: Buffer,
@@ -188,7 +188,7 @@ export function tokenByHash(
 
 export type ListedToken = TokenRow & Pick<AccountRow, 'fullName' | 'email'>
 
-/** Tokens that work now, of everyone or of one person, newest first. */
+/** Lists the valid tokens of everyone or of one person, newest first. */
 export function tokens(tx: Tx, staffId: string | null, now: Date): Promise<readonly ListedToken[]> {
   return tx.rows<ListedToken>(sql`/* staff.tokens */
     select t.id, t.origin, t.requested_at, t.staff_id, t.commands, t.expires_at, a.full_name, a.email
@@ -197,7 +197,7 @@ export function tokens(tx: Tx, staffId: string | null, now: Date): Promise<reado
     order by t.id desc`)
 }
 
-/** False: there is no such token, or it has ended. */
+/** Ends a token. False: no such token, or it has ended. */
 export async function endToken(tx: Tx, id: string, now: Date): Promise<boolean> {
   const ended = await tx.run(sql`/* staff.endToken */
     update staff.command_tokens set ended_at = ${now} where id = ${id} and ended_at is null`)
@@ -212,7 +212,7 @@ export async function endTokensOf(tx: Tx, staffId: string, now: Date): Promise<v
 export type ChangeRow = {
   readonly id: string
   readonly command: string
-  /** JSON object of what was typed. */
+  /** The typed options, as a JSON object. */
   readonly options: string
   readonly proposedBy: string
   readonly proposedByName: string
@@ -245,14 +245,14 @@ export function changeById(tx: Tx, id: string): Promise<ChangeRow | undefined> {
   return tx.row<ChangeRow>(sql`/* staff.changeById */ select ${changeColumns} from staff.changes where id = ${id}`)
 }
 
-/** The change, locked until the end of the transaction. */
+/** Locks a change until the end of the transaction. */
 export function lockChange(tx: Tx, id: string): Promise<ChangeRow | undefined> {
   return tx.row<ChangeRow>(
     sql`/* staff.lockChange */ select ${changeColumns} from staff.changes where id = ${id} for update`,
   )
 }
 
-/** Changes that are neither carried out, rejected nor over, oldest first. */
+/** Lists changes that were not carried out or rejected and have not expired, oldest first. */
 export function waitingChanges(tx: Tx, now: Date, rowsMax: number): Promise<readonly ChangeRow[]> {
   return tx.rows<ChangeRow>(sql`/* staff.waitingChanges */
     select ${changeColumns} from staff.changes
@@ -282,15 +282,15 @@ export async function recordDone(tx: Tx, id: string, now: Date): Promise<void> {
 export const thingKinds = ['hit', 'payout', 'deposit', 'pool', 'connector', 'change', 'review'] as const
 export type ThingKind = (typeof thingKinds)[number]
 
-/** A thing that waits for a person. `partnerId`: the operator's own where it belongs to no partner. */
+/** Identifies an item of the queue. `partnerId`: the operator's, if the item does not belong to a partner. */
 export type ThingKey = {
   readonly partnerId: string
   readonly kind: ThingKind
-  /** The id of the thing, or its name. Of a review, that of the customer. */
+  /** The id or the name of the item. For a review, the id of the customer. */
   readonly subject: string
 }
 
-/** Names why a thing waits. One thing may wait for two reasons: a payout that stands still may have a recall. */
+/** The reasons why an item waits. An item can have two: a stuck payout may also have a recall. */
 export const waitingReasons = [
   'hit',
   'payoutHeld',
@@ -309,15 +309,15 @@ export const waitingReasons = [
 
 export type WaitingThing = ThingKey & {
   readonly why: (typeof waitingReasons)[number]
-  /** Absent: it has no age. */
+  /** Absent: the item does not have an age. */
   readonly since?: Date
-  /** The status of a payment, the list of a hit, a figure. No name of a person. */
+  /** The status of a payment, the list of a hit, or a figure. Never a person's name. */
   readonly detail?: string
   /** The score of a hit. */
   readonly score?: number
   /** The amount of a payout. */
   readonly money?: { readonly amount: Minor; readonly currency: Currency }
-  /** Outcome that a person proposes for a hit. */
+  /** The outcome that a person proposed for a hit. */
   readonly proposal?: { readonly outcome: 'clear' | 'confirm'; readonly by: string }
 }
 
@@ -340,7 +340,7 @@ export type Step = {
 
 const assignmentColumns = sql`partner_id, id, kind, subject, owner_id, owner_name, owned_since, last_note, opened_at`
 
-/** Opens the assignment of a thing if none is open, and locks the open one. Undefined: it ended while this call waited for it. */
+/** Opens the assignment of an item unless one is open, and locks the open one. Undefined: it ended while this call waited. */
 export async function openAndLock(
   tx: Tx,
   { partnerId, kind, subject }: ThingKey,
@@ -355,7 +355,7 @@ export async function openAndLock(
     where partner_id = ${partnerId} and kind = ${kind} and subject = ${subject} and ended_at is null for update`)
 }
 
-/** Writes what a step changes. The caller holds the lock. */
+/** Writes the changes of a step. The caller holds the lock. */
 export async function updateAssignment(tx: Tx, row: Assignment): Promise<void> {
   await tx.run(sql`/* staff.updateAssignment */
     update staff.assignments set owner_id = ${row.ownerId}, owner_name = ${row.ownerName}, owned_since = ${row.ownedSince},
@@ -363,7 +363,7 @@ export async function updateAssignment(tx: Tx, row: Assignment): Promise<void> {
     where partner_id = ${row.partnerId} and id = ${row.id}`)
 }
 
-/** The caller holds the lock of the assignment, so that no other step takes the same number. */
+/** Appends a step to the history. The caller holds the lock of the assignment, so that the number is unique. */
 export async function appendStep(
   tx: Tx,
   { partnerId, id }: Pick<Assignment, 'partnerId' | 'id'>,
@@ -375,7 +375,7 @@ export async function appendStep(
     from staff.assignment_steps where partner_id = ${partnerId} and assignment_id = ${id}`)
 }
 
-/** The open assignments of some things, in no order. */
+/** Reads the open assignments of items, unordered. */
 export async function assignmentsOf(tx: Tx, keys: readonly ThingKey[]): Promise<readonly Assignment[]> {
   if (keys.length === 0) return []
   return tx.rows<Assignment>(sql`/* staff.assignmentsOf */
@@ -385,7 +385,7 @@ export async function assignmentsOf(tx: Tx, keys: readonly ThingKey[]): Promise<
       and subject = any(${keys.map(({ subject }) => subject)}::text[])`)
 }
 
-/** The open assignments of one person, oldest first. */
+/** Lists the open assignments of a person, oldest first. */
 export function assignmentsOwnedBy(tx: Tx, ownerId: string, rowsMax: number): Promise<readonly Assignment[]> {
   return tx.rows<Assignment>(
     acrossPartners(
@@ -396,7 +396,7 @@ export function assignmentsOwnedBy(tx: Tx, ownerId: string, rowsMax: number): Pr
   )
 }
 
-/** All open assignments in pages, in the order of ids. */
+/** Lists open assignments in pages, in the order of ids. */
 export function openAssignments(tx: Tx, afterId: string | null, rowsMax: number): Promise<readonly Assignment[]> {
   return tx.rows<Assignment>(
     acrossPartners(
@@ -407,7 +407,7 @@ export function openAssignments(tx: Tx, afterId: string | null, rowsMax: number)
   )
 }
 
-/** Returns 0 if it has ended. */
+/** Ends an assignment. Returns 0 if it has ended already. */
 export function endAssignment(
   tx: Tx,
   { partnerId, id }: Pick<Assignment, 'partnerId' | 'id'>,
@@ -417,7 +417,7 @@ export function endAssignment(
     update staff.assignments set ended_at = ${now} where partner_id = ${partnerId} and id = ${id} and ended_at is null`)
 }
 
-/** Reads what was done about a thing, of all times that it waited, oldest first. */
+/** Lists the steps of an item, from all times that it waited, oldest first. */
 export function stepsOf(tx: Tx, { partnerId, kind, subject }: ThingKey, rowsMax: number): Promise<readonly Step[]> {
   return tx.rows<Step>(sql`/* staff.stepsOf */
     select sequence, kind, actor, note, at from (
@@ -429,7 +429,7 @@ export function stepsOf(tx: Tx, { partnerId, kind, subject }: ThingKey, rowsMax:
     order by at, assignment_id, sequence`)
 }
 
-/** The notes are erased with the time of the records. Owners and times stay. */
+/** The notes of steps are erased when the retention of records ends. Owners and times stay. */
 export const keptAssignments: KeptTable = {
   table: 'staff.assignments',
   isOver: ({ endedBefore }) => sql`ended_at < ${endedBefore}`,
@@ -439,7 +439,7 @@ export const keptAssignments: KeptTable = {
   ],
 }
 
-// All SQL of who decides which kind. A kind that was never changed has no row.
+// The SQL of deciders. A kind without a row has the default roles.
 
 type DecidersRow = {
   readonly kind: DecidedKind
@@ -487,7 +487,7 @@ export async function insertNote(
     values (${partnerId}, ${id}, ${kind}, ${subjectId}, ${authorId}, ${authorName}, ${note}, ${madeAt})`)
 }
 
-/** Notes about a thing before one of them, newest first. */
+/** Lists notes older than the cursor, newest first. */
 export function notesOf(
   tx: Tx,
   { partnerId, kind, subjectId }: Noted,
@@ -513,7 +513,7 @@ export async function eraseNotes(
     delete from staff.notes where partner_id = ${partnerId} and kind = ${kind} and subject_id = any(${[...subjectIds]}::uuid[])`)
 }
 
-/** A note may name a person, and ends with the time of the records. */
+/** Notes may name a person, and are erased when the retention of records ends. */
 export const keptNotes: KeptTable = {
   table: 'staff.notes',
   isOver: ({ endedBefore }) => sql`made_at < ${endedBefore}`,

@@ -1,4 +1,4 @@
-/** Wherever two persons of staff decide, both are judged when it takes effect: kinds of decisions × who was moved or removed since. */
+/** Decisions by two persons of staff: both are judged when a decision takes effect, for each kind of decision and each lost right. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { suite, test } from 'node:test'
@@ -30,13 +30,13 @@ async function personOf(role: StaffRole = 'admin'): Promise<Person> {
 }
 const mayRun = (_command: string, role: StaffRole) => role === 'finance' || role === 'admin'
 
-/** Something that an author proposes. Each step reports whether the decision took effect with it. */
+/** A proposal of an author. Each step reports whether the decision took effect. */
 type Kind = {
   readonly propose: (author: Person) => Promise<Proposed>
 }
 type Proposed = {
   readonly approve: (by: Person) => Promise<boolean>
-  /** Proposes it again, with the right. */
+  /** Lets a person with the right propose again. */
   readonly again: (by: Person) => Promise<Proposed>
 }
 
@@ -145,7 +145,7 @@ const since: Readonly<Record<string, (author: Person, approver: Person) => Promi
   'the approver was removed': (_author, approver) => dismiss(approver),
 }
 
-/** Reports whether it took effect. A refusal, or a proposal in its place, is no effect. */
+/** Reports whether the step took effect. A refusal or a new proposal is not an effect. */
 async function takesEffect(work: Promise<boolean>): Promise<boolean> {
   try {
     return await work
@@ -157,7 +157,7 @@ async function takesEffect(work: Promise<boolean>): Promise<boolean> {
 
 for (const [name, kind] of Object.entries(kinds))
   suite(`${name}: both persons are judged at the moment of effect`, () => {
-    test('two who still may decide, and one alone does not', async () => {
+    test('two persons with the right decide, and one person alone cannot', async () => {
       const author = await personOf()
       const proposed = await kind.propose(author)
       assert.equal(await takesEffect(proposed.approve(author)), false)
@@ -173,13 +173,13 @@ for (const [name, kind] of Object.entries(kinds))
           assert.equal(await takesEffect(proposed.approve(await personOf())), true)
           return
         }
-        // A hit and a rule take the step of a person with the right as the proposal; a case and a change are proposed again.
+        // For a hit and a rule, the step of a person with the right becomes the proposal; a case and a change are proposed again.
         const next = await proposed.again(await personOf())
         assert.equal(await takesEffect(next.approve(await personOf())), true)
       })
   })
 
-test('an approval of who may no longer approve does not count, and another person gives one', async () => {
+test('the approval of a person who lost the right does not count, and another person can approve', async () => {
   const { changes } = service.staff
   const [author, approver, third] = [await personOf(), await personOf(), await personOf()]
   const by = await service.db.transaction((tx) =>

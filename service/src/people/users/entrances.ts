@@ -1,4 +1,4 @@
-/** How people come in: by an invitation, and by a passkey or a password. */
+/** How people join by an invitation, and sign in by a passkey or a password. */
 import { permissions, roleAllows } from '@partner-payments/wire'
 import { notFound, readLink } from '../../kernel/api/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -12,43 +12,35 @@ import {
 } from '../sign-in/index.ts'
 import { changeMail, type SignInChange } from './mails.ts'
 import { permit, roleAsPower, whyNot } from './giving.ts'
-import { makerOf } from './makers.ts'
+import { findMaker } from './makers.ts'
 import type { MembersDeps, Signed, SignedIn } from './member-deps.ts'
-import { emailKey, personKey, statusAt, tokenHash } from './rules.ts'
+import { emailKey, personKey, invitationStatus, tokenHash } from './rules.ts'
 import * as store from './store.ts'
 import { singleSignOnOf } from './store-entrances.ts'
 import { createSupportEntrance, type SupportEntrance } from './support-entrance.ts'
-import {
-  escapeHtml,
-  htmlPage,
-  type MailContent,
-  type MailToRender,
-  type NewMail,
-  oneLine,
-  utc,
-} from '../../mail/index.ts'
+import { type MailContent, type MailToRender, mailWithLink, type NewMail, oneLine, utc } from '../../mail/index.ts'
 
-/** An invitation as the page shows it to the person who has its link. */
+/** An invitation as its page shows it to the invited person. */
 export type OpenInvitation = Pick<store.InvitationRow, 'fullName' | 'email' | 'role' | 'invitedByName' | 'expiresAt'> &
   Enrolment & { readonly partnerId: string; readonly partnerName: string }
 
 export type Entrances = Pick<SupportEntrance, 'openSupport' | 'endSupport' | 'isSupport'> & {
-  /** The pending invitation of a token. Refuses: not_found. */
+  /** Reads the pending invitation of a token. Refuses: not_found. */
   readonly openInvitation: (token: string) => Promise<OpenInvitation>
   /**
    * Accepts an invitation with the first factor of the member, and signs in. Refuses: not_found, validation_failed (factor). Throws SignOnFailed
    * (`required`).
    */
   readonly join: (token: string, given: GivenFactor, client: Client) => Promise<SignedIn>
-  /** Signs in by an answer of a passkey. Undefined: the answer is refused. Throws SignOnFailed (`required`). */
+  /** Signs in with a passkey. Undefined: its answer is refused. Throws SignOnFailed (`required`). */
   readonly signInByPasskey: (partnerId: string, credential: string, client: Client) => Promise<SignedIn | undefined>
-  /** Undefined: address, password or code is wrong, or there were too many failures. Throws SignOnFailed (`required`). */
+  /** Signs in with a password. Undefined: address, password or code is wrong, or too many attempts failed. Throws SignOnFailed (`required`). */
   readonly signInByPassword: (
     partnerId: string,
     given: { readonly email: string; readonly password: string; readonly code: string },
     client: Client,
   ) => Promise<SignedIn | undefined>
-  /** Undefined: the session has ended. */
+  /** Finds the person of a session. Undefined: the session has ended. */
   readonly signedIn: (token: string, by?: 'person' | 'page') => Promise<Signed | undefined>
 }
 
@@ -60,26 +52,26 @@ export async function pendingInvitation(deps: MembersDeps, token: string) {
   const partnerId = readLink(token)
   const found = partnerId && (await store.idOfToken(db, partnerId, tokenHash(token)))
   const row = partnerId && found && (await store.byId(db, partnerId, found.id))
-  if (!partnerId || !row || statusAt(row, clock.now()) !== 'Pending') throw notFound('pending invitation')
+  if (!partnerId || !row || invitationStatus(row, clock.now()) !== 'Pending') throw notFound('pending invitation')
   if (await isClosed(db, partnerId)) throw notFound('pending invitation')
   await permitJoin(deps, db, partnerId, row)
   return { partnerId, row }
 }
 
-/** Judges whether who gave an invitation could give its role now. Refuses: not_found, so that who has the link learns no reason. */
+/** Checks that the person or key that gave an invitation may still give its role. Refuses: not_found, so that the link does not reveal the reason. */
 async function permitJoin({ support }: MembersDeps, tx: Tx, partnerId: string, row: store.InvitationRow) {
-  const maker = await makerOf(support, tx, partnerId, row.givenById)
+  const maker = await findMaker(support, tx, partnerId, row.givenById)
   const by = { kind: 'maker', permissions: maker?.permissions ?? permissions } as const
   const powers = [roleAsPower(row.role)]
   if (whyNot(by, 'acceptInvitation', powers) !== undefined) throw notFound('pending invitation')
   return permit(by, 'acceptInvitation', powers)
 }
 
-/** Keeps out the people of a partner that is being moved, and a person whom staff have confirmed as listed. The page does not say why. */
+/** Reports whether a person must stay out: the partner is being moved, or staff confirmed a sanctions match. The page does not say why. */
 const isBarred = async ({ isClosed, screening }: MembersDeps, tx: Tx, partnerId: string, id: string) =>
   (await isClosed(tx, partnerId)) || screening.isConfirmed(tx, personKey(partnerId, id))
 
-/** Makes a member of an invitation, once, with its record. Refuses: not_found. */
+/** Turns an invitation into a member, once, and records it. Refuses: not_found. */
 export async function acceptInvitation(
   deps: MembersDeps,
   tx: Tx,
@@ -90,7 +82,7 @@ export async function acceptInvitation(
   const locked = await store.lockByToken(tx, partnerId, tokenHash(token))
   const row = locked && (await store.byId(tx, partnerId, locked.id))
   const now = clock.now()
-  if (!row || statusAt(row, now) !== 'Pending') throw notFound('pending invitation')
+  if (!row || invitationStatus(row, now) !== 'Pending') throw notFound('pending invitation')
   const permitted = await permitJoin(deps, tx, partnerId, row)
   if (!(await store.insertMember(tx, permitted, partnerId, { row, now }))) throw notFound('pending invitation')
   await screening.request(tx, personKey(partnerId, row.id))
@@ -100,14 +92,14 @@ export async function acceptInvitation(
   const actor = { kind: 'partner', id, name, ip } as const
   const subject = { invitationId: id }
   audit.append(tx, [{ partnerId, actor, action: 'acceptInvitation', subject, details: { role, factor } }])
-  const said = { name, role, by: row.invitedByName }
-  facts.append(tx, [{ partnerId, type: 'member.joined', subject: id, facts: said }])
+  const fact = { name, role, by: row.invitedByName }
+  facts.append(tx, [{ partnerId, type: 'member.joined', subject: id, facts: fact }])
   return row
 }
 
 /**
- * Opens a session of a member who signs in, with its record, and returns its token. A new device is mailed to the member in the same
- * transaction: no session without its mail. Who joins opens a session without this, and needs no mail about the own first device.
+ * Opens a session of a member who signs in, records it, and returns its token. Mails the member about a new device in the same
+ * transaction. A person who joins does not need a mail about the first device, so `join` opens the session without this function.
  */
 export async function openSession(
   { clock, audit, mail, signIn, signInUrl }: MembersDeps,
@@ -127,7 +119,7 @@ export async function openSession(
   return token
 }
 
-/** Refuses who has to come by the provider. Admins may not be able to: the provider may be down, or badly configured. */
+/** Refuses a person who must sign in by the provider. Admins are exempt, because the provider may be down or misconfigured. */
 export async function refuseWithoutProvider(tx: Tx, partnerId: string, { role }: Pick<store.MemberRow, 'role'>) {
   if (role === 'Admin') return
   const provider = await singleSignOnOf(tx, partnerId)
@@ -136,20 +128,29 @@ export async function refuseWithoutProvider(tx: Tx, partnerId: string, { role }:
 
 export function createEntrances(deps: MembersDeps): Entrances {
   const { db, signIn, partnerName } = deps
-  const find = async (token: string) => {
+  const findInvitation = async (token: string) => {
     const { partnerId, row } = await pendingInvitation(deps, token)
     const name = await partnerName(db, partnerId)
     return { partnerId, row, invited: { ...row, memberId: row.id, seed: row.tokenHash, partnerName: name } }
   }
   return {
     openInvitation: async (token) => {
-      const { partnerId, row, invited } = await find(token)
+      const { partnerId, row, invited } = await findInvitation(token)
       const { fullName, email, role, invitedByName, expiresAt } = row
-      const shown = { fullName, email, role, invitedByName, expiresAt, partnerId, partnerName: invited.partnerName }
-      return { ...shown, ...(await signIn.enrolment(invited)) }
+      const enrolment = await signIn.enrolment(invited)
+      return {
+        fullName,
+        email,
+        role,
+        invitedByName,
+        expiresAt,
+        partnerId,
+        partnerName: invited.partnerName,
+        ...enrolment,
+      }
     },
     join: async (token, given, client) => {
-      const { partnerId, row, invited } = await find(token)
+      const { partnerId, row, invited } = await findInvitation(token)
       await refuseWithoutProvider(db, partnerId, row)
       const factor = await signIn.prove(invited, given)
       return db.transaction(async (tx) => {
@@ -167,7 +168,7 @@ export function createEntrances(deps: MembersDeps): Entrances {
 function createSessions(deps: MembersDeps): Omit<Entrances, 'openInvitation' | 'join'> {
   const { db, clock, mail, signIn, partnerName } = deps
   const { ofSupport, ...supportEntrance } = createSupportEntrance(deps)
-  const tell = (partnerId: string, member: store.MemberRow, change: SignInChange, { ip }: Client) =>
+  const mailChange = (partnerId: string, member: store.MemberRow, change: SignInChange, { ip }: Client) =>
     db.transaction((tx) => mail.enqueue(tx, partnerId, [changeMail(member, change, { at: clock.now(), ip })]))
   const open = (partnerId: string, id: string, client: Client & { readonly factor: 'passkey' | 'password' }) =>
     db.transaction(async (tx) => {
@@ -179,16 +180,16 @@ function createSessions(deps: MembersDeps): Omit<Entrances, 'openInvitation' | '
   return {
     ...supportEntrance,
     signInByPasskey: async (partnerId, credential, client) => {
-      const id = await signIn.byPasskey(partnerId, credential)
+      const id = await signIn.verifyPasskey(partnerId, credential)
       return id === undefined ? undefined : open(partnerId, id, { ...client, factor: 'passkey' })
     },
     signInByPassword: async (partnerId, { email, password, code }, client) => {
       const member = await store.memberByAddress(db, partnerId, emailKey(email.trim()))
-      const verdict = await signIn.byPassword(partnerId, member?.id, { password, code })
+      const verdict = await signIn.verifyPassword(partnerId, member?.id, { password, code })
       if (member === undefined || verdict === 'refused') return undefined
-      if (verdict === 'blocked') await tell(partnerId, member, 'password blocked', client)
+      if (verdict === 'blocked') await mailChange(partnerId, member, 'password blocked', client)
       if (verdict === 'blocked') return undefined
-      if (verdict === 'recovery code') await tell(partnerId, member, 'recovery code used', client)
+      if (verdict === 'recovery code') await mailChange(partnerId, member, 'recovery code used', client)
       return open(partnerId, member.id, { ...client, factor: 'password' })
     },
     signedIn: async (token, by) => {
@@ -205,7 +206,7 @@ function createSessions(deps: MembersDeps): Omit<Entrances, 'openInvitation' | '
   }
 }
 
-// The mail that informs a member of a sign-in from a device that did not sign in to the account before.
+// The mail that informs a member about a sign-in from a new device.
 
 type Recipient = { readonly id: string; readonly email: string; readonly fullName: string }
 
@@ -218,8 +219,6 @@ export const newDeviceMail = (
   subjectId: id,
   to: { name: fullName, address: email },
   data: { device: deviceOf(userAgent), at: at.toISOString(), ip, sessionsUrl: new URL('sessions', signInUrl).href },
-  secret: null,
-  expiresAt: null,
 })
 
 export function renderNewDevice(mail: MailToRender): MailContent {
@@ -229,13 +228,8 @@ export function renderNewDevice(mail: MailToRender): MailContent {
     `Hello ${oneLine(mail.toName)},`,
     'A device that did not sign in to your account before has signed in.',
     `Business: ${partner}. Device: ${device}. Time: ${utc(new Date(at))}. IP address: ${ip}.`,
-    'If it was you, there is nothing to do. A browser also counts as new in a private window, and after its cookies were deleted.',
-    'If it was not you, end all sessions that you do not know on the page Sessions, and tell an Admin of your team at once:',
+    'If this was you, there is nothing to do. A browser also counts as new in a private window, and after its cookies were deleted.',
+    'If this was not you, end all sessions that you do not know on the page Sessions, and tell an Admin of your team at once:',
   ]
-  return {
-    subject: `New device signed in to ${partner}`,
-    text: `${[...before, sessionsUrl].join('\n\n')}\n`,
-    html: htmlPage([...before.map(escapeHtml), `<a href="${escapeHtml(sessionsUrl)}">${escapeHtml(sessionsUrl)}</a>`]),
-    link: sessionsUrl,
-  }
+  return mailWithLink(`New device signed in to ${partner}`, before, sessionsUrl)
 }

@@ -1,50 +1,44 @@
-/** The verbs by which a member changes how it signs in. Each change is audited, and mailed to the member. */
-import type { Audit } from '../../audit/index.ts'
-import type { Clock } from '../../kernel/index.ts'
+/** The verbs with which members change how they sign in. Each change is audited and mailed to the member. */
 import type { MailQueue } from '../../mail/index.ts'
-import type { Database } from '../../postgres/index.ts'
 import { refuseField } from '../../kernel/api/index.ts'
 import type { Client, Enrolment, GivenFactor, SignIn } from '../sign-in/index.ts'
-import type { Signed } from './member-deps.ts'
+import type { MembersDeps, Signed } from './member-deps.ts'
 import { changeMail, type SignInChange } from './mails.ts'
 
 export type Factors = {
+  /** Lists how the member signs in. */
   readonly of: (signed: Signed) => ReturnType<SignIn['factorList']>
-  /** The values of a page that adds a passkey or sets a password, with its nonce. */
+  /** Returns the values of a page that adds a passkey or sets a password, with a nonce. */
   readonly enrolment: (signed: Signed) => Promise<Enrolment & { readonly nonce: string }>
-  /** The same values again, for a form that was refused. Undefined: the time of the page has ended. */
+  /** Returns the same values again after a refused form. Undefined: the page has expired. */
   readonly enrolmentAgain: (
     signed: Signed,
     nonce: string,
   ) => Promise<(Enrolment & { readonly nonce: string }) | undefined>
   /**
-   * Adds a passkey, or sets the password; then the recovery codes of the password. Refuses: validation_failed (/password, /code, /credential,
-   * or /nonce: the page was answered before, or its time has ended).
+   * Adds a passkey, or sets the password and returns its recovery codes. Refuses: validation_failed (/password, /code, /credential,
+   * or /nonce: the page was answered before, or has expired).
    */
   readonly add: (signed: Signed, nonce: string, given: GivenFactor, client: Client) => Promise<readonly string[]>
   /** Refuses: validation_failed (/id: there is no such passkey, or it is the last factor). */
   readonly removePasskey: (signed: Signed, id: string, client: Client) => Promise<void>
 }
 
-type Deps = {
-  readonly db: Database
-  readonly clock: Clock
-  readonly signIn: SignIn
+type FactorsDeps = Pick<MembersDeps, 'db' | 'clock' | 'signIn' | 'audit'> & {
   readonly mail: Pick<MailQueue, 'enqueue'>
-  readonly audit: Pick<Audit, 'append'>
 }
 
-export function createFactors({ db, clock, signIn, mail, audit }: Deps): Factors {
-  const seededBy = (signed: Signed, nonce: string) => {
+export function createFactors({ db, clock, signIn, mail, audit }: FactorsDeps): Factors {
+  const enrolmentOf = (signed: Signed, nonce: string) => {
     const { user, partnerName } = signed
     const { email, fullName } = user
     return { email, fullName, partnerName, memberId: user.id, seed: Buffer.from(nonce, 'base64url') }
   }
-  const valuesOf = async (signed: Signed, nonce: string) => ({
-    ...(await signIn.enrolment(seededBy(signed, nonce))),
+  const pageValues = async (signed: Signed, nonce: string) => ({
+    ...(await signIn.enrolment(enrolmentOf(signed, nonce))),
     nonce,
   })
-  const changed = async (
+  const recordChange = async (
     tx: Parameters<MailQueue['enqueue']>[0],
     { session: { partnerId }, user }: Signed,
     change: SignInChange,
@@ -58,23 +52,27 @@ export function createFactors({ db, clock, signIn, mail, audit }: Deps): Factors
     of: ({ session: { partnerId }, user }) => signIn.factorList(db, partnerId, user.id),
     enrolment: (signed) => {
       const { partnerId } = signed.session
-      return valuesOf(signed, signIn.ask(partnerId, signed.user.id, 'factor').nonce)
+      return pageValues(signed, signIn.ask(partnerId, signed.user.id, 'factor').nonce)
     },
     enrolmentAgain: async (signed, nonce) => {
       const asked = signIn.readAsking(signed.session.partnerId, signed.user.id, 'factor', nonce)
-      return asked && valuesOf(signed, asked.nonce)
+      return asked && pageValues(signed, asked.nonce)
     },
     add: async (signed, nonce, given, client) => {
       const { partnerId } = signed.session
       const { id } = signed.user
-      const late = refuseField({ pointer: '/nonce', code: 'invalid_value', message: 'is over: open the page again' })
+      const late = refuseField({
+        pointer: '/nonce',
+        code: 'invalid_value',
+        message: 'has expired: open the page again',
+      })
       const asked = signIn.readAsking(partnerId, id, 'factor', nonce)
       if (asked === undefined) throw late
-      const factor = await signIn.prove(seededBy(signed, asked.nonce), given)
+      const factor = await signIn.prove(enrolmentOf(signed, asked.nonce), given)
       return db.transaction(async (tx) => {
         if (!(await signIn.answer(tx, partnerId, asked))) throw late
         const codes = await signIn.enrol(tx, partnerId, id, factor)
-        await changed(tx, signed, factor.kind === 'passkey' ? 'passkey added' : 'password set', client)
+        await recordChange(tx, signed, factor.kind === 'passkey' ? 'passkey added' : 'password set', client)
         return codes
       })
     },
@@ -86,9 +84,9 @@ export function createFactors({ db, clock, signIn, mail, audit }: Deps): Factors
           throw refuseField({
             pointer: '/id',
             code: 'invalid_value',
-            message: 'is the last way to sign in, or is not there',
+            message: 'is the last way to sign in, or does not exist',
           })
-        await changed(tx, signed, 'passkey removed', client)
+        await recordChange(tx, signed, 'passkey removed', client)
       }),
   }
 }

@@ -15,7 +15,7 @@ const ip = '203.0.113.7'
 
 const { examplePublicKey } = serviceAccounts
 
-/** A partner, and a service account of it that the operator issued. */
+/** A partner with a service account that the operator issued. */
 async function addMaker() {
   const { partnerId, caller } = await addPartner(service)
   const { db, access } = service
@@ -24,7 +24,7 @@ async function addMaker() {
   return { partnerId, caller: { ...caller, serviceAccountId } }
 }
 
-/** The token of the newest mail to an address, which the mail alone has. */
+/** Reads the token of the newest mail to an address. Only the mail contains it. */
 async function tokenFor({ partnerId }: Caller, email: string): Promise<string> {
   const { db, mailQueue } = service
   const claimed = await db.transaction((tx) => mailQueue.claim(tx, partnerId, 1000, 100))
@@ -43,7 +43,7 @@ async function makeLink(caller: Caller, access: 'read' | 'manage' = 'read', expi
 const statusOf = async ({ partnerId }: Caller, id: string) =>
   (await service.guestLinks.list(partnerId, {})).data.find((link) => link.id === id)?.status
 
-/** An Admin who has joined, as the caller of a session. */
+/** Lets an Admin join, and returns the caller of the session. */
 async function addAdmin(caller: Caller): Promise<Caller> {
   const { users, members, clock } = service
   const email = `${newId()}@example.com`
@@ -56,7 +56,7 @@ async function addAdmin(caller: Caller): Promise<Caller> {
   return signed.caller
 }
 
-test('a link opens once, also of ten clicks at once, and looking at it opens nothing', async () => {
+test('a link opens once even with ten concurrent clicks, and a preview does not open it', async () => {
   const { caller, partnerId } = await addMaker()
   const { guestLinks } = service
   const { id, token } = await makeLink(caller)
@@ -79,7 +79,7 @@ test('a link opens once, also of ten clicks at once, and looking at it opens not
   assert.equal(await statusOf(caller, id), 'Open')
 })
 
-test('the row has neither the token of the mail nor that of the session', async () => {
+test('the row contains neither the mailed token nor the session token', async () => {
   const { caller } = await addMaker()
   const { token } = await makeLink(caller)
   const session = await service.guestLinks.open(token, ip)
@@ -113,7 +113,7 @@ test('link and session end at the expiry, 24 hours by default and at most seven 
   assert.equal(await guestLinks.guest(week), undefined)
 })
 
-test('revoking ends an unopened link and an open session at once, and only for the own partner', async () => {
+test('a revocation ends an unopened link and an open session at once, but not for another partner', async () => {
   const { caller } = await addMaker()
   const other = await addMaker()
   const { guestLinks } = service
@@ -129,7 +129,7 @@ test('revoking ends an unopened link and an open session at once, and only for t
   assert.equal(await statusOf(caller, opened.id), 'Revoked')
 })
 
-test('a guest is out when the maker loses the role or is removed, and does not come back with it', async () => {
+test('a guest loses access when the maker loses the role or is removed, and does not regain it with the role', async () => {
   const { caller } = await addMaker()
   const { guestLinks, members } = service
   await addAdmin(caller)
@@ -148,7 +148,7 @@ test('a guest is out when the maker loses the role or is removed, and does not c
   }
 })
 
-test('a guest is out when the service account that made the link is revoked', async () => {
+test('a guest loses access when the service account that made the link is revoked', async () => {
   const { caller, partnerId } = await addMaker()
   const { guestLinks, access, db } = service
   const { id, token } = await makeLink(caller)
@@ -159,7 +159,7 @@ test('a guest is out when the service account that made the link is revoked', as
   assert.equal(await statusOf(caller, id), 'Ended')
 })
 
-test('a caller gives no more than it has, and a bad address or name is refused at its field', async () => {
+test('a caller cannot give more than it has, and a bad address or name is refused with its field', async () => {
   const { caller } = await addMaker()
   const { guestLinks } = service
   const given = { email: 'joan@example.com', fullName: 'Joan Clarke', access: 'manage' } as const
@@ -177,7 +177,7 @@ test('a caller gives no more than it has, and a bad address or name is refused a
   assert.deepEqual((await guestLinks.list(caller.partnerId, {})).data, [])
 })
 
-test('records of making, opening and revoking name the maker and the guest', async () => {
+test('the records of creating, opening and revoking a link name the maker and the guest', async () => {
   const { caller, partnerId } = await addMaker()
   const { guestLinks, audit } = service
   const { id, email, token } = await makeLink(caller)
@@ -217,7 +217,7 @@ async function addPerson(caller: Caller, role: 'Admin' | 'Operator'): Promise<Si
   return signed
 }
 
-/** Code of a refusal and of its field. */
+/** Returns the code of a refusal and of its field. */
 const refusal = async (work: Promise<unknown>) => {
   const error = await work.then(
     () => undefined,
@@ -229,7 +229,7 @@ const refusal = async (work: Promise<unknown>) => {
 const namesOf = async (person: Signed, page = 'transactions') =>
   (await service.savedViews.of(person, page)).map(({ name }) => name)
 
-test('a view is seen by its maker, or by the team of its partner if it is shared', async () => {
+test('only its maker sees a view, or the whole team if it is shared', async () => {
   const [{ caller }, other] = [await addPartner(service), await addPartner(service)]
   const [ada, bob, stranger] = [
     await addPerson(caller, 'Operator'),
@@ -246,7 +246,7 @@ test('a view is seen by its maker, or by the team of its partner if it is shared
   assert.deepEqual(await namesOf(ada, 'payouts'), [])
 })
 
-test('a shared view is changed by its maker and by an Admin of the team, a private one by its maker', async () => {
+test('the maker and Admins can change a shared view, and only the maker a private one', async () => {
   const [{ caller, partnerId }, other] = [await addPartner(service), await addPartner(service)]
   const [ada, bob, admin, stranger] = [
     await addPerson(caller, 'Operator'),
@@ -278,7 +278,7 @@ test('a shared view is changed by its maker and by an Admin of the team, a priva
   )
 })
 
-test('a bad name, a taken one, no filter and a view beyond fifty are refused', async () => {
+test('a bad or taken name, a missing filter and a fifty-first view are refused', async () => {
   const { caller } = await addPartner(service)
   const ada = await addPerson(caller, 'Operator')
   const { savedViews } = service

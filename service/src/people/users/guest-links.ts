@@ -1,4 +1,4 @@
-/** Guest links: a person without an account opens the webhook pages by a link in a mail. One row is the link and its session. */
+/** Guest links: a person without an account opens the webhook pages with a link from a mail. One row holds a link and its session. */
 import { type BodyOf, guestLinks as wire, type Permission, type QueryOf } from '@partner-payments/wire'
 import type { Access } from '../../access/index.ts'
 import {
@@ -13,19 +13,18 @@ import {
 import type { Audit, ServiceAct } from '../../audit/index.ts'
 import { after, type Clock, hourMs, minuteMs, newId, present } from '../../kernel/index.ts'
 import {
-  escapeHtml,
-  htmlPage,
   type MailContent,
   type MailQueue,
   type MailToRender,
+  mailWithLink,
   type NewMail,
   oneLine,
   utc,
 } from '../../mail/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { permit, type Power, whyNot } from './giving.ts'
-import { byCallerNow, type Maker, makerOf } from './makers.ts'
-import { dayOf, emailErrors, emailKey, nameErrors, refuseMails, tokenHash } from './rules.ts'
+import { currentCallerActor, type Maker, findMaker } from './makers.ts'
+import { utcDay, emailErrors, emailKey, nameErrors, refuseExcessMails, tokenHash } from './rules.ts'
 import * as store from './store-entrances.ts'
 import { countMails, forgetMails } from './store.ts'
 import { withToken } from './mails.ts'
@@ -35,7 +34,7 @@ export type GuestLink = store.GuestLinkRow & {
   readonly status: 'Pending' | 'Open' | 'Expired' | 'Revoked' | 'Ended'
 }
 
-/** The guest of a session. Its caller has permissions for webhooks only. */
+/** The guest of a session. The caller has permissions only for webhooks. */
 export type Guest = {
   readonly caller: Caller
   readonly link: store.GuestLinkRow
@@ -43,23 +42,25 @@ export type Guest = {
 }
 
 export type GuestLinks = {
-  /** Refuses: validation_failed (address, name), permission_denied (more than the caller has), rate_limited (mails of the day). */
-  readonly create: (caller: Caller, body: BodyOf<'createGuestLink'>, by: By) => Promise<GuestLink>
+  /** Refuses: validation_failed (address, name), permission_denied (more than the caller has), rate_limited (daily limit of mails). */
+  readonly create: (
+    caller: Caller,
+    body: BodyOf<'createGuestLink'>,
+    request: { readonly ip: string; readonly tx?: Tx },
+  ) => Promise<GuestLink>
   /** Lists the newest first. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listGuestLinks'>) => Promise<Page<GuestLink>>
-  /** Refuses: not_found (none that is live), permission_denied (more than the caller has). */
+  /** Refuses: not_found (also if it has ended), permission_denied (more than the caller has). */
   readonly revoke: (caller: Caller, id: string, ip: string) => Promise<void>
-  /** The link of a token, as its page shows it. Opens nothing. Refuses: not_found. */
+  /** Reads the link of a token for its page, without opening it. Refuses: not_found. */
   readonly shown: (token: string) => Promise<Omit<Guest, 'caller'>>
-  /** Opens the session of a link, once. Returns its token. Refuses: not_found. */
+  /** Opens the session of a link, once, and returns the session's token. Refuses: not_found. */
   readonly open: (token: string, ip: string) => Promise<string>
-  /** Undefined: no such session, or it has ended. */
+  /** Finds the guest of a session. Undefined: no such session, or it has ended. */
   readonly guest: (token: string) => Promise<Guest | undefined>
   /** Ends the session of a guest who signs out. */
   readonly leave: (guest: Guest, ip: string) => Promise<void>
 }
-
-type By = { readonly ip: string; readonly tx?: Tx }
 
 export type GuestLinksDeps = {
   readonly db: Database
@@ -68,37 +69,40 @@ export type GuestLinksDeps = {
   readonly mail: Pick<MailQueue, 'enqueue' | 'endPending'>
   readonly audit: Pick<Audit, 'append'>
   readonly access: Pick<Access, 'accountIfAny' | 'partnerName' | 'isClosed'>
-  /** The page of a link, without the token. */
+  /** The URL of the page of a link, without the token. */
   readonly guestUrl: string
 }
 
 /** Permissions of a guest. */
-const given: Readonly<Record<wire.GuestAccess, readonly Permission[]>> = {
+const guestPermissions: Readonly<Record<wire.GuestAccess, readonly Permission[]>> = {
   read: ['webhooks:read'],
   manage: ['webhooks:read', 'webhooks:write'],
 }
-/** Permissions that the maker of a link needs, when it is made and as long as it lasts. */
-const needed = (access: wire.GuestAccess): readonly Permission[] => ['users:write', ...given[access]]
+/** Permissions that the maker of a link needs at its creation and for as long as it lasts. */
+const makerPermissions = (access: wire.GuestAccess): readonly Permission[] => [
+  'users:write',
+  ...guestPermissions[access],
+]
 
-const powersOf = (access: wire.GuestAccess): readonly Power[] => [
-  { name: 'The access of the guest', permissions: needed(access) },
+const guestPowers = (access: wire.GuestAccess): readonly Power[] => [
+  { name: 'The access of the guest', permissions: makerPermissions(access) },
 ]
 
 /** Reports whether a maker may let the guest in now. */
-const allows = (maker: Maker | undefined, access: wire.GuestAccess): boolean =>
+const mayLetIn = (maker: Maker | undefined, access: wire.GuestAccess): boolean =>
   maker !== undefined &&
   !maker.isOver &&
-  whyNot({ kind: 'maker', permissions: maker.permissions }, 'letGuestIn', powersOf(access)) === undefined
+  whyNot({ kind: 'maker', permissions: maker.permissions }, 'letGuestIn', guestPowers(access)) === undefined
 
-function statusAt(row: store.GuestLinkRow, maker: Maker | undefined, now: Date): GuestLink['status'] {
+function linkStatus(row: store.GuestLinkRow, maker: Maker | undefined, now: Date): GuestLink['status'] {
   if (row.revokedAt !== null) return 'Revoked'
   if (row.expiresAt <= now) return 'Expired'
-  if (!allows(maker, row.access)) return 'Ended'
+  if (!mayLetIn(maker, row.access)) return 'Ended'
   return row.openedAt === null ? 'Pending' : 'Open'
 }
 
-/** Adds the record of a step, which names the guest and the maker. */
-function note(
+/** Records a step of a link, with the guest and the maker. */
+function record(
   { audit }: GuestLinksDeps,
   tx: Tx,
   row: store.GuestLinkRow,
@@ -109,11 +113,12 @@ function note(
   const by = { kind: 'partner', ...actor } as const
   audit.append(tx, [{ partnerId, actor: by, action, subject: { guestLinkId: row.id }, details }])
 }
-type Actor = { readonly id: string; readonly name: string; readonly ip: string }
-const actorOf = ({ serviceAccountId: id, name }: Caller, ip: string): Actor => ({ id, name, ip })
 
-/** Names guest and maker in every record of a request of the guest. */
-const nameOf = ({ fullName, madeByName }: store.GuestLinkRow): string => `${fullName} (guest of ${madeByName})`
+type Actor = { readonly id: string; readonly name: string; readonly ip: string }
+const callerActor = ({ serviceAccountId: id, name }: Caller, ip: string): Actor => ({ id, name, ip })
+
+/** The name of the guest in the audit log, with the maker's. */
+const guestName = ({ fullName, madeByName }: store.GuestLinkRow): string => `${fullName} (guest of ${madeByName})`
 
 export function createGuestLinks(deps: GuestLinksDeps): GuestLinks {
   const { db, clock, cursors, mail } = deps
@@ -124,7 +129,7 @@ export function createGuestLinks(deps: GuestLinksDeps): GuestLinks {
       const row = await store.revokeLink(tx, partnerId, id, clock.now())
       if (row === undefined) throw notFound('guest link')
       await mail.endPending(tx, partnerId, id, 'the guest link was revoked')
-      note(deps, tx, row, { partnerId, actor: actorOf(caller, ip), action: 'guestLink.revoked' })
+      record(deps, tx, row, { partnerId, actor: callerActor(caller, ip), action: 'guestLink.revoked' })
     })
   return {
     create: createLink(deps),
@@ -132,17 +137,17 @@ export function createGuestLinks(deps: GuestLinksDeps): GuestLinks {
       const request = cursors.read(listName(partnerId), query)
       const page = cursors.page(listName(partnerId), request, await store.listLinks(db, partnerId, request))
       const makers = [...new Set(page.data.map(({ madeById }) => madeById))]
-      const found = new Map(
-        await Promise.all(makers.map(async (id) => [id, await makerOf(deps.access, db, partnerId, id)] as const)),
+      const makersById = new Map(
+        await Promise.all(makers.map(async (id) => [id, await findMaker(deps.access, db, partnerId, id)] as const)),
       )
       const now = clock.now()
-      const data = page.data.map((row) => ({ ...row, status: statusAt(row, found.get(row.madeById), now) }))
+      const data = page.data.map((row) => ({ ...row, status: linkStatus(row, makersById.get(row.madeById), now) }))
       return { ...page, data }
     },
     revoke: async (caller, id, ip) => {
       const row = await store.linkById(db, caller.partnerId, id)
       if (row === undefined) throw notFound('guest link')
-      permit(await byCallerNow(deps, db, caller), 'revokeGuestLink', powersOf(row.access))
+      permit(await currentCallerActor(deps, db, caller), 'revokeGuestLink', guestPowers(row.access))
       return end(caller, id, ip)
     },
     leave: ({ caller, link }, ip) => end(caller, link.id, ip),
@@ -157,19 +162,28 @@ const createLink =
     refuseFields([...emailErrors('/email', email), ...nameErrors('/fullName', fullName)])
     const { partnerId, serviceAccountId: madeById, name: madeByName } = caller
     return inTransaction(db, outer, async (tx) => {
-      const permitted = permit(await byCallerNow(deps, tx, caller), 'createGuestLink', powersOf(access))
+      const permitted = permit(await currentCallerActor(deps, tx, caller), 'createGuestLink', guestPowers(access))
       const now = clock.now()
       const token = newLinkToken(partnerId)
       const expiresAt = after(now, (expiresInHours ?? wire.guestLinkHoursDefault) * hourMs)
       const row = {
-        ...{ id: newId(), email, fullName, access, madeById, madeByName, createdAt: now, expiresAt },
-        ...{ openedAt: null, lastUsedAt: null, revokedAt: null },
+        id: newId(),
+        email,
+        fullName,
+        access,
+        madeById,
+        madeByName,
+        createdAt: now,
+        expiresAt,
+        openedAt: null,
+        lastUsedAt: null,
+        revokedAt: null,
       }
       await store.insertLink(tx, permitted, partnerId, { ...row, tokenHash: tokenHash(token) })
-      await forgetMails(tx, partnerId, dayOf(now))
-      refuseMails(await countMails(tx, partnerId, dayOf(now), [emailKey(email)]), now)
+      await forgetMails(tx, partnerId, utcDay(now))
+      refuseExcessMails(await countMails(tx, partnerId, utcDay(now), [emailKey(email)]), now)
       await mail.enqueue(tx, partnerId, [guestMail(row, token, guestUrl)])
-      note(deps, tx, row, { partnerId, actor: actorOf(caller, ip), action: 'guestLink.created' })
+      record(deps, tx, row, { partnerId, actor: callerActor(caller, ip), action: 'guestLink.created' })
       return { ...row, status: 'Pending' as const }
     })
   }
@@ -177,14 +191,14 @@ const createLink =
 function createVisits(deps: GuestLinksDeps): Pick<GuestLinks, 'shown' | 'open' | 'guest'> {
   const { db, clock, mail } = deps
   const { partnerName, isClosed } = deps.access
-  /** Reports whether the maker still may let the guest in. */
-  const lasts = async (tx: Tx, partnerId: string, { madeById, access }: store.GuestLinkRow) =>
-    allows(await makerOf(deps.access, tx, partnerId, madeById), access) && !(await isClosed(tx, partnerId))
+  /** Reports whether the maker may still let the guest in. */
+  const isValid = async (tx: Tx, partnerId: string, { madeById, access }: store.GuestLinkRow) =>
+    mayLetIn(await findMaker(deps.access, tx, partnerId, madeById), access) && !(await isClosed(tx, partnerId))
   return {
     shown: async (token) => {
       const partnerId = readLink(token)
       const link = partnerId && (await store.pendingLink(db, partnerId, tokenHash(token), clock.now()))
-      if (!partnerId || !link || !(await lasts(db, partnerId, link))) throw notFound('guest link')
+      if (!partnerId || !link || !(await isValid(db, partnerId, link))) throw notFound('guest link')
       return { link, partnerName: await partnerName(db, partnerId) }
     },
     open: async (token, ip) => {
@@ -194,10 +208,10 @@ function createVisits(deps: GuestLinksDeps): Pick<GuestLinks, 'shown' | 'open' |
         const session = newLinkToken(partnerId)
         const opened = { sessionHash: tokenHash(session), ip, now: clock.now() }
         const link = await store.openLink(tx, partnerId, tokenHash(token), opened)
-        if (link === undefined || !(await lasts(tx, partnerId, link))) throw notFound('guest link')
+        if (link === undefined || !(await isValid(tx, partnerId, link))) throw notFound('guest link')
         await mail.endPending(tx, partnerId, link.id, 'the guest link was opened')
-        const actor = { id: link.id, name: nameOf(link), ip }
-        note(deps, tx, link, { partnerId, actor, action: 'guestLink.opened' })
+        const actor = { id: link.id, name: guestName(link), ip }
+        record(deps, tx, link, { partnerId, actor, action: 'guestLink.opened' })
         return session
       })
     },
@@ -206,15 +220,20 @@ function createVisits(deps: GuestLinksDeps): Pick<GuestLinks, 'shown' | 'open' |
       if (partnerId === undefined) return undefined
       const now = clock.now()
       const link = await store.linkOfSession(db, partnerId, tokenHash(token), now)
-      if (!link?.lastUsedAt || !(await lasts(db, partnerId, link))) return undefined
+      if (!link?.lastUsedAt || !(await isValid(db, partnerId, link))) return undefined
       if (now.getTime() - link.lastUsedAt.getTime() > minuteMs) await store.recordLinkUse(db, partnerId, link.id, now)
-      const caller = { partnerId, serviceAccountId: link.id, name: nameOf(link), permissions: given[link.access] }
+      const caller = {
+        partnerId,
+        serviceAccountId: link.id,
+        name: guestName(link),
+        permissions: guestPermissions[link.access],
+      }
       return { caller, link, partnerName: await partnerName(db, partnerId) }
     },
   }
 }
 
-// The mail with a guest link. It has the only copy of the token, sealed.
+// The mail with a guest link, which has the only copy of the token, sealed.
 
 const guestMail = (
   { id, email, fullName, madeByName, expiresAt }: GuestLinkRow,
@@ -242,11 +261,5 @@ export function renderGuestLink(mail: MailToRender): MailContent {
     `The link works once, in one browser, until ${utc(expiresAt)}. What you do there is recorded with your name.`,
     'If you did not expect this mail, you can ignore it.',
   ]
-  const shown = `<a href="${escapeHtml(link)}">${escapeHtml(link)}</a>`
-  return {
-    subject: `${maker} lets you into the webhooks of ${partner}`,
-    text: `${[...before, link, ...after].join('\n\n')}\n`,
-    html: htmlPage([...before.map(escapeHtml), shown, ...after.map(escapeHtml)]),
-    link,
-  }
+  return mailWithLink(`${maker} lets you into the webhooks of ${partner}`, before, link, after)
 }

@@ -1,16 +1,15 @@
 /**
  * Users: invitations to a partner's team, the team, and the service accounts that the team manages (their rows belong to `access`).
  *
- * Tables: users.invitations, users.invitation_mails, users.members, users.single_sign_on, users.single_sign_on_changes, users.recoveries, users.guest_links, users.saved_views, users.uploads. Invariants: a guest link opens once; an invitation is accepted once, and its member has its id; a
- * team that has an Admin keeps one; a member has one recovery at a time, whose link works once; an address has one live invitation of a partner (also a
- * unique index). The row
- * stores a token only as its SHA-256. Each new token is mailed in the transaction that creates it, and a resend revokes
- * the token before it.
+ * Tables: users.invitations, users.invitation_mails, users.members, users.single_sign_on, users.single_sign_on_changes, users.recoveries, users.guest_links, users.saved_views, users.uploads.
+ * Invariants: a guest link opens once. An invitation is accepted once, and its member has its id. A team that has an Admin keeps one.
+ * A member has one recovery at a time, whose link works once. An address has one live invitation of a partner (also a unique index).
+ * Rows store a token only as its SHA-256. Each new token is mailed in the transaction that creates it. A resend revokes the previous token.
  *
- * Choices where the contract leaves one: an expired invitation can be resent, which makes it Pending again, unless the
- * address has a newer live invitation. Resends are at least 60 s apart; the first may follow the creation at once. A null
- * `redirectUrl` equals an absent one. An invitation expires at its `expiresAt`, which `updatedAt` then shows, also before
- * the row is updated.
+ * Choices that the contract leaves open: an expired invitation can be resent, which makes it Pending again, unless the
+ * address has a newer live invitation. Resends are at least 60 s apart, but the first may follow the creation at once. A null
+ * `redirectUrl` equals an absent one. An invitation expires at its `expiresAt`, which `updatedAt` then shows even if
+ * the row is not updated yet.
  */
 export {
   renderSignInChange,

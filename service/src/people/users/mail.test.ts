@@ -33,7 +33,7 @@ suite('new devices', async () => {
   })
   type Client = ReturnType<typeof newClient>
 
-  /** A member who has joined from a device with a password. */
+  /** Lets a member join from a device with a password. */
   async function addMember(client: Client, { partnerId, caller }: Awaited<ReturnType<typeof addPartner>>) {
     const { users, members, mailQueue, db, clock } = service
     const email = `${newId()}@example.com`
@@ -75,7 +75,7 @@ suite('new devices', async () => {
     assert.equal(new URL(sessionsUrl).pathname, '/console/sessions')
   })
 
-  test('a sign-in that is refused is not mailed, and its device stays new', async () => {
+  test('a refused sign-in is not mailed, and its device stays new', async () => {
     const { partnerId, email, code, signIn } = await addMember(newClient(), await addPartner(service))
     const stranger = newClient()
     service.clock.advance(30 * secondMs)
@@ -86,7 +86,7 @@ suite('new devices', async () => {
     assert.equal((await mailsTo(partnerId, email)).length, 1)
   })
 
-  test('two people of one browser each get their own mail, also by a recovery code', async () => {
+  test('two people who share a browser each get a mail, even after a recovery code', async () => {
     const partner = await addPartner(service)
     const [ann, joan] = [await addMember(newClient(), partner), await addMember(newClient(), partner)]
     const shared = newClient()
@@ -96,7 +96,7 @@ suite('new devices', async () => {
     for (const { email } of [ann, joan]) assert.equal((await mailsTo(partner.partnerId, email)).length, 1)
   })
 
-  test('of sign-ins at once from one new device, one is mailed, with a session for each', async () => {
+  test('concurrent sign-ins from a new device each get a session, and one of them is mailed', async () => {
     const { partnerId, email, recoveryCodes } = await addMember(newClient(), await addPartner(service))
     const device = newClient()
     const ends = await Promise.all(
@@ -108,7 +108,7 @@ suite('new devices', async () => {
     assert.equal((await mailsTo(partnerId, email)).length, 1)
   })
 
-  test('the mail says when, from what and from where, and what to do', () => {
+  test('the mail shows time, device and address, and what to do', () => {
     const person = { id: newId(), email: 'joan@example.com', fullName: 'Joan <b>Clarke</b>' }
     const signInUrl = 'https://pay.example.com/console/sign-in'
     const at = new Date('2026-11-24T08:05:00Z')
@@ -132,7 +132,7 @@ suite('new devices', async () => {
     assert.ok(html.includes('Acme &amp; Sons') && html.includes('Joan &lt;b&gt;Clarke') && !html.includes('<b>'), html)
   })
 
-  test('a user agent is told in words of ours', () => {
+  test("a user agent is described in the service's own words", () => {
     const webkit = 'AppleWebKit/537.36 (KHTML, like Gecko)'
     for (const [userAgent, words] of [
       [firefox, 'Firefox on Windows'],

@@ -1,12 +1,14 @@
-/** The mails to the team of a partner: changes of a sign-in, invitations, links to sign in, and staff that read as the partner. */
+/** The mails to a partner's team: changes of a sign-in, invitations, sign-in links, and impersonations by staff. */
 import {
   escapeHtml,
   htmlPage,
   type MailContent,
   type MailQueue,
   type MailToRender,
+  mailWithLink,
   type NewMail,
   oneLine,
+  plainMail,
   utc,
 } from '../../mail/index.ts'
 import type { users as wire } from '@partner-payments/wire'
@@ -14,7 +16,7 @@ import { present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { type InvitationRow, membersWithRoles } from './store.ts'
 
-// Informs a member of a change of its sign-in, so that a change by another person is seen.
+// Changes of a member's sign-in, so that the member sees a change by another person.
 
 export type SignInChange =
   | 'passkey added'
@@ -30,12 +32,12 @@ export type SignInChange =
 const sentences: Readonly<Record<SignInChange, string>> = {
   'passkey added': 'A passkey was added to your account.',
   'passkey removed': 'A passkey was removed from your account.',
-  'password set': 'A password and an authenticator app were set for your account. They replace those before.',
+  'password set': 'A password and an authenticator app were set for your account. They replace the earlier ones.',
   'recovery code used': 'A recovery code was used to sign in to your account. It cannot be used again.',
   'password blocked':
-    'Five attempts to sign in with your password failed, one after the other. The password is blocked for 15 minutes.',
+    'Five attempts in a row to sign in with your password failed. The password is blocked for 15 minutes.',
   'single sign-on connected':
-    'Your account was connected with the single sign-on of your team. You can sign in there from now on.',
+    'Your account was connected to the single sign-on of your team. You can use it to sign in from now on.',
   'single sign-on changed': 'The single sign-on of your team was set, changed or removed.',
   'single sign-on waits':
     'An Admin proposed a change of the single sign-on of your team. It waits for a second Admin on the page “Single sign-on”.',
@@ -43,12 +45,12 @@ const sentences: Readonly<Record<SignInChange, string>> = {
     'A change of the single sign-on of your team was withdrawn or rejected, and has no effect.',
 }
 
-const ifWrong = (change: SignInChange): string =>
+const adviceOf = (change: SignInChange): string =>
   change === 'single sign-on waits'
-    ? 'If you do not know of it, reject it there, and look at the audit log.'
+    ? 'If you did not expect this, reject it there, and check the audit log.'
     : change === 'single sign-on changed' || change === 'single sign-on rejected'
-      ? 'If no Admin of your team has done it, remove the single sign-on at once, and look at the audit log.'
-      : 'If it was not you, ask an Admin of your team at once to remove you and invite you again.'
+      ? 'If no Admin of your team did this, remove the single sign-on at once, and check the audit log.'
+      : 'If this was not you, ask an Admin of your team at once to remove you and invite you again.'
 
 export const changeMail = (
   { id, email, fullName }: { readonly id: string; readonly email: string; readonly fullName: string },
@@ -59,8 +61,6 @@ export const changeMail = (
   subjectId: id,
   to: { name: fullName, address: email },
   data: { change, at: at.toISOString(), ip },
-  secret: null,
-  expiresAt: null,
 })
 
 export function renderSignInChange(mail: MailToRender): MailContent {
@@ -70,33 +70,19 @@ export function renderSignInChange(mail: MailToRender): MailContent {
     `Hello ${oneLine(mail.toName)},`,
     sentences[change],
     `Business: ${partner}. Time: ${utc(new Date(at))}. IP address: ${ip}.`,
-    ifWrong(change),
+    adviceOf(change),
   ]
-  return {
-    subject: `Your sign-in to ${partner}: ${change}`,
-    text: `${lines.join('\n\n')}\n`,
-    html: htmlPage(lines.map(escapeHtml)),
-    link: null,
-  }
+  return plainMail(`Your sign-in to ${partner}: ${change}`, lines)
 }
 
-// The link of the page on which a person signs in.
+// The link to the page on which a person signs in.
 
 export function renderSignInLink(mail: MailToRender): MailContent {
   const { linkUrl: link = '' } = mail.data as { readonly linkUrl?: string }
   const partner = oneLine(mail.partnerName)
   const before = [`Hello ${oneLine(mail.toName)},`, `To sign in to ${partner}, open this link:`]
   const after = ['If you did not ask for this mail, you can ignore it. The link alone does not sign in.']
-  return {
-    subject: `Sign in to ${partner}`,
-    text: `${[...before, link, ...after].join('\n\n')}\n`,
-    html: htmlPage([
-      ...before.map(escapeHtml),
-      `<a href="${escapeHtml(link)}">${escapeHtml(link)}</a>`,
-      ...after.map(escapeHtml),
-    ]),
-    link,
-  }
+  return mailWithLink(`Sign in to ${partner}`, before, link, after)
 }
 
 export type InvitationMailKind = 'invitation' | 'invitation_resent'
@@ -145,7 +131,7 @@ export function withToken(linkUrl: string, token: string): string {
   return url.href
 }
 
-/** The template of both kinds. */
+/** Renders both kinds of invitation mails. */
 export function renderInvitation(mail: MailToRender): MailContent {
   const { role, invitedByName, linkUrl } = mail.data as InvitationMailData
   const token = present(mail.secret, `no token in a mail of kind ${mail.kind}`)
@@ -165,21 +151,17 @@ export function renderInvitation(mail: MailToRender): MailContent {
     ...(resent ? ['This mail replaces an earlier invitation mail, which no longer works.'] : []),
     'If you did not expect this mail, you can ignore it.',
   ]
-  const shown =
-    link === null ? `<code>${escapeHtml(token)}</code>` : `<a href="${escapeHtml(link)}">${escapeHtml(link)}</a>`
-  return {
-    subject: `${resent ? 'Reminder: ' : ''}${inviter} invites you to ${partner}`,
-    text: `${[...before, link ?? token, ...after].join('\n\n')}\n`,
-    html: htmlPage([...before.map(escapeHtml), shown, ...after.map(escapeHtml)]),
-    link,
-  }
+  const subject = `${resent ? 'Reminder: ' : ''}${inviter} invites you to ${partner}`
+  if (link !== null) return mailWithLink(subject, before, link, after)
+  const html = htmlPage([...before.map(escapeHtml), `<code>${escapeHtml(token)}</code>`, ...after.map(escapeHtml)])
+  return { ...plainMail(subject, [...before, token, ...after]), html }
 }
 
-// Informs the Admins of a partner that staff of the operator reads its data, and why.
+// Impersonations: the Admins of a partner learn that the operator's staff read its data, and why.
 
 type Impersonation = {
   readonly partnerId: string
-  /** The service account of the session. */
+  /** The id of the session's service account. */
   readonly id: string
   readonly staff: string
   readonly reason: string
@@ -202,8 +184,6 @@ export const createImpersonationNotice =
         subjectId: id,
         to: { name: fullName, address: email },
         data: { staff, reason, minutes: String(minutes) },
-        secret: null,
-        expiresAt: null,
       })),
     )
   }
@@ -217,14 +197,9 @@ export function renderImpersonation(mail: MailToRender): MailContent {
   const partner = oneLine(mail.partnerName)
   const lines = [
     `Hello ${oneLine(mail.toName)},`,
-    `${oneLine(staff)}, who works for the operator of the service, can read the data of ${partner} for ${minutes} minutes, and change nothing.`,
+    `${oneLine(staff)}, who works for the operator of the service, can read the data of ${partner} for ${minutes} minutes, but cannot change anything.`,
     `Reason: ${oneLine(reason)}`,
-    'The audit log of your business has each request of this session. If you do not expect it, ask the operator.',
+    'The audit log of your business lists each request of this session. If you did not expect this, ask the operator.',
   ]
-  return {
-    subject: `Staff of the operator reads the data of ${partner}`,
-    text: `${lines.join('\n\n')}\n`,
-    html: htmlPage(lines.map(escapeHtml)),
-    link: null,
-  }
+  return plainMail(`Staff of the operator reads the data of ${partner}`, lines)
 }

@@ -1,20 +1,20 @@
-/** Makers of invitations and of guest links, as they are when those are used. */
+/** The persons and keys that made invitations and guest links, with the permissions that they have when these are used. */
 import { permissions, roleAllows } from '@partner-payments/wire'
 import type { Access } from '../../access/index.ts'
 import { type Caller, Refusal } from '../../kernel/api/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { type By, byCaller } from './giving.ts'
+import { type Actor, callerActor } from './giving.ts'
 import type { Screening } from '../../screening/index.ts'
 import { personKey } from './rules.ts'
 import { roleOf } from './store.ts'
 
-/** `isOver`: a key whose end is over. What it made in time was made by right; a key that was revoked may have been in other hands. */
+/** `isOver`: the key has expired. What an expired key made stays valid; a revoked key may have been stolen. */
 export type Maker = { readonly permissions: readonly string[]; readonly isOver: boolean }
 
-const noPowers: Maker = { permissions: [], isOver: false }
+const withoutPermissions: Maker = { permissions: [], isOver: false }
 
-/** Undefined: neither a member nor a service account has or had the id. */
-export async function makerOf(
+/** Finds a maker by id. Undefined: the id never belonged to a member or a service account. */
+export async function findMaker(
   access: Pick<Access, 'accountIfAny'>,
   tx: Tx,
   partnerId: string,
@@ -24,38 +24,38 @@ export async function makerOf(
   if (member !== undefined)
     return member.removedAt === null
       ? { permissions: permissions.filter((each) => roleAllows(member.role, each)), isOver: false }
-      : noPowers
+      : withoutPermissions
   const account = await access.accountIfAny(tx, partnerId, id)
   if (account === undefined) return undefined
   return account.status === 'revoked'
-    ? noPowers
+    ? withoutPermissions
     : { permissions: account.permissions, isOver: account.status === 'expired' }
 }
 
-/** Reports whether a person or a key may make and approve payouts now. A person whom staff have confirmed as listed may not. */
+/** Reports whether a person or a key may make and approve payouts now. A person with a confirmed sanctions match may not. */
 export const createMayPay =
   (access: Pick<Access, 'accountIfAny'>, screening: Pick<Screening, 'isConfirmed'>) =>
   async (tx: Tx, partnerId: string, id: string): Promise<boolean> => {
-    const found = await makerOf(access, tx, partnerId, id)
-    const mayPay = found === undefined || (!found.isOver && found.permissions.includes('payouts:write'))
+    const maker = await findMaker(access, tx, partnerId, id)
+    const mayPay = maker === undefined || (!maker.isOver && maker.permissions.includes('payouts:write'))
     return mayPay && !(await screening.isConfirmed(tx, personKey(partnerId, id)))
   }
 
 /**
- * A caller as its row is now, in the transaction of its act: a process keeps a key for two seconds, in which it may have been revoked or have
- * got an end. Refuses: permission_denied (it has ended).
+ * Reads the caller's current row in the transaction of its act. A process caches a key for two seconds, in which the key may have been
+ * revoked or limited. Refuses: permission_denied (it has expired or was revoked).
  */
-export async function byCallerNow(
-  deps: Parameters<typeof byCaller>[0] & { readonly access: Pick<Access, 'accountIfAny'> },
+export async function currentCallerActor(
+  deps: Parameters<typeof callerActor>[0] & { readonly access: Pick<Access, 'accountIfAny'> },
   tx: Tx,
   caller: Caller,
-): Promise<By> {
+): Promise<Actor> {
   const { partnerId, serviceAccountId, signedInAt, impersonatedBy } = caller
-  if (signedInAt !== undefined || impersonatedBy !== undefined) return byCaller(deps, caller)
+  if (signedInAt !== undefined || impersonatedBy !== undefined) return callerActor(deps, caller)
   const row = await deps.access.accountIfAny(tx, partnerId, serviceAccountId)
-  if (row === undefined) return byCaller(deps, caller)
-  if (row.status !== 'valid') throw new Refusal('permission_denied', 'Your service account has ended.')
+  if (row === undefined) return callerActor(deps, caller)
+  if (row.status !== 'valid') throw new Refusal('permission_denied', 'Your service account has expired or was revoked.')
   const { expiresAt, allowedAddresses } = row
   const permissions = caller.permissions.filter((each) => row.permissions.includes(each))
-  return byCaller(deps, { ...caller, permissions, bounds: { expiresAt, allowedAddresses } })
+  return callerActor(deps, { ...caller, permissions, bounds: { expiresAt, allowedAddresses } })
 }

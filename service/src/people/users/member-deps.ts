@@ -1,4 +1,4 @@
-/** The parts that the verbs of a team use, and the people for whom they act. */
+/** The dependencies of the team's verbs, and the people for whom they act. */
 import type { Access, SupportSession } from '../../access/index.ts'
 import type { Caller, Cursors } from '../../kernel/api/index.ts'
 import type { Audit } from '../../audit/index.ts'
@@ -10,20 +10,20 @@ import type { Screening } from '../../screening/index.ts'
 import type { Session, SignIn, SingleSignOn } from '../sign-in/index.ts'
 import type { MemberRow } from './store.ts'
 
-/** A person who has just signed in. */
+/** The result of a sign-in: the token of the session, and the codes of a new password. */
 export type SignedIn = { readonly token: string; readonly recoveryCodes: readonly string[] }
 
-/** The person of a session, with the permissions that the role has now. */
+/** The person of a session, with the current permissions of the role. */
 export type Signed = {
   readonly session: Session
   readonly user: MemberRow
   readonly caller: Caller
   readonly partnerName: string
-  /** Staff of the operator who read as the partner. Absent: a member of the team. */
+  /** The impersonation, if the person is one of the operator's staff. Absent: a member of the team. */
   readonly support?: SupportSession
 }
 
-/** The text records of a name. Rejects with a `code` of DNS if there is none. */
+/** Reads the TXT records of a name. Rejects with a `code` of DNS if there are none. */
 export type ResolveTxt = (partnerId: string, name: string) => Promise<readonly string[]>
 
 export type MembersDeps = {
@@ -39,18 +39,18 @@ export type MembersDeps = {
   readonly signIn: SignIn
   readonly screening: Pick<Screening, 'isConfirmed' | 'request'>
   readonly singleSignOn: SingleSignOn
-  /** The address to which a provider leads people of a partner back. */
+  /** The address to which a provider redirects a partner's people after the sign-in. */
   readonly redirectUri: (partnerId: string) => string
   readonly resolveTxt: ResolveTxt
   readonly sandbox: boolean
-  /** A key with `users:write` may set single sign-on; else only an Admin in the console. */
+  /** True if a key with `users:write` may set single sign-on. False: only an Admin in the console may. */
   readonly keysSetSingleSignOn: boolean
   readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
-  /** Reports whether the partner is being moved to another database. Then nothing of its team may change here. */
+  /** Reports whether the partner is being moved to another database. Its team may not change here meanwhile. */
   readonly isClosed: (tx: Tx, partnerId: string) => Promise<boolean>
   readonly access: Pick<Access, 'accountIfAny'>
   readonly support: Pick<Access, 'openSupport' | 'supportSession' | 'revoke' | 'accountIfAny'>
-  /** Reports whether payouts of the partner wait for a second person: then a change of single sign-on waits for a second Admin. */
+  /** Reports whether the partner's payouts need a second person. Changes of single sign-on then need a second Admin. */
   readonly decidesByTwo: (tx: Tx, partnerId: string) => Promise<boolean>
   /** The page where people sign in. */
   readonly signInUrl: string

@@ -1,14 +1,14 @@
-/** Operation id -> verb -> shape, of the team. */
+/** Handlers of the team, and its verbs. */
 import { type BodyOf, type QueryOf, users as wire } from '@partner-payments/wire'
 import { type Caller, type Handlers, notFound, type Page, pageOf, Refusal, writerOf } from '../../kernel/api/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { createEntrances, type Entrances } from './entrances.ts'
 import { permit, roleAsPower } from './giving.ts'
-import { byCallerNow } from './makers.ts'
+import { currentCallerActor } from './makers.ts'
 import type { MembersDeps } from './member-deps.ts'
 import { createRecoveries, type Recoveries } from './recoveries.ts'
 import { changeRole } from './role-changes.ts'
-import { dayOf, emailKey, refuseLastAdmin, refuseMails } from './rules.ts'
+import { utcDay, emailKey, refuseLastAdmin, refuseExcessMails } from './rules.ts'
 import { createTeamSingleSignOn, type TeamSingleSignOn } from './single-sign-on.ts'
 import * as store from './store.ts'
 import { deletePrivateViews } from './store.ts'
@@ -46,14 +46,14 @@ export function membersRoutes(members: Members) {
   } satisfies Partial<Handlers<'users'>>
 }
 
-// The verbs of a team: who joins by an invitation, signs in, gets another role or is removed.
+// The verbs of a team: people join by an invitation, sign in, change roles and are removed.
 
 export type User = store.MemberRow & { readonly factors: readonly ('passkey' | 'password' | 'sso')[] }
 
 export type Members = Entrances & {
   readonly singleSignOn: TeamSingleSignOn
   readonly recoveries: Recoveries
-  /** Newest first. Refuses: validation_failed (cursor). */
+  /** Lists members, newest first. Refuses: validation_failed (cursor). */
   readonly listUsers: (partnerId: string, query: QueryOf<'listUsers'>) => Promise<Page<User>>
   /** Refuses: not_found. */
   readonly getUser: (partnerId: string, id: string) => Promise<User>
@@ -61,7 +61,7 @@ export type Members = Entrances & {
   readonly updateUser: (caller: Caller, id: string, body: BodyOf<'updateUser'>, ip?: string) => Promise<User>
   /** Refuses: not_found, permission_denied (a role above the caller's), last_admin. */
   readonly removeUser: (caller: Caller, id: string, ip?: string) => Promise<void>
-  /** Mails the links of the partners where an address can sign in. Says nothing of whether there are any. */
+  /** Mails an address the sign-in links of its partners. The answer does not reveal whether there are any. */
   readonly mailSignInLinks: (address: string) => Promise<void>
 }
 
@@ -93,9 +93,9 @@ export function createMembers(deps: MembersDeps): Members {
         const { member, admins } = await store.lockWithAdmins(tx, partnerId, id)
         if (member === undefined) throw notFound('user')
         const powers = [roleAsPower(role), roleAsPower(member.role)]
-        const permitted = permit(await byCallerNow(deps, tx, caller), 'updateUser', powers)
+        const permitted = permit(await currentCallerActor(deps, tx, caller), 'updateUser', powers)
         if (role !== member.role) refuseLastAdmin(member.role, admins)
-        const change = { member, from: member.role, to: role, ...actingAs(caller, ip) }
+        const change = { member, from: member.role, to: role, ...authorship(caller, ip) }
         await changeRole(deps, tx, permitted, { partnerId, ...change })
       })
       return getUser(partnerId, id)
@@ -106,9 +106,9 @@ export function createMembers(deps: MembersDeps): Members {
         const { member, admins } = await store.lockWithAdmins(tx, partnerId, id)
         if (member === undefined) throw notFound('user')
         const powers = [roleAsPower(member.role)]
-        const permitted = permit(await byCallerNow(deps, tx, caller), 'removeUser', powers)
+        const permitted = permit(await currentCallerActor(deps, tx, caller), 'removeUser', powers)
         refuseLastAdmin(member.role, admins)
-        const change = { member, from: member.role, to: null, ...actingAs(caller, ip) }
+        const change = { member, from: member.role, to: null, ...authorship(caller, ip) }
         await changeRole(deps, tx, permitted, { partnerId, ...change })
         await deletePrivateViews(tx, partnerId, id)
         await deleteUploadsOf(tx, partnerId, id)
@@ -121,12 +121,12 @@ export function createMembers(deps: MembersDeps): Members {
   }
 }
 
-const actingAs = ({ serviceAccountId: id, name }: Caller, ip?: string) => ({
+const authorship = ({ serviceAccountId: id, name }: Caller, ip?: string) => ({
   by: name,
   actor: { kind: 'partner', id, name, ...(ip === undefined ? {} : { ip }) } as const,
 })
 
-/** Maximum number of partners of an address in one answer. */
+/** Maximum number of partners for which an address gets a link. */
 const partnersOfAddressMax = 10
 
 function createLinkMails({ db, clock, mail, signInUrl }: MembersDeps): Members['mailSignInLinks'] {
@@ -136,14 +136,12 @@ function createLinkMails({ db, clock, mail, signInUrl }: MembersDeps): Members['
       await db
         .transaction(async (tx) => {
           const now = clock.now()
-          refuseMails(await store.countMails(tx, partnerId, dayOf(now), [key]), now)
+          refuseExcessMails(await store.countMails(tx, partnerId, utcDay(now), [key]), now)
           const to = { name: fullName, address: email }
           const data = { linkUrl: `${signInUrl}?partner=${partnerId}` }
-          await mail.enqueue(tx, partnerId, [
-            { kind: 'sign_in_link', subjectId: id, to, data, secret: null, expiresAt: null },
-          ])
+          await mail.enqueue(tx, partnerId, [{ kind: 'sign_in_link', subjectId: id, to, data }])
         })
-        // The answer is the same for an address that had its mails of the day.
+        // An address that has reached its daily mail limit gets the same answer.
         .catch((error: unknown) => {
           if (!(error instanceof Refusal)) throw error
         })

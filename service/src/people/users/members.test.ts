@@ -16,7 +16,7 @@ suite('members', async () => {
   const service = await useModules({ now: new Date('2026-11-24T08:00:00Z') })
   const allowed = (role: wire.Role): readonly Permission[] => permissions.filter((each) => roleAllows(role, each))
 
-  /** An invitation and the token of its mail, which the mail alone has. */
+  /** Creates an invitation, and reads its token, which only the mail contains. */
   async function invite(caller: Caller, role: wire.Role, name = newId()) {
     const { users, db, mailQueue } = service
     const entry = { email: `${name}@example.com`, fullName: 'Joan Clarke', role }
@@ -42,7 +42,7 @@ suite('members', async () => {
 
   const statusOf = async (partnerId: string, id: string) => (await service.users.getInvitation(partnerId, id)).status
 
-  test('an invitation is accepted once, also by ten forms at once, and signs its member in', async () => {
+  test('an invitation is accepted once, even by ten concurrent forms, and signs its member in', async () => {
     const { partnerId, caller } = await addPartner(service)
     const { token, id, email } = await invite(caller, 'Operator')
     const { members, clock } = service
@@ -66,7 +66,7 @@ suite('members', async () => {
     assert.ok(data.some(({ action, actor }) => action === 'acceptInvitation' && actor.id === id))
   })
 
-  test('a revoked, an expired, a resent and an invented invitation is not accepted', async () => {
+  test('a revoked, expired, resent or unknown invitation is not accepted', async () => {
     const { partnerId, caller } = await addPartner(service)
     const { members, users, clock } = service
     const revoked = await invite(caller, 'Admin')
@@ -84,7 +84,7 @@ suite('members', async () => {
     assert.deepEqual((await members.listUsers(partnerId, {})).data, [])
   })
 
-  test('a password that is refused leaves the invitation pending, and the page shows the same secret again', async () => {
+  test('a refused password leaves the invitation pending, and the page shows the same secret again', async () => {
     const { partnerId, caller } = await addPartner(service)
     const { token, id } = await invite(caller, 'Developer')
     const { members, clock } = service
@@ -110,7 +110,7 @@ suite('members', async () => {
     await service.users.createInvitations(caller, again)
   })
 
-  test('of two Admins who remove or demote each other at once, one stays', async () => {
+  test('if two Admins remove or demote each other at the same time, one stays an Admin', async () => {
     for (const demote of [false, true])
       for (let round = 0; round < 5; round += 1) {
         const { partnerId, caller } = await addPartner(service)
@@ -133,7 +133,7 @@ suite('members', async () => {
       }
   })
 
-  test('nobody invites to a role above the own, gives it, or takes it away', async () => {
+  test('nobody can invite to, give or take a role above their own', async () => {
     const { caller } = await addPartner(service)
     const admin = await addMember(caller, 'Admin')
     const operator = await addMember(caller, 'Operator')
@@ -149,7 +149,7 @@ suite('members', async () => {
     await members.removeUser(lesser, operator.id)
   })
 
-  test('a new role counts for the next request of an open session; a removal ends it, and nothing signs in again', async () => {
+  test('a new role applies from the next request of an open session, and a removed member cannot sign in again', async () => {
     const { partnerId, caller } = await addPartner(service)
     const { id, token, secret, email, recoveryCodes } = await addMember(caller, 'Operator')
     const { members, clock } = service
@@ -164,7 +164,7 @@ suite('members', async () => {
     assert.equal(await outcomeOf(members.removeUser(caller, id)), 'not_found')
   })
 
-  test('a member signs in by address in any case, password and code, at the own partner alone', async () => {
+  test("a member signs in with an address in any case, password and code, and only at the member's partner", async () => {
     const { partnerId, caller } = await addPartner(service)
     const { id, secret, email } = await addMember(caller, 'Operator')
     const { members, clock } = service
@@ -183,7 +183,7 @@ suite('members', async () => {
     assert.equal(await outcomeOf(members.getUser(other, id)), 'not_found')
   })
 
-  test('mails of a partner go to who joined or is invited, by the role of today, and not to who was removed', async () => {
+  test('mails go to members and invited people by their current role, and not to removed people', async () => {
     const { partnerId, caller } = await addPartner(service)
     const { users, members, db } = service
     const [stays, changes, leaves] = [
@@ -200,7 +200,7 @@ suite('members', async () => {
     assert.deepEqual([...found.keys()], [changes.email])
   })
 
-  test('the links to sign in are mailed to an address, at most six a day, and nothing tells whether there are any', async () => {
+  test('sign-in links are mailed at most six times a day, and the answer does not reveal whether there are any', async () => {
     const { partnerId, caller } = await addPartner(service)
     const { email } = await addMember(caller, 'Operator')
     const { members, db } = service
@@ -230,7 +230,7 @@ suite('members', async () => {
     assert.equal((await members.listUsers(partnerId, { role: 'Admin' })).data.length, 1)
   })
 
-  test('while the partner is moved to another database, its people do not act, sign in or join', async () => {
+  test('while the partner is moved to another database, its people cannot act, sign in or join', async () => {
     const { partnerId, caller } = await addPartner(service)
     const { members, access, db, clock } = service
     await db.transaction((tx) => access.createServiceAccount(tx, { partnerId, name: 'Test account', permissions }))
@@ -257,7 +257,7 @@ suite('second factors', async () => {
   const refuses = (pointer: string) => (error: unknown) =>
     error instanceof Refusal && error.errors.some((refused) => refused.pointer === pointer)
 
-  /** A member of a new partner, who has joined with a password. */
+  /** Creates a partner whose member joined with a password. */
   async function addMember() {
     const { users, firstAdmin, members, clock } = service
     const { caller, partnerId } = await addPartner(service)
@@ -279,7 +279,7 @@ suite('second factors', async () => {
     return rows.map(({ change }) => change)
   }
 
-  test('a new password has a new app and new recovery codes, ends those before, and is mailed and audited', async () => {
+  test('a new password replaces the app and the recovery codes, and is mailed and audited', async () => {
     const { factors, members, clock, audit } = service
     const { partnerId, email, secret, signed, recoveryCodes } = await addMember()
     const signIn = (given: { password: string; code: string }) =>
@@ -323,7 +323,7 @@ suite('second factors', async () => {
     await assert.rejects(factors.add(signed, nonce, given, client), refuses('/nonce'))
   })
 
-  test('the last passkey of a person without a password stays, also when two are removed at once', async () => {
+  test('the last passkey of a person without a password stays, even if two are removed at the same time', async () => {
     const { factors, db, clock } = service
     const { partnerId, signed } = await addMember()
     const memberId = signed.user.id
@@ -363,7 +363,7 @@ suite('the first Admin', async () => {
     return { partnerId, token: (await service.firstAdmin.tokenOf(partnerId)) ?? '' }
   }
 
-  test('the link of the first Admin opens until the partner has a member, and only the one of its partner', async () => {
+  test('the link of the first Admin works only for its partner, and until the partner has a member', async () => {
     const { firstAdmin, members, clock } = service
     const { partnerId, token } = await invite()
     assert.equal((await firstAdmin.partnerOf(token)).partnerId, partnerId)
@@ -385,7 +385,7 @@ suite('the first Admin', async () => {
     assert.equal(await firstAdmin.tokenOf(partnerId), undefined)
   })
 
-  test('the mail of an invitation that the page has opened is not sent', async () => {
+  test('the mail of an invitation is not sent after the page of the first Admin opened it', async () => {
     const { partnerId, token } = await invite()
     await service.firstAdmin.invitationOf(token, email)
     const mails = await service.db.rows<{ status: string }>(
@@ -397,7 +397,7 @@ suite('the first Admin', async () => {
     )
   })
 
-  test('the link of a partner that is being moved opens nothing', async () => {
+  test('the link of a partner that is being moved does not work', async () => {
     const { partnerId, token } = await invite()
     const account = { partnerId, name: 'Test account', permissions }
     await service.db.transaction((tx) => service.access.createServiceAccount(tx, account))

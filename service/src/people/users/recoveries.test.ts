@@ -14,7 +14,7 @@ const other = 'granite-fern-17-harbour'
 
 type Mail = { readonly kind: string; readonly to: string; readonly event: string | null; readonly token: string | null }
 
-/** Takes the mails that wait, as the worker does. */
+/** Claims waiting mails like the worker. */
 async function mailsOf(partnerId: string): Promise<readonly Mail[]> {
   const { db, mailQueue } = service
   const claimed = await db.transaction((tx) => mailQueue.claim(tx, partnerId, 1000 * dayMs, 100))
@@ -58,7 +58,7 @@ const statuses = async ({ partnerId }: TestPartner) =>
 const actions = async ({ partnerId }: TestPartner) =>
   (await service.audit.list(partnerId, {})).data.map(({ action }) => action)
 
-/** The form of the link. */
+/** The form of a link in a mail. */
 async function complete(token: string) {
   const { members, clock } = service
   const { totpSecret: secret } = await members.recoveries.opened(token)
@@ -96,7 +96,7 @@ test('an Admin resets a colleague: factors and sessions end, and the link sets n
   for (const action of ['resetSignIn', 'recoverSignIn']) assert.ok(done.includes(action), action)
 })
 
-test('a reset is refused for the own account, another role, another partner, and who was reset meanwhile', async () => {
+test('a reset is refused for the own account, another role, another partner, and an Admin who was reset meanwhile', async () => {
   const partner = await addPartner(service)
   const { recoveries } = service.members
   const [joan, grace] = [await addMember(partner), await addMember(partner)]
@@ -114,7 +114,7 @@ test('a reset is refused for the own account, another role, another partner, and
   assert.deepEqual(await statuses(partner), ['Open'])
 })
 
-test('a second reset ends the link before, and a link ends after a day and with its member', async () => {
+test('a second reset ends the first link, and a link ends after a day or with its member', async () => {
   const partner = await addPartner(service)
   const { members, clock } = service
   const [joan, alan] = [await addMember(partner), await addMember(partner, 'Developer')]
@@ -138,7 +138,7 @@ test('a second reset ends the link before, and a link ends after a day and with 
     await assert.rejects(members.recoveries.opened(token), refused('not_found'))
 })
 
-test('where single sign-on is required, only Admins are reset: the provider recovers the others', async () => {
+test('if single sign-on is required, only Admins can be reset, because the provider recovers other members', async () => {
   const partner = await addPartner(service)
   const { recoveries } = service.members
   const [joan, alan] = [await addMember(partner), await addMember(partner, 'Operator')]
@@ -152,7 +152,7 @@ test('where single sign-on is required, only Admins are reset: the provider reco
   await recoveries.reset(joan.signed, grace.id, client)
 })
 
-test('staff recover the only Admin: all are told, the link is mailed after 24 hours, and sets a new factor', async () => {
+test('staff recover the only Admin: all Admins are notified, and the link is mailed after 24 hours and sets a new factor', async () => {
   const partner = await addPartner(service)
   const { members, clock } = service
   const joan = await addMember(partner)
@@ -168,7 +168,7 @@ test('staff recover the only Admin: all are told, the link is mailed after 24 ho
   assert.equal(await members.recoveries.step(), 0)
   assert.ok(await joan.signIn(), 'the earlier factor works until the link is used')
   clock.advance(secondMs)
-  // Two processes at once, one of which was restarted.
+  // Two concurrent processes, one of them restarted.
   const moved = await Promise.all([members.recoveries.step(), members.recoveries.step()])
   assert.equal(
     moved.reduce((sum, count) => sum + count),
@@ -184,7 +184,7 @@ test('staff recover the only Admin: all are told, the link is mailed after 24 ho
   for (const action of ['openRecovery', 'recoverSignIn']) assert.ok(done.includes(action), action)
 })
 
-test('an Admin cancels by the link of the mail, also in the last second and after the link was mailed', async () => {
+test('an Admin cancels with the link in the mail, even in the last second and after the recovery link was mailed', async () => {
   const partner = await addPartner(service)
   const { members, clock } = service
   const joan = await addMember(partner)
@@ -193,7 +193,7 @@ test('an Admin cancels by the link of the mail, also in the last second and afte
   const { reason, begunByName } = await members.recoveries.cancellable(first)
   assert.deepEqual([reason, begunByName], ['Lost phone', 'Ada Admin'])
   clock.advance(24 * hourMs)
-  // The job and the Admin at once: no link works afterwards.
+  // The job and the Admin act at the same time. Afterwards no link works.
   await Promise.all([members.recoveries.step(), members.recoveries.cancel(first, client)])
   assert.deepEqual(await statuses(partner), ['Cancelled'])
   await assert.rejects(members.recoveries.cancel(first, client), refused('not_found'))
@@ -211,7 +211,7 @@ test('an Admin cancels by the link of the mail, also in the last second and afte
   assert.ok(await joan.signIn(), 'nothing changed for the person')
 })
 
-test('staff cancel; a role or a removal meanwhile cancels; other members and strangers are refused', async () => {
+test('staff, a change of role or a removal cancels a recovery; other members and strangers are refused', async () => {
   const partner = await addPartner(service)
   const { members, clock } = service
   const [joan, grace, ruth] = [await addMember(partner), await addMember(partner), await addMember(partner)]

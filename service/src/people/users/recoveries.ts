@@ -1,9 +1,9 @@
-/** Recoveries: how a member who has lost the last way to sign in gets a link to set a new one. */
+/** Recoveries: a member who has lost every way to sign in gets a link to set a new one. */
 import { newLinkToken, notFound, readLink, Refusal, refuseField } from '../../kernel/api/index.ts'
 import { after, dayMs, hourMs, newId, present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Client, Enrolment, GivenFactor } from '../sign-in/index.ts'
-import { byCaller, permit, roleAsPower } from './giving.ts'
+import { callerActor, permit, roleAsPower } from './giving.ts'
 import type { MembersDeps, Signed, SignedIn } from './member-deps.ts'
 import { emailKey, tokenHash } from './rules.ts'
 import {
@@ -20,12 +20,12 @@ import { singleSignOnOf } from './store-entrances.ts'
 import { changeMail, withToken } from './mails.ts'
 import { refuseWithoutProvider } from './entrances.ts'
 import {
-  escapeHtml,
-  htmlPage,
   type MailContent,
   type MailToRender,
+  mailWithLink,
   type NewMail,
   oneLine,
+  plainMail,
   utc,
 } from '../../mail/index.ts'
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
@@ -39,12 +39,12 @@ export type Recovery = Pick<store.RecoveryRow, 'id' | 'status' | 'reason' | 'due
 
 export type Recoveries = RecoveryLinks & {
   /**
-   * An Admin ends every way to sign in of a colleague, and all sessions; the link to set a new one is mailed. Refuses: not_found, permission_denied
+   * Lets an Admin end all sessions of a colleague and every way to sign in, and mails a link to set a new one. Refuses: not_found, permission_denied
    * (not an Admin, or recovered since), validation_failed (/id: the own account, or one that signs in by the provider only).
    */
   readonly reset: (signed: Signed, memberId: string, client: Client) => Promise<void>
   /**
-   * Staff begin a recovery of an Admin, after a second person has approved it. The link is mailed after 24 hours. Refuses: validation_failed (no Admin
+   * Begins a recovery of an Admin, which two of the operator's staff have approved. The link is mailed after 24 hours. Refuses: validation_failed (no Admin
    * has the address, or a recovery is under way).
    */
   readonly begin: (
@@ -52,11 +52,11 @@ export type Recoveries = RecoveryLinks & {
     partnerId: string,
     given: { readonly email: string; readonly staff: string; readonly reason: string },
   ) => Promise<Recovery>
-  /** Staff cancel a recovery before its link is used. Refuses: not_found. */
+  /** Lets staff cancel a recovery before its link is used. Refuses: not_found. */
   readonly stop: (tx: Tx, partnerId: string, id: string, by: { readonly staff: string }) => Promise<void>
-  /** The newest ones. */
+  /** Lists recoveries, newest first. */
   readonly list: (tx: Tx, partnerId: string) => Promise<readonly Recovery[]>
-  /** Mails the links whose cooling-off is over, and returns how many recoveries it moved. */
+  /** Mails the links of recoveries whose cooling-off is over, and returns the number of recoveries that it changed. */
   readonly step: () => Promise<number>
 }
 
@@ -69,10 +69,9 @@ const adminsMax = 100
 export function createRecoveries(deps: MembersDeps): Recoveries {
   const { db } = deps
   return {
-    ...createRecoveryLinks(deps, {
-      tell: (...told) => tell(deps, ...told),
-      cancel: (...given) => cancel(deps, ...given),
-    }),
+    opened: (token) => opened(deps, token),
+    complete: (token, given, client) => complete(deps, token, given, client),
+    ...createCancellation(deps),
     reset: (signed, memberId, { ip }) => db.transaction((tx) => reset(deps, tx, signed, memberId, ip)),
     begin: (tx, partnerId, given) => begin(deps, tx, partnerId, given),
     stop: async (tx, partnerId, id, { staff }) => {
@@ -80,46 +79,49 @@ export function createRecoveries(deps: MembersDeps): Recoveries {
       if (row === undefined || !isLive(row)) throw notFound('recovery that is under way')
       await cancel(deps, tx, partnerId, row, `${staff}, who works for the operator, cancelled it`)
     },
-    list: async (tx, partnerId) => (await store.recoveriesOf(tx, partnerId, listedMax)).map(viewOf),
+    list: async (tx, partnerId) => (await store.recoveriesOf(tx, partnerId, listedMax)).map(toRecovery),
     step: async () => {
       const due = await store.dueRecoveries(db, deps.clock.now(), perStepMax)
-      const moved = await Promise.all(due.map((each) => db.transaction((tx) => open(deps, tx, each))))
-      return moved.filter(Boolean).length
+      const changed = await Promise.all(due.map((each) => db.transaction((tx) => mailDueLink(deps, tx, each))))
+      return changed.filter(Boolean).length
     },
   }
 }
 
 const isLive = ({ status }: store.RecoveryRow) => status === 'Waiting' || status === 'Open'
 
-const viewOf = (row: store.RecoveryRow & Pick<MemberRow, 'fullName' | 'email'>): Recovery => {
+const toRecovery = (row: store.RecoveryRow & Pick<MemberRow, 'fullName' | 'email'>): Recovery => {
   const { id, fullName, email, status, begunByName: begunBy, reason, dueAt, expiresAt, endedBecause, createdAt } = row
   return { id, fullName, email, status, begunBy, reason, dueAt, expiresAt, endedBecause, createdAt }
 }
 
-/** Mails all Admins, with the person of the recovery if it is one of them. */
-async function tell(
+/** Mails all Admins, including the person of the recovery if it is an Admin. */
+async function mailAdmins(
   { mail, signInUrl }: MembersDeps,
   tx: Tx,
   partnerId: string,
   row: store.RecoveryRow,
-  told: { readonly event: RecoveryEvent; readonly person: MemberRow; readonly cancelToken?: string },
+  {
+    event,
+    person,
+    cancelToken: token,
+  }: { readonly event: RecoveryEvent; readonly person: MemberRow; readonly cancelToken?: string },
 ): Promise<void> {
-  const { event, person, cancelToken: token } = told
   const all = await store.adminsOf(tx, partnerId, adminsMax)
-  // The person has the mail with the link.
+  // The person gets the mail with the link instead.
   const admins = event === 'opened' ? all.filter(({ id }) => id !== person.id) : all
   const cancel = token === undefined ? {} : { cancel: { token, linkUrl: new URL('recover/cancel', signInUrl).href } }
   await mail.enqueue(tx, partnerId, adminMails(row, person, { event, admins, ...cancel }))
 }
 
-/** Makes a new link and mails it. */
+/** Mails a new link, and returns the row with its hash. */
 async function sendLink(deps: MembersDeps, tx: Tx, partnerId: string, row: store.RecoveryRow, person: MemberRow) {
   const now = deps.clock.now()
   const token = newLinkToken(partnerId)
-  const opened = { ...row, status: 'Open', tokenHash: tokenHash(token), updatedAt: now } as const
-  const open = { ...opened, expiresAt: after(now, linkMs) }
+  const expiresAt = after(now, linkMs)
+  const open = { ...row, status: 'Open', tokenHash: tokenHash(token), expiresAt, updatedAt: now } as const
   const linkUrl = new URL('recover', deps.signInUrl).href
-  await deps.mail.enqueue(tx, partnerId, [linkMail(open, person, { token, linkUrl })])
+  await deps.mail.enqueue(tx, partnerId, [recoveryLinkMail(open, person, { token, linkUrl })])
   return open
 }
 
@@ -138,22 +140,23 @@ async function reset(deps: MembersDeps, tx: Tx, signed: Signed, memberId: string
   const by = signed.user
   const { member } = await lockWithAdmins(tx, partnerId, memberId)
   const actor = await memberById(tx, partnerId, by.id)
-  // Two Admins who reset each other at the same time: the second one no longer has a way to sign in.
+  // If two Admins reset each other at the same time, the second one no longer has a way to sign in.
   const actorFactors = await signIn.factorsOf(tx, partnerId, [by.id])
   if (actor?.role !== 'Admin' || actorFactors.length === 0) throw new Refusal('permission_denied')
   if (member === undefined) throw notFound('user')
-  permit(byCaller(deps, signed.caller), 'resetSignIn', [roleAsPower(member.role)])
+  permit(callerActor(deps, signed.caller), 'resetSignIn', [roleAsPower(member.role)])
   if (member.id === by.id)
     throw refuseField({
       pointer: '/id',
       code: 'invalid_value',
-      message: 'is your own account: another Admin resets it',
+      message: 'is your own account: ask another Admin to reset it',
     })
   const provider = await singleSignOnOf(tx, partnerId)
   if (member.role !== 'Admin' && provider?.required === true && provider.domainProvedAt !== null)
     throw refuseField({
-      ...{ pointer: '/id', code: 'invalid_value' },
-      message: 'is an account that signs in by single sign-on only: your provider recovers it',
+      pointer: '/id',
+      code: 'invalid_value',
+      message: 'signs in by single sign-on only: recover the account at your provider',
     })
   const now = clock.now()
   const earlier = await store.lockLiveRecovery(tx, partnerId, memberId)
@@ -165,7 +168,7 @@ async function reset(deps: MembersDeps, tx: Tx, signed: Signed, memberId: string
   await store.insertRecovery(tx, partnerId, open)
   const about = { partnerId, action: 'resetSignIn', subject: { userId: memberId, recoveryId: row.id } } as const
   audit.append(tx, [{ ...about, actor: { kind: 'partner', id: by.id, name: by.fullName, ip } }])
-  await tell(deps, tx, partnerId, open, { event: 'reset', person: member })
+  await mailAdmins(deps, tx, partnerId, open, { event: 'reset', person: member })
 }
 
 async function begin(
@@ -180,7 +183,7 @@ async function begin(
   if (member?.role !== 'Admin')
     throw new Refusal(
       'validation_failed',
-      'No Admin of this partner has the address. Other members are reset by an Admin.',
+      'No Admin of this partner has the address. An Admin of the team can reset other members.',
     )
   permit({ kind: 'operator' }, 'recoverAdmin', [roleAsPower(member.role)])
   const earlier = await store.lockLiveRecovery(tx, partnerId, member.id)
@@ -192,11 +195,11 @@ async function begin(
   const times = { dueAt: after(now, coolingOffMs), cancelHash: tokenHash(cancelToken) }
   const row = { ...newRecovery(member.id, by, now), ...times }
   await store.insertRecovery(tx, partnerId, row)
-  await tell(deps, tx, partnerId, row, { event: 'waiting', person: member, cancelToken })
-  return viewOf({ ...row, fullName: member.fullName, email: member.email })
+  await mailAdmins(deps, tx, partnerId, row, { event: 'waiting', person: member, cancelToken })
+  return toRecovery({ ...row, fullName: member.fullName, email: member.email })
 }
 
-/** Ends a recovery without a mail to the Admins. Its link is not mailed, and works no longer. */
+/** Ends a recovery without a mail to the Admins. A queued link is not sent, and a sent link no longer works. */
 async function end(
   { clock, mail }: MembersDeps,
   tx: Tx,
@@ -219,16 +222,15 @@ async function cancel(
 ): Promise<void> {
   const ended = await end(deps, tx, partnerId, row, because)
   const person = await memberById(tx, partnerId, row.memberId)
-  if (person !== undefined) await tell(deps, tx, partnerId, ended, { event: 'cancelled', person })
+  if (person !== undefined) await mailAdmins(deps, tx, partnerId, ended, { event: 'cancelled', person })
 }
 
-/** Mails the link of a recovery that has waited. False: it was cancelled or moved meanwhile. */
-async function open(
+/** Mails the link of a recovery whose cooling-off is over. False: it was cancelled or opened meanwhile. */
+async function mailDueLink(
   deps: MembersDeps,
   tx: Tx,
-  due: { readonly partnerId: string; readonly id: string; readonly memberId: string },
+  { partnerId, id, memberId }: { readonly partnerId: string; readonly id: string; readonly memberId: string },
 ): Promise<boolean> {
-  const { partnerId, id, memberId } = due
   if (await deps.isClosed(tx, partnerId)) return false
   const { member } = await lockWithAdmins(tx, partnerId, memberId)
   const row = await store.lockRecovery(tx, partnerId, id)
@@ -243,14 +245,14 @@ async function open(
   }
   const opened = await sendLink(deps, tx, partnerId, row, member)
   await store.updateRecovery(tx, partnerId, opened)
-  await tell(deps, tx, partnerId, opened, { event: 'opened', person: member })
+  await mailAdmins(deps, tx, partnerId, opened, { event: 'opened', person: member })
   deps.audit.append(tx, [{ ...about, action: 'openRecovery' }])
   return true
 }
 
-// The links of a recovery: its person sets a new way to sign in, or an Admin cancels it.
+// The links of a recovery: its person sets a new way to sign in, and an Admin can cancel it.
 
-/** A recovery as the page shows it to the person who has its link. */
+/** A recovery as the page shows it to its person. */
 type OpenRecovery = Pick<MemberRow, 'fullName' | 'email' | 'role'> &
   Enrolment & {
     readonly partnerId: string
@@ -260,82 +262,55 @@ type OpenRecovery = Pick<MemberRow, 'fullName' | 'email' | 'role'> &
   }
 
 /** A recovery as the page shows it to an Admin who may cancel it. */
-export type CancellableRecovery = {
-  readonly partnerName: string
-  readonly fullName: string
-  readonly email: string
-  readonly begunByName: string
-  readonly reason: string
-  readonly dueAt: Date | null
-}
+export type CancellableRecovery = Pick<MemberRow, 'fullName' | 'email'> &
+  Pick<store.RecoveryRow, 'begunByName' | 'reason' | 'dueAt'> & { readonly partnerName: string }
 
 type RecoveryLinks = {
-  /** Refuses: not_found (no such link, or it is over). */
+  /** Reads the recovery of a link. Refuses: not_found (no such link, or it has ended). */
   readonly opened: (token: string) => Promise<OpenRecovery>
   /**
-   * Replaces every way to sign in of the person by a new one, once, ends all sessions, and signs in. Refuses: not_found, validation_failed (factor).
+   * Replaces the person's ways to sign in by a new one, ends all sessions, and signs in. Works once. Refuses: not_found, validation_failed (factor).
    * Throws SignOnFailed (`required`).
    */
   readonly complete: (token: string, given: GivenFactor, client: Client) => Promise<SignedIn>
-  /** Refuses: not_found. */
+  /** Reads the recovery of a cancel link. Refuses: not_found. */
   readonly cancellable: (token: string) => Promise<CancellableRecovery>
-  /** Cancels a recovery whose link was not used yet. Refuses: not_found. */
+  /** Cancels a recovery whose link was not used. Refuses: not_found. */
   readonly cancel: (token: string, client: Client) => Promise<void>
-}
-
-type Steps = {
-  readonly tell: (
-    tx: Tx,
-    partnerId: string,
-    row: store.RecoveryRow,
-    told: { readonly event: RecoveryEvent; readonly person: MemberRow },
-  ) => Promise<void>
-  readonly cancel: (tx: Tx, partnerId: string, row: store.RecoveryRow, because: string) => Promise<void>
-}
-
-type Deps = MembersDeps & { readonly steps: Steps }
-
-const createRecoveryLinks = (members: MembersDeps, steps: Steps): RecoveryLinks => {
-  const deps = { ...members, steps }
-  return {
-    opened: (token) => opened(deps, token),
-    complete: (token, given, client) => complete(deps, token, given, client),
-    ...createCancellation(deps),
-  }
 }
 
 const isOpen = (row: store.RecoveryRow | undefined, now: Date): row is store.RecoveryRow & { expiresAt: Date } =>
   row?.status === 'Open' && row.expiresAt !== null && row.expiresAt > now
 
-async function find({ clock, isClosed, partnerName }: Deps, tx: Tx, token: string) {
+async function findOpen({ clock, isClosed, partnerName }: MembersDeps, tx: Tx, token: string) {
   const partnerId = readLink(token)
   if (partnerId === undefined || (await isClosed(tx, partnerId))) throw notFound('link')
   const row = await store.recoveryByToken(tx, partnerId, tokenHash(token))
   if (!isOpen(row, clock.now())) throw notFound('link')
   const member = await memberById(tx, partnerId, row.memberId)
-  // Staff recover Admins only: who has another role meanwhile is recovered by an Admin.
+  // Staff recover only Admins. An Admin recovers a person whose role has changed meanwhile.
   if (member === undefined || (row.byStaff && member.role !== 'Admin')) throw notFound('link')
   const name = await partnerName(tx, partnerId)
   const invited = { ...member, memberId: member.id, seed: tokenHash(token), partnerName: name }
   return { partnerId, row, member, invited }
 }
 
-async function opened(deps: Deps, token: string): Promise<OpenRecovery> {
-  const { partnerId, row, member, invited } = await find(deps, deps.db, token)
+async function opened(deps: MembersDeps, token: string): Promise<OpenRecovery> {
+  const { partnerId, row, member, invited } = await findOpen(deps, deps.db, token)
   const { fullName, email, role } = member
   const { begunByName, expiresAt } = row
-  const shown = { fullName, email, role, begunByName, expiresAt, partnerId, partnerName: invited.partnerName }
-  return { ...shown, ...(await deps.signIn.enrolment(invited)) }
+  const enrolment = await deps.signIn.enrolment(invited)
+  return { fullName, email, role, begunByName, expiresAt, partnerId, partnerName: invited.partnerName, ...enrolment }
 }
 
-async function complete(deps: Deps, token: string, given: GivenFactor, client: Client): Promise<SignedIn> {
-  const { db, clock, audit, mail, signIn, steps } = deps
-  const { partnerId, row, invited } = await find(deps, db, token)
+async function complete(deps: MembersDeps, token: string, given: GivenFactor, client: Client): Promise<SignedIn> {
+  const { db, clock, audit, mail, signIn } = deps
+  const { partnerId, row, invited } = await findOpen(deps, db, token)
   const factor = await signIn.prove(invited, given)
   return db.transaction(async (tx) => {
     await lockWithAdmins(tx, partnerId, row.memberId)
     await store.lockRecovery(tx, partnerId, row.id)
-    const { row: locked, member } = await find(deps, tx, token)
+    const { row: locked, member } = await findOpen(deps, tx, token)
     await refuseWithoutProvider(tx, partnerId, member)
     const now = clock.now()
     await signIn.forget(tx, partnerId, member.id)
@@ -348,39 +323,39 @@ async function complete(deps: Deps, token: string, given: GivenFactor, client: C
     audit.append(tx, [{ partnerId, actor, action: 'recoverSignIn', subject, details: { factor: factor.kind } }])
     const change = factor.kind === 'passkey' ? 'passkey added' : 'password set'
     await mail.enqueue(tx, partnerId, [changeMail(member, change, { at: now, ip: client.ip })])
-    await steps.tell(tx, partnerId, used, { event: 'used', person: member })
+    await mailAdmins(deps, tx, partnerId, used, { event: 'used', person: member })
     const { token: session } = await signIn.open(tx, partnerId, member.id, { ...client, factor: factor.kind })
     return { token: session, recoveryCodes }
   })
 }
 
-function createCancellation(deps: Deps): Pick<RecoveryLinks, 'cancellable' | 'cancel'> {
-  const { db, clock, audit, steps, partnerName, isClosed } = deps
-  const isLive = (row: store.RecoveryRow | undefined): row is store.RecoveryRow =>
+function createCancellation(deps: MembersDeps): Pick<RecoveryLinks, 'cancellable' | 'cancel'> {
+  const { db, clock, audit, partnerName, isClosed } = deps
+  const isCancellable = (row: store.RecoveryRow | undefined): row is store.RecoveryRow =>
     row?.status === 'Waiting' || isOpen(row, clock.now())
-  const findLive = async (token: string) => {
+  const findCancellable = async (token: string) => {
     const partnerId = readLink(token)
-    const row = partnerId && (await store.recoveryByCancel(db, partnerId, tokenHash(token)))
-    if (!partnerId || !row || !isLive(row)) throw notFound('link')
+    const row = partnerId ? await store.recoveryByCancel(db, partnerId, tokenHash(token)) : undefined
+    if (!partnerId || !isCancellable(row)) throw notFound('link')
     const member = await memberById(db, partnerId, row.memberId)
     if (member === undefined || (await isClosed(db, partnerId))) throw notFound('link')
     return { partnerId, row, member }
   }
   return {
     cancellable: async (token) => {
-      const { partnerId, row, member } = await findLive(token)
+      const { partnerId, row, member } = await findCancellable(token)
       const { begunByName, reason, dueAt } = row
       const { fullName, email } = member
       return { partnerName: await partnerName(db, partnerId), fullName, email, begunByName, reason, dueAt }
     },
     cancel: async (token, { ip }) => {
-      const { partnerId, row: found } = await findLive(token)
+      const { partnerId, row: found } = await findCancellable(token)
       await db.transaction(async (tx) => {
         await lockWithAdmins(tx, partnerId, found.memberId)
         const row = await store.lockRecovery(tx, partnerId, found.id)
-        if (!isLive(row)) throw notFound('link')
+        if (!isCancellable(row)) throw notFound('link')
         // The link proves the mailbox of an Admin, but not which one.
-        await steps.cancel(tx, partnerId, row, 'an Admin cancelled it by the link of the mail')
+        await cancel(deps, tx, partnerId, row, 'an Admin cancelled it with the link in the mail')
         const actor = { kind: 'partner', name: 'Link of a mail to the Admins', ip } as const
         const subject = { userId: row.memberId, recoveryId: row.id }
         audit.append(tx, [{ partnerId, actor, action: 'cancelRecovery', subject }])
@@ -389,18 +364,22 @@ function createCancellation(deps: Deps): Pick<RecoveryLinks, 'cancellable' | 'ca
   }
 }
 
-// The mails of a recovery: the link for its person, and what the Admins of the team must know of it.
+// The mails of a recovery: the link for its person, and a report to the Admins of the team.
 
 type Person = Pick<MemberRow, 'fullName' | 'email'>
 
-/** The mail with the link. It has the only copy of the token, sealed. */
-const linkMail = (
+/** Builds the mail with the link, which has the only copy of the token, sealed. */
+const recoveryLinkMail = (
   { id, begunByName, expiresAt }: RecoveryRow,
   to: Person,
   { token, linkUrl }: { readonly token: string; readonly linkUrl: string },
 ): NewMail => ({
-  ...{ kind: 'recovery_link', subjectId: id, to: { name: to.fullName, address: to.email } },
-  ...{ data: { begunByName, linkUrl }, secret: token, expiresAt },
+  kind: 'recovery_link',
+  subjectId: id,
+  to: { name: to.fullName, address: to.email },
+  data: { begunByName, linkUrl },
+  secret: token,
+  expiresAt,
 })
 
 export function renderRecoveryLink(mail: MailToRender): MailContent {
@@ -414,43 +393,42 @@ export function renderRecoveryLink(mail: MailToRender): MailContent {
   ]
   const after = [
     `The link works once, until ${utc(expiresAt)}. Your earlier ways to sign in end when you use it.`,
-    'If you have not asked for this, tell an Admin of your team or the operator at once.',
+    'If you did not ask for this, tell an Admin of your team or the operator at once.',
   ]
-  return withLink(`A new way to sign in to ${partner}`, before, link, after)
+  return mailWithLink(`A new way to sign in to ${partner}`, before, link, after)
 }
 
 /** The step that a mail to Admins reports. */
 type RecoveryEvent = 'reset' | 'waiting' | 'opened' | 'cancelled' | 'used'
 
-/** The mails to Admins. `cancel`: the link by which each of them cancels the recovery. */
+/** Builds the mails to Admins. `cancel`: the link with which each of them can cancel the recovery. */
 const adminMails = (
   row: RecoveryRow,
   person: Person,
-  told: {
+  report: {
     readonly event: RecoveryEvent
     readonly admins: readonly Person[]
     readonly cancel?: { readonly token: string; readonly linkUrl: string }
   },
 ): readonly NewMail[] =>
-  told.admins.map(({ fullName, email }) => ({
+  report.admins.map(({ fullName, email }) => ({
     kind: 'recovery_report',
-    // Not the recovery itself: the end of its link does not end the mails that report it.
+    // The member, because the mails about the recovery end with its link, and a report must still be sent.
     subjectId: row.memberId,
     to: { name: fullName, address: email },
     data: {
-      event: told.event,
+      event: report.event,
       person: `${person.fullName} (${person.email})`,
       begunByName: row.begunByName,
       reason: row.reason,
       dueAt: row.dueAt?.toISOString() ?? null,
       because: row.endedBecause,
-      linkUrl: told.cancel?.linkUrl ?? null,
+      linkUrl: report.cancel?.linkUrl ?? null,
     },
-    secret: told.cancel?.token ?? null,
-    expiresAt: null,
+    secret: report.cancel?.token ?? null,
   }))
 
-type Reported = {
+type RecoveryReport = {
   readonly event: RecoveryEvent
   readonly person: string
   readonly begunByName: string
@@ -461,44 +439,30 @@ type Reported = {
 }
 
 export function renderRecoveryReport(mail: MailToRender): MailContent {
-  const told = mail.data as Reported
+  const report = mail.data as RecoveryReport
   const partner = oneLine(mail.partnerName)
-  const lines = [`Hello ${oneLine(mail.toName)},`, reportSentence(told), `Business: ${partner}.`]
-  const reasons = told.event === 'waiting' || told.event === 'reset' ? [`Reason: ${oneLine(told.reason)}`] : []
-  const subject = `Recovery of a sign-in to ${partner}: ${told.event}`
-  const ends = 'If you do not expect this, look at the audit log, and tell the operator at once.'
-  if (told.linkUrl === null || mail.secret === null) return withLink(subject, [...lines, ...reasons], null, [ends])
-  const before = [...lines, ...reasons, 'If it is not right, open this link and cancel the recovery:']
-  return withLink(subject, before, withToken(told.linkUrl, mail.secret), [ends])
+  const hasReason = report.event === 'waiting' || report.event === 'reset'
+  const before = [
+    `Hello ${oneLine(mail.toName)},`,
+    reportSentence(report),
+    `Business: ${partner}.`,
+    ...(hasReason ? [`Reason: ${oneLine(report.reason)}`] : []),
+  ]
+  const after = ['If you did not expect this, check the audit log, and tell the operator at once.']
+  const subject = `Recovery of a sign-in to ${partner}: ${report.event}`
+  if (report.linkUrl === null || mail.secret === null) return plainMail(subject, [...before, ...after])
+  before.push('If this is not right, open this link to cancel the recovery:')
+  return mailWithLink(subject, before, withToken(report.linkUrl, mail.secret), after)
 }
 
-function reportSentence({ event, person, begunByName, dueAt, because }: Reported): string {
+function reportSentence({ event, person, begunByName, dueAt, because }: RecoveryReport): string {
   const [who, by] = [oneLine(person), oneLine(begunByName)]
-  if (event === 'reset') return `${by} has ended every way to sign in of ${who}, who gets a link to set a new one.`
+  if (event === 'reset') return `${by} has reset the sign-in of ${who}, who gets a link to set a new one.`
   if (event === 'waiting')
-    return `${by} asks to let ${who} set a new way to sign in. A second person of the operator has confirmed it. The link is mailed on ${utc(new Date(dueAt ?? 0))}, unless one of you cancels it before.`
-  if (event === 'opened') return `The wait is over: a link to set a new way to sign in was mailed to ${who}.`
+    return `${by} asks to let ${who} set a new way to sign in. A second person of the operator has confirmed it. The link will be mailed on ${utc(new Date(dueAt ?? 0))}, unless one of you cancels it.`
+  if (event === 'opened') return `The waiting period is over: a link to set a new way to sign in was mailed to ${who}.`
   if (event === 'used') return `${who} has set a new way to sign in. The earlier ones and all sessions have ended.`
   return `The recovery of the sign-in of ${who} was cancelled: ${oneLine(because ?? '')}.`
-}
-
-function withLink(
-  subject: string,
-  before: readonly string[],
-  link: string | null,
-  after: readonly string[],
-): MailContent {
-  const shown = link === null ? [] : [link]
-  return {
-    subject,
-    text: `${[...before, ...shown, ...after].join('\n\n')}\n`,
-    html: htmlPage([
-      ...before.map(escapeHtml),
-      ...shown.map((each) => `<a href="${escapeHtml(each)}">${escapeHtml(each)}</a>`),
-      ...after.map(escapeHtml),
-    ]),
-    link,
-  }
 }
 
 /** The job that mails the links of recoveries after the cooling-off. */

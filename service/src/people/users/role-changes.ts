@@ -1,15 +1,7 @@
-/** The one verb by which the role of a member changes, with its record and its mails: to the member, and to every Admin. */
+/** Changes the role of a member, records it, and mails the member and every Admin. No other code changes a role. */
 import type { users as wire } from '@partner-payments/wire'
 import type { NewRecord } from '../../audit/index.ts'
-import {
-  escapeHtml,
-  htmlPage,
-  type MailContent,
-  type MailToRender,
-  type NewMail,
-  oneLine,
-  utc,
-} from '../../mail/index.ts'
+import { type MailContent, type MailToRender, type NewMail, oneLine, plainMail, utc } from '../../mail/index.ts'
 import { newId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Permitted } from './giving.ts'
@@ -19,23 +11,23 @@ import { adminsOf } from './store.ts'
 
 const adminsMax = 100
 
-type Change = {
+type RoleChange = {
   readonly member: Pick<members.MemberRow, 'id' | 'email' | 'fullName'>
   /** Null: the person joins. */
   readonly from: wire.Role | null
   /** Null: the person is removed. */
   readonly to: wire.Role | null
-  /** The name of who changes it. */
+  /** The name of the person, key or provider that changes the role. */
   readonly by: string
   readonly actor: NewRecord['actor']
 }
 
-/** Gives a member another role, or takes it by removing the member. Writes nothing if the role stays. */
+/** Changes the role of a member, or removes the member. Writes nothing if the role stays the same. */
 export async function changeRole(
   deps: MembersDeps,
   tx: Tx,
   permitted: Permitted,
-  { partnerId, ...change }: Change & { readonly partnerId: string },
+  { partnerId, ...change }: RoleChange & { readonly partnerId: string },
 ): Promise<void> {
   const { member, from, to } = change
   if (from === to) return
@@ -49,23 +41,25 @@ export async function changeRole(
   await mailRoleChange(deps, tx, partnerId, change)
 }
 
-/** Mails a change of a role: to the person, unless it joins, and to every Admin. */
+/** Mails a change of a role to the person, except at joining, and to every Admin. */
 export async function mailRoleChange(
   { mail, clock, facts }: Pick<MembersDeps, 'mail' | 'clock' | 'facts'>,
   tx: Tx,
   partnerId: string,
-  { member, from, to, by }: Change,
+  { member, from, to, by }: RoleChange,
 ): Promise<void> {
   const admins = (await adminsOf(tx, partnerId, adminsMax)).filter(({ id }) => id !== member.id)
   const data = { person: member.fullName, from, to, by, at: clock.now().toISOString() }
   const mails = [...(from === null ? [] : [member]), ...admins].map(({ id, email, fullName }): NewMail => ({
-    ...{ kind: 'role_changed', subjectId: member.id, to: { name: fullName, address: email } },
-    ...{ data: { ...data, isOwn: id === member.id ? 'yes' : null }, secret: null, expiresAt: null },
+    kind: 'role_changed',
+    subjectId: member.id,
+    to: { name: fullName, address: email },
+    data: { ...data, isOwn: id === member.id ? 'yes' : null },
   }))
   if (mails.length > 0) await mail.enqueue(tx, partnerId, mails)
   const type = from === null ? 'member.joined' : to === null ? 'member.removed' : 'member.changed'
-  const said = { name: member.fullName, role: to, by }
-  facts.append(tx, [{ partnerId, type, subject: member.id, occasion: newId(), facts: said }])
+  const fact = { name: member.fullName, role: to, by }
+  facts.append(tx, [{ partnerId, type, subject: member.id, occasion: newId(), facts: fact }])
 }
 
 type RoleChangeMail = Readonly<Record<'person' | 'by' | 'at', string>> & {
@@ -82,18 +76,16 @@ function roleSentence({ person, from, to, isOwn }: RoleChangeMail, partner: stri
 }
 
 export function renderRoleChange(mail: MailToRender): MailContent {
-  const shown = mail.data as RoleChangeMail
+  const change = mail.data as RoleChangeMail
   const partner = oneLine(mail.partnerName)
   const lines = [
     `Hello ${oneLine(mail.toName)},`,
-    roleSentence(shown, partner),
-    `By: ${oneLine(shown.by)}. Time: ${utc(new Date(shown.at))}.`,
-    'If your team has not done it, change it back on the page “Team”, or ask an Admin, and look at the audit log.',
+    roleSentence(change, partner),
+    `By: ${oneLine(change.by)}. Time: ${utc(new Date(change.at))}.`,
+    'If your team did not do this, change it back on the page “Team”, or ask an Admin, and check the audit log.',
   ]
-  return {
-    subject: `${shown.isOwn ? 'Your role' : `The role of ${oneLine(shown.person)}`} at ${partner}: ${shown.to ?? 'removed'}`,
-    text: `${lines.join('\n\n')}\n`,
-    html: htmlPage(lines.map(escapeHtml)),
-    link: null,
-  }
+  return plainMail(
+    `${change.isOwn ? 'Your role' : `The role of ${oneLine(change.person)}`} at ${partner}: ${change.to ?? 'removed'}`,
+    lines,
+  )
 }

@@ -1,30 +1,35 @@
-/** Operation id -> verb -> shape, of invitations, guest links and service accounts. */
+/** Handlers of invitations, guest links and service accounts. */
 import { guestLinks, serviceAccounts, users as wire } from '@partner-payments/wire'
 import { type Handlers, pageOf, writerOf } from '../../kernel/api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import type { Invitation, Users } from './service.ts'
 import type { GuestLink, GuestLinks } from './guest-links.ts'
 import type { ListedCredential } from '../../access/index.ts'
-import type { Created, ServiceAccounts } from './service-accounts.ts'
+import type { CreatedServiceAccount, ServiceAccounts } from './service-accounts.ts'
 
 const writeInvitation = writerOf(wire.Invitation)
-const toWire = ({ id: inviteId, role: roleName, invitedByName: invitedByFullName, ...invitation }: Invitation) =>
-  writeInvitation({ ...invitation, inviteId, roleName, invitedByFullName })
+const toWireInvitation = ({
+  id: inviteId,
+  role: roleName,
+  invitedByName: invitedByFullName,
+  ...invitation
+}: Invitation) => writeInvitation({ ...invitation, inviteId, roleName, invitedByFullName })
 
 export function usersRoutes(users: Users, idempotency: Idempotency) {
   return {
     createInvitations: idempotency.handler('createInvitations', async ({ caller, body }, tx) => {
       const invitations = await users.createInvitations(caller, body, tx)
       const ids = invitations.map(({ id }) => id).join(', ')
-      return { body: { invitations: invitations.map(toWire) }, created: `the invitations ${ids}` }
+      return { body: { invitations: invitations.map(toWireInvitation) }, created: `the invitations ${ids}` }
     }),
-    listInvitations: async ({ caller, query }) => pageOf(await users.listInvitations(caller.partnerId, query), toWire),
+    listInvitations: async ({ caller, query }) =>
+      pageOf(await users.listInvitations(caller.partnerId, query), toWireInvitation),
     getInvitation: async ({ caller, params }) => ({
-      body: toWire(await users.getInvitation(caller.partnerId, params.invitationId)),
+      body: toWireInvitation(await users.getInvitation(caller.partnerId, params.invitationId)),
     }),
     resendInvitation: idempotency.handler('resendInvitation', async ({ caller, params, body }, tx) => {
       const invitation = await users.resendInvitation(caller, params.invitationId, body?.redirectUrl, tx)
-      return { body: toWire(invitation), created: `a resend of the invitation ${invitation.id}` }
+      return { body: toWireInvitation(invitation), created: `a resend of the invitation ${invitation.id}` }
     }),
     revokeInvitation: async ({ caller, params }) => {
       await users.revokeInvitation(caller, params.invitationId)
@@ -51,19 +56,19 @@ export function guestLinksRoutes(links: GuestLinks, idempotency: Idempotency) {
   } satisfies Partial<Handlers<'guestLinks'>>
 }
 
-const statuses = { valid: 'Active', expired: 'Expired', revoked: 'Revoked' } as const
+const accountStatuses = { valid: 'Active', expired: 'Expired', revoked: 'Revoked' } as const
 
 const writeAccount = writerOf(serviceAccounts.ServiceAccount)
 const toWireServiceAccount = (account: ListedCredential) =>
   writeAccount({
     ...account,
-    status: statuses[account.status],
+    status: accountStatuses[account.status],
     impersonation: account.impersonatedBy !== null,
     issuedById: account.issuedBy,
     issuedByFullName: account.issuedByName,
   })
 
-const withSecret = ({ account, apiSecret }: Created) => ({
+const withSecret = ({ account, apiSecret }: CreatedServiceAccount) => ({
   body: { ...toWireServiceAccount(account), apiSecret },
   created: `the service account ${account.serviceAccountId}`,
 })

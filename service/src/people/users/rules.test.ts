@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { operations, type Permission, permissions, roleAllows, users as wire } from '@partner-payments/wire'
 import { type Caller, type KeyBounds, Refusal } from '../../kernel/api/index.ts'
-import { emailKey, refuseBadEntries, refuseBadRedirect, statusAt, tokenFor, tokenHash } from './rules.ts'
+import { emailKey, refuseBadEntries, refuseBadRedirect, invitationStatus, encodeToken, tokenHash } from './rules.ts'
 import { after, hourMs, minuteMs } from '../../kernel/index.ts'
-import { type Act, acts, type By, everyRole, type Power, roleAsPower, whyNot } from './giving.ts'
+import { type Act, acts, type Actor, everyRole, type Power, roleAsPower, whyNot } from './giving.ts'
 
 const refusedRedirect = (url: string, sandbox: boolean) => {
   try {
@@ -90,25 +90,25 @@ test('addresses that differ only in case or Unicode composition are the same', (
 test('a pending invitation is Expired from its `expiresAt` on; other statuses do not change', () => {
   const expiresAt = new Date('2026-11-28T00:00:00.000Z')
   const before = new Date(expiresAt.getTime() - 1)
-  assert.equal(statusAt({ status: 'Pending', expiresAt }, before), 'Pending')
-  assert.equal(statusAt({ status: 'Pending', expiresAt }, expiresAt), 'Expired')
+  assert.equal(invitationStatus({ status: 'Pending', expiresAt }, before), 'Pending')
+  assert.equal(invitationStatus({ status: 'Pending', expiresAt }, expiresAt), 'Expired')
   for (const status of ['Accepted', 'Revoked'] as const)
-    assert.equal(statusAt({ status, expiresAt }, expiresAt), status)
+    assert.equal(invitationStatus({ status, expiresAt }, expiresAt), status)
 })
 
 test('a token begins with the id of its partner and continues with 32 random bytes', () => {
   const partnerId = '0193f2a8-0000-7000-8000-00000000abcd'
   const random = Buffer.alloc(32, 7)
-  const token = tokenFor(partnerId, random)
+  const token = encodeToken(partnerId, random)
   assert.match(token, /^[A-Za-z0-9_-]{64}$/)
   const bytes = Buffer.from(token, 'base64url')
   assert.equal(bytes.subarray(0, 16).toString('hex'), partnerId.replaceAll('-', ''))
   assert.deepEqual(bytes.subarray(16), random)
   assert.equal(tokenHash(token).length, 32)
-  assert.throws(() => tokenFor(partnerId, random.subarray(1)), /256 random bits/)
+  assert.throws(() => encodeToken(partnerId, random.subarray(1)), /256 random bits/)
 })
 
-test('a name has no link, no address and no sentence of marks', () => {
+test('a name cannot contain a link, an address or unusual punctuation', () => {
   const named = (fullName: string) => () =>
     refuseBadEntries([{ email: 'a@example.com', fullName, role: 'Operator' }], false)
   for (const name of [
@@ -149,7 +149,7 @@ const callers = {
 type CallerName = keyof typeof callers
 const callerNames = Object.keys(callers) as CallerName[]
 
-const mayGive = (by: By, act: Act, powers: readonly Power[]) => whyNot(by, act, powers) === undefined
+const mayGive = (by: Actor, act: Act, powers: readonly Power[]) => whyNot(by, act, powers) === undefined
 const whoMay = (act: Act, powers: readonly Power[], keysSetSingleSignOn = false) =>
   callerNames.filter((name) =>
     mayGive({ kind: 'caller', caller: callers[name], now, keysSetSingleSignOn }, act, powers),
@@ -166,7 +166,7 @@ const webhooks: Power = { name: 'The access of the guest', permissions: ['users:
 const ofUsers: readonly CallerName[] = ['key users:*', 'key users:write', 'key of an Operator, users:write']
 
 type Row = readonly [what: string, powers: readonly Power[], may: readonly CallerName[]]
-/** An act on roles gives and takes no more than the caller has. */
+/** Roles that are given and taken: not more than the caller has. */
 const ofRoles: readonly Row[] = [
   ['Admin', [roleAsPower('Admin')], whole],
   ['Developer', [roleAsPower('Developer')], whole],
@@ -201,7 +201,7 @@ const ofGuests: readonly Row[] = [['webhooks', [webhooks], whole]]
 const inConsole: readonly Row[] = [['every role', everyRole, ['Admin just signed in']]]
 const none: readonly Row[] = [['anything', [roleAsPower('Admin')], []]]
 
-/** One row for each act: a new one is refused by the compiler until it has a row. */
+/** One row for each act. The compiler refuses a new act without a row. */
 const table: Readonly<Record<Act, readonly Row[]>> = {
   createInvitations: ofRoles,
   resendInvitation: ofRoles,
@@ -236,21 +236,21 @@ suite('who may do what, in production', () => {
         ))
 })
 
-test('every operation that manages the team is an act of the judgement', () => {
+test('`permit` judges every operation that manages the team', () => {
   const managing = Object.entries(operations).filter(([, { permission }]) => permission === 'users:write')
   assert.ok(managing.length > 10)
   for (const [id] of managing) assert.ok(id in acts, `${id} has no row in giving.ts`)
 })
 
-test('where the setting lets it, a key with every permission sets single sign-on, and no lesser one; a person signs in again', () => {
+test('if the setting allows it, only a key with every permission sets single sign-on, and a person must sign in again', () => {
   for (const act of ['setSingleSignOn', 'proveSingleSignOnDomain', 'removeSingleSignOn'] as const)
     assert.deepEqual(whoMay(act, everyRole, true), ['Admin just signed in', 'key all', 'key all, bound'])
   for (const act of ['decideSingleSignOn', 'resetSignIn'] as const)
     assert.deepEqual(whoMay(act, everyRole, true), ['Admin just signed in'])
 })
 
-test('the maker of an invitation or a link is judged by what it has when it is used', () => {
-  const maker = (held: readonly string[]): By => ({ kind: 'maker', permissions: held })
+test('the maker of an invitation or a link is judged by the permissions at its use', () => {
+  const maker = (held: readonly string[]): Actor => ({ kind: 'maker', permissions: held })
   for (const role of wire.roles) {
     assert.equal(mayGive(maker(permissions), 'acceptInvitation', [roleAsPower(role)]), true)
     assert.equal(mayGive(maker([]), 'acceptInvitation', [roleAsPower(role)]), false)
@@ -260,11 +260,12 @@ test('the maker of an invitation or a link is judged by what it has when it is u
   assert.equal(mayGive(maker(['webhooks:read']), 'letGuestIn', [webhooks]), false)
 })
 
-test('the provider gives roles that are mapped, and the operator opens and recovers only', () => {
-  const provider: By = { kind: 'provider', roles: ['Operator'] }
+test('the provider gives only mapped roles, and the operator may only open invitations and recover Admins', () => {
+  const provider: Actor = { kind: 'provider', roles: ['Operator'] }
   assert.equal(mayGive(provider, 'giveRoleByProvider', [roleAsPower('Operator')]), true)
   assert.equal(mayGive(provider, 'giveRoleByProvider', [roleAsPower('Admin')]), false)
-  const byKind = (by: By) => (Object.keys(acts) as Act[]).filter((act) => mayGive(by, act, [roleAsPower('Operator')]))
+  const byKind = (by: Actor) =>
+    (Object.keys(acts) as Act[]).filter((act) => mayGive(by, act, [roleAsPower('Operator')]))
   assert.deepEqual(byKind(provider), ['giveRoleByProvider'])
   assert.deepEqual(byKind({ kind: 'operator' }).toSorted(), ['openFirstInvitation', 'recoverAdmin'])
   assert.deepEqual(byKind({ kind: 'maker', permissions }).toSorted(), ['acceptInvitation', 'letGuestIn'])

@@ -7,25 +7,25 @@ import type { SubjectKey } from '../../screening/index.ts'
 import type { MailCounts } from './store.ts'
 
 export type InvitationEntry = BodyOf<'createInvitations'>['invitations'][number]
-type Life = { readonly status: wire.InvitationStatus; readonly expiresAt: Date }
+type Validity = { readonly status: wire.InvitationStatus; readonly expiresAt: Date }
 
 const resendsMax = 5
 const resendSpacingMs = minuteMs
-/** The mails of an address: an invitation and its resends. */
+/** Daily limit of an address: an invitation and its resends. */
 const mailsOfAddressMax = 1 + resendsMax
 const mailsOfPartnerMax = 200
 export const tokenRandomBytes = 32
 
-/** A person of the team as a subject of screening. */
+/** The screening subject of a person of the team. */
 export const personKey = (partnerId: string, id: string): SubjectKey => ({ partnerId, kind: 'person', id })
 
-/** The same for two spellings of an address that mail servers do not distinguish in practice. */
+/** Normalizes an address: equal for spellings that mail servers do not distinguish in practice. */
 export function emailKey(email: string): string {
   return email.normalize('NFC').toLowerCase()
 }
 
-/** base64url of the partner's id and 256 random bits. By the id the acceptance finds the partner's rows. */
-export function tokenFor(partnerId: string, random: Uint8Array): string {
+/** Encodes the partner's id, which leads to the partner's rows, and 256 random bits in base64url. */
+export function encodeToken(partnerId: string, random: Uint8Array): string {
   assert(random.length === tokenRandomBytes, 'a token has 256 random bits')
   return Buffer.concat([Buffer.from(partnerId.replaceAll('-', ''), 'hex'), random]).toString('base64url')
 }
@@ -35,14 +35,14 @@ export function tokenHash(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }
 
-/** The status that the API shows: an invitation expires without an update of its row. */
-export function statusAt({ status, expiresAt }: Life, now: Date): wire.InvitationStatus {
+/** Computes the status that the API shows: an invitation expires without an update of its row. */
+export function invitationStatus({ status, expiresAt }: Validity, now: Date): wire.InvitationStatus {
   return status === 'Pending' && expiresAt <= now ? 'Expired' : status
 }
 
 /**
- * Refuses (400) with all bad fields in one response: an address or a name with characters that a mail cannot have, an
- * address that is repeated in the request, a redirect that is not https.
+ * Refuses (400) with all bad fields in one response: an address or a name with characters that a mail cannot have, a
+ * repeated address, a redirect that is not https.
  */
 export function refuseBadEntries(entries: readonly InvitationEntry[], sandbox: boolean): void {
   const seen = new Set<string>()
@@ -88,7 +88,7 @@ export function emailErrors(pointer: string, email: string): readonly FieldError
   ]
 }
 
-// A mail to a stranger shows the name. Mail programs make links of addresses and host names.
+// A mail to a stranger shows the name. Mail programs turn addresses and host names into links.
 const nameText = /^[\p{L}\p{M}\p{N}\p{Zs}.,'’‘`´ʼ"“”„()&·‐‑–-]*$/u
 const hostName = /[\p{L}\p{N}-]\.[\p{L}\p{N}-]{2,}/u
 
@@ -106,13 +106,13 @@ const redirectErrors = (pointer: string, text: string | null | undefined, sandbo
     ? []
     : urlErrors(pointer, text, { sandbox, example: 'https://partner.example.com/join' })
 
-/** The faults of a URL that a browser follows or a provider has. */
+/** Lists what is wrong with the URL of a redirect or a provider. */
 export function urlErrors(
   pointer: string,
   text: string,
   { sandbox, example }: { readonly sandbox: boolean; readonly example: string },
 ): readonly FieldError[] {
-  // URL repairs what a browser repairs (blanks, backslashes, a missing slash). A link in a mail must be right as it is.
+  // The URL parser repairs blanks, backslashes and a missing slash, as browsers do. A link in a mail must not need repair.
   const url = /^https?:\/\/[^\s\p{Cc}\\]+$/iu.test(text) ? URL.parse(text) : null
   if (url === null)
     return [fieldError(pointer, 'invalid_format', `must be an absolute https URL, for example ${example}`)]
@@ -122,13 +122,13 @@ export function urlErrors(
   return [fieldError(pointer, 'invalid_value', sandbox ? 'must be https, or http to localhost' : 'must be https')]
 }
 
-/** The day of UTC. */
-export const dayOf = (now: Date): string => now.toISOString().slice(0, 10)
+/** Formats the day in UTC. */
+export const utcDay = (now: Date): string => now.toISOString().slice(0, 10)
 
-/** Refuses: rate_limited (with Retry-After). Revoking and creating again counts like a resend. */
-export function refuseMails({ ofPartner, ofAddress }: MailCounts, now: Date): void {
+/** Refuses: rate_limited (with Retry-After). A new invitation after a revocation counts like a resend. */
+export function refuseExcessMails({ ofPartner, ofAddress }: MailCounts, now: Date): void {
   if (ofPartner <= mailsOfPartnerMax && ofAddress <= mailsOfAddressMax) return
-  const seconds = Math.ceil((Date.parse(dayOf(now)) + dayMs - now.getTime()) / secondMs)
+  const seconds = Math.ceil((Date.parse(utcDay(now)) + dayMs - now.getTime()) / secondMs)
   const which =
     ofAddress > mailsOfAddressMax
       ? `An address gets at most ${mailsOfAddressMax} invitation mails a day`
@@ -138,10 +138,10 @@ export function refuseMails({ ofPartner, ofAddress }: MailCounts, now: Date): vo
 
 /** Refuses: invitation_not_pending, resend_limit_reached, resend_too_soon (with Retry-After). */
 export function refuseResend(
-  row: Life & { readonly resends: number; readonly resentAt: Date | null },
+  row: Validity & { readonly resends: number; readonly resentAt: Date | null },
   now: Date,
 ): void {
-  const status = statusAt(row, now)
+  const status = invitationStatus(row, now)
   if (status !== 'Pending' && status !== 'Expired')
     throw new Refusal(
       'invitation_not_pending',
@@ -161,8 +161,8 @@ export function refuseResend(
 }
 
 /** Refuses: invitation_not_pending. */
-export function refuseRevoke(row: Life, now: Date): void {
-  const status = statusAt(row, now)
+export function refuseRevoke(row: Validity, now: Date): void {
+  const status = invitationStatus(row, now)
   if (status === 'Pending') return
   throw new Refusal(
     'invitation_not_pending',
@@ -171,7 +171,7 @@ export function refuseRevoke(row: Life, now: Date): void {
 }
 
 /** Refuses (409) with a pointer to each entry whose address has a live invitation. */
-export function refuseTaken(entries: readonly InvitationEntry[], taken: ReadonlySet<string>): void {
+export function refuseTakenAddresses(entries: readonly InvitationEntry[], taken: ReadonlySet<string>): void {
   const errors = entries.flatMap(({ email }, index) =>
     taken.has(emailKey(email))
       ? [fieldError(`/invitations/${index}/email`, 'exists', 'already has a live invitation')]

@@ -1,4 +1,4 @@
-/** Saved views: named filters of the lists of the console, of one person or shared with the team. */
+/** Saved views: named filters of the console's lists, private or shared with the team. */
 import type { FieldError } from '@partner-payments/wire'
 import { notFound, refuseField } from '../../kernel/api/index.ts'
 import type { Audit, ServiceAct } from '../../audit/index.ts'
@@ -14,7 +14,7 @@ export type SavedView = Pick<SavedViewRow, 'id' | 'page' | 'name' | 'query' | 'i
 }
 
 export type SavedViews = {
-  /** The views of a list, by name: the own ones and those that the team shares. */
+  /** Lists the person's own views of a page and the team's shared ones, by name. */
   readonly of: (signed: Signed, page: string) => Promise<readonly SavedView[]>
   /** Refuses: validation_failed (/name: empty, too long, taken, or the person has too many; /query). */
   readonly save: (
@@ -22,21 +22,21 @@ export type SavedViews = {
     view: Pick<SavedViewRow, 'page' | 'name' | 'query' | 'isShared'>,
     ip: string,
   ) => Promise<void>
-  /** Refuses: validation_failed (/name), not_found (none that the person may change). */
+  /** Refuses: validation_failed (/name), not_found (also if the person may not change it). */
   readonly rename: (signed: Signed, id: string, name: string, ip: string) => Promise<SavedView>
-  /** Refuses: not_found (none that the person may change). */
+  /** Refuses: not_found (also if the person may not change it). */
   readonly remove: (signed: Signed, id: string, ip: string) => Promise<SavedView>
 }
 
 const viewsPerPersonMax = 50
-/** Views of a list that are shown, of the person and of the team each. */
+/** Maximum number of own views and of shared views in a list. */
 const shownMax = 50
 const nameCharsMax = 60
 const queryCharsMax = 1000
 
 type Deps = { readonly db: Database; readonly clock: Clock; readonly audit: Pick<Audit, 'append'> }
 
-/** Reports whether a person may change a view: its maker, and of a shared one who manages the team. */
+/** Reports whether a person may change a view: its maker may, and a shared view also anyone who manages the team. */
 const mayChange = ({ caller }: Signed, { memberId, isShared }: SavedViewRow): boolean =>
   memberId === caller.serviceAccountId || (isShared && caller.permissions.includes('users:write'))
 
@@ -58,13 +58,13 @@ function refuseTaken(error: unknown): never {
 
 export function createSavedViews({ db, clock, audit }: Deps): SavedViews {
   const toView = (signed: Signed, row: SavedViewRow): SavedView => ({ ...row, isOwn: mayChange(signed, row) })
-  const note = (tx: Tx, { caller }: Signed, row: SavedViewRow, action: ServiceAct, ip: string) => {
+  const record = (tx: Tx, { caller }: Signed, row: SavedViewRow, action: ServiceAct, ip: string) => {
     const { partnerId, serviceAccountId: id, name } = caller
     const actor = { kind: 'partner', id, name, ip } as const
     const details = { page: row.page, name: row.name, shared: String(row.isShared) }
     audit.append(tx, [{ partnerId, actor, action, subject: { savedViewId: row.id }, details }])
   }
-  const locked = async (tx: Tx, signed: Signed, id: string): Promise<SavedViewRow> => {
+  const lock = async (tx: Tx, signed: Signed, id: string): Promise<SavedViewRow> => {
     const row = await store.lockView(tx, signed.caller.partnerId, id)
     if (row === undefined || !mayChange(signed, row)) throw notFound('saved view')
     return row
@@ -90,23 +90,23 @@ export function createSavedViews({ db, clock, audit }: Deps): SavedViews {
           throw refuseName('out_of_range', `You have ${viewsPerPersonMax} views. Delete one first.`)
         const row = { ...given, name, id: newId(), memberId }
         await store.insertView(tx, partnerId, row, clock.now()).catch(refuseTaken)
-        note(tx, signed, row, 'savedView.saved', ip)
+        record(tx, signed, row, 'savedView.saved', ip)
       })
     },
     rename: async (signed, id, text, ip) => {
       const name = readName(text)
       return db.transaction(async (tx) => {
-        const row = { ...(await locked(tx, signed, id)), name }
+        const row = { ...(await lock(tx, signed, id)), name }
         await store.renameView(tx, signed.caller.partnerId, id, name, clock.now()).catch(refuseTaken)
-        note(tx, signed, row, 'savedView.renamed', ip)
+        record(tx, signed, row, 'savedView.renamed', ip)
         return toView(signed, row)
       })
     },
     remove: (signed, id, ip) =>
       db.transaction(async (tx) => {
-        const row = await locked(tx, signed, id)
+        const row = await lock(tx, signed, id)
         await store.deleteView(tx, signed.caller.partnerId, id)
-        note(tx, signed, row, 'savedView.deleted', ip)
+        record(tx, signed, row, 'savedView.deleted', ip)
         return toView(signed, row)
       }),
   }

@@ -1,4 +1,4 @@
-/** Service accounts that a team manages: who may give what, and what a list of addresses, a rotation and an end mean. */
+/** Service accounts that a team manages: permissions, addresses, rotations and expiry. */
 import assert from 'node:assert/strict'
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
@@ -17,7 +17,7 @@ const lesserThan = (caller: Caller): Caller => ({
   permissions: ['users:read', 'users:write', 'payouts:read'],
 })
 
-/** The mails about keys, as address and subject. */
+/** Lists the mails about keys, as address and subject. */
 async function mailsOf(partnerId: string) {
   const { db, mailQueue } = service
   const claimed = await db.transaction((tx) => mailQueue.claim(tx, partnerId, 1000, 100))
@@ -26,7 +26,7 @@ async function mailsOf(partnerId: string) {
     .map(({ toAddress, data }) => `${toAddress} ${String(JSON.parse(data).change)}`)
 }
 
-test('creates, lists by status, changes, rotates and revokes; Admins get a mail of each, and of nothing else', async () => {
+test('a key is created, listed by status, changed, rotated and revoked, and Admins get a mail only for each change', async () => {
   const { partnerId, caller } = await addPartner(service)
   const { serviceAccounts: accounts, users, access, clock } = service
   const admin = { email: 'admin@example.com', fullName: 'Ann', role: 'Admin' as const }
@@ -76,7 +76,7 @@ test('creates, lists by status, changes, rotates and revokes; Admins get a mail 
   )
 })
 
-test('gives, changes and rotates no more than the caller has', async () => {
+test('a caller cannot create, change or rotate a key with more than it has', async () => {
   const { partnerId, caller } = await addPartner(service)
   const { serviceAccounts: accounts } = service
   const lesser = lesserThan(caller)
@@ -86,17 +86,17 @@ test('gives, changes and rotates no more than the caller has', async () => {
   await assert.rejects(accounts.update(lesser, own.account.serviceAccountId, more), refused('permission_denied'))
   const { account } = await accounts.create(caller, body(more))
   const strong = account.serviceAccountId
-  // A rotation would give its permissions to the caller, and a narrower account would cut off a program.
+  // A rotation would give the key's permissions to the caller, and a narrower account would break a program.
   await assert.rejects(accounts.rotate(lesser, strong, { publicKeyPem }), refused('permission_denied'))
   await assert.rejects(accounts.update(lesser, strong, { permissions: ['payouts:read'] }), refused('permission_denied'))
   assert.deepEqual((await accounts.get(partnerId, strong)).permissions, more.permissions)
 })
 
-test('a key that was revoked gives nothing while a process still knows it', async () => {
+test('a revoked key cannot create keys while a process still caches it', async () => {
   const { partnerId, caller } = await addPartner(service)
   const { serviceAccounts: accounts, users, members, guestLinks } = service
   const { account } = await accounts.create(caller, body({ permissions: [...caller.permissions] }))
-  // The caller as a process has it for two seconds after the revocation.
+  // A process caches the caller for two seconds after the revocation.
   const key: Caller = { ...caller, serviceAccountId: account.serviceAccountId, name: account.name }
   const entry = { email: 'eve@example.com', fullName: 'Eve', role: 'Developer' as const }
   const [invitation] = await users.createInvitations(key, { invitations: [entry] })
@@ -117,11 +117,11 @@ test('a key that was revoked gives nothing while a process still knows it', asyn
     'create a key': () => accounts.create(key, body()),
   }
   for (const [name, act] of Object.entries(acts))
-    await assert.rejects(act(), refused('permission_denied', /service account has ended/), name)
+    await assert.rejects(act(), refused('permission_denied', /service account has expired or was revoked/), name)
   assert.equal((await users.membersByAddress(service.db, partnerId, ['mallory@example.com'])).size, 0)
 })
 
-test('an impersonation session is listed and revoked, and neither changed nor rotated', async () => {
+test('an impersonation session can be listed and revoked, but not changed or rotated', async () => {
   const { partnerId, caller } = await addPartner(service)
   const { serviceAccounts: accounts, access, db } = service
   const { serviceAccountId: id } = await db.transaction((tx) => access.impersonate(tx, partnerId, 'Ann', 15))
@@ -132,7 +132,7 @@ test('an impersonation session is listed and revoked, and neither changed nor ro
   assert.equal((await accounts.get(partnerId, id)).status, 'revoked')
 })
 
-test('a service account names its maker; a key that rotates itself keeps the one it has', async () => {
+test('a service account shows its maker, and a key that rotates itself keeps its maker', async () => {
   const { partnerId, caller } = await addPartner(service)
   const { serviceAccounts: accounts, access, db } = service
   const issuerOf = async (id: string) => (await accounts.get(partnerId, id)).issuedBy
@@ -149,7 +149,7 @@ test('a service account names its maker; a key that rotates itself keeps the one
   assert.equal(await issuerOf(kept), caller.serviceAccountId)
 })
 
-test('refuses keys that are no RSA public keys of a fit size, with a private one named', async () => {
+test('a key that is not an RSA public key of an allowed size is refused, and a private key is recognized', async () => {
   const { caller } = await addPartner(service)
   const pem = (bits: number, publicExponent?: number) =>
     generateKeyPairSync('rsa', { modulusLength: bits, ...(publicExponent && { publicExponent }) })
@@ -169,7 +169,7 @@ test('refuses keys that are no RSA public keys of a fit size, with a private one
   }
 })
 
-test('refuses addresses that are none, and an end that is over', async () => {
+test('an invalid address and an expiry in the past are refused', async () => {
   const { caller } = await addPartner(service)
   const { serviceAccounts: accounts } = service
   const wrong = body({ allowedAddresses: ['203.0.113.7', 'example.com'] })
@@ -181,7 +181,7 @@ test('refuses addresses that are none, and an end that is over', async () => {
   await assert.rejects(update, refused('validation_failed', /^\/expiresAt: /))
 })
 
-test('no more than the maximum is active; revoked ones and impersonations do not count', async () => {
+test('the number of active service accounts is limited; revoked ones and impersonations do not count', async () => {
   const { partnerId, caller } = await addPartner(service)
   const { serviceAccounts: accounts, access, db } = service
   await db.transaction((tx) => access.impersonate(tx, partnerId, 'Ann', 15))

@@ -1,4 +1,4 @@
-/** The service accounts of a partner, which its own people and programs manage. The verbs of `access` know the rows. */
+/** The service accounts of a partner, which its own people and keys manage. `access` owns the rows. */
 import { type BodyOf, type FieldError, type QueryOf, serviceAccounts as wire } from '@partner-payments/wire'
 import {
   type Access,
@@ -10,23 +10,22 @@ import {
 } from '../../access/index.ts'
 import { type Caller, type Cursors, type Page, Refusal, refuseFields } from '../../kernel/api/index.ts'
 import type { FactQueue } from '../../inbox/index.ts'
-import { after, type Clock, minuteMs, newId } from '../../kernel/index.ts'
+import { after, type Clock, hourMs, newId } from '../../kernel/index.ts'
 import {
-  escapeHtml,
-  htmlPage,
   type MailContent,
   type MailQueue,
   type MailToRender,
   type NewMail,
   oneLine,
+  plainMail,
   utc,
 } from '../../mail/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { permit, type Power } from './giving.ts'
-import { byCallerNow } from './makers.ts'
+import { currentCallerActor } from './makers.ts'
 import type { Users } from './service.ts'
 
-export type Created = { readonly account: ListedCredential; readonly apiSecret: string }
+export type CreatedServiceAccount = { readonly account: ListedCredential; readonly apiSecret: string }
 
 export type ServiceAccounts = {
   /** Lists the newest first. Refuses: validation_failed (cursor). */
@@ -34,12 +33,17 @@ export type ServiceAccounts = {
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<ListedCredential>
   /** Refuses: validation_failed (key, addresses, end), permission_denied (more than the caller has), service_account_limit_reached. */
-  readonly create: (caller: Caller, body: BodyOf<'createServiceAccount'>, tx?: Tx) => Promise<Created>
-  /** Refuses: validation_failed, permission_denied (more than the caller has, before or after), not_found (none that is active). */
+  readonly create: (caller: Caller, body: BodyOf<'createServiceAccount'>, tx?: Tx) => Promise<CreatedServiceAccount>
+  /** Refuses: validation_failed, permission_denied (more than the caller has, before or after), not_found (also if it is not active). */
   readonly update: (caller: Caller, id: string, body: BodyOf<'updateServiceAccount'>) => Promise<ListedCredential>
   /** Refuses: as `create` and `update`. */
-  readonly rotate: (caller: Caller, id: string, body: BodyOf<'rotateServiceAccount'>, tx?: Tx) => Promise<Created>
-  /** Refuses: not_found, permission_denied (more than the caller has, but for the own one). */
+  readonly rotate: (
+    caller: Caller,
+    id: string,
+    body: BodyOf<'rotateServiceAccount'>,
+    tx?: Tx,
+  ) => Promise<CreatedServiceAccount>
+  /** Refuses: not_found, permission_denied (more than the caller has, except for the caller's own account). */
   readonly revoke: (caller: Caller, id: string) => Promise<void>
 }
 
@@ -53,10 +57,9 @@ export type ServiceAccountsDeps = {
   readonly membersWithRoles: Users['membersWithRoles']
 }
 
-const hourMs = 60 * minuteMs
 const overlapHoursDefault = 24
 const adminsMax = 100
-const statusOf = { Active: 'valid', Expired: 'expired', Revoked: 'revoked' } as const
+const credentialStatuses = { Active: 'valid', Expired: 'expired', Revoked: 'revoked' } as const
 
 export function createServiceAccounts(deps: ServiceAccountsDeps): ServiceAccounts {
   const { db, cursors, access } = deps
@@ -64,7 +67,7 @@ export function createServiceAccounts(deps: ServiceAccountsDeps): ServiceAccount
   return {
     list: async (partnerId, query) => {
       const page = cursors.read(listName(partnerId), query)
-      const status = query.status && statusOf[query.status]
+      const status = query.status && credentialStatuses[query.status]
       const rows = await access.serviceAccountsPage(db, partnerId, { ...page, status })
       return cursors.page(
         listName(partnerId),
@@ -80,24 +83,24 @@ export function createServiceAccounts(deps: ServiceAccountsDeps): ServiceAccount
       db.transaction(async (tx) => {
         const account = await access.serviceAccount(tx, caller.partnerId, id)
         const { name } = account
-        // A key may always end itself.
+        // A key may always revoke itself.
         const powers = caller.serviceAccountId === id ? [] : [keyPower(account)]
-        permit(await byCallerNow(deps, tx, caller), 'revokeServiceAccount', powers)
+        permit(await currentCallerActor(deps, tx, caller), 'revokeServiceAccount', powers)
         await access.revoke(tx, caller.partnerId, id)
-        await tell(deps, tx, caller, { name, id, change: 'revoked' })
+        await notifyAdmins(deps, tx, caller, { name, id, change: 'revoked' })
       }),
   }
 }
 
-type Told = { readonly name: string; readonly id: string; readonly change: KeyChange }
+type NamedChange = { readonly name: string; readonly id: string; readonly change: KeyChange }
 
-async function tell(deps: ServiceAccountsDeps, tx: Tx, caller: Caller, told: Told): Promise<void> {
+async function notifyAdmins(deps: ServiceAccountsDeps, tx: Tx, caller: Caller, changed: NamedChange): Promise<void> {
   const { clock, mail, membersWithRoles, facts } = deps
-  const said = { name: told.name, by: caller.name }
+  const fact = { name: changed.name, by: caller.name }
   const { partnerId } = caller
-  facts.append(tx, [{ partnerId, type: `key.${told.change}`, subject: told.id, occasion: newId(), facts: said }])
+  facts.append(tx, [{ partnerId, type: `key.${changed.change}`, subject: changed.id, occasion: newId(), facts: fact }])
   const admins = await membersWithRoles(tx, caller.partnerId, ['Admin'], adminsMax)
-  const about = { ...told, by: caller.name, at: clock.now() }
+  const about = { ...changed, by: caller.name, at: clock.now() }
   if (admins.length > 0)
     await mail.enqueue(
       tx,
@@ -106,32 +109,32 @@ async function tell(deps: ServiceAccountsDeps, tx: Tx, caller: Caller, told: Tol
     )
 }
 
-/** Finds the maker behind a caller: the person, a key of the operator, or the maker of a key that the partner made. */
-const makerOf = async ({ access }: ServiceAccountsDeps, tx: Tx, caller: Caller): Promise<Issuer> =>
+/** Finds the person or key behind a caller. A key that the partner made stands for its maker. */
+const callerIssuer = async ({ access }: ServiceAccountsDeps, tx: Tx, caller: Caller): Promise<Issuer> =>
   (await access.issuerOf(tx, caller.partnerId, caller.serviceAccountId)) ?? {
     id: caller.serviceAccountId,
     name: caller.name,
   }
 
-const issuerIn = ({ issuedBy: id, issuedByName: name }: ListedCredential): Issuer | undefined =>
+const accountIssuer = ({ issuedBy: id, issuedByName: name }: ListedCredential): Issuer | undefined =>
   id === null || name === null ? undefined : { id, name }
 
-/** Two creations at once can pass it by one: it is a bound for lists, and no promise. */
+/** Refuses: service_account_limit_reached. Two concurrent creations can exceed the limit by one, which lists tolerate. */
 async function refuseTooMany({ access }: ServiceAccountsDeps, tx: Tx, partnerId: string): Promise<void> {
   const active = await access.activeServiceAccounts(tx, partnerId)
   if (active >= wire.serviceAccountsMax) throw new Refusal('service_account_limit_reached')
 }
 
-/** Reads what was issued, and informs the Admins. */
-async function issued(
+/** Reads the issued account, and informs the Admins. */
+async function completeIssue(
   deps: ServiceAccountsDeps,
   tx: Tx,
   caller: Caller,
   { credential, change }: { readonly credential: IssuedCredential; readonly change: KeyChange },
-): Promise<Created> {
+): Promise<CreatedServiceAccount> {
   const { serviceAccountId: id, apiSecret } = credential
   const account = await deps.access.serviceAccount(tx, caller.partnerId, id)
-  await tell(deps, tx, caller, { name: account.name, id, change })
+  await notifyAdmins(deps, tx, caller, { name: account.name, id, change })
   return { account, apiSecret }
 }
 
@@ -146,12 +149,12 @@ const createAccount =
     return inTransaction(db, outer, async (tx) => {
       const { partnerId } = caller
       const power = keyPower({ name, permissions, allowedAddresses, expiresAt })
-      permit(await byCallerNow(deps, tx, caller), 'createServiceAccount', [power])
+      permit(await currentCallerActor(deps, tx, caller), 'createServiceAccount', [power])
       await refuseTooMany(deps, tx, partnerId)
-      const issuer = await makerOf(deps, tx, caller)
+      const issuer = await callerIssuer(deps, tx, caller)
       const request = { partnerId, name, publicKeyPem, permissions, allowedAddresses, expiresAt, issuer }
       const credential = await access.createServiceAccount(tx, request)
-      return issued(deps, tx, caller, { credential, change: 'created' })
+      return completeIssue(deps, tx, caller, { credential, change: 'created' })
     })
   }
 
@@ -170,9 +173,9 @@ const updateAccount =
         allowedAddresses: body.allowedAddresses ?? before.allowedAddresses,
         expiresAt: expiresAt === undefined ? before.expiresAt : expiresAt,
       }
-      permit(await byCallerNow(deps, tx, caller), 'updateServiceAccount', [before, changed].map(keyPower))
+      permit(await currentCallerActor(deps, tx, caller), 'updateServiceAccount', [before, changed].map(keyPower))
       await access.changeServiceAccount(tx, changed)
-      await tell(deps, tx, caller, { name: changed.name, id, change: 'changed' })
+      await notifyAdmins(deps, tx, caller, { name: changed.name, id, change: 'changed' })
       return changed
     })
   }
@@ -185,14 +188,14 @@ const rotateAccount =
     return inTransaction(db, outer, async (tx) => {
       const { partnerId } = caller
       const before = await access.lockServiceAccount(tx, partnerId, id)
-      permit(await byCallerNow(deps, tx, caller), 'rotateServiceAccount', [keyPower(before)])
+      permit(await currentCallerActor(deps, tx, caller), 'rotateServiceAccount', [keyPower(before)])
       await refuseTooMany(deps, tx, partnerId)
       const oldExpiresAt = after(clock.now(), (overlapHours ?? overlapHoursDefault) * hourMs)
-      // A key that rotates itself stays with its holder.
-      const issuer = caller.serviceAccountId === id ? issuerIn(before) : await makerOf(deps, tx, caller)
+      // A key that rotates itself keeps its issuer.
+      const issuer = caller.serviceAccountId === id ? accountIssuer(before) : await callerIssuer(deps, tx, caller)
       const rotation = { partnerId, id, publicKeyPem, oldExpiresAt, issuer }
       const credential = await access.rotateServiceAccount(tx, rotation)
-      return issued(deps, tx, caller, { credential, change: 'rotated' })
+      return completeIssue(deps, tx, caller, { credential, change: 'rotated' })
     })
   }
 
@@ -201,7 +204,9 @@ const keyPower = ({
   permissions,
   ...bounds
 }: Pick<ListedCredential, 'name' | 'permissions' | 'allowedAddresses' | 'expiresAt'>): Power => ({
-  ...{ name: `The service account ${name}`, permissions, isKey: true },
+  name: `The service account ${name}`,
+  permissions,
+  isKey: true,
   bounds: { expiresAt: bounds.expiresAt, allowedAddresses: bounds.allowedAddresses },
 })
 
@@ -231,18 +236,18 @@ const endErrors = (expiresAt: Date | null | undefined, now: Date): readonly Fiel
     ? [{ pointer: '/expiresAt', code: 'invalid_value', message: 'must be in the future' }]
     : []
 
-// The mail that informs the Admins of a partner of a change of its keys, so that a key of a stranger is seen.
+// The mail that informs the Admins of a partner about a change of its keys, so that they see a stranger's key.
 
 type KeyChange = 'created' | 'rotated' | 'changed' | 'revoked'
 
 const sentences: Readonly<Record<KeyChange, string>> = {
   created: 'was created. It can sign requests of your business.',
-  rotated: 'got a new key. The key before works on for the overlap.',
-  changed: 'was changed: name, permissions, addresses or end.',
+  rotated: 'has a new key. The previous key works until the overlap ends.',
+  changed: 'was changed: its name, permissions, addresses or expiry.',
   revoked: 'was revoked. It can no longer sign requests.',
 }
 
-type About = {
+type KeyChangeMail = {
   readonly id: string
   readonly name: string
   readonly change: KeyChange
@@ -252,14 +257,12 @@ type About = {
 
 const keyMail = (
   { email, fullName }: { readonly email: string; readonly fullName: string },
-  { id, name, change, by, at }: About,
+  { id, name, change, by, at }: KeyChangeMail,
 ): NewMail => ({
   kind: 'service_account_changed',
   subjectId: id,
   to: { name: fullName, address: email },
   data: { name, change, by, at: at.toISOString() },
-  secret: null,
-  expiresAt: null,
 })
 
 export function renderKeyChange(mail: MailToRender): MailContent {
@@ -271,12 +274,7 @@ export function renderKeyChange(mail: MailToRender): MailContent {
     `Hello ${oneLine(mail.toName)},`,
     `The service account ${oneLine(name)} of ${partner} ${sentences[change]}`,
     `By: ${oneLine(by)}. Time: ${utc(new Date(at))}.`,
-    'If your team has not done it, revoke the service account at once, and look at the audit log.',
+    'If your team did not do this, revoke the service account at once, and check the audit log.',
   ]
-  return {
-    subject: `Service account ${oneLine(name)} of ${partner}: ${change}`,
-    text: `${lines.join('\n\n')}\n`,
-    html: htmlPage(lines.map(escapeHtml)),
-    link: null,
-  }
+  return plainMail(`Service account ${oneLine(name)} of ${partner}: ${change}`, lines)
 }

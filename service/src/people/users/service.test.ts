@@ -106,7 +106,7 @@ test('200 with the invitations in the order of the request, and a queued mail fo
   )
 })
 
-test('one 200 and one 409 when two concurrent requests invite the same addresses, in any order', async () => {
+test('one 200 and one 409 when two concurrent requests invite the same addresses in any order', async () => {
   const { partnerId, users, invite } = await setUp()
   for (let round = 0; round < 5; round += 1) {
     const emails = ['a', 'b', 'c', 'd'].map((name) => `${name}${round}@example.com`)
@@ -226,7 +226,7 @@ test('a resend makes an expired invitation pending again, and 409 when the addre
   const newer = await inviteOne('Ada@example.com')
   assert.equal(await outcomeOf(users.resendInvitation(caller, old.id, undefined)), 'invitation_not_pending')
   assert.equal((await users.getInvitation(partnerId, old.id)).status, 'Expired')
-  // The newer one has expired as well, while its row still says Pending.
+  // The newer invitation has expired too, but its row still says Pending.
   clock.advance(8 * dayMs)
   assert.equal((await users.resendInvitation(caller, old.id, undefined)).status, 'Pending')
   assert.equal((await users.getInvitation(partnerId, newer.id)).status, 'Expired')
@@ -264,7 +264,7 @@ test('the database holds a token only as its hash and sealed in the queued mail'
   }
 })
 
-test('429 to the 7th mail of an address on a day, revoked and created again or resent, until the next day', async () => {
+test('429 to the 7th mail of an address on a day, by a resend or a new invitation, until the next day', async () => {
   const { clock, users, caller, invite, inviteOne } = await setUp()
   for (let count = 0; count < 5; count += 1) {
     const { id } = await inviteOne(count % 2 === 0 ? 'stranger@example.com' : 'Stranger@Example.com')
@@ -281,7 +281,7 @@ test('429 to the 7th mail of an address on a day, revoked and created again or r
   await inviteOne('stranger@example.com')
 })
 
-test('429 beyond 200 mails of a partner on a day, also when its requests come together', async () => {
+test('429 beyond 200 mails of a partner on a day, even with concurrent requests', async () => {
   const { invite } = await setUp()
   const requests = Array.from({ length: 6 }, (_, request) =>
     invite(...Array.from({ length: 50 }, (_each, index) => `p${request}-${index}@example.com`)),

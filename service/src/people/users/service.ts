@@ -1,4 +1,4 @@
-/** The verbs of invitations. Each change and its mail are one transaction. */
+/** The verbs of invitations. Each change and its mail share a transaction. */
 import { type BodyOf, type QueryOf, users as wire } from '@partner-payments/wire'
 import {
   type Caller,
@@ -14,20 +14,21 @@ import type { Access } from '../../access/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 import { type Database, inTransaction, sqlState, type Tx, violates } from '../../postgres/index.ts'
 import { type Act, permit, type Permitted, roleAsPower } from './giving.ts'
-import { byCallerNow } from './makers.ts'
+import { currentCallerActor } from './makers.ts'
 import { queueInvitationMails } from './mails.ts'
+import type { MembersDeps } from './member-deps.ts'
 import {
-  dayOf,
+  utcDay,
   emailKey,
   type InvitationEntry,
   refuseBadEntries,
   refuseBadRedirect,
-  refuseMails,
+  refuseExcessMails,
   refuseResend,
   refuseRevoke,
-  refuseTaken,
-  statusAt,
-  tokenFor,
+  refuseTakenAddresses,
+  invitationStatus,
+  encodeToken,
   tokenHash,
   tokenRandomBytes,
 } from './rules.ts'
@@ -35,36 +36,30 @@ import * as store from './store.ts'
 import { addressesWithMember, type InvitationRow } from './store.ts'
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-export type Invitation = {
-  readonly id: string
-  readonly email: string
-  readonly role: wire.Role
-  readonly status: wire.InvitationStatus
-  readonly invitedById: string
-  readonly invitedByName: string
-  readonly createdAt: Date
-  readonly updatedAt: Date
-}
+export type Invitation = Pick<
+  InvitationRow,
+  'id' | 'email' | 'role' | 'status' | 'invitedById' | 'invitedByName' | 'createdAt' | 'updatedAt'
+>
 
 export type Users = {
   /**
    * Creates all invitations or none, in the order of the request.
    * Refuses: validation_failed (address, name, redirect), permission_denied (a role above the caller's), invitation_exists (or a member),
-   * rate_limited (mails of the day).
+   * rate_limited (daily limit of mails).
    */
   readonly createInvitations: (
     caller: Caller,
     body: BodyOf<'createInvitations'>,
     tx?: Tx,
   ) => Promise<readonly Invitation[]>
-  /** Newest first. Refuses: validation_failed (cursor). */
+  /** Lists invitations, newest first. Refuses: validation_failed (cursor). */
   readonly listInvitations: (partnerId: string, query: QueryOf<'listInvitations'>) => Promise<Page<Invitation>>
   /** Refuses: not_found. */
   readonly getInvitation: (partnerId: string, id: string) => Promise<Invitation>
   /**
    * Issues a new token and revokes the previous one, whose mail is not sent if it is still queued. An expired invitation
-   * becomes Pending again. The caller gives the role from now on: a link to its own page gets no token that it could not have given.
-   * Refuses: validation_failed (redirect), not_found, permission_denied (a role above the caller's), invitation_not_pending, resend_limit_reached, resend_too_soon, rate_limited (mails of the day).
+   * becomes Pending again. From now on the caller counts as the giver of the role, because `redirectUrl` may lead to the caller's own page.
+   * Refuses: validation_failed (redirect), not_found, permission_denied (a role above the caller's), invitation_not_pending, resend_limit_reached, resend_too_soon, rate_limited (daily limit of mails).
    */
   readonly resendInvitation: (
     caller: Caller,
@@ -75,18 +70,13 @@ export type Users = {
   /** Refuses: not_found, permission_denied (a role above the caller's), invitation_not_pending. */
   readonly revokeInvitation: (caller: Caller, id: string) => Promise<void>
   /**
-   * The people who have one of these roles, the first invited first: who joined and was not removed, and who was invited and has not
-   * joined. Expired invitations count, because partners without our pages do not tell who has joined.
+   * Lists the members who have one of these roles, and the invited people who have not joined, in the order of their invitations.
+   * Expired invitations count, because partners with their own pages do not report who has joined.
    */
-  readonly membersWithRoles: (
-    tx: Tx,
-    partnerId: string,
-    roles: readonly wire.Role[],
-    membersMax: number,
-  ) => Promise<readonly store.Member[]>
-  /** The people who are invited with one of the roles and have not joined. */
+  readonly membersWithRoles: typeof store.membersWithRoles
+  /** Lists the people who are invited with one of the roles and have not joined. */
   readonly invitedWithRoles: typeof store.invitedWithRoles
-  /** The people among some addresses who joined or are invited, by the address as it was given. */
+  /** Finds the members and invited people with these addresses, by the address as given. */
   readonly membersByAddress: (
     tx: Tx,
     partnerId: string,
@@ -101,7 +91,7 @@ export type UsersDeps = {
   readonly cursors: Cursors
   readonly sandbox: boolean
   readonly access: Pick<Access, 'accountIfAny'>
-  /** The link for invitations without a redirect. Without it their mail shows the token as a code. */
+  /** The link for invitations without a redirect. Absent: their mail shows the token as a code. */
   readonly invitationBaseUrl?: string
 }
 
@@ -157,17 +147,17 @@ function createInvitations(deps: UsersDeps): Users['createInvitations'] {
     const powers = body.invitations.map(({ role }) => roleAsPower(role))
     const expiryDays = body.expiryInDays ?? wire.invitationExpiryDaysDefault
     return inTransaction(db, outerTx, async (tx) => {
-      const permitted = permit(await byCallerNow(deps, tx, caller), 'createInvitations', powers)
+      const permitted = permit(await currentCallerActor(deps, tx, caller), 'createInvitations', powers)
       const now = clock.now()
       const drafts = body.invitations.map((entry) => newInvitation(caller, entry, expiryDays, now))
-      // In the order of the addresses, so that two requests with the same addresses cannot deadlock.
+      // Sorted by address, so that two requests with the same addresses cannot deadlock.
       const rows = drafts.map(({ row }) => row).toSorted((a, b) => (a.emailKey < b.emailKey ? -1 : 1))
       const emailKeys = rows.map((row) => row.emailKey)
       await store.expire(tx, partnerId, emailKeys, now)
       const taken = new Set(await addressesWithMember(tx, partnerId, emailKeys))
       for (const row of rows) if (!(await store.insert(tx, permitted, partnerId, row))) taken.add(row.emailKey)
-      refuseTaken(body.invitations, taken)
-      await countMails(tx, partnerId, emailKeys, now)
+      refuseTakenAddresses(body.invitations, taken)
+      await countDailyMails(tx, partnerId, emailKeys, now)
       await queueInvitationMails(deps, tx, partnerId, 'invitation', drafts)
       return drafts.map(({ row }) => toInvitation(row, now))
     })
@@ -182,11 +172,11 @@ function resendInvitation(deps: UsersDeps): Users['resendInvitation'] {
     return inTransaction(db, outerTx, async (tx) => {
       const found = await store.byId(tx, partnerId, id)
       if (found === undefined) throw notFound('invitation')
-      // Another invitation of the address may have expired while its row still says Pending.
+      // Another invitation of the address may have expired although its row still says Pending.
       await store.expire(tx, partnerId, [found.emailKey], clock.now())
       const before = present(await store.lockById(tx, partnerId, id), `no invitation ${id}`)
       const permitted = await permitRole(deps, tx, caller, 'resendInvitation', before.role)
-      // Read under the lock, so that concurrent resends have their times in the order of the lock.
+      // Read under the lock, so that the times of concurrent resends follow the order of the lock.
       const now = clock.now()
       refuseResend(before, now)
       const token = newToken(partnerId)
@@ -202,7 +192,7 @@ function resendInvitation(deps: UsersDeps): Users['resendInvitation'] {
         updatedAt: now,
       }
       await store.update(tx, permitted, partnerId, row).catch(refuseSuperseded)
-      await countMails(tx, partnerId, [row.emailKey], now)
+      await countDailyMails(tx, partnerId, [row.emailKey], now)
       await mail.endPending(tx, partnerId, id, 'superseded by a resend')
       await queueInvitationMails(deps, tx, partnerId, 'invitation_resent', [{ row, token }])
       return toInvitation(row, now)
@@ -212,12 +202,12 @@ function resendInvitation(deps: UsersDeps): Users['resendInvitation'] {
 
 /** Refuses: permission_denied (the role is above the caller's). */
 const permitRole = async (deps: UsersDeps, tx: Tx, caller: Caller, act: Act, role: wire.Role): Promise<Permitted> =>
-  permit(await byCallerNow(deps, tx, caller), act, [roleAsPower(role)])
+  permit(await currentCallerActor(deps, tx, caller), act, [roleAsPower(role)])
 
-/** Counts the mails of the day, including those of revoked or expired invitations. Refuses: rate_limited. */
-async function countMails(tx: Tx, partnerId: string, emailKeys: readonly string[], now: Date): Promise<void> {
-  await store.forgetMails(tx, partnerId, dayOf(now))
-  refuseMails(await store.countMails(tx, partnerId, dayOf(now), emailKeys), now)
+/** Counts the mails of the day, including those of revoked and expired invitations. Refuses: rate_limited. */
+async function countDailyMails(tx: Tx, partnerId: string, emailKeys: readonly string[], now: Date): Promise<void> {
+  await store.forgetMails(tx, partnerId, utcDay(now))
+  refuseExcessMails(await store.countMails(tx, partnerId, utcDay(now), emailKeys), now)
 }
 
 function refuseSuperseded(error: unknown): never {
@@ -231,37 +221,32 @@ function refuseSuperseded(error: unknown): never {
 
 function toInvitation(row: store.InvitationRow, now: Date): Invitation {
   const { id, email, role, invitedById, invitedByName, createdAt } = row
-  const status = statusAt(row, now)
+  const status = invitationStatus(row, now)
   const updatedAt = status === row.status ? row.updatedAt : row.expiresAt
   return { id, email, role, status, invitedById, invitedByName, createdAt, updatedAt }
 }
 
-// The invitation of the first Admin of a partner. The service prints its link, because no member can invite yet. The link
+// The invitation of a partner's first Admin. The service prints its link, because there is no member who could invite. The link
 // works until the partner has a member.
 
 export type FirstAdmin = {
-  /** The token of the link. Undefined: the partner has a member. */
+  /** Returns the token of the link. Undefined: the partner has a member. */
   readonly tokenOf: (partnerId: string) => Promise<string | undefined>
-  /** The partner of a link. Refuses: not_found (no such link, or the partner has a member). */
+  /** Finds the partner of a link. Refuses: not_found (no such link, or the partner has a member). */
   readonly partnerOf: (token: string) => Promise<{ readonly partnerId: string; readonly partnerName: string }>
   /**
-   * The token of the pending invitation of an address, which gets a new one; the mail of the old one is not sent. Refuses: not_found (the
+   * Issues a new token for the pending invitation of an address. The mail with the old token is not sent. Refuses: not_found (the
    * link, or no such invitation).
    */
   readonly invitationOf: (token: string, address: string) => Promise<string>
 }
 
-type Deps = {
-  readonly db: Database
-  readonly clock: Clock
+type FirstAdminDeps = Pick<MembersDeps, 'db' | 'clock' | 'partnerName' | 'isClosed'> & {
   readonly mail: Pick<MailQueue, 'endPending'>
-  readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
-  /** Reports whether the partner is being moved to another database. Then nothing of its team may change here. */
-  readonly isClosed: (tx: Tx, partnerId: string) => Promise<boolean>
   readonly linkKey: Uint8Array
 }
 
-export function createFirstAdmin({ db, clock, mail, partnerName, isClosed, linkKey }: Deps): FirstAdmin {
+export function createFirstAdmin({ db, clock, mail, partnerName, isClosed, linkKey }: FirstAdminDeps): FirstAdmin {
   const tokenFor = (partnerId: string): string =>
     linkTokenOf(partnerId, createHmac('sha256', linkKey).update(`first admin ${partnerId}`).digest())
   const find = async (token: string): Promise<string> => {
@@ -292,7 +277,7 @@ export function createFirstAdmin({ db, clock, mail, partnerName, isClosed, linkK
 }
 
 export function newToken(partnerId: string): string {
-  return tokenFor(partnerId, randomBytes(tokenRandomBytes))
+  return encodeToken(partnerId, randomBytes(tokenRandomBytes))
 }
 
 function newInvitation(

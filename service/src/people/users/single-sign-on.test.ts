@@ -1,4 +1,4 @@
-/** A team signs in at a real provider of OpenID Connect, whose domain is proved by a real name server. */
+/** A team signs in at a real OpenID Connect provider, and a real name server proves its domain. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { permissions, serviceAccounts, type users as wire } from '@partner-payments/wire'
@@ -33,7 +33,7 @@ const client = {
 let count = 0
 type Body = Parameters<Service['members']['singleSignOn']['set']>[1]
 
-/** A partner with the provider. `proved`: by the record of its domain. */
+/** Creates a partner with the provider. `proved`: its DNS record exists. */
 async function partnerWith(more: Partial<Body> = {}, proved = true) {
   count += 1
   const { partnerId } = await addPartner(service)
@@ -51,7 +51,7 @@ async function partnerWith(more: Partial<Body> = {}, proved = true) {
 }
 type Partner = Awaited<ReturnType<typeof partnerWith>>
 
-/** A person at the provider. */
+/** Adds a person at the provider. */
 function personOf({ domain }: Partner, claims: object = {}) {
   count += 1
   const [login, email] = [`person-${count}`, `person${count}@${domain}`]
@@ -60,7 +60,7 @@ function personOf({ domain }: Partner, claims: object = {}) {
 }
 type Person = ReturnType<typeof personOf>
 
-/** An invitation, and the token of its mail. */
+/** Creates an invitation, and reads the token of its mail. */
 async function invite({ caller }: Partner, email: string, role: wire.Role, fullName = 'Invited Person') {
   const { users, db, mailQueue } = service
   const entry = { email, fullName, role }
@@ -79,7 +79,7 @@ async function joinByPassword({ token }: { readonly token: string }) {
   return members.join(token, given, client)
 }
 
-/** Goes to the provider and comes back. */
+/** Signs in at the provider and returns from it. */
 async function come(
   { partnerId }: Partner,
   { browser, login }: Pick<Person, 'browser' | 'login'>,
@@ -102,7 +102,7 @@ const signIn = async (partner: Partner, person: Pick<Person, 'browser' | 'login'
   return { ...signed, token, next }
 }
 
-test('the domain is proved by its record: until then the provider signs no person in', async () => {
+test('the provider cannot sign people in before a DNS record proves the domain', async () => {
   const partner = await partnerWith({}, false)
   const { partnerId } = partner
   const { singleSignOn } = service.members
@@ -131,7 +131,7 @@ test('the domain is proved by its record: until then the provider signs no perso
   await assert.rejects(singleSignOn.settings(partnerId), { code: 'not_found' })
 })
 
-test('a provider that is set wrongly is refused with a pointer, and its secret is in no answer', async () => {
+test('wrong settings of a provider are refused with a pointer, and responses never contain its secret', async () => {
   const { caller, body, partnerId } = await partnerWith()
   const { set } = service.members.singleSignOn
   const refused: readonly (readonly [Partial<Body>, string])[] = [
@@ -179,7 +179,7 @@ test('a sign-in by the provider from a new device is mailed, and joining is not'
   assert.equal(await mailed(), 1)
 })
 
-test('a person joins by the link of the invitation and by the provider, and comes back to the page that was wanted', async () => {
+test("a person joins by the invitation's link and the provider, and returns to the requested page", async () => {
   const partner = await partnerWith()
   const person = personOf(partner)
   const { id, token } = await invite(partner, person.email, 'Operator')
@@ -201,12 +201,12 @@ test('a person joins by the link of the invitation and by the provider, and come
   )
 })
 
-test('without a claim of roles only invitations add people', async () => {
+test('without a claim for roles only invitations add people', async () => {
   const partner = await partnerWith()
   await assert.rejects(signIn(partner, personOf(partner)), { reason: 'unknown' })
 })
 
-test('with a claim of roles people of the domain join by themselves, and each sign-in gives the role', async () => {
+test('with a claim for roles people of the domain join without an invitation, and each sign-in sets the role', async () => {
   const roles = { Admin: ['admins'], Operator: ['ops', 'finance'], Developer: ['devs'] }
   const partner = await partnerWith({ roleClaim: 'groups', roles })
   const { partnerId, domain } = partner
@@ -239,7 +239,7 @@ test('with a claim of roles people of the domain join by themselves, and each si
   await assert.rejects(signIn(partner, invited), { reason: 'invited' })
 })
 
-test('the last Admin keeps the role, and a team whose Admins come by the provider only keeps the provider', async () => {
+test('the last Admin keeps the role, and a provider stays if it is the only way for Admins to sign in', async () => {
   const partner = await partnerWith({ roleClaim: 'groups', roles: { Admin: ['admins'], Developer: ['devs'] } })
   const person = personOf(partner, { groups: ['admins'] })
   const { user } = await signIn(partner, person)
@@ -260,7 +260,7 @@ test('the last Admin keeps the role, and a team whose Admins come by the provide
   assert.deepEqual(told.toSorted(), [`admin@${partner.domain}`, person.email].toSorted())
 })
 
-test('who was removed does not come back by the provider, nor with another address there; an invitation brings them back', async () => {
+test('a removed person cannot return by the provider, even with another address, but can by an invitation', async () => {
   const partner = await partnerWith({ roleClaim: 'groups', roles: { Operator: ['ops'] } })
   const person = personOf(partner, { groups: ['ops'] })
   const { user, token } = await signIn(partner, person)
@@ -277,7 +277,7 @@ test('who was removed does not come back by the provider, nor with another addre
   assert.equal((await signIn(partner, person)).user.id, again.id)
 })
 
-test('an answer for one partner is none for another one: its provider is not even asked', async () => {
+test('an answer for one partner is not valid for another, whose provider is not even asked', async () => {
   const [mine, theirs] = [await partnerWith(), await partnerWith()]
   const person = personOf(mine)
   const { token } = await invite(mine, person.email, 'Operator')
@@ -290,7 +290,7 @@ test('an answer for one partner is none for another one: its provider is not eve
   await coming.finish()
 })
 
-test('an account of before is connected by its own session, its member is told, and only then comes by the provider', async () => {
+test('an existing account is connected in its own session with a mail, and only then can sign in by the provider', async () => {
   const partner = await partnerWith({ required: true })
   const person = personOf(partner)
   const admin = await invite(partner, person.email, 'Admin')
@@ -318,7 +318,7 @@ test('an account of before is connected by its own session, its member is told, 
   )
 })
 
-test('when the provider is required, members come by it only, and Admins in any way', async () => {
+test('if the provider is required, members can sign in only by it, and Admins in any way', async () => {
   const partner = await partnerWith({ required: true }, false)
   const person = personOf(partner)
   const { token } = await invite(partner, person.email, 'Operator')
@@ -339,7 +339,7 @@ test('when the provider is required, members come by it only, and Admins in any 
   assert.ok((await joinByPassword(admin)).token)
 })
 
-/** Payouts of a partner wait for a second person, and so does a change of the single sign-on. */
+/** Creates a partner whose payouts and changes of single sign-on need a second person. */
 const decideByTwo = ({ partnerId }: Partner) => setApprovalRule(service, partnerId, { aboveAmount: 0n })
 async function adminOf(partner: Partner) {
   count += 1
@@ -358,7 +358,7 @@ const refusedWith = (detail: RegExp) => (error: unknown) => {
   return true
 }
 
-test('where payouts wait for a second person, a change waits for a second Admin, with its record and mails', async () => {
+test('if payouts need a second person, a change waits for a second Admin, with a record and mails', async () => {
   const partner = await partnerWith()
   const { partnerId, body } = partner
   const { singleSignOn } = service.members
@@ -384,7 +384,7 @@ test('where payouts wait for a second person, a change waits for a second Admin,
   const both = await Promise.allSettled([1, 2].map(() => singleSignOn.confirm(signedNow(ben), id, client.ip)))
   assert.deepEqual(both.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
   assert.equal((await singleSignOn.settings(partnerId)).roleClaim, 'groups')
-  // The lease of the mails before is over.
+  // The lease of the earlier mails has ended.
   assert.deepEqual((await mailed()).slice(-2), ['single sign-on changed', 'single sign-on changed'])
   const { data } = await service.audit.list(partnerId, {})
   const acts = data
@@ -396,7 +396,7 @@ test('where payouts wait for a second person, a change waits for a second Admin,
   ])
 })
 
-test('a change of who is no Admin any more is not confirmed, nor by one; another proposes it, or it is rejected', async () => {
+test('a former Admin can neither propose nor confirm a change; another Admin proposes it again or rejects it', async () => {
   const partner = await partnerWith()
   const { partnerId, body } = partner
   const { members, clock } = service
@@ -424,7 +424,7 @@ test('a change of who is no Admin any more is not confirmed, nor by one; another
   assert.equal((await singleSignOn.settings(partnerId)).required, false)
 })
 
-test('a role that the provider raises leaves a record, and is mailed to the person and to every Admin; joining alike', async () => {
+test('a role raised by the provider is recorded and mailed to the person and every Admin, and so is joining', async () => {
   const roles = { Admin: ['admins'], Operator: ['ops'] }
   const partner = await partnerWith({ roleClaim: 'groups', roles })
   const { partnerId } = partner
@@ -455,7 +455,7 @@ test('a role that the provider raises leaves a record, and is mailed to the pers
   assert.equal((await mailed()).length, 3, 'to both Admins and to the person')
 })
 
-test('an invitation opens the team only while who gave it could give its role, and who sends it again gives it', async () => {
+test('an invitation works only while its giver may give the role, and a resend makes the sender the giver', async () => {
   const partner = await partnerWith()
   const { access, users, db, members } = service
   const { partnerId } = partner

@@ -1,13 +1,13 @@
-/** Single sign-on of a team at the provider that its partner has set. */
+/** Single sign-on of a team at the provider of its partner. */
 import type { ServiceAct } from '../../audit/index.ts'
 import { type BodyOf, type FieldError, ownJson, type users as wire } from '@partner-payments/wire'
 import { type Caller, newLinkToken, notFound, Refusal, refuseField, refuseFields } from '../../kernel/api/index.ts'
 import { after, hourMs, judgeTwo, newId, randomBytes } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { type Client, type Proved, type Provider, type Purpose, SignOnFailed } from '../sign-in/index.ts'
+import { type Client, type ProviderClaims, type Provider, type SignOnPurpose, SignOnFailed } from '../sign-in/index.ts'
 import { changeMail, type SignInChange } from './mails.ts'
 import { acceptInvitation, openSession, pendingInvitation } from './entrances.ts'
-import { byCaller, everyRole, permit, type Permitted, roleAsPower } from './giving.ts'
+import { callerActor, everyRole, permit, type Permitted, roleAsPower } from './giving.ts'
 import type { MembersDeps, Signed } from './member-deps.ts'
 import { changeRole, mailRoleChange } from './role-changes.ts'
 import { emailKey, personKey, tokenHash, urlErrors } from './rules.ts'
@@ -19,11 +19,11 @@ import {
   waitingSecretContext,
 } from './store-entrances.ts'
 import * as store from './store.ts'
-import { byCallerNow } from './makers.ts'
+import { currentCallerActor } from './makers.ts'
 import { memberById } from './store.ts'
 import * as providers from './store-entrances.ts'
 
-/** A person of a team signs in, joins or connects an account. */
+/** The reason why a person goes to the provider: to sign in, join or connect an account. */
 export type TeamPurpose =
   | { readonly kind: 'sign in'; readonly partnerId: string; readonly next: string }
   | { readonly kind: 'join'; readonly token: string }
@@ -32,25 +32,25 @@ export type TeamPurpose =
 export type TeamSingleSignOn = SingleSignOnSettings & {
   /** Reports whether the provider of a partner signs people in. */
   readonly isOn: (partnerId: string) => Promise<boolean>
-  /** The time at which an account was connected. Null: it is not. Undefined: there is no provider. */
+  /** Returns when an account was connected. Null: it is not connected. Undefined: there is no provider. */
   readonly connectedSince: (signed: Signed) => Promise<Date | null | undefined>
   /** Starts a sign-in at the provider. Throws SignOnFailed (`off`, `unreachable`). Refuses: not_found (the invitation). */
   readonly begin: (purpose: TeamPurpose) => Promise<{ readonly url: string; readonly attempt: string }>
   /**
-   * Does what was begun. `token`: that of a session which was opened. `next`: the page that the person wanted. `signed`: who is signed in in the
-   * browser. Throws SignOnFailed. Refuses: not_found (the invitation).
+   * Completes what the person began. `signed`: the person who is signed in in the browser. `token`: the token of the new session. `next`: the
+   * page that the person wanted. Throws SignOnFailed. Refuses: not_found (the invitation).
    */
   readonly finish: (
     partnerId: string,
     given: { readonly attempt: string; readonly query: string; readonly signed: Signed | undefined },
     client: Client,
-  ) => Promise<{ readonly kind: Purpose['kind']; readonly token?: string; readonly next?: string }>
+  ) => Promise<{ readonly kind: SignOnPurpose['kind']; readonly token?: string; readonly next?: string }>
 }
 
 type TeamProvider = Provider & { readonly emailDomain: string; readonly roles: RoleValues }
 
-/** The provider of a partner. Throws SignOnFailed (`off`). */
-async function providerOf({ sealer, isClosed }: MembersDeps, tx: Tx, partnerId: string): Promise<TeamProvider> {
+/** Reads the provider of a partner. Throws SignOnFailed (`off`). */
+async function readProvider({ sealer, isClosed }: MembersDeps, tx: Tx, partnerId: string): Promise<TeamProvider> {
   const row = await singleSignOnOf(tx, partnerId)
   if (row === undefined || row.domainProvedAt === null || (await isClosed(tx, partnerId))) throw new SignOnFailed('off')
   const { issuer, clientId, roleClaim, emailDomain } = row
@@ -75,12 +75,13 @@ export function createTeamSingleSignOn(deps: MembersDeps): TeamSingleSignOn {
           : purpose.kind === 'connect'
             ? purpose.signed.session.partnerId
             : (await pendingInvitation(deps, purpose.token)).partnerId
-      const kept: Purpose = purpose.kind === 'connect' ? { kind: 'connect', memberId: purpose.signed.user.id } : purpose
-      const { issuer, clientId, clientSecret, roleClaim } = await providerOf(deps, db, partnerId)
+      const kept: SignOnPurpose =
+        purpose.kind === 'connect' ? { kind: 'connect', memberId: purpose.signed.user.id } : purpose
+      const { issuer, clientId, clientSecret, roleClaim } = await readProvider(deps, db, partnerId)
       return singleSignOn.begin(partnerId, { issuer, clientId, clientSecret, roleClaim }, kept)
     },
     finish: async (partnerId, { signed, ...given }, client) => {
-      const provider = await providerOf(deps, db, partnerId)
+      const provider = await readProvider(deps, db, partnerId)
       const { purpose, proved, asked } = await singleSignOn.finish(partnerId, provider, given)
       return db.transaction(async (tx) => {
         if (!(await singleSignOn.answer(tx, partnerId, asked))) throw new SignOnFailed('expired')
@@ -90,37 +91,37 @@ export function createTeamSingleSignOn(deps: MembersDeps): TeamSingleSignOn {
           await connectAccount(deps, tx, signed, proved, client)
           return { kind: 'connect' }
         }
-        const with_ = { partnerId, provider, proved, client }
-        if (purpose.kind === 'join') return { kind: 'join', token: await join(deps, tx, purpose.token, with_) }
-        return { kind: 'sign in', token: await signIn(deps, tx, with_), next: purpose.next }
+        const proof = { partnerId, provider, proved, client }
+        if (purpose.kind === 'join') return { kind: 'join', token: await join(deps, tx, purpose.token, proof) }
+        return { kind: 'sign in', token: await signIn(deps, tx, proof), next: purpose.next }
       })
     },
   }
 }
 
-type Coming = {
+type ProviderProof = {
   readonly partnerId: string
   readonly provider: TeamProvider
-  readonly proved: Proved
+  readonly proved: ProviderClaims
   readonly client: Client
 }
 
-async function signIn(deps: MembersDeps, tx: Tx, coming: Coming): Promise<string> {
+async function signIn(deps: MembersDeps, tx: Tx, proof: ProviderProof): Promise<string> {
   const { singleSignOn, clock } = deps
-  const { partnerId, provider, proved, client } = coming
+  const { partnerId, provider, proved, client } = proof
   const id = await singleSignOn.memberOf(tx, partnerId, proved)
-  if (id === undefined) return addMember(deps, tx, coming)
+  if (id === undefined) return addMember(deps, tx, proof)
   const { member, admins } = await store.lockWithAdmins(tx, partnerId, id)
   if (member === undefined) throw new SignOnFailed('unknown')
-  const role = givenRole(provider, proved) ?? member.role
-  // The last Admin keeps the role: a team without an Admin could not even correct the provider.
+  const role = providerRole(provider, proved) ?? member.role
+  // The last Admin keeps the role, because a team without an Admin could not correct the provider.
   if (role !== member.role && !(member.role === 'Admin' && admins === 1))
-    await changeByProvider(deps, tx, coming, member, role)
+    await changeByProvider(deps, tx, proof, member, role)
   await singleSignOn.recordUse(tx, partnerId, proved, clock.now())
   return openSession(deps, tx, partnerId, member, { ...client, factor: 'sso' })
 }
 
-/** The permission of the provider to give a role that is mapped. */
+/** Permits the provider to give a mapped role. */
 const permitProvider = ({ roles }: TeamProvider, role: wire.Role) => {
   const mapped = roleOrder.filter((each) => (roles[each]?.length ?? 0) > 0)
   return permit({ kind: 'provider', roles: mapped }, 'giveRoleByProvider', [roleAsPower(role)])
@@ -131,7 +132,7 @@ const providerName = 'Single sign-on'
 function changeByProvider(
   deps: MembersDeps,
   tx: Tx,
-  { partnerId, provider, client }: Coming,
+  { partnerId, provider, client }: ProviderProof,
   { id, email, fullName, role: from }: Pick<store.MemberRow, 'id' | 'email' | 'fullName' | 'role'>,
   to: wire.Role,
 ): Promise<void> {
@@ -140,28 +141,32 @@ function changeByProvider(
   return changeRole(deps, tx, permitProvider(provider, to), change)
 }
 
-/** The link of the invitation proves the address, and the provider has to name the same one: a link that was passed on opens no account. */
-async function join(deps: MembersDeps, tx: Tx, token: string, coming: Coming) {
-  const { partnerId, provider, proved, client } = coming
+/** The invitation's link proves the address, and the provider must name the same address. Another person's provider account cannot use the link. */
+async function join(deps: MembersDeps, tx: Tx, token: string, proof: ProviderProof) {
+  const { partnerId, provider, proved, client } = proof
   const { row } = await pendingInvitation(deps, token)
   if (proved.email === null || proved.emailVerified === false || emailKey(proved.email) !== row.emailKey)
     throw new SignOnFailed('address')
-  const role = givenRole(provider, proved)
+  const role = providerRole(provider, proved)
   const { ip } = client
   const { id } = await acceptInvitation(deps, tx, partnerId, { token, factor: 'sso', ip })
-  if (role !== undefined) await changeByProvider(deps, tx, coming, row, role)
+  if (role !== undefined) await changeByProvider(deps, tx, proof, row, role)
   await connect(deps, tx, partnerId, id, proved)
   const opened = await deps.signIn.open(tx, partnerId, id, { ...client, factor: 'sso' })
   return opened.token
 }
 
 /**
- * Adds a person whom the provider gives a role, with a verified address of the proved domain that belongs to no member, was never a
- * removed one's and has no invitation. The invitation of the member is made with it, already accepted.
+ * Adds a person to whom the provider gives a role. The address must be verified and in the proved domain; it must not belong to a present
+ * or former member, nor have an invitation. Stores an accepted invitation with the member.
  */
-async function addMember(deps: MembersDeps, tx: Tx, { partnerId, provider, proved, client }: Coming): Promise<string> {
+async function addMember(
+  deps: MembersDeps,
+  tx: Tx,
+  { partnerId, provider, proved, client }: ProviderProof,
+): Promise<string> {
   const { clock, audit, screening } = deps
-  const role = givenRole(provider, proved)
+  const role = providerRole(provider, proved)
   const { email } = proved
   if (role === undefined || email === null || proved.emailVerified !== true) throw new SignOnFailed('unknown')
   const key = emailKey(email)
@@ -172,9 +177,23 @@ async function addMember(deps: MembersDeps, tx: Tx, { partnerId, provider, prove
   const id = newId()
   const fullName = (proved.name ?? email).slice(0, nameCharsMax)
   const row: store.InvitationRow = {
-    ...{ id, email, emailKey: key, fullName, role, status: 'Accepted', redirectUrl: null },
-    ...{ invitedById: id, invitedByName: providerName, givenById: id, tokenHash: tokenHash(newLinkToken(partnerId)) },
-    ...{ expiryDays: 1, expiresAt: now, resends: 0, resentAt: null, createdAt: now, updatedAt: now },
+    id,
+    email,
+    emailKey: key,
+    fullName,
+    role,
+    status: 'Accepted',
+    redirectUrl: null,
+    invitedById: id,
+    invitedByName: providerName,
+    givenById: id,
+    tokenHash: tokenHash(newLinkToken(partnerId)),
+    expiryDays: 1,
+    expiresAt: now,
+    resends: 0,
+    resentAt: null,
+    createdAt: now,
+    updatedAt: now,
   }
   const permitted = permitProvider(provider, role)
   const isNew = await store.insert(tx, permitted, partnerId, row)
@@ -191,7 +210,7 @@ async function addMember(deps: MembersDeps, tx: Tx, { partnerId, provider, prove
 
 const nameCharsMax = 140
 
-async function connectAccount(deps: MembersDeps, tx: Tx, signed: Signed, proved: Proved, { ip }: Client) {
+async function connectAccount(deps: MembersDeps, tx: Tx, signed: Signed, proved: ProviderClaims, { ip }: Client) {
   const { user, session } = signed
   const { partnerId } = session
   await connect(deps, tx, partnerId, user.id, proved)
@@ -202,26 +221,32 @@ async function connectAccount(deps: MembersDeps, tx: Tx, signed: Signed, proved:
   await deps.mail.enqueue(tx, partnerId, [changeMail(user, change, { at: deps.clock.now(), ip })])
 }
 
-async function connect({ singleSignOn, clock }: MembersDeps, tx: Tx, partnerId: string, id: string, proved: Proved) {
-  const before = await singleSignOn.memberOf(tx, partnerId, proved)
-  if (before !== undefined && before !== id && (await store.memberById(tx, partnerId, before)))
+async function connect(
+  { singleSignOn, clock }: MembersDeps,
+  tx: Tx,
+  partnerId: string,
+  id: string,
+  proved: ProviderClaims,
+) {
+  const previous = await singleSignOn.memberOf(tx, partnerId, proved)
+  if (previous !== undefined && previous !== id && (await store.memberById(tx, partnerId, previous)))
     throw new SignOnFailed('taken')
-  const given = { memberId: id, replaced: before ?? null, now: clock.now() }
-  if (!(await singleSignOn.connect(tx, partnerId, proved, given))) throw new SignOnFailed('taken')
+  const connection = { memberId: id, replaced: previous ?? null, now: clock.now() }
+  if (!(await singleSignOn.connect(tx, partnerId, proved, connection))) throw new SignOnFailed('taken')
 }
 
-/** The order in which a person with the values of several roles gets one. */
+/** Precedence of roles: a person whose claim maps to several roles gets the first one. */
 const roleOrder: readonly wire.Role[] = ['Admin', 'Operator', 'Developer']
 
-/** The role that the provider gives. Undefined: it gives no roles at all. Throws SignOnFailed (`role`). */
-function givenRole({ roleClaim, roles }: TeamProvider, proved: Proved): wire.Role | undefined {
+/** Reads the role that the provider gives. Undefined: it does not give roles. Throws SignOnFailed (`role`). */
+function providerRole({ roleClaim, roles }: TeamProvider, proved: ProviderClaims): wire.Role | undefined {
   if (roleClaim === null) return undefined
   const role = roleOrder.find((each) => roles[each]?.some((value) => proved.roles.includes(value)))
   if (role === undefined) throw new SignOnFailed('role')
   return role
 }
 
-// Sets and removes the provider of a partner, and proves its domain. Each change is mailed to all Admins.
+// The settings of single sign-on: the provider of a partner and the proof of its domain. Each change is mailed to all Admins.
 
 type SingleSignOnView = Omit<providers.SingleSignOnRow, 'clientSecretSealed' | 'domainToken' | 'roleValues'> & {
   readonly redirectUri: string
@@ -239,21 +264,22 @@ type SingleSignOnSettings = {
   /** Refuses: not_found. */
   readonly settings: (partnerId: string) => Promise<SingleSignOnView>
   /**
-   * Sets the provider, or keeps the change of a person until a second Admin confirms it, where payouts wait for a second person. Refuses:
+   * Sets the provider. If payouts need a second person, a person's change waits until a second Admin confirms it. Refuses:
    * permission_denied, validation_failed (pointers), last_admin.
    */
   readonly set: (caller: Caller, body: Body, ip?: string) => Promise<SingleSignOnView>
-  /** Undefined: none waits. */
+  /** Reads the change that waits. Undefined: there is none. */
   readonly waiting: (partnerId: string) => Promise<WaitingSingleSignOn | undefined>
   /**
-   * Carries out the change of another Admin. Both are Admins at this moment. Refuses: permission_denied, not_found (decided, replaced, or
-   * over), and what `set` refuses.
+   * Carries out the change of another Admin. Both must be Admins at this moment. Refuses: permission_denied, not_found (decided, replaced or
+   * expired), and as `set`.
    */
   readonly confirm: (signed: Signed, id: string, ip: string) => Promise<void>
-  /** Rejects a change, or withdraws the own one. Refuses: permission_denied, not_found. */
+  /** Rejects a change, or withdraws the person's own. Refuses: permission_denied, not_found. */
   readonly reject: (signed: Signed, id: string, ip: string) => Promise<void>
   /**
-   * Refuses: permission_denied, not_found, validation_failed (/emailDomain), overloaded. Waits for name servers that the partner has chosen.
+   * Looks up the DNS record that proves the domain. Waits for the partner's name servers. Refuses: permission_denied, not_found, validation_failed
+   * (/emailDomain), overloaded.
    */
   readonly proveDomain: (caller: Caller) => Promise<SingleSignOnView>
   /** Refuses: permission_denied, not_found, last_admin. */
@@ -261,15 +287,15 @@ type SingleSignOnSettings = {
 }
 
 type Body = BodyOf<'setSingleSignOn'>
-/** A request that may wait. Its token is that of the DNS record, which can be added meanwhile. */
-type Wanted = Body & { readonly domainToken: string }
+/** A request that may wait for a second Admin. Its DNS record, which contains the token, can be added meanwhile. */
+type ProviderRequest = Body & { readonly domainToken: string }
 
-/** A change waits for a second Admin at most this long, as one of staff does. */
+/** Maximum wait of a change for a second Admin; the same as for changes by staff. */
 const changeMs = 72 * hourMs
 
 function createSingleSignOnSettings(deps: MembersDeps): SingleSignOnSettings {
   const { db, clock } = deps
-  const view = viewOf(deps)
+  const view = viewBuilder(deps)
   return {
     settings: async (partnerId) => {
       const row = await providers.singleSignOnOf(db, partnerId)
@@ -280,7 +306,7 @@ function createSingleSignOnSettings(deps: MembersDeps): SingleSignOnSettings {
       const { partnerId } = caller
       const wanted = { ...body, domainToken: Buffer.from(randomBytes(tokenBytes)).toString('base64url') }
       return db.transaction(async (tx) => {
-        const permitted = permit(await byCallerNow(deps, tx, caller), 'setSingleSignOn', everyRole)
+        const permitted = permit(await currentCallerActor(deps, tx, caller), 'setSingleSignOn', everyRole)
         const row = await providerRow(deps, tx, partnerId, wanted)
         if (caller.signedInAt !== undefined && (await deps.decidesByTwo(tx, partnerId)))
           await propose(deps, tx, permitted, { caller, wanted, ip })
@@ -291,7 +317,7 @@ function createSingleSignOnSettings(deps: MembersDeps): SingleSignOnSettings {
     ...createDecisions(deps),
     proveDomain: async (caller) => {
       const { partnerId } = caller
-      const permitted = permit(await byCallerNow(deps, db, caller), 'proveSingleSignOnDomain', everyRole)
+      const permitted = permit(await currentCallerActor(deps, db, caller), 'proveSingleSignOnDomain', everyRole)
       const row = await providers.singleSignOnOf(db, partnerId)
       if (row === undefined) throw notFound('single sign-on')
       if (row.domainProvedAt !== null) return view(partnerId, row)
@@ -299,7 +325,7 @@ function createSingleSignOnSettings(deps: MembersDeps): SingleSignOnSettings {
       return db.transaction(async (tx) => {
         const now = await providers.lockSingleSignOn(tx, partnerId)
         if (now === undefined) throw notFound('single sign-on')
-        // It was set again while its record was read.
+        // The provider was set again during the lookup.
         if (now.domainToken !== row.domainToken) return view(partnerId, now)
         const proved = { ...now, domainProvedAt: clock.now(), updatedAt: clock.now() }
         await carryOut(deps, tx, permitted, partnerId, proved)
@@ -309,35 +335,37 @@ function createSingleSignOnSettings(deps: MembersDeps): SingleSignOnSettings {
     remove: (caller) => {
       const { partnerId } = caller
       return db.transaction(async (tx) => {
-        const permitted = permit(await byCallerNow(deps, tx, caller), 'removeSingleSignOn', everyRole)
+        const permitted = permit(await currentCallerActor(deps, tx, caller), 'removeSingleSignOn', everyRole)
         if ((await providers.lockSingleSignOn(tx, partnerId)) === undefined) throw notFound('single sign-on')
         await refuseLockedOut(deps, tx, partnerId)
         await providers.removeSingleSignOn(tx, permitted, partnerId)
-        await tellAdmins(deps, tx, partnerId, 'single sign-on changed')
-        deps.facts.append(tx, [signOnChanged(partnerId)])
+        await announceChange(deps, tx, partnerId)
       })
     },
   }
 }
 
-/** Makes the row of a request. Refuses: validation_failed, last_admin. */
+/** Builds the row of a request. Refuses: validation_failed, last_admin. */
 async function providerRow(
   deps: MembersDeps,
   tx: Tx,
   partnerId: string,
-  given: Wanted,
+  given: ProviderRequest,
 ): Promise<providers.SingleSignOnRow> {
   const { clock, sealer, sandbox } = deps
   const emailDomain = given.emailDomain.trim().toLowerCase().replace(/\.$/, '')
   const before = await providers.lockSingleSignOn(tx, partnerId)
-  refuseFields(errorsOf({ ...given, emailDomain }, { sandbox, hasSecret: before !== undefined }))
+  refuseFields(providerErrors({ ...given, emailDomain }, { sandbox, hasSecret: before !== undefined }))
   const { issuer, clientId } = given
   if (before !== undefined && before.issuer !== issuer) await refuseLockedOut(deps, tx, partnerId)
   const secret = given.clientSecret ?? null
   const isSame = before?.emailDomain === emailDomain
   const now = clock.now()
   return {
-    ...{ issuer, clientId, emailDomain, roleClaim: given.roleClaim ?? null },
+    issuer,
+    clientId,
+    emailDomain,
+    roleClaim: given.roleClaim ?? null,
     clientSecretSealed:
       secret === null && before !== undefined
         ? before.clientSecretSealed
@@ -351,8 +379,10 @@ async function providerRow(
   }
 }
 
-const signOnChanged = (partnerId: string) =>
-  ({ partnerId, type: 'signOn.changed', subject: partnerId, occasion: newId() }) as const
+async function announceChange(deps: MembersDeps, tx: Tx, partnerId: string): Promise<void> {
+  await mailAdmins(deps, tx, partnerId, 'single sign-on changed')
+  deps.facts.append(tx, [{ partnerId, type: 'signOn.changed', subject: partnerId, occasion: newId() }])
+}
 
 async function carryOut(
   deps: MembersDeps,
@@ -362,34 +392,54 @@ async function carryOut(
   row: providers.SingleSignOnRow,
 ): Promise<void> {
   await providers.setSingleSignOn(tx, permitted, partnerId, row)
-  await tellAdmins(deps, tx, partnerId, 'single sign-on changed')
-  deps.facts.append(tx, [signOnChanged(partnerId)])
+  await announceChange(deps, tx, partnerId)
 }
 
-type Proposing = { readonly caller: Caller; readonly wanted: Wanted; readonly ip: string | undefined }
-
-/** Keeps a change whose checks have passed, with its record and mails. */
-async function propose(deps: MembersDeps, tx: Tx, permitted: Permitted, { caller, wanted, ip }: Proposing) {
+/** Stores a checked change for a second Admin, with its record and mails. */
+async function propose(
+  deps: MembersDeps,
+  tx: Tx,
+  permitted: Permitted,
+  {
+    caller,
+    wanted,
+    ip,
+  }: { readonly caller: Caller; readonly wanted: ProviderRequest; readonly ip: string | undefined },
+): Promise<void> {
   const { clock, sealer } = deps
   const { partnerId, serviceAccountId: proposedBy, name: proposedByName } = caller
   const { clientSecret = null, ...settings } = wanted
   const now = clock.now()
   const row = {
-    ...{ id: newId(), settings: JSON.stringify(settings), proposedBy, proposedByName },
+    id: newId(),
+    settings: JSON.stringify(settings),
+    proposedBy,
+    proposedByName,
     clientSecretSealed: clientSecret === null ? null : sealer.seal(clientSecret, waitingSecretContext(partnerId)),
-    ...{ proposedAt: now, expiresAt: after(now, changeMs) },
+    proposedAt: now,
+    expiresAt: after(now, changeMs),
   }
   await providers.keepChange(tx, permitted, partnerId, row)
-  note(deps, tx, row, { caller, action: 'proposeSingleSignOn', ip })
-  await tellAdmins(deps, tx, partnerId, 'single sign-on waits')
+  record(deps, tx, row, { caller, action: 'proposeSingleSignOn', ip })
+  await mailAdmins(deps, tx, partnerId, 'single sign-on waits')
   deps.facts.append(tx, [{ partnerId, type: 'signOn.waits', subject: row.id }])
 }
 
-type Noted = { readonly caller: Caller; readonly action: ServiceAct; readonly ip: string | undefined }
-
-function note({ audit }: MembersDeps, tx: Tx, row: providers.ChangeRow, { caller, action, ip }: Noted): void {
+function record(
+  { audit }: MembersDeps,
+  tx: Tx,
+  row: providers.ChangeRow,
+  { caller, action, ip }: { readonly caller: Caller; readonly action: ServiceAct; readonly ip: string | undefined },
+): void {
   const { partnerId, serviceAccountId: id, name } = caller
-  const { issuer, clientId, emailDomain, roleClaim = null, roles = null, required } = ownJson<Wanted>(row.settings)
+  const {
+    issuer,
+    clientId,
+    emailDomain,
+    roleClaim = null,
+    roles = null,
+    required,
+  } = ownJson<ProviderRequest>(row.settings)
   const details = { issuer, clientId, emailDomain, roleClaim, roles, required, proposedBy: row.proposedByName }
   const actor = { kind: 'partner', id, name, ...(ip === undefined ? {} : { ip }) } as const
   audit.append(tx, [{ partnerId, actor, action, subject: { changeId: row.id }, details }])
@@ -397,7 +447,7 @@ function note({ audit }: MembersDeps, tx: Tx, row: providers.ChangeRow, { caller
 
 function createDecisions(deps: MembersDeps): Pick<SingleSignOnSettings, 'waiting' | 'confirm' | 'reject'> {
   const { db, clock, sealer } = deps
-  const take = async (tx: Tx, partnerId: string, id: string) => {
+  const takeChange = async (tx: Tx, partnerId: string, id: string) => {
     const change = await providers.takeChange(tx, partnerId, id, clock.now())
     if (change === undefined) throw notFound('change of the single sign-on')
     return change
@@ -407,38 +457,45 @@ function createDecisions(deps: MembersDeps): Pick<SingleSignOnSettings, 'waiting
       const row = await providers.changeOf(db, partnerId, clock.now())
       if (row === undefined) return undefined
       const { settings, clientSecretSealed, ...shown } = row
-      const { issuer, clientId, emailDomain, roleClaim = null, roles = null, required } = ownJson<Wanted>(settings)
+      const {
+        issuer,
+        clientId,
+        emailDomain,
+        roleClaim = null,
+        roles = null,
+        required,
+      } = ownJson<ProviderRequest>(settings)
       const wanted = { issuer, clientId, emailDomain, roleClaim, roles, required: required ?? false }
       return { ...shown, ...wanted, hasNewSecret: clientSecretSealed !== null }
     },
     confirm: ({ caller }, id, ip) =>
       db.transaction(async (tx) => {
-        const permitted = permit(byCaller(deps, caller), 'decideSingleSignOn', everyRole)
+        const permitted = permit(callerActor(deps, caller), 'decideSingleSignOn', everyRole)
         const { partnerId, serviceAccountId, name } = caller
         const admins = await providers.lockAdmins(tx, partnerId)
-        const change = await take(tx, partnerId, id)
+        const change = await takeChange(tx, partnerId, id)
         const author = { id: change.proposedBy, name: change.proposedByName, may: admins.includes(change.proposedBy) }
         const not = judgeTwo(author, { id: serviceAccountId, name, may: admins.includes(serviceAccountId) })
         if (not !== undefined) throw new Refusal('permission_denied', not.why)
         const sealed = change.clientSecretSealed
         const secret = sealed === null ? {} : { clientSecret: sealer.open(sealed, waitingSecretContext(partnerId)) }
-        const row = await providerRow(deps, tx, partnerId, { ...ownJson<Wanted>(change.settings), ...secret })
+        const row = await providerRow(deps, tx, partnerId, { ...ownJson<ProviderRequest>(change.settings), ...secret })
         await carryOut(deps, tx, permitted, partnerId, row)
-        note(deps, tx, change, { caller, action: 'confirmSingleSignOn', ip })
+        record(deps, tx, change, { caller, action: 'confirmSingleSignOn', ip })
       }),
     reject: ({ caller }, id, ip) =>
       db.transaction(async (tx) => {
-        permit(byCaller(deps, caller), 'decideSingleSignOn', everyRole)
-        const change = await take(tx, caller.partnerId, id)
-        note(deps, tx, change, { caller, action: 'rejectSingleSignOn', ip })
-        await tellAdmins(deps, tx, caller.partnerId, 'single sign-on rejected')
+        permit(callerActor(deps, caller), 'decideSingleSignOn', everyRole)
+        const change = await takeChange(tx, caller.partnerId, id)
+        record(deps, tx, change, { caller, action: 'rejectSingleSignOn', ip })
+        await mailAdmins(deps, tx, caller.partnerId, 'single sign-on rejected')
       }),
   }
 }
 
 const tokenBytes = 24
 
-const viewOf =
+const viewBuilder =
   ({ redirectUri }: MembersDeps) =>
   (partnerId: string, row: providers.SingleSignOnRow): SingleSignOnView => {
     const { clientSecretSealed: _secret, domainToken, roleValues, ...shown } = row
@@ -451,10 +508,10 @@ const viewOf =
     }
   }
 
-/** A name of at least two labels (RFC 1035, section 2.3.1), in lower case. */
+/** A domain of at least two labels (RFC 1035, section 2.3.1), in lower case. */
 const domainForm = /^(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/
 
-function errorsOf(
+function providerErrors(
   body: Body,
   { sandbox, hasSecret }: { readonly sandbox: boolean; readonly hasSecret: boolean },
 ): readonly FieldError[] {
@@ -463,19 +520,19 @@ function errorsOf(
   const values = Object.values(roles ?? {}).flat()
   return [
     ...urlErrors('/issuer', body.issuer, { sandbox, example: 'https://id.example.com' }),
-    ...(/[?#]/.test(body.issuer) ? [invalid('/issuer', 'must have no query and no fragment')] : []),
+    ...(/[?#]/.test(body.issuer) ? [invalid('/issuer', 'must not have a query or a fragment')] : []),
     ...(domainForm.test(body.emailDomain) ? [] : [invalid('/emailDomain', 'must be a domain such as acme.example')]),
     ...(hasSecret || (body.clientSecret ?? null) !== null
       ? []
-      : [invalid('/clientSecret', 'must be given, because there is none yet')]),
+      : [invalid('/clientSecret', 'is required, because none is stored yet')]),
     ...(roleClaim !== null && values.length === 0
-      ? [invalid('/roles', 'must have a value for a role, because there is a roleClaim')]
+      ? [invalid('/roles', 'must map at least one role, because roleClaim is set')]
       : []),
-    ...(roleClaim === null && values.length > 0 ? [invalid('/roleClaim', 'must be given with roles')] : []),
+    ...(roleClaim === null && values.length > 0 ? [invalid('/roleClaim', 'is required with roles')] : []),
   ]
 }
 
-/** Refuses (409) a change after which no Admin could sign in: each one came by the provider only. */
+/** Refuses (409) a change that locks out all Admins, because each of them can sign in only by the provider. */
 async function refuseLockedOut({ signIn }: MembersDeps, tx: Tx, partnerId: string): Promise<void> {
   const admins = await providers.lockAdmins(tx, partnerId)
   if (admins.length === 0) return
@@ -483,20 +540,20 @@ async function refuseLockedOut({ signIn }: MembersDeps, tx: Tx, partnerId: strin
   if (own.length === 0)
     throw new Refusal(
       'last_admin',
-      'No Admin has a passkey or a password: one of them adds one on the page “Sign-in” first.',
+      'No Admin has a passkey or a password. An Admin must first add one on the page “Sign-in”.',
     )
 }
 
-/** Top-level domains that RFC 2606 keeps for examples and tests. */
-const reserved = /\.(?:example|test)$/
+/** Top-level domains that RFC 2606 reserves for examples and tests. */
+const reservedDomains = /\.(?:example|test)$/
 
-/** Refuses (400): the record is absent, has another value, or could not be read. */
+/** Refuses (400) if the DNS record is absent, has another value, or could not be read. */
 async function refuseUnproved(
   { resolveTxt, sandbox }: MembersDeps,
   partnerId: string,
   { emailDomain, domainRecord }: SingleSignOnView,
 ) {
-  if (sandbox && reserved.test(emailDomain)) return
+  if (sandbox && reservedDomains.test(emailDomain)) return
   const { name, value } = domainRecord
   const refuse = (message: string) => refuseField({ pointer: '/emailDomain', code: 'invalid_value', message })
   const found = await resolveTxt(partnerId, name).catch((error: unknown) => {
@@ -508,10 +565,10 @@ async function refuseUnproved(
         : `could not be looked up: its name servers did not answer. Try again`,
     )
   })
-  if (!found.includes(value)) throw refuse(`has a TXT record ${name} with another value: it has to be ${value}`)
+  if (!found.includes(value)) throw refuse(`has a TXT record ${name} with another value: set it to ${value}`)
 }
 
-async function tellAdmins(
+async function mailAdmins(
   { mail, clock }: MembersDeps,
   tx: Tx,
   partnerId: string,

@@ -1,4 +1,4 @@
-/** The SQL of the ways in beside an invitation: the single sign-on of partners, and guest links. */
+/** The SQL of single sign-on and of guest links. */
 import type { guestLinks, users as wire } from '@partner-payments/wire'
 import type { PageRequest } from '../../kernel/api/index.ts'
 import { noSql, type SealedColumn, sql, type Tx } from '../../postgres/index.ts'
@@ -35,7 +35,7 @@ export function lockSingleSignOn(tx: Tx, partnerId: string): Promise<SingleSignO
     select ${providerColumns} from users.single_sign_on where partner_id = ${partnerId} for no key update`)
 }
 
-/** Inserts the row, or replaces it but for the time of its creation. */
+/** Inserts the row, or replaces all of it except the time of creation. */
 export async function setSingleSignOn(
   tx: Tx,
   _permitted: Permitted,
@@ -75,20 +75,20 @@ export type ChangeRow = {
 const changeColumns = sql`id, settings::text as settings, client_secret_sealed, proposed_by, proposed_by_name, proposed_at,
   expires_at`
 
-/** The change in time. */
+/** Reads the change that waits, unless it has expired. */
 export function changeOf(tx: Tx, partnerId: string, now: Date): Promise<ChangeRow | undefined> {
   return tx.row<ChangeRow>(sql`/* users.changeOf */
     select ${changeColumns} from users.single_sign_on_changes where partner_id = ${partnerId} and expires_at > ${now}`)
 }
 
-/** Ends a change, so that it is decided once. Undefined: it was decided, replaced, or is over. */
+/** Deletes a change, so that it is decided once. Undefined: it was decided or replaced, or has expired. */
 export function takeChange(tx: Tx, partnerId: string, id: string, now: Date): Promise<ChangeRow | undefined> {
   return tx.row<ChangeRow>(sql`/* users.takeChange */
     delete from users.single_sign_on_changes where partner_id = ${partnerId} and id = ${id} and expires_at > ${now}
     returning ${changeColumns}`)
 }
 
-/** Keeps a change instead of the one before. */
+/** Stores a change in place of the previous one. */
 export async function keepChange(tx: Tx, _permitted: Permitted, partnerId: string, row: ChangeRow): Promise<void> {
   await tx.run(sql`/* users.keepChange */
     insert into users.single_sign_on_changes (partner_id, id, settings, client_secret_sealed, proposed_by,
@@ -100,7 +100,7 @@ export async function keepChange(tx: Tx, _permitted: Permitted, partnerId: strin
       proposed_by_name = excluded.proposed_by_name, proposed_at = excluded.proposed_at, expires_at = excluded.expires_at`)
 }
 
-/** The ids of all Admins, locked: how one of them signs in stays as it is until the end of the transaction. */
+/** Locks all Admins and returns their ids. Their ways to sign in cannot change until the end of the transaction. */
 export async function lockAdmins(tx: Tx, partnerId: string): Promise<readonly string[]> {
   const rows = await tx.rows<{ readonly id: string }>(sql`/* users.lockAdmins */
     select id from users.members where partner_id = ${partnerId} and removed_at is null and role = 'Admin'
@@ -108,7 +108,7 @@ export async function lockAdmins(tx: Tx, partnerId: string): Promise<readonly st
   return rows.map(({ id }) => id)
 }
 
-/** Tells that an address belongs or belonged to a member (`unknown`), or has a pending invitation. */
+/** Reports that an address belongs or belonged to a member (`unknown`), or has a pending invitation. */
 export async function knownAs(
   tx: Tx,
   partnerId: string,
@@ -124,7 +124,7 @@ export async function knownAs(
   return row?.known
 }
 
-// Client secrets at providers are sealed: those in use, and those of a change that waits.
+// Sealed client secrets: those in use, and those of a change that waits.
 
 export const clientSecretContext = (partnerId: string): readonly string[] => [
   'users.single_sign_on.client_secret_sealed',
@@ -198,7 +198,7 @@ export function linkById(tx: Tx, partnerId: string, id: string): Promise<GuestLi
     select ${linkColumns} from users.guest_links where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** The link of a token that is not opened, revoked or expired. */
+/** Finds the link of a token, unless it was opened, was revoked or has expired. */
 export function pendingLink(
   tx: Tx,
   partnerId: string,
@@ -211,7 +211,7 @@ export function pendingLink(
       and expires_at > ${now}`)
 }
 
-/** Opens a link once: of two at the same time the second one waits for the row, and finds it opened. */
+/** Opens a link once. A second request at the same time waits for the row and finds the link opened. */
 export function openLink(
   tx: Tx,
   partnerId: string,
@@ -243,7 +243,7 @@ export async function recordLinkUse(tx: Tx, partnerId: string, id: string, now: 
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Undefined: the link has ended, or there is none. */
+/** Revokes a link. Undefined: there is none, or it has ended. */
 export function revokeLink(tx: Tx, partnerId: string, id: string, now: Date): Promise<GuestLinkRow | undefined> {
   return tx.row<GuestLinkRow>(sql`/* users.revokeLink */
     update users.guest_links set revoked_at = ${now}
@@ -251,7 +251,7 @@ export function revokeLink(tx: Tx, partnerId: string, id: string, now: Date): Pr
     returning ${linkColumns}`)
 }
 
-/** Ends the links of a maker for good, so that they do not come back with the permission. */
+/** Revokes the links of a maker, so that they do not work again when the maker gets the permission back. */
 export async function revokeLinksOf(tx: Tx, partnerId: string, makerId: string, now: Date): Promise<void> {
   await tx.run(sql`/* users.revokeLinksOf */
     update users.guest_links set revoked_at = ${now}

@@ -1,4 +1,4 @@
-/** All SQL of uploads. Each statement names the person, so that one never reads the file of another. */
+/** All SQL of uploads. Each statement names the person, so that a person cannot read another person's file. */
 import { dueWork, type Sql, sql, type Tx, unprepared } from '../../postgres/index.ts'
 
 type Owner = { readonly partnerId: string; readonly memberId: string }
@@ -6,10 +6,10 @@ type Owner = { readonly partnerId: string; readonly memberId: string }
 export type UploadRow = {
   readonly id: string
   readonly kind: 'Bulk' | 'Payees' | 'Customers'
-  /** Null: it was sent. */
+  /** Null after the upload was sent. */
   readonly contentSealed: Uint8Array | null
   readonly revision: number
-  /** The id of what was made of it. Null: it was not sent. */
+  /** The id of the result. Null: the upload was not sent. */
   readonly resultId: string | null
   readonly createdAt: Date
   readonly expiresAt: Date
@@ -24,7 +24,7 @@ export async function insertUpload(tx: Tx, row: NewUpload): Promise<void> {
       ${row.createdAt}, ${row.expiresAt})`)
 }
 
-/** Keeps the newest of a kind. */
+/** Deletes all but the person's newest uploads of a kind. */
 export async function deleteOldest(
   tx: Tx,
   { partnerId, memberId }: Owner,
@@ -64,7 +64,7 @@ export function unsentOf(
 
 type Revision = { readonly id: string; readonly revision: number }
 
-/** Returns 0 if it was changed or sent meanwhile, or is being sent. */
+/** Returns 0 if the upload was changed or sent meanwhile, or is being sent. */
 export function replaceContent(
   tx: Tx,
   { partnerId, memberId }: Owner,
@@ -78,7 +78,7 @@ export function replaceContent(
       and result_id is null and (leased_until is null or leased_until <= ${now})`)
 }
 
-/** Returns 0 if it was changed or sent meanwhile, or is being sent. */
+/** Returns 0 if the upload was changed or sent meanwhile, or is being sent. */
 export function leaseUpload(
   tx: Tx,
   { partnerId, memberId }: Owner,
@@ -126,7 +126,7 @@ export async function deleteUploadsOf(tx: Tx, partnerId: string, memberId: strin
     delete from users.uploads where partner_id = ${partnerId} and member_id = ${memberId}`)
 }
 
-/** Deletes the imports of a partner, because one of their rows may be the customer that is erased. */
+/** Deletes the partner's imports, because their rows may contain the erased customer. */
 export async function eraseUploads(tx: Tx, partnerId: string): Promise<void> {
   await tx.run(sql`/* users.eraseUploads */
     delete from users.uploads where partner_id = ${partnerId} and kind in ('Payees', 'Customers')`)

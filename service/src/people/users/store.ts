@@ -16,7 +16,7 @@ export type InvitationRow = {
   readonly redirectUrl: string | null
   readonly invitedById: string
   readonly invitedByName: string
-  /** The person or key that gives the role: who invited, or who sent the invitation again. */
+  /** The person or key that gives the role: the last one that sent or resent the invitation. */
   readonly givenById: string
   readonly tokenHash: Uint8Array
   readonly expiryDays: number
@@ -31,7 +31,7 @@ const columns = sql`id, email, email_key, full_name, role, status, redirect_url,
   token_hash, expiry_days, expires_at, resends, resent_at, created_at, updated_at,
   coalesce(given_by_id, invited_by_id) as given_by_id`
 
-/** Frees addresses whose invitation has expired. `updated_at` becomes the time of the expiry, not of this statement. */
+/** Marks expired invitations of addresses, which frees the addresses. `updated_at` becomes the time of the expiry. */
 export async function expire(tx: Tx, partnerId: string, emailKeys: readonly string[], now: Date): Promise<void> {
   await tx.run(sql`/* users.expire */
     update users.invitations set status = 'Expired', updated_at = expires_at
@@ -39,7 +39,7 @@ export async function expire(tx: Tx, partnerId: string, emailKeys: readonly stri
       and expires_at <= ${now}`)
 }
 
-/** False if the address has a live invitation. Waits for a concurrent insert of the same address to commit or roll back. */
+/** False: the address has a live invitation. Waits for a concurrent insert of the same address to commit or roll back. */
 export async function insert(tx: Tx, _permitted: Permitted, partnerId: string, row: InvitationRow): Promise<boolean> {
   const inserted = await tx.run(sql`/* users.insert */
     insert into users.invitations (partner_id, id, email, email_key, full_name, role, status, redirect_url,
@@ -63,7 +63,7 @@ export function lockById(tx: Tx, partnerId: string, id: string): Promise<Invitat
     select ${columns} from users.invitations where partner_id = ${partnerId} and id = ${id} for no key update`)
 }
 
-/** The pending invitation of an address, locked. */
+/** Locks the pending invitation of an address. */
 export function lockPending(
   tx: Tx,
   partnerId: string,
@@ -76,7 +76,7 @@ export function lockPending(
     for no key update`)
 }
 
-/** Filters by the status that `statusAt` computes. */
+/** Filters by the status that `invitationStatus` computes. */
 function hasStatus(status: wire.InvitationStatus, now: Date): Sql {
   if (status === 'Pending') return sql`and status = 'Pending' and expires_at > ${now}`
   if (status === 'Expired') return sql`and (status = 'Expired' or (status = 'Pending' and expires_at <= ${now}))`
@@ -97,7 +97,7 @@ export function list(
     order by id desc limit ${limit + 1}`)
 }
 
-/** Mails of a day: the number of the partner, and the highest number of one of the addresses. */
+/** Mails of a day: those of the partner, and those of the address with the most. */
 export type MailCounts = { readonly ofPartner: number; readonly ofAddress: number }
 
 const mailRows = insertBy<{ partnerId: string; day: string; emailKey: string; mails: number }>(
@@ -110,7 +110,7 @@ export async function forgetMails(tx: Tx, partnerId: string, day: string): Promi
     delete from users.invitation_mails where partner_id = ${partnerId} and day < ${day}::date`)
 }
 
-/** Adds a mail for each address. The partner's own count is locked first, so that its requests follow one another. */
+/** Counts a mail for each address. Locks the partner's count first, so that its requests run one after the other. */
 export async function countMails(
   tx: Tx,
   partnerId: string,
@@ -130,7 +130,7 @@ export async function countMails(
 
 export type Member = { readonly fullName: string; readonly email: string }
 
-/** The newest invitation of an address, and the member who accepted it. */
+/** Joins the newest invitation of each address with the member who accepted it. */
 const newest = (partnerId: string, isMeant: Sql): Sql => sql`(
       select distinct on (email_key) id, full_name, email, email_key, role, status from users.invitations
       where partner_id = ${partnerId} and ${isMeant} order by email_key, id desc) newest
@@ -149,7 +149,7 @@ export function membersWithRoles(
     order by newest.id limit ${membersMax}`)
 }
 
-/** The people who are invited with one of these roles and have not joined, the first invited first. */
+/** Lists people who are invited with one of these roles and have not joined, in the order of their invitations. */
 export function invitedWithRoles(
   tx: Tx,
   partnerId: string,
@@ -195,7 +195,7 @@ export type MemberRow = {
 
 const memberColumns = sql`id, email, full_name, role, created_at, updated_at, last_sign_in_at`
 
-/** The invitation of a token, locked, so that it is accepted once. */
+/** Locks the invitation of a token, so that it is accepted once. */
 export function lockByToken(
   tx: Tx,
   partnerId: string,
@@ -224,14 +224,14 @@ export async function insertMember(
   return inserted === 1
 }
 
-/** The name of a person of the team, for screening. Who was removed has none. */
+/** Reads the name of a person of the team for screening. A removed person has none. */
 export async function subjectOfMember(tx: Tx, partnerId: string, id: string): Promise<Subject> {
   const member = await memberById(tx, partnerId, id)
   const names = member === undefined ? [] : [{ role: 'fullName', name: member.fullName }]
   return { names, account: null, countries: [] }
 }
 
-/** The ids of people of the team after one of them, in their order. For screening. */
+/** Lists the ids of members after the cursor, in order, for screening. */
 export async function memberIdsAfter(
   tx: Tx,
   partnerId: string,
@@ -256,7 +256,7 @@ export function memberById(tx: Tx, partnerId: string, id: string): Promise<Membe
     select ${memberColumns} from users.members where partner_id = ${partnerId} and id = ${id} and removed_at is null`)
 }
 
-/** The role of a member, also of one who was removed. */
+/** Reads the role of a member, including a removed one. */
 export function roleOf(
   tx: Tx,
   partnerId: string,
@@ -272,7 +272,7 @@ export function memberByAddress(tx: Tx, partnerId: string, emailKey: string): Pr
     where partner_id = ${partnerId} and email_key = ${emailKey} and removed_at is null`)
 }
 
-/** The addresses among some that have a member. */
+/** Returns those of the addresses that have a member. */
 export async function addressesWithMember(
   tx: Tx,
   partnerId: string,
@@ -284,7 +284,7 @@ export async function addressesWithMember(
   return rows.map(({ emailKey }) => emailKey)
 }
 
-/** The members of all partners with an address, the first that joined first. */
+/** Lists the members of all partners with an address, in the order in which they joined. */
 export function membersOfAddress(
   tx: Tx,
   emailKey: string,
@@ -315,14 +315,14 @@ export function listMembers(
     order by id desc limit ${limit + 1}`)
 }
 
-/** The people of the team, the first that joined first. */
+/** Lists the members of the team in the order in which they joined. */
 export function team(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly MemberRow[]> {
   return tx.rows<MemberRow>(sql`/* users.team */
     select ${memberColumns} from users.members where partner_id = ${partnerId} and removed_at is null
     order by id limit ${rowsMax}`)
 }
 
-/** Locks a member, and all Admins if the member is one: who removes the last Admin must know that there is another. */
+/** Locks a member, and all Admins if the member is one, so that two removals cannot remove the last Admin. */
 export async function lockWithAdmins(
   tx: Tx,
   partnerId: string,
@@ -335,7 +335,7 @@ export async function lockWithAdmins(
   return { member: rows.find((row) => row.id === id), admins: rows.filter(({ role }) => role === 'Admin').length }
 }
 
-/** Called by role-changes.ts only, which records and mails what changes. */
+/** Only role-changes.ts calls this, which records and mails the change. */
 export async function changeRole(
   tx: Tx,
   _permitted: Permitted,
@@ -417,7 +417,7 @@ export function lockRecovery(tx: Tx, partnerId: string, id: string): Promise<Rec
     select ${recoveryColumns} from users.recoveries where partner_id = ${partnerId} and id = ${id} for no key update`)
 }
 
-/** The recovery of a member that is not over, locked. */
+/** Locks the live recovery of a member. */
 export function lockLiveRecovery(tx: Tx, partnerId: string, memberId: string): Promise<RecoveryRow | undefined> {
   return tx.row<RecoveryRow>(sql`/* users.lockLiveRecovery */
     select ${recoveryColumns} from users.recoveries
@@ -425,7 +425,7 @@ export function lockLiveRecovery(tx: Tx, partnerId: string, memberId: string): P
     for no key update`)
 }
 
-/** Newest first, with the name and the address of each member. */
+/** Lists recoveries, newest first, with the name and the address of each member. */
 export function recoveriesOf(
   tx: Tx,
   partnerId: string,
@@ -447,7 +447,7 @@ export const recoveriesDue = (after: Date): Sql =>
       where status = 'Waiting' and due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
-/** Recoveries whose cooling-off is over, without a lock. */
+/** Finds recoveries whose cooling-off is over, without a lock. */
 export function dueRecoveries(
   tx: Tx,
   now: Date,
@@ -462,7 +462,7 @@ export function dueRecoveries(
   )
 }
 
-/** The Admins who have joined. */
+/** Lists the Admins who have joined. */
 export function adminsOf(
   tx: Tx,
   partnerId: string,
@@ -486,7 +486,7 @@ export type SavedViewRow = {
 
 const savedViewColumns = sql`id, member_id, page, name, query, is_shared`
 
-/** The views of a member and the shared ones of a page, by name. */
+/** Lists the member's views of a page and the shared ones, by name. */
 export function viewsOf(
   tx: Tx,
   partnerId: string,
@@ -502,7 +502,7 @@ export function viewsOf(
     order by name, id`)
 }
 
-/** Locks the member, so that two views saved at once are counted one after the other. Returns the number of its views. */
+/** Counts the views of a member. Locks the member, so that two concurrent saves are counted one after the other. */
 export async function countViews(tx: Tx, partnerId: string, memberId: string): Promise<number> {
   await tx.run(sql`/* users.countViews */
     select id from users.members where partner_id = ${partnerId} and id = ${memberId} for no key update`)
@@ -532,7 +532,7 @@ export async function deleteView(tx: Tx, partnerId: string, id: string): Promise
     delete from users.saved_views where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Deletes the views that only a removed member saw. The team keeps the shared ones. */
+/** Deletes the private views of a removed member. The team keeps the shared ones. */
 export async function deletePrivateViews(tx: Tx, partnerId: string, memberId: string): Promise<void> {
   await tx.run(sql`/* users.deletePrivateViews */
     delete from users.saved_views where partner_id = ${partnerId} and member_id = ${memberId} and not is_shared`)

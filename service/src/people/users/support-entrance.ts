@@ -1,6 +1,6 @@
 /**
- * How staff of the operator come in: by the code of an impersonation, to read only. A file of its own, because it may end a key without the
- * judgement that the other entrances need (test/tidy/giving-rules.ts).
+ * How the operator's staff open a partner's console: with the code of an impersonation, to read only. A separate file, because it may end a
+ * key without the permission check of the other entrances (test/tidy/giving-rules.ts).
  */
 import type { ServiceAct } from '../../audit/index.ts'
 import { notFound, Refusal } from '../../kernel/api/index.ts'
@@ -8,22 +8,22 @@ import type { SupportSession } from '../../access/index.ts'
 import type { MembersDeps, Signed } from './member-deps.ts'
 
 export type SupportEntrance = {
-  /** Opens the console by the code of an impersonation, once, and records it. Returns a token. Refuses: not_found. */
+  /** Opens the console once with the code of an impersonation, records it, and returns a token. Refuses: not_found. */
   readonly openSupport: (code: string, client: { readonly ip: string }) => Promise<string>
-  /** Ends the impersonation with its credential, and records it. */
+  /** Ends the impersonation and its credential, and records it. */
   readonly endSupport: (session: SupportSession, client: { readonly ip: string }) => Promise<void>
   readonly isSupport: (token: string) => Promise<boolean>
-  /** Undefined: the token is of no session that is open. */
+  /** Finds the open session of a token. Undefined: there is none. */
   readonly ofSupport: (token: string) => Promise<Signed | undefined>
 }
 
-const nameOf = ({ staff }: SupportSession): string => `Impersonation by ${staff}`
+const supportName = ({ staff }: SupportSession): string => `Impersonation by ${staff}`
 
 export function createSupportEntrance(deps: MembersDeps): SupportEntrance {
   const { db, audit, support, partnerName, isClosed } = deps
-  const recordOf = (session: SupportSession, action: ServiceAct, ip: string) => {
+  const auditRecord = (session: SupportSession, action: ServiceAct, ip: string) => {
     const { partnerId, id, staff, reason } = session
-    const actor = { kind: 'operator', id, name: nameOf(session), impersonatedBy: staff, ip } as const
+    const actor = { kind: 'operator', id, name: supportName(session), impersonatedBy: staff, ip } as const
     return { partnerId, actor, action, subject: { serviceAccountId: id }, reason }
   }
   return {
@@ -31,32 +31,32 @@ export function createSupportEntrance(deps: MembersDeps): SupportEntrance {
       db.transaction(async (tx) => {
         const opened = await support.openSupport(tx, code)
         if (opened === undefined || (await isClosed(tx, opened.partnerId))) throw notFound('support session')
-        audit.append(tx, [recordOf(opened, 'openSupportSession', ip)])
+        audit.append(tx, [auditRecord(opened, 'openSupportSession', ip)])
         return opened.token
       }),
     endSupport: (session, { ip }) =>
       db
         .transaction(async (tx) => {
           await support.revoke(tx, session.partnerId, session.id)
-          audit.append(tx, [recordOf(session, 'endSupportSession', ip)])
+          audit.append(tx, [auditRecord(session, 'endSupportSession', ip)])
         })
         .catch((error: unknown) => {
-          // It was revoked in the meantime.
+          // The impersonation was revoked in the meantime.
           if (!(error instanceof Refusal && error.code === 'not_found')) throw error
         }),
     isSupport: async (token) => (await support.supportSession(token)) !== undefined,
     ofSupport: async (token) => {
       const session = await support.supportSession(token)
       if (session === undefined || (await isClosed(db, session.partnerId))) return undefined
-      return toSigned(session, await partnerName(db, session.partnerId))
+      return toSignedInUser(session, await partnerName(db, session.partnerId))
     },
   }
 }
 
-/** A caller whose writes the service refuses. It is not a member: sessions, factors and approvals of its id do not exist. */
-function toSigned(support: SupportSession, partner: string): Signed {
+/** Makes a caller whose writes the service refuses. It is not a member, so its id has no sessions, factors or approvals. */
+function toSignedInUser(support: SupportSession, partner: string): Signed {
   const { partnerId, id, staff, permissions, createdAt, expiresAt } = support
-  const name = nameOf(support)
+  const name = supportName(support)
   const client = { factor: 'sso', ip: '', userAgent: '' } as const
   const times = { createdAt, lastUsedAt: createdAt, expiresAt, rested: false }
   return {

@@ -13,7 +13,7 @@ suite('uploads', async () => {
   const colleague = ({ caller }: Owner) => ({ caller: { ...caller, serviceAccountId: newId() } })
   const none = { code: 'not_found' }
 
-  test('a file is kept for its person only, sealed, and under its kind', async () => {
+  test('a file is stored sealed, by kind, and only for its person', async () => {
     const ann = await owner()
     const id = await uploads.keep(ann, 'Bulk', { lines: ['Ada Lovelace'] })
     const found = await uploads.find(ann, 'Bulk', id)
@@ -35,7 +35,7 @@ suite('uploads', async () => {
     await assert.rejects(uploads.find(ann, 'Bulk', id), none)
   })
 
-  test('of two changes at once one is kept, and the other is told', async () => {
+  test('one of two concurrent changes is stored, and the other one learns of it', async () => {
     const ann = await owner()
     const id = await uploads.keep(ann, 'Bulk', { at: 0 })
     const seen = await uploads.find(ann, 'Bulk', id)
@@ -46,7 +46,7 @@ suite('uploads', async () => {
     assert.equal(await uploads.replace(colleague(ann), now, {}), false)
   })
 
-  test('one request at a time sends a file; the lease of a dead process ends by itself', async () => {
+  test('only one request at a time sends a file, and the lease of a dead process expires', async () => {
     const ann = await owner()
     const id = await uploads.keep(ann, 'Bulk', {})
     const seen = await uploads.find(ann, 'Bulk', id)
@@ -60,7 +60,7 @@ suite('uploads', async () => {
     await uploads.release(ann, next)
     const last = await uploads.lease(ann, seen)
     assert.ok(last !== undefined)
-    // The dead process ends nothing.
+    // The dead process cannot finish the upload.
     const result = newId()
     await uploads.finish(ann, next, newId())
     await uploads.finish(ann, last, result)
@@ -83,7 +83,7 @@ suite('uploads', async () => {
     assert.deepEqual(await uploads.unsent(colleague(ann), 'Bulk'), [])
   })
 
-  test('what has expired is not found, and is deleted by the job, partner by partner', async () => {
+  test('an expired file is not found, and the job deletes it, partner by partner', async () => {
     const [ann, bo] = [await owner(), await owner()]
     const ids = [await uploads.keep(ann, 'Bulk', {}), await uploads.keep(bo, 'Customers', {})]
     service.clock.advance(7 * dayMs)

@@ -1,4 +1,4 @@
-/** Uploads: files of one person that the console checks, lets the person correct, and sends. */
+/** Uploads: files that the console checks, lets their person correct, and sends. */
 import { ownJson } from '@partner-payments/wire'
 import { notFound } from '../../kernel/api/index.ts'
 import { after, type Clock, dayMs, minuteMs, newId, type Sealer } from '../../kernel/index.ts'
@@ -9,20 +9,20 @@ import * as store from './store-uploads.ts'
 
 export type UploadKind = store.UploadRow['kind']
 
-/** `content`: undefined if it was sent, and `resultId` names what was made of it. */
+/** `content`: undefined after the upload was sent. `resultId` then names the result. */
 export type Upload<Content> = Pick<store.UploadRow, 'id' | 'revision' | 'resultId' | 'createdAt' | 'expiresAt'> & {
   readonly content: Content | undefined
 }
 
-/** The right to send an upload, for one request at a time. */
+/** Lets one request at a time send an upload. */
 export type SendingLease = { readonly id: string; readonly leaseId: string }
 
 export type Uploads = {
-  /** Keeps a file for a week and returns its id. The oldest one goes if the person has too many of the kind. */
+  /** Stores a file for a week and returns its id. Deletes the person's oldest file of the kind beyond the limit. */
   readonly keep: (signed: Owner, kind: UploadKind, content: unknown) => Promise<string>
-  /** Refuses: not_found (also another person's, or one that has expired). */
+  /** Refuses: not_found (also if the upload has expired or belongs to another person). */
   readonly find: <Content>(signed: Owner, kind: UploadKind, id: string) => Promise<Upload<Content>>
-  /** Newest first, without those that were sent. */
+  /** Lists uploads that were not sent, newest first. */
   readonly unsent: (signed: Owner, kind: UploadKind) => Promise<readonly Pick<store.UploadRow, 'id' | 'createdAt'>[]>
   /** Replaces the content of an upload that is not being sent. False: it was changed, sent or leased meanwhile. */
   readonly replace: (
@@ -30,47 +30,47 @@ export type Uploads = {
     upload: { readonly id: string; readonly revision: number },
     content: unknown,
   ) => Promise<boolean>
-  /** Undefined: it was changed or sent meanwhile, or another request sends it. The lease of a dead process ends by itself. */
+  /** Leases an upload. Undefined: it was changed or sent meanwhile, or another request is sending it. The lease of a dead process expires. */
   readonly lease: (
     signed: Owner,
     upload: { readonly id: string; readonly revision: number },
   ) => Promise<SendingLease | undefined>
   readonly release: (signed: Owner, lease: SendingLease) => Promise<void>
-  /** Deletes the content, and keeps what was made of it, so that a second send leads there. */
+  /** Deletes the content and stores the id of the result, so that a second send leads to the result. */
   readonly finish: (signed: Owner, lease: SendingLease, resultId: string) => Promise<void>
   /** Refuses: not_found. */
   readonly remove: (signed: Owner, kind: UploadKind, id: string) => Promise<void>
-  /** Deletes what has expired. Returns how many. */
+  /** Deletes expired uploads and returns their number. */
   readonly expireStep: () => Promise<number>
 }
 
 type Owner = Pick<Signed, 'caller'>
 
-/** Long enough for a file that is prepared on Friday and sent on Thursday; it holds names and accounts. */
+/** A file prepared on Friday can be sent on Thursday. No longer, because it contains names and accounts. */
 const keptMs = 7 * dayMs
 const perPersonMax = 20
-/** Longer than the payees of a file take to be made. */
+/** Longer than it takes to create the payees of a file. */
 const leaseMs = 3 * minuteMs
 const expiredPerStepMax = 1000
 
-const contextOf = (partnerId: string, id: string) => ['users.uploads', partnerId, id]
+const sealContext = (partnerId: string, id: string) => ['users.uploads', partnerId, id]
 
 export const sealedUploads: SealedColumn = {
   table: 'users.uploads',
   column: 'content_sealed',
   key: { id: 'uuid' },
-  contextOf: (partnerId, cell) => contextOf(partnerId, cell('id')),
+  contextOf: (partnerId, cell) => sealContext(partnerId, cell('id')),
 }
 
 type Deps = { readonly db: Database; readonly clock: Clock; readonly sealer: Sealer }
 
 export function createUploads({ db, clock, sealer }: Deps): Uploads {
-  const ownerOf = ({ caller }: Owner) => ({ partnerId: caller.partnerId, memberId: caller.serviceAccountId })
+  const ownerKey = ({ caller }: Owner) => ({ partnerId: caller.partnerId, memberId: caller.serviceAccountId })
   const sealed = (partnerId: string, id: string, content: unknown) =>
-    sealer.seal(JSON.stringify(content), contextOf(partnerId, id))
+    sealer.seal(JSON.stringify(content), sealContext(partnerId, id))
   return {
     keep: async (signed, kind, content) => {
-      const owner = ownerOf(signed)
+      const owner = ownerKey(signed)
       const [id, now] = [newId(), clock.now()]
       const row = { ...owner, id, kind, contentSealed: sealed(owner.partnerId, id, content) }
       await db.transaction(async (tx) => {
@@ -80,35 +80,35 @@ export function createUploads({ db, clock, sealer }: Deps): Uploads {
       return id
     },
     find: async <Content>(signed: Owner, kind: UploadKind, id: string) => {
-      const owner = ownerOf(signed)
+      const owner = ownerKey(signed)
       const row = await store.uploadById(db, owner, kind, id, clock.now())
       if (row === undefined) throw notFound('upload')
       const { contentSealed, ...upload } = row
       const content =
         contentSealed === null
           ? undefined
-          : ownJson<Content>(sealer.open(contentSealed, contextOf(owner.partnerId, id)))
+          : ownJson<Content>(sealer.open(contentSealed, sealContext(owner.partnerId, id)))
       return { ...upload, content }
     },
-    unsent: (signed, kind) => store.unsentOf(db, ownerOf(signed), kind, clock.now(), perPersonMax),
+    unsent: (signed, kind) => store.unsentOf(db, ownerKey(signed), kind, clock.now(), perPersonMax),
     replace: async (signed, { id, revision }, content) => {
-      const owner = ownerOf(signed)
+      const owner = ownerKey(signed)
       const contentSealed = sealed(owner.partnerId, id, content)
       return (await store.replaceContent(db, owner, { id, revision, contentSealed }, clock.now())) === 1
     },
     lease: async (signed, { id, revision }) => {
       const now = clock.now()
       const lease = { id, revision, leaseId: newId(), until: after(now, leaseMs) }
-      return (await store.leaseUpload(db, ownerOf(signed), lease, now)) === 1 ? lease : undefined
+      return (await store.leaseUpload(db, ownerKey(signed), lease, now)) === 1 ? lease : undefined
     },
     release: async (signed, lease) => {
-      await store.releaseUpload(db, ownerOf(signed), lease)
+      await store.releaseUpload(db, ownerKey(signed), lease)
     },
     finish: async (signed, lease, resultId) => {
-      await store.finishUpload(db, ownerOf(signed), { ...lease, resultId }, clock.now())
+      await store.finishUpload(db, ownerKey(signed), { ...lease, resultId }, clock.now())
     },
     remove: async (signed, kind, id) => {
-      if ((await store.deleteUpload(db, ownerOf(signed), kind, id)) === 0) throw notFound('upload')
+      if ((await store.deleteUpload(db, ownerKey(signed), kind, id)) === 0) throw notFound('upload')
     },
     expireStep: createTurns(
       (afterId) => store.partnerWithExpired(db, afterId, clock.now()),
@@ -117,6 +117,6 @@ export function createUploads({ db, clock, sealer }: Deps): Uploads {
   }
 }
 
-/** The job that deletes uploads whose time is over. */
+/** The job that deletes expired uploads. */
 export const uploadsJob = ({ expireStep }: Pick<Uploads, 'expireStep'>): Job =>
   defineJob({ name: 'users.uploads', due: store.uploadsDue, run: expireStep })

@@ -1,15 +1,15 @@
 /**
- * The commonest given and family names of thirty countries, in Latin letters as people there write them. Public knowledge; checked against the
- * family names of github.com/sigpwned/popular-names-by-country-dataset (its given names are those of newborns). Who bears two of them is almost
- * never the listed person.
+ * The most common given and family names of thirty countries, in Latin letters as people there write them. Public knowledge; checked against the
+ * family names of github.com/sigpwned/popular-names-by-country-dataset (its given names are those of newborns). A person with two such names is
+ * almost never the listed person.
  */
 import { soundOf } from '../names/spelling.ts'
-import { wordsOf } from '../names/words.ts'
-import { createRandom, pick, seedOf } from './forms.ts'
+import { nameWords } from '../names/words.ts'
+import { createRandom, pick, mixSeed } from './forms.ts'
 
-type Names = { readonly given: string; readonly family: string; readonly isFamilyFirst?: true }
+type CountryNames = { readonly given: string; readonly family: string; readonly isFamilyFirst?: true }
 
-const names: Readonly<Record<string, Names>> = {
+const names: Readonly<Record<string, CountryNames>> = {
   BD: {
     given: `Mohammad Abdul Rahim Karim Hasan Rakib Sakib Tanvir Imran Arif Jahangir Kamal Nazrul Shafiqul Rafiqul Mizanur Fatema Ayesha
       Nusrat Sadia Farhana Taslima Nasrin Sharmin Sultana Rehana Shirin Salma Rokeya Jannatul`,
@@ -203,25 +203,25 @@ const names: Readonly<Record<string, Names>> = {
 const namesIn = (text: string): readonly string[] =>
   text.split(text.includes('|') ? /\s*\|\s*/ : /\s+/).filter((name) => name !== '')
 
-/** The common words of each country, in the form in which names are compared. */
+/** The common words of each country, in the form that comparisons use. */
 const wordsByCountry = Object.values(names).map(
-  ({ given, family }) => new Set([...namesIn(given), ...namesIn(family)].flatMap((name) => wordsOf(name).telling)),
+  ({ given, family }) => new Set([...namesIn(given), ...namesIn(family)].flatMap((name) => nameWords(name).telling)),
 )
 const commonWords = new Set(wordsByCountry.flatMap((words) => [...words]))
 const soundsByCountry = wordsByCountry.map((words) => new Set([...words].map(soundOf)))
 
-/** Reports whether a word, in the form in which names are compared, is a common name of some country. */
+/** Reports whether a word, in the form that comparisons use, is a common name in some country. */
 export const isCommonName = (word: string): boolean => commonWords.has(word)
 
-/** The countries in which a word is a common name by its sound. */
+/** Maps a sound to the countries in which it is a common name. */
 const countriesOfSound = new Map(
   [...new Set(soundsByCountry.flatMap((sounds) => [...sounds]))].map((sound) => [
     sound,
     soundsByCountry.filter((sounds) => sounds.has(sound)),
   ]),
 )
-/** Reports whether people of some country bear both as names of their own: Mahmoud is no spelling of Mohamed, nor Wang one of Yang. */
-export const areTwoNames = (one: string, other: string): boolean => {
+/** Reports whether both are different names in some country: Mahmoud is not a spelling of Mohamed, nor Wang of Yang. */
+export const areDifferentNames = (one: string, other: string): boolean => {
   const countries = countriesOfSound.get(soundOf(one))
   const sound = countries && soundOf(other)
   return sound !== undefined && sound !== soundOf(one) && countries?.some((sounds) => sounds.has(sound)) === true
@@ -229,11 +229,11 @@ export const areTwoNames = (one: string, other: string): boolean => {
 
 export const countriesWithNames: readonly string[] = Object.keys(names)
 
-/** Draws different full names of a given and a family name of the country (ISO 3166-1 alpha-2): at most half of all pairs. */
+/** Draws different full names, each a given and a family name of the country (ISO 3166-1 alpha-2): at most half of all pairs. */
 export function commonNames(country: string, seed: number, namesMax: number): readonly string[] {
   const { given = '', family = '', isFamilyFirst = false } = names[country] ?? {}
   const [firsts, lasts] = [namesIn(given), namesIn(family)]
-  const random = createRandom(seedOf(country, seed))
+  const random = createRandom(mixSeed(country, seed))
   const found = new Set<string>()
   while (found.size < Math.min(namesMax, (firsts.length * lasts.length) / 2)) {
     const [first, last] = [pick(random, firsts), pick(random, lasts)]

@@ -6,7 +6,7 @@ import { readPublished, withoutPublished } from '../../../../test/support/screen
 import { createNameIndex, type NameIndex } from '../names/index-of-names.ts'
 import type { ListEntry } from '../lists/entry.ts'
 import { commonNames, countriesWithNames } from './common-names.ts'
-import { type CorpusName, forms, namesWithForms, variantsOf } from './forms.ts'
+import { type CorpusName, forms, namesWithForms, writeVariants } from './forms.ts'
 import {
   createReport,
   falseHitsMax,
@@ -15,13 +15,13 @@ import {
   type MeasuredForm,
   measureForms,
   reportText,
-  type ReportWanted,
+  type ReportRequest,
 } from './report.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
 
 const seed = 1
 const said = () => undefined
-/** A drawn sample may miss two standard deviations more than the floor allows. */
+/** A drawn sample may miss the floor by two standard deviations. */
 const isFarBelow = ({ names, found, floor }: MeasuredForm): boolean => {
   const missed = (names * (100 - floor)) / 100
   return names - found > missed + 2 * Math.sqrt((missed * floor) / 100)
@@ -52,12 +52,12 @@ for (const { title, entries: read, variantsMax, skip } of lists)
       index = await createNameIndex(names, () => Promise.resolve())
     })
 
-    test('each form is found as often as its floor says', () => {
+    test('the search finds names of each form as often as its floor requires', () => {
       const measured = measureForms(index.search, names, { seed, said, variantsMax })
       assert.deepEqual(measured.filter(isFarBelow).map(sayForm), [])
     })
 
-    describe('of the commonest names of a country', () => {
+    describe('most common names of a country', () => {
       let measured: readonly MeasuredCountry[]
       before(() => {
         measured = measureCountries(index.search, 'birth-or-country', { seed, said, namesMax: 300 })
@@ -67,22 +67,22 @@ for (const { title, entries: read, variantsMax, skip } of lists)
         const said = tooMany.map((one) => `${one.country} ${one[key]} of ${one.names}: ${one.examples.join('; ')}`)
         assert.deepEqual(said, [])
       }
-      test(`at most ${falseHitsMax} % are a hit of a customer`, () => assertFew('withSecondDatum', () => falseHitsMax))
-      test('no more than stated are a hit of a payee with an address', () =>
+      test(`at most ${falseHitsMax} % are hits for a customer`, () => assertFew('withSecondDatum', () => falseHitsMax))
+      test('not more than stated are hits for a payee with an address', () =>
         assertFew('withAddress', (country) => (byNameMax[country] ?? byNameElsewhere)[1]))
-      test('no more than stated are a hit by the name alone', () =>
+      test('not more than stated are hits by the name alone', () =>
         assertFew('byName', (country) => (byNameMax[country] ?? byNameElsewhere)[0]))
     })
   })
 
-test('each form writes other words than the list, and the same for a seed', () => {
+test('each form changes the listed words, and a seed always gives the same names', () => {
   const names = namesWithForms(corpusNames(inventedList(seed, 500)))
   assert.ok(names.length > 400)
   for (const form of forms) {
-    const variants = variantsOf(form, names, seed, 20)
+    const variants = writeVariants(form, names, seed, 20)
     assert.deepEqual(
       variants.map(({ text }) => text),
-      variantsOf(form, names, seed, 20).map(({ text }) => text),
+      writeVariants(form, names, seed, 20).map(({ text }) => text),
       form.name,
     )
     const same = variants.filter(({ text, of }) => text === of.text)
@@ -98,7 +98,7 @@ test('there are thirty countries, each with different names', () => {
 suite('report', async () => {
   const service = await useModules()
 
-  const wanted = (): ReportWanted => ({
+  const reportRequest = (): ReportRequest => ({
     ...{ db: service.db, lists: service.screening.lists, countries: service.screening.countries },
     ...{ settings: { pepHits: 'review', secondDatum: 'birth-or-country' }, version: '0000-test' },
     ...{ seed: 1, namesMax: 10, said: () => undefined },
@@ -107,19 +107,19 @@ suite('report', async () => {
   const load = (source: 'un' | 'eu' | 'pep:invented', entries: ReturnType<typeof inventedList>) =>
     service.screening.lists.load({ source, publishedAt, hash: `hash of ${source}`, entries }, 'Sam Staff')
 
-  test('without a list of sanctions there is no report', async () => {
-    assert.equal(await createReport(wanted()), undefined)
+  test('without a sanctions list there is no report', async () => {
+    assert.equal(await createReport(reportRequest()), undefined)
     await load('pep:invented', inventedList(9, 20))
-    assert.equal(await createReport(wanted()), undefined)
+    assert.equal(await createReport(reportRequest()), undefined)
   })
 
-  test('it names the lists with their data, and measures each form by the names of sanctions lists', async () => {
+  test('the report describes the lists, and measures each form with names of sanctions lists', async () => {
     await load('un', inventedList(1, 300))
     const [entry, ...rest] = inventedList(2, 50)
     assert.ok(entry)
     const { countries: _countries, documents: _documents, addresses: _addresses, ...ofVersionBefore } = entry
     await load('eu', [ofVersionBefore, ...rest])
-    const report = await createReport(wanted())
+    const report = await createReport(reportRequest())
     assert.ok(report)
     assert.deepEqual(
       report.lists.map(({ source, entries, withoutFacts }) => [source, entries, withoutFacts]),
@@ -141,13 +141,13 @@ suite('report', async () => {
     )
     assert.match(text, /No match is excluded at present\./)
     for (const { form } of report.forms) assert.ok(text.includes(form), form)
-    const again = await createReport(wanted())
+    const again = await createReport(reportRequest())
     assert.ok(again)
     assert.deepEqual(again, report)
   })
 
-  test('a form below its floor and a country above its share are named with examples', async () => {
-    const report = await createReport(wanted())
+  test('the report names forms below their floor and countries above their limit, with examples', async () => {
+    const report = await createReport(reportRequest())
     assert.ok(report)
     const missed = report.forms.map((form, at) =>
       at === 0 ? { ...form, found: 1, missed: ['Not | Found (Not Found)'] } : { ...form, found: form.names },

@@ -1,13 +1,13 @@
 /**
- * Pure: the forms in which people write a listed name. A form changes a name in one way or in two, and states how many of 100 such names must
- * be found. All are made from the words of the listed name by a seed, so that each list has a corpus of its own.
+ * Pure: the forms in which people write a listed name. A form changes a name in one or two ways, and states the percentage of such names that
+ * the search must find. A seed determines the changes, so that each list has its own corpus.
  */
 import type { EntryKind } from '../lists/entry.ts'
-import { wordsOf } from '../names/words.ts'
+import { nameWords } from '../names/words.ts'
 
 export type Random = () => number
 
-/** mulberry32: the same numbers for a seed on every machine. */
+/** Creates a generator (mulberry32) that returns the same numbers for a seed on every machine. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0
   return () => {
@@ -18,14 +18,14 @@ export function createRandom(seed: number): Random {
   }
 }
 
-/** Takes one of them. The caller has at least one. */
+/** Picks an element. The caller passes at least one. */
 export function pick<T>(random: Random, from: readonly T[]): T {
   const chosen = from[Math.floor(random() * from.length)]
   if (chosen === undefined) throw new Error('nothing to pick from')
   return chosen
 }
 
-/** The groups in which the report shows forms. */
+/** The groups of forms in the report. */
 export type FormGroup =
   | 'as listed'
   | 'form of address'
@@ -44,7 +44,7 @@ export type FormGroup =
   | 'two ways'
 
 type Words = readonly string[]
-/** Returns the words as they are written then; undefined: the form says nothing of this name. */
+/** Writes the words in a form. Undefined: the form does not apply to this name. */
 type Write = (words: Words, random: Random, kind: EntryKind) => Words | undefined
 
 export type Form = {
@@ -52,15 +52,15 @@ export type Form = {
   readonly group: FormGroup
   readonly ways: 1 | 2
   readonly kinds: readonly EntryKind[]
-  /** Percent of the names that must be found. */
+  /** Percentage of the names that must be found. */
   readonly floor: number
-  /** States why the floor is below that of the other forms that differ in as many ways. */
+  /** Explains why the floor is lower than that of other forms with the same number of changes. */
   readonly reason?: string
   readonly write: Write
 }
 
-/** Percent of names that differ in one way and in two ways. */
-const floorOf = { 1: 97, 2: 90 } as const
+/** The floor of names with one and with two changes, in percent. */
+const floors = { 1: 97, 2: 90 } as const
 const persons = ['person'] as const
 const companies = ['organisation'] as const
 const both = ['person', 'organisation'] as const
@@ -71,10 +71,10 @@ const form = (
   kinds: readonly EntryKind[],
   write: Write,
   lower?: { readonly floor: number; readonly reason: string },
-): Form => ({ name, group, ways: 1, kinds, floor: floorOf[1], write, ...lower })
+): Form => ({ name, group, ways: 1, kinds, floor: floors[1], write, ...lower })
 
 const X = '*'
-/** Writes the name in place of the star. */
+/** Writes the name in place of the asterisk. */
 const around = (pattern: string): Write => {
   const parts = pattern.split(' ')
   return (words) => parts.flatMap((part) => (part === X ? words : [part]))
@@ -82,12 +82,12 @@ const around = (pattern: string): Write => {
 const patterns = (group: FormGroup, kinds: readonly EntryKind[], all: readonly string[]): readonly Form[] =>
   all.map((pattern) => form(group, pattern.replace(X, 'NAME'), kinds, around(pattern)))
 
-/** Each letter sequence keeps its other signs: a typing error is made in a word of this many letters. */
+/** Words of at least five letters, in which typing errors are made. */
 const longWord = /^[\p{Script=Latin}]{5,}$/u
 const letters = 'abcdefghijklmnopqrstuvwxyz'
 
 type Edit = (word: string, at: number, random: Random) => string
-/** Another letter than this one, in its case. */
+/** Returns a different letter in the same case. */
 const other = (letter: string | undefined, random: Random): string => {
   const lower = letter?.toLowerCase() ?? ''
   const chosen = pick(
@@ -111,7 +111,7 @@ const places: Readonly<Record<string, (word: string, random: Random) => number>>
   'last letter': (word) => word.length - 1,
 }
 
-/** Changes one word of those that pass; undefined if none does, or nothing would change. */
+/** Changes one of the words that pass. Undefined: no word passes, or nothing would change. */
 const inOneWord =
   (isUsable: (word: string, at: number) => boolean, change: (word: string, random: Random) => string): Write =>
   (words, random) => {
@@ -136,7 +136,7 @@ const typingErrors: readonly Form[] = Object.entries(edits).flatMap(([edit, chan
   ),
 )
 
-/** Romanisations of one sound: any side is written for the other. */
+/** Romanisations of the same sound, each written in place of the other. */
 const sounds: readonly (readonly [pattern: RegExp, written: string])[] = [
   [/^moham+[ae]d$/i, 'Muhammad'],
   [/^muham+[ae]d$/i, 'Mohamed'],
@@ -188,7 +188,7 @@ const cyrillicLetters: Readonly<Record<string, string>> = {
   ...{ iy: 'ий', yy: 'ый', ey: 'ей', ay: 'ай', oy: 'ой', uy: 'уй' },
   ...Object.fromEntries(Array.from('abvgdeziklmnoprstufy', (letter, at) => [letter, 'абвгдезиклмнопрстуфы'[at] ?? ''])),
 }
-/** Words that Russian, Belarusian and Ukrainian names have; others are not written so. */
+/** Endings of Russian, Belarusian and Ukrainian names. Only such words are written in Cyrillic. */
 const slavic = /(?:ov|ev|in|ova|eva|ina|sky|skiy|skaya|enko|ovich|evich|ovna|evna)$/i
 const inCyrillic: Write = (words) =>
   words.filter((word) => slavic.test(word)).length >= 2 && words.every((word) => /^[A-Za-z]+$/.test(word))
@@ -199,7 +199,7 @@ const inCyrillic: Write = (words) =>
         return written.slice(0, 1).toUpperCase() + written.slice(1)
       })
     : undefined
-/** German, Scandinavian and Polish letters without their signs, and the reverse: `ae` for `ä`. */
+/** German, Scandinavian and Polish letters without their diacritics, and the reverse: `ae` for `ä`. */
 const signs: readonly (readonly [pattern: RegExp, written: string])[] = [
   [/ae/i, 'ä'],
   [/oe/i, 'ö'],
@@ -224,7 +224,7 @@ const otherSign = inOneWord(
 const swapped: Write = (words) => [...words.slice(-1), ...words.slice(0, -1)]
 const withComma: Write = (words) => [`${words.at(-1)},`, ...words.slice(0, -1)]
 type Place = (words: Words, random: Random) => number
-/** Leaves a word out. `isEnough`: of identifying words, two or more are left. */
+/** Leaves a word out. `isEnough`: two or more identifying words remain. */
 const without =
   (place: Place, isEnough = true): Write =>
   (words, random) => {
@@ -233,7 +233,7 @@ const without =
     return isIdentifying(left) === isEnough ? left : undefined
   }
 const isIdentifying = (words: Words): boolean =>
-  wordsOf(words.join(' ')).telling.filter((word) => word.length > 1).length >= 2
+  nameWords(words.join(' ')).telling.filter((word) => word.length > 1).length >= 2
 const inMiddle: Place = (words, random) => 1 + Math.floor(random() * (words.length - 2))
 const anywhere: Place = (words, random) => Math.floor(random() * words.length)
 const atFirst: Place = () => 0
@@ -243,7 +243,7 @@ const joinedAt = (at: number, sign: string, words: Words): Words =>
   words.toSpliced(at, 2, `${words[at]}${sign}${words[at + 1] ?? ''}`)
 const isPlain = (word: string | undefined): boolean => /^\p{L}{2,}$/u.test(word ?? '')
 
-/** People with whom a listed person shares an account, and the names that one takes by marriage. */
+/** Names of people with whom a listed person shares an account, and names taken by marriage. */
 const others = {
   given: 'Anna Maria Peter Thomas Julia Sofia Lukas Marie Elena Paul Katarzyna Laura Jan Emma Martin'.split(' '),
   family: 'Schneider Fischer Dubois Kowalska Novak Rossi Jensen Schmidt Moreau Lindqvist Becker Horvath Wagner'.split(
@@ -253,7 +253,7 @@ const others = {
 const anyGiven = (random: Random) => pick(random, others.given)
 const anyFamily = (random: Random) => pick(random, others.family)
 
-/** Legal forms by country, of the list that GLEIF keeps by ISO 20275. The report has a line for each. */
+/** Legal forms by country, from the list of GLEIF (ISO 20275). The report has a line for each. */
 const legalFormsSaid = [
   'GmbH|mbH|UG (haftungsbeschränkt)|AG|KG|OHG|e.K.|GbR|GmbH & Co. KG|e.V.',
   'Sp. z o.o.|Sp. k.|Sp. j.|s.r.o.|a.s.|Kft|Zrt|Nyrt|Bt|d.o.o.|d.d.|SIA|UAB|AB|OÜ|AS|EOOD|OOD|AD|SRL',
@@ -272,7 +272,7 @@ function plainWord(word: string): string {
 }
 const isLegalWord = (word: string): boolean => legalWords.has(plainWord(word)) || moreLegalWords.has(plainWord(word))
 
-/** The name without the legal form that stands at its end. Undefined: too little is left to say whom it names. */
+/** Removes the legal form at the end of the name. Undefined: the rest does not identify the company. */
 function bareCompany(words: Words): Words | undefined {
   const last = words.findLastIndex((word) => !isLegalWord(word))
   const bare = words.slice(0, last + 1).map((word, at) => (at === last ? word.replace(/,$/, '') : word))
@@ -434,7 +434,7 @@ const oneWay: readonly Form[] = [
   ...legal,
 ]
 
-/** Two ways at once: a form of the first group, and then one of the second on what it wrote. */
+/** Two changes: a form of the first group, and then a form of the second group on its result. */
 const pairs: readonly (readonly [FormGroup, FormGroup])[] = [
   ['typing error', 'form of address'],
   ['typing error', 'account word'],
@@ -467,7 +467,7 @@ const twoWays: readonly Form[] = pairs.map(([first, second]) => {
     group: 'two ways',
     ways: 2,
     kinds,
-    floor: floorOf[2],
+    floor: floors[2],
     write: (words, random, kind) => {
       const written = pick(random, inGroup(first, kind)).write(words, random, kind)
       return written && pick(random, inGroup(second, kind)).write(written, random, kind)
@@ -477,32 +477,32 @@ const twoWays: readonly Form[] = pairs.map(([first, second]) => {
 
 export const forms: readonly Form[] = [...oneWay, ...twoWays]
 
-/** A listed name, and the entry that must be found by its variants. */
+/** A listed name, and the entry that its variants must find. */
 export type CorpusName<Entry> = { readonly entry: Entry; readonly kind: EntryKind; readonly text: string }
 export type Variant<Entry> = { readonly text: string; readonly of: CorpusName<Entry> }
 
-/** A name of one word, of initials or of another script is in no form. */
+/** Reports whether the name has forms: not names of one word, of initials, or in another script. */
 const isWritten = ({ kind, text }: CorpusName<unknown>): boolean =>
   (kind === 'person' || kind === 'organisation') &&
   /^[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]+$/u.test(text) &&
-  wordsOf(text).telling.filter((word) => word.length >= 3).length >= 2
+  nameWords(text).telling.filter((word) => word.length >= 3).length >= 2
 
-/** The names that have forms. Numbers and words in brackets belong to no name: such a name is left as it is, and out. */
+/** Selects the names that have forms. Leaves out names with numbers or words in brackets, which are not part of a name. */
 export const namesWithForms = <Entry>(names: readonly CorpusName<Entry>[]): readonly CorpusName<Entry>[] =>
   names.filter((name) => isWritten(name) && !/[\d()"]/.test(name.text))
 
 /** Writes at most `variantsMax` different names in the form, drawn from the names by the seed. */
-export function variantsOf<Entry>(
+export function writeVariants<Entry>(
   { kinds, write, group, name: formName }: Form,
   names: readonly CorpusName<Entry>[],
   seed: number,
   variantsMax: number,
 ): readonly Variant<Entry>[] {
-  // A seed of its own for each form: a form that is added changes no other one.
-  const random = createRandom(seedOf(formName, seed))
+  // Each form has its own seed, so that a new form does not change the others.
+  const random = createRandom(mixSeed(formName, seed))
   const possible = names.filter(({ kind }) => kinds.includes(kind))
   const found = new Map<CorpusName<Entry>, Variant<Entry>>()
-  // Some forms suit few names: each is tried twice on average.
+  // Some forms apply to few names, so each name is tried twice on average.
   for (let tries = 2 * possible.length; tries > 0 && found.size < variantsMax; tries -= 1) {
     const of = pick(random, possible)
     if (found.has(of)) continue
@@ -513,8 +513,8 @@ export function variantsOf<Entry>(
   return [...found.values()]
 }
 
-/** Mixes the seed with a text (FNV-1a), so that each text has numbers of its own. */
-export const seedOf = (text: string, seed: number): number =>
+/** Mixes the seed with a text (FNV-1a), so that each text gets its own numbers. */
+export const mixSeed = (text: string, seed: number): number =>
   Array.from(text).reduce((sum, char) => Math.imul(sum ^ (char.codePointAt(0) ?? 0), 0x01000193), 0x811c9dc5 ^ seed)
 
 const wordsIn = (text: string): Words => text.split(/\s+/).filter((word) => word !== '')

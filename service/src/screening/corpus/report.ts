@@ -1,6 +1,6 @@
 /**
- * The report of screening that an operator hands to its regulator: which lists are loaded, by which settings names are compared, what is found of
- * listed names in each form in which people write them, and whom the names hit by chance. The same lists and seed give the same measurements.
+ * The screening report that an operator gives to its regulator: the loaded lists, the settings of comparisons, how many listed names the search
+ * finds in each form, and how often common names are false hits. The same lists and seed give the same measurements.
  */
 import type { Database } from '../../postgres/index.ts'
 import type { Countries, CountryRule } from '../countries.ts'
@@ -10,28 +10,36 @@ import { scoreMin, type SecondData, twoPersonsScoreMin } from '../rules.ts'
 import {
   circaYearsApartMax,
   commonWeightMax,
-  exclusionOf,
+  findExclusion,
   type ListedPerson,
   type SecondDatumRule,
   yearsApartMax,
 } from '../second-datum.ts'
 import { countExclusions, countHits, type ExclusionCount, type HitCount } from '../store.ts'
 import type { ListRow } from '../store-lists.ts'
-import { type CorpusName, createRandom, type FormGroup, forms, namesWithForms, seedOf, variantsOf } from './forms.ts'
+import {
+  type CorpusName,
+  createRandom,
+  type FormGroup,
+  forms,
+  namesWithForms,
+  mixSeed,
+  writeVariants,
+} from './forms.ts'
 import type { NameIndex } from '../names/index-of-names.ts'
 import { commonNames, countriesWithNames } from './common-names.ts'
 
 export type ReportSettings = { readonly pepHits: string; readonly secondDatum: SecondDatumRule }
 
-export type ReportWanted = {
+export type ReportRequest = {
   readonly db: Database
   readonly lists: Pick<Lists, 'current' | 'snapshot' | 'eachEntry'>
   readonly countries: Pick<Countries, 'list'>
   readonly settings: ReportSettings
-  /** Names the software: its newest migration. */
+  /** The version of the software: its newest migration. */
   readonly version: string
   readonly seed: number
-  /** Names that are written in each form, and three times as many of each country. */
+  /** Maximum number of names for each form. Countries have three times as many. */
   readonly namesMax: number
   readonly said: (line: string) => void
 }
@@ -39,7 +47,7 @@ export type ReportWanted = {
 /** A loaded list, and how many of its persons have a second datum. */
 type ReportedList = Pick<ListRow, 'source' | 'publishedAt' | 'hash' | 'loadedAt' | 'loadedBy' | 'entries' | 'names'> &
   Readonly<Record<'persons' | 'births' | 'countries' | 'documents', number>> & {
-    /** Entries that a version before has read, which kept no countries and documents: load the list again. */
+    /** Entries without countries and documents, which an earlier version read. The list must be loaded again. */
     readonly withoutFacts: number
   }
 
@@ -56,9 +64,9 @@ export type Report = {
   readonly hits: readonly HitCount[]
 }
 
-/** Undefined: no list of sanctions is loaded. */
-export async function createReport(wanted: ReportWanted): Promise<Report | undefined> {
-  const { db, lists, countries, settings, version, seed, namesMax, said } = wanted
+/** Measures and builds the report. Undefined: no sanctions list is loaded. */
+export async function createReport(request: ReportRequest): Promise<Report | undefined> {
+  const { db, lists, countries, settings, version, seed, namesMax, said } = request
   const snapshot = await lists.snapshot()
   const current = (await lists.current(db)).filter(({ source }) => source !== 'countries')
   if (snapshot === undefined || current.every(({ source }) => isPepSource(source))) return undefined
@@ -100,14 +108,14 @@ export async function createReport(wanted: ReportWanted): Promise<Report | undef
 
 const percent = (part: number, whole: number): string => (whole === 0 ? '-' : ((100 * part) / whole).toFixed(1))
 const isMeasured = ({ names }: MeasuredForm): boolean => names >= namesForAFormMin
-/** Reports whether fewer names of a form were found than its floor. */
+/** Reports whether the search found fewer names of a form than its floor. */
 const isBelowFloor = (form: MeasuredForm): boolean => isMeasured(form) && 100 * form.found < form.floor * form.names
-/** Percent of the commonest names of a country that may be a hit. */
+/** Maximum percentage of the most common names of a country that may be hits. */
 export const falseHitsMax = 1
 const isAboveFalseHits = ({ withSecondDatum, names }: MeasuredCountry): boolean =>
   100 * withSecondDatum > falseHitsMax * names
 
-/** A bar ends a cell, and so does a line end. */
+/** Replaces bars and line ends, which would end a cell. */
 const cell = (value: string | number | bigint): string => String(value).replaceAll('|', '/').replaceAll(/\s+/g, ' ')
 const table = (head: readonly string[], rows: readonly (readonly (string | number | bigint)[])[]): string =>
   [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n')
@@ -263,19 +271,19 @@ function groupRows(forms: readonly MeasuredForm[]) {
   })
 }
 
-// Measures what a search finds of listed names in each form, and whom it hits by chance, by a seed.
+// Measurements by a seed: how many listed names the search finds in each form, and how many common names are false hits.
 
 export type MeasuredForm = {
   readonly group: FormGroup
   readonly form: string
   readonly ways: 1 | 2
-  /** Names that were written in the form. */
+  /** Number of names that were written in the form. */
   readonly names: number
   readonly found: number
-  /** Percent that must be found, and why it is less than that of other forms; null: it is not. */
+  /** Percentage that must be found. */
   readonly floor: number
   readonly reason: string | null
-  /** Some that were not found, as written. */
+  /** Examples that were not found, as written. */
   readonly missed: readonly string[]
 }
 
@@ -283,31 +291,31 @@ export type MeasuredCountry = {
   /** ISO 3166-1 alpha-2. */
   readonly country: string
   readonly names: number
-  /** Names that are a hit by themselves: of payers, owners and payees without an address, of whom nothing else is known. */
+  /** Number of names that are hits by themselves: of payers, owners and payees without an address, about whom nothing else is known. */
   readonly byName: number
-  /** Names that stay a hit of a payee whose address and account are in the country. */
+  /** Number of names that are hits for a payee whose address and account are in the country. */
   readonly withAddress: number
-  /** Names that stay a hit of a customer who is a national of the country and was born in a drawn year. */
+  /** Number of names that are hits for a customer who is a national of the country and was born in a drawn year. */
   readonly withSecondDatum: number
   readonly examples: readonly string[]
 }
 
-/** `said` tells how far the measurement has come, in one line. */
-type Measuring = { readonly seed: number; readonly said: (line: string) => void }
+/** `said` receives the progress of the measurement, in one line. */
+type MeasurementOptions = { readonly seed: number; readonly said: (line: string) => void }
 type Search<Entry> = NameIndex<Entry>['search']
 
 const examplesMax = 3
-/** Forms of too few names on the loaded lists say nothing. */
+/** Minimum number of names on the loaded lists to judge a form. */
 const namesForAFormMin = 5
 
 export function measureForms<Entry>(
   search: Search<Entry>,
   names: readonly CorpusName<Entry>[],
-  { seed, said, variantsMax }: Measuring & { readonly variantsMax: number },
+  { seed, said, variantsMax }: MeasurementOptions & { readonly variantsMax: number },
 ): readonly MeasuredForm[] {
   const usable = namesWithForms(names)
   return forms.map((form, at) => {
-    const variants = variantsOf(form, usable, seed, variantsMax)
+    const variants = writeVariants(form, usable, seed, variantsMax)
     const missed = variants.filter(({ text, of }) => !search(text, scoreMin).some(({ entry }) => entry === of.entry))
     said(`form ${at + 1} of ${forms.length}: ${form.group}, ${form.name}`)
     return {
@@ -323,22 +331,22 @@ export function measureForms<Entry>(
   })
 }
 
-/** Adults are born in these years. */
+/** Years of birth of adults. */
 const [bornFirst, bornLast] = [1945, 2006]
 
 export function measureCountries<Entry extends ListedPerson>(
   search: Search<Entry>,
   rule: SecondDatumRule,
-  { seed, said, namesMax }: Measuring & { readonly namesMax: number },
+  { seed, said, namesMax }: MeasurementOptions & { readonly namesMax: number },
 ): readonly MeasuredCountry[] {
   return countriesWithNames.map((country, at) => {
-    const random = createRandom(seedOf(`born in ${country}`, seed))
+    const random = createRandom(mixSeed(`born in ${country}`, seed))
     const names = commonNames(country, seed, namesMax)
     const hits = names.flatMap((name) => {
       const year = bornFirst + Math.floor(random() * (bornLast - bornFirst + 1))
       const known: SecondData = { births: [`${year}-06-15`], countries: [country], documents: [] }
       const matches = search(name, scoreMin)
-      const standing = (data: SecondData) => matches.filter((match) => exclusionOf(rule, match, data) === undefined)
+      const standing = (data: SecondData) => matches.filter((match) => findExclusion(rule, match, data) === undefined)
       const [first] = standing(known)
       const isOfPayee = standing({ births: [], countries: [country], documents: [] }).length > 0
       return matches.length === 0

@@ -1,17 +1,17 @@
 /**
- * OFAC's SDN_ADVANCED.XML: the Advanced Sanctions Data Model of the UN, version 3. Parties refer to values by number,
- * and the sanctions of a party come after all parties. The key of a party is the `uid` of SDN.XML. A dangling reference
- * is refused.
+ * Reads OFAC's SDN_ADVANCED.XML: the Advanced Sanctions Data Model of the UN, version 3. Parties refer to values by number,
+ * and the sanctions of parties come after all parties. The key of a party is the `uid` of SDN.XML. Dangling references are
+ * refused.
  */
 import {
-  attributeOf,
-  childrenOf,
-  craftOf,
+  readAttribute,
+  childElements,
+  craftField,
   type Day,
-  daysOf,
+  daysInMonth,
   type Element,
   type EntryKind,
-  factsOf,
+  entryFacts,
   type FileReader,
   type Format,
   isDocumentType,
@@ -19,18 +19,18 @@ import {
   joined,
   type ListedDocument,
   type ListEntry,
-  namesOf,
+  listedNames,
   ofacPlace,
   distinctTexts,
   readIsoTime,
   type Refuse,
   sdnPeriod,
-  textOf,
-  walletsOf,
+  childText,
+  walletField,
 } from './entry.ts'
 
 const versionKnown = '3'
-/** OFAC publishes its other lists in the same format; they do not update this one. */
+/** The name of this list. OFAC publishes its other lists in the same format, and they must not replace this one. */
 const listRead = 'SDN List'
 
 /** The sets whose values are kept. */
@@ -42,17 +42,17 @@ type SetName = (typeof sets)[number]
 
 type References = {
   readonly add: (set: Element) => undefined
-  /** Refuses a number that the set does not have. */
-  readonly valueOf: (set: SetName, id: string) => Element
-  /** The text of a value; empty if the set does not have it. For facts without which names are compared as well. */
+  /** Finds a value of a set. Refuses an unknown number. */
+  readonly findValue: (set: SetName, id: string) => Element
+  /** Returns the text of a value. Empty: unknown number. Only for data that comparisons do not need. */
   readonly textFor: (set: SetName, id: string) => string
 }
 
-/** A place of the file: its country, and its parts with the country last. */
+/** A place: its country, and its parts with the country last. */
 type Place = { readonly country: string; readonly parts: readonly string[] }
 
-/** The parts of the file that come before the parties: documents by identity, places by number. */
-type Before = {
+/** The data that comes before the parties: documents by identity, and places by number. */
+type EarlierData = {
   readonly documents: Map<string, ListedDocument[]>
   readonly places: Map<string, Place>
 }
@@ -67,7 +67,7 @@ function begin(attributes: ReadonlyMap<string, string>, refuse: Refuse): FileRea
     refuse(`the version of the format is "${version}"; ${versionKnown} is the one that is known`)
   const references = createReferences(refuse)
   const listings = createListings(references, refuse)
-  const before: Before = { documents: new Map(), places: new Map() }
+  const before: EarlierData = { documents: new Map(), places: new Map() }
   let issuedAt: Date | undefined
   return {
     records: {
@@ -81,20 +81,20 @@ function begin(attributes: ReadonlyMap<string, string>, refuse: Refuse): FileRea
       'Locations/*': (location) => {
         const country = references.textFor(
           'Country',
-          attributeOf(childrenOf(location, 'LocationCountry')[0], 'CountryID'),
+          readAttribute(childElements(location, 'LocationCountry')[0], 'CountryID'),
         )
-        const parts = childrenOf(location, 'LocationPart')
-          .flatMap((part) => childrenOf(part, 'LocationPartValue'))
-          .map((value) => textOf(value, 'Value'))
-        before.places.set(attributeOf(location, 'ID'), { country, parts: [...parts, country] })
+        const parts = childElements(location, 'LocationPart')
+          .flatMap((part) => childElements(part, 'LocationPartValue'))
+          .map((value) => childText(value, 'Value'))
+        before.places.set(readAttribute(location, 'ID'), { country, parts: [...parts, country] })
         return undefined
       },
       'IDRegDocuments/*': (document) => {
-        const identity = attributeOf(document, 'IdentityID')
+        const identity = readAttribute(document, 'IdentityID')
         const read: ListedDocument = {
-          type: references.textFor('IDRegDocType', attributeOf(document, 'IDRegDocTypeID')),
-          number: textOf(document, 'IDRegistrationNo'),
-          country: references.textFor('Country', attributeOf(document, 'IssuedBy-CountryID')),
+          type: references.textFor('IDRegDocType', readAttribute(document, 'IDRegDocTypeID')),
+          number: childText(document, 'IDRegistrationNo'),
+          country: references.textFor('Country', readAttribute(document, 'IssuedBy-CountryID')),
         }
         before.documents.set(identity, [...(before.documents.get(identity) ?? []), read])
         return undefined
@@ -103,7 +103,7 @@ function begin(attributes: ReadonlyMap<string, string>, refuse: Refuse): FileRea
         const entry = readParty(party, references, before, refuse)
         listings.own(
           entry.id,
-          childrenOf(party, 'Profile').map((profile) => attributeOf(profile, 'ID')),
+          childElements(party, 'Profile').map((profile) => readAttribute(profile, 'ID')),
         )
         return entry
       },
@@ -122,25 +122,25 @@ function createReferences(refuse: Refuse): References {
   return {
     add: (set) => {
       for (const value of set.children)
-        if (sets.some((name) => name === value.name)) values.set(`${value.name} ${attributeOf(value, 'ID')}`, value)
+        if (sets.some((name) => name === value.name)) values.set(`${value.name} ${readAttribute(value, 'ID')}`, value)
       return undefined
     },
-    valueOf: (set, id) =>
+    findValue: (set, id) =>
       values.get(`${set} ${id}`) ?? refuse(`the file refers to ${set} "${id}" and does not have it`),
     textFor: (set, id) => values.get(`${set} ${id}`)?.text.trim() ?? '',
   }
 }
 
-type Listing = { isOnList: boolean; readonly programmes: string[] }
+type PartyListing = { isOnList: boolean; readonly programmes: string[] }
 
-/** Collects the programmes of the parties, by profile: a few texts for each party. */
-function createListings({ valueOf }: References, refuse: Refuse) {
-  const byProfile = new Map<string, Listing>()
-  const byEntry = new Map<string, Listing>()
+/** Collects the programmes of parties by profile: a few texts for each party. */
+function createListings({ findValue }: References, refuse: Refuse) {
+  const byProfile = new Map<string, PartyListing>()
+  const byEntry = new Map<string, PartyListing>()
   return {
-    /** The profiles of a party. */
+    /** Adds the profiles of a party. */
     own: (entryId: string, profileIds: readonly string[]): void => {
-      const listing: Listing = { isOnList: false, programmes: [] }
+      const listing: PartyListing = { isOnList: false, programmes: [] }
       byEntry.set(entryId, listing)
       for (const id of profileIds) {
         if (byProfile.has(id)) refuse(`the profile "${id}" stands in the file twice`)
@@ -148,13 +148,13 @@ function createListings({ valueOf }: References, refuse: Refuse) {
       }
     },
     add: (record: Element): undefined => {
-      const id = attributeOf(record, 'ProfileID')
+      const id = readAttribute(record, 'ProfileID')
       const listing = byProfile.get(id) ?? refuse(`the file sanctions the profile "${id}" and does not have it`)
-      if (valueOf('List', attributeOf(record, 'ListID')).text.trim() === listRead) listing.isOnList = true
+      if (findValue('List', readAttribute(record, 'ListID')).text.trim() === listRead) listing.isOnList = true
       const isProgramme = (measure: Element) =>
-        valueOf('SanctionsType', attributeOf(measure, 'SanctionsTypeID')).text.trim() === 'Program'
-      const measures = childrenOf(record, 'SanctionsMeasure').filter(isProgramme)
-      listing.programmes.push(...measures.map((measure) => textOf(measure, 'Comment')))
+        findValue('SanctionsType', readAttribute(measure, 'SanctionsTypeID')).text.trim() === 'Program'
+      const measures = childElements(record, 'SanctionsMeasure').filter(isProgramme)
+      listing.programmes.push(...measures.map((measure) => childText(measure, 'Comment')))
     },
     complete: (entry: ListEntry): ListEntry => {
       const listing = byEntry.get(entry.id)
@@ -164,21 +164,21 @@ function createListings({ valueOf }: References, refuse: Refuse) {
   }
 }
 
-function readParty(party: Element, references: References, before: Before, refuse: Refuse): ListEntry {
-  const id = attributeOf(party, 'FixedRef')
-  const profiles = childrenOf(party, 'Profile')
-  const identities = primaryFirst(profiles.flatMap((profile) => childrenOf(profile, 'Identity')))
-  const kinds = profiles.map((profile) => kindOf(attributeOf(profile, 'PartySubTypeID'), references))
-  const documents = identities.flatMap((identity) => before.documents.get(attributeOf(identity, 'ID')) ?? [])
+function readParty(party: Element, references: References, before: EarlierData, refuse: Refuse): ListEntry {
+  const id = readAttribute(party, 'FixedRef')
+  const profiles = childElements(party, 'Profile')
+  const identities = primaryFirst(profiles.flatMap((profile) => childElements(profile, 'Identity')))
+  const kinds = profiles.map((profile) => entryKind(readAttribute(profile, 'PartySubTypeID'), references))
+  const documents = identities.flatMap((identity) => before.documents.get(readAttribute(identity, 'ID')) ?? [])
   return {
     id,
     reference: id,
-    // If there are two kinds, the one that names are compared with.
+    // If there are two kinds, the one whose names are compared.
     kind: kinds.find((kind) => kind !== 'other') ?? 'other',
-    names: namesOf(identities.flatMap((identity) => readNames(identity, references, refuse))),
+    names: listedNames(identities.flatMap((identity) => readNames(identity, references, refuse))),
     births: distinctTexts(profiles.flatMap((profile) => readBirths(profile, references, refuse))),
     programmes: [],
-    ...walletsOf(profiles.flatMap((profile) => readWallets(profile, references))),
+    ...walletField(profiles.flatMap((profile) => readWallets(profile, references))),
     ...readCraft(profiles, references, documents),
     ...readFacts(profiles, references, before.places, documents),
   }
@@ -187,19 +187,19 @@ function readParty(party: Element, references: References, before: Before, refus
 function readFacts(
   profiles: readonly Element[],
   references: References,
-  places: Before['places'],
+  places: EarlierData['places'],
   documents: readonly ListedDocument[],
 ) {
   const placesOf = (type: string): readonly Place[] =>
     profiles
-      .flatMap((profile) => versionsOf(profile, references, (each) => each === type))
-      .flatMap((version) => childrenOf(version, 'VersionLocation'))
-      .flatMap((location) => places.get(attributeOf(location, 'LocationID')) ?? [])
+      .flatMap((profile) => featureVersions(profile, references, (each) => each === type))
+      .flatMap((version) => childElements(version, 'VersionLocation'))
+      .flatMap((location) => places.get(readAttribute(location, 'LocationID')) ?? [])
   const births = profiles
-    .flatMap((profile) => versionsOf(profile, references, (each) => each === 'Place of Birth'))
-    .map((version) => ofacPlace(textOf(version, 'VersionDetail')))
+    .flatMap((profile) => featureVersions(profile, references, (each) => each === 'Place of Birth'))
+    .map((version) => ofacPlace(childText(version, 'VersionDetail')))
   const addresses = placesOf('Location')
-  return factsOf({
+  return entryFacts({
     countries: [
       ...['Nationality Country', 'Citizenship Country', 'Place of Birth']
         .flatMap(placesOf)
@@ -212,55 +212,55 @@ function readFacts(
   })
 }
 
-const isTrue = (element: Element, name: string) => attributeOf(element, name) === 'true'
+const isTrue = (element: Element, name: string) => readAttribute(element, name) === 'true'
 
 const primaryFirst = (elements: readonly Element[]): readonly Element[] => [
   ...elements.filter((element) => isTrue(element, 'Primary')),
   ...elements.filter((element) => !isTrue(element, 'Primary')),
 ]
 
-/** An unknown type is compared: leaving it out would hide a name. */
-function kindOf(subTypeId: string, { valueOf }: References): EntryKind {
-  const type = valueOf('PartyType', attributeOf(valueOf('PartySubType', subTypeId), 'PartyTypeID')).text.trim()
+/** Returns the kind of an entry. The names of an unknown type are compared, because otherwise a name would be hidden. */
+function entryKind(subTypeId: string, { findValue }: References): EntryKind {
+  const type = findValue('PartyType', readAttribute(findValue('PartySubType', subTypeId), 'PartyTypeID')).text.trim()
   if (type === 'Individual') return 'person'
   return type === 'Transport' ? 'other' : 'organisation'
 }
 
-/** An entry with a profile that is not a vessel or aircraft is compared by its name (`kindOf`). */
+/** Reads a vessel or an aircraft. Only for entries whose profiles are all vessels or aircraft; others are compared by name (`entryKind`). */
 function readCraft(
   profiles: readonly Element[],
-  { valueOf }: References,
+  { findValue }: References,
   documents: readonly ListedDocument[],
 ): Pick<ListEntry, 'craft'> {
-  const types = profiles.map((profile) => valueOf('PartySubType', attributeOf(profile, 'PartySubTypeID')))
+  const types = profiles.map((profile) => findValue('PartySubType', readAttribute(profile, 'PartySubTypeID')))
   const isTransport = (type: Element) =>
-    valueOf('PartyType', attributeOf(type, 'PartyTypeID')).text.trim() === 'Transport'
+    findValue('PartyType', readAttribute(type, 'PartyTypeID')).text.trim() === 'Transport'
   if (!types.every(isTransport)) return {}
   const numbers = documents.map(({ number }) => number)
-  return types.map((type) => craftOf(type.text.trim(), numbers)).find(({ craft }) => craft !== undefined) ?? {}
+  return types.map((type) => craftField(type.text.trim(), numbers)).find(({ craft }) => craft !== undefined) ?? {}
 }
 
 type NamePart = { readonly text: string; readonly isLast: boolean }
 
 /**
- * One name for each script. In Latin letters the last name comes last, as people read SDN.XML; others stay as
- * published.
+ * Reads one name for each script. In Latin letters the last name comes last, like in SDN.XML. Other scripts keep the published
+ * order.
  */
-function readNames(identity: Element, { valueOf }: References, refuse: Refuse) {
-  const groups = childrenOf(identity, 'NamePartGroups').flatMap((all) =>
-    childrenOf(all, 'MasterNamePartGroup').flatMap((master) => childrenOf(master, 'NamePartGroup')),
+function readNames(identity: Element, { findValue }: References, refuse: Refuse) {
+  const groups = childElements(identity, 'NamePartGroups').flatMap((all) =>
+    childElements(all, 'MasterNamePartGroup').flatMap((master) => childElements(master, 'NamePartGroup')),
   )
-  const typeOf = new Map(groups.map((group) => [attributeOf(group, 'ID'), attributeOf(group, 'NamePartTypeID')]))
+  const typeOf = new Map(groups.map((group) => [readAttribute(group, 'ID'), readAttribute(group, 'NamePartTypeID')]))
   const readPart = (value: Element): NamePart => {
-    const group = attributeOf(value, 'NamePartGroupID')
+    const group = readAttribute(value, 'NamePartGroupID')
     const type = typeOf.get(group) ?? refuse(`a name refers to the group "${group}" and its identity does not have it`)
-    const isLatin = valueOf('Script', attributeOf(value, 'ScriptID')).text.trim() === 'Latin'
-    return { text: value.text, isLast: isLatin && valueOf('NamePartType', type).text.trim() === 'Last Name' }
+    const isLatin = findValue('Script', readAttribute(value, 'ScriptID')).text.trim() === 'Latin'
+    return { text: value.text, isLast: isLatin && findValue('NamePartType', type).text.trim() === 'Last Name' }
   }
-  return primaryFirst(childrenOf(identity, 'Alias')).flatMap((alias) =>
-    childrenOf(alias, 'DocumentedName').map((name) => {
-      const parts = childrenOf(name, 'DocumentedNamePart')
-        .flatMap((part) => childrenOf(part, 'NamePartValue'))
+  return primaryFirst(childElements(identity, 'Alias')).flatMap((alias) =>
+    childElements(alias, 'DocumentedName').map((name) => {
+      const parts = childElements(name, 'DocumentedNamePart')
+        .flatMap((part) => childElements(part, 'NamePartValue'))
         .map(readPart)
       const inOrder = [...parts.filter(({ isLast }) => !isLast), ...parts.filter(({ isLast }) => isLast)]
       return { text: joined(...inOrder.map(({ text }) => text)), isWeak: isTrue(alias, 'LowQuality') }
@@ -268,41 +268,45 @@ function readNames(identity: Element, { valueOf }: References, refuse: Refuse) {
   )
 }
 
-/** The versions of the features of these types. */
-const versionsOf = (profile: Element, { valueOf }: References, isType: (type: string) => boolean): readonly Element[] =>
-  childrenOf(profile, 'Feature')
-    .filter((feature) => isType(valueOf('FeatureType', attributeOf(feature, 'FeatureTypeID')).text.trim()))
-    .flatMap((feature) => childrenOf(feature, 'FeatureVersion'))
+/** Lists the versions of features of these types. */
+const featureVersions = (
+  profile: Element,
+  { findValue }: References,
+  isType: (type: string) => boolean,
+): readonly Element[] =>
+  childElements(profile, 'Feature')
+    .filter((feature) => isType(findValue('FeatureType', readAttribute(feature, 'FeatureTypeID')).text.trim()))
+    .flatMap((feature) => childElements(feature, 'FeatureVersion'))
 
 const readWallets = (profile: Element, references: References): readonly string[] =>
-  versionsOf(profile, references, isWalletType).map((version) => textOf(version, 'VersionDetail'))
+  featureVersions(profile, references, isWalletType).map((version) => childText(version, 'VersionDetail'))
 
 function readBirths(profile: Element, references: References, refuse: Refuse): readonly string[] {
-  return versionsOf(profile, references, (type) => type === 'Birthdate')
-    .flatMap((version) => childrenOf(version, 'DatePeriod'))
+  return featureVersions(profile, references, (type) => type === 'Birthdate')
+    .flatMap((version) => childElements(version, 'DatePeriod'))
     .map((period) => readPeriod(period, refuse))
 }
 
 /** Reads a period from the first possible day to the last one. */
 function readPeriod(period: Element, refuse: Refuse): string {
-  const bounds = ['Start', 'End'].flatMap((side) => childrenOf(period, side))
+  const bounds = ['Start', 'End'].flatMap((side) => childElements(period, side))
   const days = bounds.flatMap(({ children }) => children).map((day) => readDay(day, refuse))
   const first = days[0] ?? refuse('a period has no day')
   const last = days.at(-1) ?? first
   const lastMonth = last.month ?? 12
   const text = sdnPeriod(
     { year: first.year, month: first.month ?? 1, day: first.day ?? 1 },
-    { year: last.year, month: lastMonth, day: last.day ?? daysOf(last.year, lastMonth) },
+    { year: last.year, month: lastMonth, day: last.day ?? daysInMonth(last.year, lastMonth) },
   )
   return bounds.some((bound) => isTrue(bound, 'Approximate')) ? `circa ${text}` : text
 }
 
 type PartialDay = Pick<Day, 'year'> & { readonly month: number | undefined; readonly day: number | undefined }
 
-/** Month and day may be missing. */
+/** Reads a day. Month and day may be missing. */
 function readDay(element: Element, refuse: Refuse): PartialDay {
   const part = (name: string, max: number): number | undefined => {
-    const text = textOf(element, name)
+    const text = childText(element, name)
     if (text === '') return undefined
     const number = /^\d{1,4}$/.test(text) ? Number(text) : 0
     return number >= 1 && number <= max ? number : refuse(`${name} is "${text}"`)

@@ -1,15 +1,15 @@
 /**
- * Lists of politically exposed persons in the form that OpenSanctions publishes (`targets.simple.csv`): one record for each person, texts of
- * several values with semicolons. A file states no number of records, so that one that is cut between two records is not seen here.
+ * Reads lists of politically exposed persons in the format of OpenSanctions (`targets.simple.csv`): one record for each person, with several
+ * values separated by semicolons. A file does not state the number of records, so a cut between two records is not detected here.
  */
 import { createHash } from 'node:crypto'
 import { decoded, type Limits, limitsDefault, MessageProblem, type Source } from '../../iso20022/index.ts'
 import {
   type EntryKind,
-  factsOf,
+  entryFacts,
   joined,
   type ListEntry,
-  namesOf,
+  listedNames,
   type PepSource,
   distinctTexts,
   readIsoTime,
@@ -17,13 +17,13 @@ import {
   type SanctionsList,
 } from './entry.ts'
 
-/** Each process holds the names in memory. The collection of all countries has more: load those of your countries. */
+/** A limit, because each process keeps the names in memory. The collection of all countries is larger: load those of your countries. */
 const entriesMax = 200_000
 const limits: Limits = { ...limitsDefault, bytesMax: 512 * 1024 * 1024 }
 
 const columns = ['id', 'schema', 'name', 'aliases', 'birth_date', 'countries', 'dataset', 'last_seen'] as const
 type Column = (typeof columns)[number]
-type Row = Readonly<Record<Column, string>>
+type CsvRecord = Readonly<Record<Column, string>>
 
 const kinds: Readonly<Record<string, EntryKind>> = {
   Person: 'person',
@@ -33,28 +33,35 @@ const kinds: Readonly<Record<string, EntryKind>> = {
   PublicBody: 'organisation',
 }
 
-const valuesIn = (text: string): readonly string[] => text.split(';').map((part) => joined(part))
+const splitValues = (text: string): readonly string[] => text.split(';').map((part) => joined(part))
 
-/** A single word names no person, as `Saud`. Chinese, Japanese and Korean names have no space. */
+/** A single word such as `Saud` does not identify a person, except in Chinese, Japanese and Korean, where names do not have spaces. */
 const isWeak = (text: string): boolean =>
   !/[\s,]/.test(text) && !/[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}]/u.test(text)
 
-const toEntry = ({ id, schema, name, aliases, birth_date: births, countries, dataset }: Row): ListEntry => ({
+const toEntry = ({ id, schema, name, aliases, birth_date: births, countries, dataset }: CsvRecord): ListEntry => ({
   id,
   reference: id,
   kind: kinds[schema] ?? 'other',
-  names: namesOf(
+  names: listedNames(
     [name, ...aliases.split(';')]
       .map((text) => joined(text))
       .filter((text) => text !== '')
       .map((text) => ({ text, isWeak: isWeak(text) })),
   ),
-  births: distinctTexts(valuesIn(births)),
-  programmes: distinctTexts([...valuesIn(dataset), ...valuesIn(countries).map((country) => country.toUpperCase())]),
-  ...factsOf({ countries: valuesIn(countries).map((country) => country.toUpperCase()), documents: [], addresses: [] }),
+  births: distinctTexts(splitValues(births)),
+  programmes: distinctTexts([
+    ...splitValues(dataset),
+    ...splitValues(countries).map((country) => country.toUpperCase()),
+  ]),
+  ...entryFacts({
+    countries: splitValues(countries).map((country) => country.toUpperCase()),
+    documents: [],
+    addresses: [],
+  }),
 })
 
-/** Refuses, by a `MessageProblem`, a file that is cut within a record, or that has other columns, records without key or name, or none. */
+/** Reads a list. Throws a `MessageProblem` if the file is cut within a record, lacks a column, has a record without key or name, or is empty. */
 export async function readPepList(source: Source, list: PepSource): Promise<SanctionsList> {
   const hash = createHash('sha256')
   const entries = new Map<string, ListEntry>()
@@ -66,12 +73,12 @@ export async function readPepList(source: Source, list: PepSource): Promise<Sanc
   }
   const take = (fields: readonly string[]): void => {
     if (places === undefined) {
-      places = placesOf(fields, refuse)
+      places = columnPlaces(fields, refuse)
       width = fields.length
       return
     }
     if (fields.length !== width) refuse(`a record has ${fields.length} fields, and the first line ${width}`)
-    const row = rowOf(fields, places)
+    const row = toRecord(fields, places)
     if (row.id === '') refuse('a record has no key')
     if (entries.has(row.id)) refuse(`the record ${row.id} stands in the list twice`)
     if (entries.size >= entriesMax) refuse(`more than ${entriesMax} records`, 'too_large')
@@ -94,36 +101,36 @@ export async function readPepList(source: Source, list: PepSource): Promise<Sanc
   return { source: list, publishedAt, hash: hash.digest('hex'), entries: [...entries.values()] }
 }
 
-function placesOf(fields: readonly string[], refuse: (message: string) => never): ReadonlyMap<Column, number> {
+function columnPlaces(fields: readonly string[], refuse: (message: string) => never): ReadonlyMap<Column, number> {
   const missing = columns.filter((column) => !fields.includes(column))
   if (missing.length > 0)
     refuse(`the first line has no column ${missing.join(', ')}: use targets.simple.csv of OpenSanctions`)
   return new Map(columns.map((column) => [column, fields.indexOf(column)]))
 }
 
-const rowOf = (fields: readonly string[], places: ReadonlyMap<Column, number>): Row =>
-  Object.fromEntries(columns.map((column) => [column, fields[places.get(column) ?? -1]?.trim() ?? ''])) as Row
+const toRecord = (fields: readonly string[], places: ReadonlyMap<Column, number>): CsvRecord =>
+  Object.fromEntries(columns.map((column) => [column, fields[places.get(column) ?? -1]?.trim() ?? ''])) as CsvRecord
 
-// Reads CSV (RFC 4180) as a stream: quoted fields may have commas, doubled quotes and line ends.
+// CSV (RFC 4180) as a stream: quoted fields may contain commas, doubled quotes and line ends.
 
-/** Characters of one record: the longest ones have some hundred spellings of a name. */
+/** Maximum length of a record. The longest ones have some hundred spellings of a name. */
 const recordCharsMax = 1_000_000
 
 type CsvReader = {
   readonly write: (text: string) => void
-  /** Refuses (`cut`) a file that ends within a record. Each record ends with a line end, so that a cut one is known. */
+  /** Ends the file. Refuses (`cut`) a file that ends within a record, because each record must end with a line end. */
   readonly end: () => void
-  /** The present line; lines count from 1. */
+  /** Returns the current line. Lines count from 1. */
   readonly line: () => number
 }
 
-/** `take` gets each record. An empty line is none. `refuse`: the form is wrong; `cut`: the file ends too early. */
+/** Creates a reader that passes each record to `take` and skips empty lines. `refuse`: the format is wrong. `cut`: the file ends too early. */
 function createCsvReader(take: (fields: readonly string[]) => void, refuse: Refuse, cut: Refuse): CsvReader {
   let line = 1
   let fields: string[] = []
   let field = ''
   let chars = 0
-  /** `closed`: after a quote within a quoted field, which either ends it or is doubled. */
+  /** `closed`: after a quote within a quoted field. The quote either ends the field or is doubled. */
   let state: 'start' | 'plain' | 'quoted' | 'closed' = 'start'
   const endField = () => {
     fields.push(field)
@@ -141,7 +148,7 @@ function createCsvReader(take: (fields: readonly string[]) => void, refuse: Refu
   const plain = (character: string) => {
     if (character === ',') endField()
     else if (character === '\n') endRecord()
-    // A line end may have two characters.
+    // A line end may consist of two characters.
     else if (character === '\r') return
     else if (state === 'closed') refuse('a quote stands within a field')
     else if (character === '"' && state === 'start') state = 'quoted'

@@ -1,4 +1,4 @@
-/** Lists in each format are read whole, or refused. */
+/** Reading of lists in each format: completely or not at all. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { suite, test } from 'node:test'
@@ -7,7 +7,7 @@ import { readSanctionsList } from './read.ts'
 import { pepSource } from './entry.ts'
 import { readPepList } from './peps.ts'
 
-/** Chunks of a few bytes cut tags and characters. */
+/** Yields chunks of a few bytes, which cut tags and characters. */
 async function* chunks(text: string, bytesMax = 7): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from(text)
   for (let from = 0; from < bytes.length; from += bytesMax) yield bytes.subarray(from, from + bytesMax)
@@ -50,7 +50,7 @@ suite('sanctions lists', () => {
     )
   })
 
-  test('the EU list has whole names, or their parts', async () => {
+  test('the EU list has whole names or parts of names', async () => {
     const { source, publishedAt, entries } = await read(await sample('eu.xml'))
     assert.deepEqual([source, publishedAt.toISOString()], ['eu', '2026-01-06T13:11:02.000Z'])
     assert.deepEqual(entries, [
@@ -100,7 +100,7 @@ suite('sanctions lists', () => {
         ['99003', 'other', ['NORTHERN VELMORA'], [], []],
       ],
     )
-    // Without an address there is no field, so that the digests of older versions stay.
+    // The field is absent without addresses, so that the digests of earlier versions stay.
     assert.deepEqual(
       entries.map((entry) => ('wallets' in entry ? entry.wallets : 'none')),
       ['none', ['0x00000000000000000000000000000000000Ba5Ed'], 'none'],
@@ -111,7 +111,7 @@ suite('sanctions lists', () => {
     )
   })
 
-  test('a number of a vessel that is none, and one of an organisation, are left out; an aircraft has no number', async () => {
+  test('invalid vessel numbers and numbers of organisations are left out, and aircraft do not have numbers', async () => {
     const text = await sample('ofac.xml')
     const crafts = async (changed: string) => {
       assert.notEqual(changed, text)
@@ -167,7 +167,7 @@ suite('sanctions lists', () => {
 suite('SDN_ADVANCED.XML', () => {
   const read = (text: string, bytesMax?: number) => readSanctionsList(chunks(text, bytesMax))
 
-  /** Fails if the sample does not have the text, so that no test passes on the sample itself. */
+  /** Changes a text of the sample. Fails if the sample does not contain it, so that the test cannot pass by accident. */
   function changed(from: string | RegExp, to: string): string {
     const text = advanced.replace(from, to)
     assert.notEqual(text, advanced)
@@ -204,7 +204,7 @@ suite('SDN_ADVANCED.XML', () => {
     })
   })
 
-  test('both files of OFAC have the same keys, kinds, births and programmes, so that one can replace the other', async () => {
+  test('both files of OFAC have the same keys, kinds, births and programmes', async () => {
     const [simple, full] = await Promise.all([read(await sample('ofac.xml')), read(advanced)])
     const latin = /^[\u0020-\u024f]+$/
     assert.deepEqual(
@@ -232,7 +232,7 @@ suite('SDN_ADVANCED.XML', () => {
       assert.deepEqual(entries[0]?.births, [shown])
     })
 
-  test('a party of a type that is not known is compared, and a ship is not', async () => {
+  test('a party of an unknown type is compared, and a ship is not', async () => {
     const { entries } = await read(changed('>Entity<', '>Other Entity<'), 4096)
     assert.deepEqual(
       entries.map(({ kind }) => kind),
@@ -240,7 +240,7 @@ suite('SDN_ADVANCED.XML', () => {
     )
   })
 
-  test('an IMO number is that of the party whose identity the document names, and of transport only', async () => {
+  test("an IMO number belongs to the party of the document's identity, and only to vessels and aircraft", async () => {
     const craftsOf = async (text: string) => (await read(text, 4096)).entries.map(({ craft }) => craft)
     const none = { kind: 'vessel', imoNumbers: [] }
     assert.deepEqual(await craftsOf(changed('IdentityID="7003"><ID', 'IdentityID="7002"><ID')), [
@@ -298,12 +298,12 @@ suite('SDN_ADVANCED.XML', () => {
   for (const [title, from, to, problem] of wrong)
     test(`a file with ${title} is refused`, () => refused(changed(from, to), problem))
 
-  test('a file that is cut is refused wherever it is cut', async () => {
+  test('a cut file is refused, at any point of the cut', async () => {
     for (let end = 100; end < advanced.trimEnd().length; end += 997)
       await assert.rejects(read(advanced.slice(0, end), 4096), MessageProblem)
   })
 
-  test('what is not read is not held: places beyond the limit of one record pass, one party beyond it does not', async () => {
+  test('unread elements are not kept in memory: many places are accepted, but a party beyond the limit of a record is refused', async () => {
     const places = '<Location ID="1"><LocationCountry CountryID="11000"/></Location>'.repeat(30_000)
     const { entries } = await read(changed('</Locations>', `${places}</Locations>`), 65_536)
     assert.equal(entries.length, 3)
@@ -319,7 +319,7 @@ suite('politically exposed persons', () => {
   const readBytes = (bytes: Uint8Array, bytesMax = 7) => readPepList(chunks(bytes, bytesMax), 'pep:invented')
   const read = (text: string) => readBytes(Buffer.from(text))
 
-  test('a list has persons with their aliases; a single word is weak, and names in Japanese characters are not', async () => {
+  test('a list has persons with aliases; single words are weak, except in Japanese characters', async () => {
     const { source, publishedAt, hash, entries } = await read(peps)
     assert.deepEqual([source, publishedAt.toISOString()], ['pep:invented', '2026-01-08T04:00:05.000Z'])
     assert.match(hash, /^[0-9a-f]{64}$/)
@@ -371,7 +371,7 @@ suite('politically exposed persons', () => {
     ])
   })
 
-  test('columns may stand in another order, with others between them, and lines may end with two characters', async () => {
+  test('columns may have a different order with others between them, and lines may end with two characters', async () => {
     const text =
       'last_seen,dataset,x,countries,birth_date,aliases,name,schema,id\r\n2022-07-25 06:13:21,D,"a,\n""b""",se,,,Ott Varlund,Person,1\r\n'
     const { publishedAt, entries } = await read(text)
@@ -409,14 +409,14 @@ suite('politically exposed persons', () => {
       })
     })
 
-  test('a file that is cut within a record is refused wherever it is cut', async () => {
+  test('a file that is cut within a record is refused, at any point of the cut', async () => {
     const bytes = Buffer.from(peps)
     const ends = [...bytes.keys()].filter((index) => bytes[index] === 10)
     for (let end = head.length + 2; end < bytes.length; end += 1)
       if (!ends.includes(end - 1)) await assert.rejects(readBytes(bytes.subarray(0, end), 4096), MessageProblem)
   })
 
-  test('the name of a list has a form', () => {
+  test('only valid names of lists are accepted', () => {
     assert.equal(pepSource('eu_cor-2'), 'pep:eu_cor-2')
     for (const name of ['', 'EU', 'a b', '-a', 'a'.repeat(41), '%']) assert.equal(pepSource(name), undefined, name)
   })

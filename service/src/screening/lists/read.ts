@@ -1,7 +1,7 @@
 /**
- * Reads the file of a list as a stream, with the scanner of ISO 20022: no document type, no entities, and limits. The
- * list is complete or refused: a cut file, a record without a name or key, a duplicate key, or a number of records that
- * differs from the stated one.
+ * Reads the file of a list as a stream, with the scanner of ISO 20022: without document types and entities, and with limits. Refuses
+ * an incomplete list: a cut file, a record without a name or key, a duplicate key, or a number of records that differs from the
+ * stated one.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -14,51 +14,51 @@ import {
   type Tag,
 } from '../../iso20022/index.ts'
 import {
-  attributeOf,
-  childrenOf,
-  craftOf,
+  readAttribute,
+  childElements,
+  craftField,
   type Element,
-  factsOf,
+  entryFacts,
   type FileReader,
   type Format,
   isDocumentType,
   isWalletType,
   joined,
   type ListEntry,
-  namesOf,
+  listedNames,
   ofacPlace,
   distinctTexts,
   readAmericanDay,
   readIsoTime,
   type SanctionsList,
-  textOf,
-  walletsOf,
+  childText,
+  walletField,
 } from './entry.ts'
 import { ofacAdvanced } from './ofac-advanced.ts'
 
-/** The largest list has some 20,000 records and 120 MiB. Its names are in memory until they are written. */
+/** The largest list has some 20,000 records and 120 MiB. Its names stay in memory until they are written. */
 const entriesMax = 200_000
 const elementsMax = 20_000
 const limits: Limits = { ...limitsDefault, bytesMax: 512 * 1024 * 1024 }
 
-type Reading = {
-  /** Undefined: before the element of the document. */
+type ReadState = {
+  /** Undefined: before the root element. */
   file: { readonly format: Format; readonly reader: FileReader; readonly groups: ReadonlySet<string> } | undefined
-  /** The group whose records are read now, with a slash; empty outside the groups. */
+  /** The group of the current records, with a slash. Empty outside of groups. */
   group: string
   depth: number
   elements: number
-  /** The elements that are open within a record, the record first. Empty: none is open. */
+  /** The open elements of the current record, the record first. Empty: no record is open. */
   readonly open: Element[]
   readonly entries: Map<string, ListEntry>
 }
 
 const noAttributes: ReadonlyMap<string, string> = new Map()
 
-/** Refuses, by a `MessageProblem`, every file that is not a complete list. */
+/** Reads a list. Throws a `MessageProblem` if the file is not a complete list. */
 export async function readSanctionsList(source: Source): Promise<SanctionsList> {
   const hash = createHash('sha256')
-  const reading: Reading = {
+  const reading: ReadState = {
     file: undefined,
     group: '',
     depth: 0,
@@ -68,12 +68,12 @@ export async function readSanctionsList(source: Source): Promise<SanctionsList> 
   }
   const scanner = createScanner(
     {
-      open: (tag) => opened(reading, tag, () => scanner.where().line),
+      open: (tag) => openElement(reading, tag, () => scanner.where().line),
       text: (text) => {
         const element = reading.open.at(-1)
         if (element) element.text += text
       },
-      close: () => closed(reading, scanner.where().line),
+      close: () => closeElement(reading, scanner.where().line),
     },
     limits,
   )
@@ -85,7 +85,7 @@ export async function readSanctionsList(source: Source): Promise<SanctionsList> 
   }
   for await (const text of decoded(hashed(), limits, scanner.where)) scanner.write(text)
   scanner.end()
-  return finished(reading, scanner.where().line, hash.digest('hex'))
+  return finishList(reading, scanner.where().line, hash.digest('hex'))
 }
 
 function refuse(message: string, line: number, path = '', code: MessageProblem['code'] = 'not_in_schema'): never {
@@ -94,7 +94,7 @@ function refuse(message: string, line: number, path = '', code: MessageProblem['
 
 type Where = () => number
 
-function begin(tag: Tag, where: Where): NonNullable<Reading['file']> {
+function begin(tag: Tag, where: Where): NonNullable<ReadState['file']> {
   const format = formats.find(({ root }) => root === tag.local)
   if (format === undefined)
     refuse(`the file is none of ${formats.map(({ root }) => root).join(', ')}`, where(), tag.local, 'unknown_message')
@@ -103,13 +103,13 @@ function begin(tag: Tag, where: Where): NonNullable<Reading['file']> {
   return { format, reader, groups: new Set(paths.map((path) => path.slice(0, path.indexOf('/')))) }
 }
 
-/** Finds the reader of an element among the records. Undefined: the element is not known there. */
-function readerOf({ file, group }: Reading, name: string): FileReader['records'][string] | undefined {
+/** Finds the reader of a record. Undefined: the element is unknown there. */
+function findReader({ file, group }: ReadState, name: string): FileReader['records'][string] | undefined {
   const records = file?.reader.records ?? {}
   return [`${group}${name}`, `${group}*`].filter((path) => Object.hasOwn(records, path)).map((path) => records[path])[0]
 }
 
-function opened(reading: Reading, tag: Tag, where: Where): void {
+function openElement(reading: ReadState, tag: Tag, where: Where): void {
   reading.depth += 1
   const { file, open, depth } = reading
   if (file === undefined) {
@@ -122,7 +122,8 @@ function opened(reading: Reading, tag: Tag, where: Where): void {
       reading.group = `${tag.local}/`
       return
     }
-    if (readerOf(reading, tag.local) === undefined) refuse(`${tag.local} is not part of this list`, where(), tag.local)
+    if (findReader(reading, tag.local) === undefined)
+      refuse(`${tag.local} is not part of this list`, where(), tag.local)
     reading.elements = 0
   }
   reading.elements += 1
@@ -133,13 +134,13 @@ function opened(reading: Reading, tag: Tag, where: Where): void {
   open.push(element)
 }
 
-function closed(reading: Reading, line: number): void {
+function closeElement(reading: ReadState, line: number): void {
   reading.depth -= 1
   if (reading.depth === 1 && reading.open.length === 0) reading.group = ''
   const { open, entries } = reading
   const element = open.pop()
   if (element === undefined || open.length > 0) return
-  const entry = readerOf(reading, element.name)?.(element)
+  const entry = findReader(reading, element.name)?.(element)
   if (entry === undefined) return
   if (entry.id === '') refuse('a record has no key', line, element.name)
   if (entry.names.length === 0) refuse(`the record ${entry.id} has no name`, line, element.name)
@@ -148,7 +149,7 @@ function closed(reading: Reading, line: number): void {
   entries.set(entry.id, entry)
 }
 
-function finished({ file, entries }: Reading, line: number, hash: string): SanctionsList {
+function finishList({ file, entries }: ReadState, line: number, hash: string): SanctionsList {
   if (file === undefined) refuse('the file has no list', line)
   const { format, reader } = file
   const publishedAt = reader.publishedAt()
@@ -160,8 +161,8 @@ function finished({ file, entries }: Reading, line: number, hash: string): Sanct
   return { source: format.source, publishedAt, hash, entries: reader.whole([...entries.values()]) }
 }
 
-// The formats: UN consolidated list, EU consolidated list (FSD 1.1), and OFAC's SDN.XML and SDN_ADVANCED.XML. Each says
-// where its records are and what they mean. An unknown element among records is refused: a record is never left out.
+// The formats: UN consolidated list, EU consolidated list (FSD 1.1), and OFAC's SDN.XML and SDN_ADVANCED.XML. Each states
+// where its records are and what they mean. Unknown elements among records are refused, so that a record is never left out.
 
 const unParts = ['FIRST_NAME', 'SECOND_NAME', 'THIRD_NAME', 'FOURTH_NAME']
 
@@ -169,159 +170,163 @@ const readUn =
   (kind: 'person' | 'organisation') =>
   (record: Element): ListEntry => {
     const prefix = kind === 'person' ? 'INDIVIDUAL' : 'ENTITY'
-    const aliases = childrenOf(record, `${prefix}_ALIAS`).flatMap((alias) =>
-      textOf(alias, 'ALIAS_NAME')
+    const aliases = childElements(record, `${prefix}_ALIAS`).flatMap((alias) =>
+      childText(alias, 'ALIAS_NAME')
         .split(';')
-        .map((text) => ({ text: joined(text), isWeak: /^low$/i.test(textOf(alias, 'QUALITY')) })),
+        .map((text) => ({ text: joined(text), isWeak: /^low$/i.test(childText(alias, 'QUALITY')) })),
     )
     const births = [
-      ...childrenOf(record, `${prefix}_DATE_OF_BIRTH`).map(readUnBirth),
-      ...childrenOf(record, `${prefix}_ALIAS`).map((alias) => textOf(alias, 'DATE_OF_BIRTH')),
+      ...childElements(record, `${prefix}_DATE_OF_BIRTH`).map(readUnBirth),
+      ...childElements(record, `${prefix}_ALIAS`).map((alias) => childText(alias, 'DATE_OF_BIRTH')),
     ]
     const valuesOf = (name: string, ...parts: readonly string[]) =>
-      childrenOf(record, `${prefix}_${name}`).map((each) => parts.map((part) => textOf(each, part)))
-    const id = textOf(record, 'DATAID')
+      childElements(record, `${prefix}_${name}`).map((each) => parts.map((part) => childText(each, part)))
+    const id = childText(record, 'DATAID')
     return {
       id,
-      reference: textOf(record, 'REFERENCE_NUMBER') || id,
+      reference: childText(record, 'REFERENCE_NUMBER') || id,
       kind,
-      names: namesOf([
-        { text: joined(...unParts.map((part) => textOf(record, part))), isWeak: false },
-        { text: joined(textOf(record, 'NAME_ORIGINAL_SCRIPT')), isWeak: false },
+      names: listedNames([
+        { text: joined(...unParts.map((part) => childText(record, part))), isWeak: false },
+        { text: joined(childText(record, 'NAME_ORIGINAL_SCRIPT')), isWeak: false },
         ...aliases,
       ]),
       births: distinctTexts(births),
-      programmes: distinctTexts([textOf(record, 'UN_LIST_TYPE')]),
-      ...factsOf({
+      programmes: distinctTexts([childText(record, 'UN_LIST_TYPE')]),
+      ...entryFacts({
         countries: [
-          ...childrenOf(record, 'NATIONALITY').flatMap((each) => childrenOf(each, 'VALUE').map(({ text }) => text)),
+          ...childElements(record, 'NATIONALITY').flatMap((each) =>
+            childElements(each, 'VALUE').map(({ text }) => text),
+          ),
           ...valuesOf('PLACE_OF_BIRTH', 'COUNTRY').flat(),
           ...valuesOf('ALIAS', 'COUNTRY_OF_BIRTH').flat(),
           ...valuesOf('ADDRESS', 'COUNTRY').flat(),
         ],
-        documents: childrenOf(record, `${prefix}_DOCUMENT`).map((each) => ({
-          type: textOf(each, 'TYPE_OF_DOCUMENT') || textOf(each, 'TYPE_OF_DOCUMENT2'),
-          number: textOf(each, 'NUMBER'),
-          country: textOf(each, 'ISSUING_COUNTRY') || textOf(each, 'COUNTRY_OF_ISSUE'),
+        documents: childElements(record, `${prefix}_DOCUMENT`).map((each) => ({
+          type: childText(each, 'TYPE_OF_DOCUMENT') || childText(each, 'TYPE_OF_DOCUMENT2'),
+          number: childText(each, 'NUMBER'),
+          country: childText(each, 'ISSUING_COUNTRY') || childText(each, 'COUNTRY_OF_ISSUE'),
         })),
         addresses: valuesOf('ADDRESS', 'STREET', 'CITY', 'STATE_PROVINCE', 'ZIP_CODE', 'COUNTRY'),
       }),
     }
   }
 
-/** A date, a year, or a period of years; `circa` if the list says that it is approximate. Some stand in the note. */
+/** Reads a date, a year or a period of years, with `circa` if it is approximate. Some births are in the note. */
 function readUnBirth(birth: Element): string {
-  const [from, to] = [textOf(birth, 'FROM_YEAR'), textOf(birth, 'TO_YEAR')]
+  const [from, to] = [childText(birth, 'FROM_YEAR'), childText(birth, 'TO_YEAR')]
   const period = from === '' || to === '' ? from || to : `${from} to ${to}`
-  const text = textOf(birth, 'DATE') || textOf(birth, 'YEAR') || period || textOf(birth, 'NOTE')
-  return text !== '' && textOf(birth, 'TYPE_OF_DATE') === 'APPROXIMATELY' ? `circa ${text}` : text
+  const text = childText(birth, 'DATE') || childText(birth, 'YEAR') || period || childText(birth, 'NOTE')
+  return text !== '' && childText(birth, 'TYPE_OF_DATE') === 'APPROXIMATELY' ? `circa ${text}` : text
 }
 
 function readEu(record: Element): ListEntry {
-  const [subject] = childrenOf(record, 'subjectType')
-  const code = subject === undefined ? '' : attributeOf(subject, 'code')
-  const id = attributeOf(record, 'logicalId')
+  const [subject] = childElements(record, 'subjectType')
+  const code = subject === undefined ? '' : readAttribute(subject, 'code')
+  const id = readAttribute(record, 'logicalId')
   return {
     id,
-    reference: attributeOf(record, 'euReferenceNumber') || id,
+    reference: readAttribute(record, 'euReferenceNumber') || id,
     kind: code === 'person' ? 'person' : 'organisation',
-    names: namesOf(
-      childrenOf(record, 'nameAlias').map((alias) => ({
+    names: listedNames(
+      childElements(record, 'nameAlias').map((alias) => ({
         text:
-          joined(attributeOf(alias, 'wholeName')) ||
-          joined(...['firstName', 'middleName', 'lastName'].map((part) => attributeOf(alias, part))),
-        isWeak: attributeOf(alias, 'strong') === 'false',
+          joined(readAttribute(alias, 'wholeName')) ||
+          joined(...['firstName', 'middleName', 'lastName'].map((part) => readAttribute(alias, part))),
+        isWeak: readAttribute(alias, 'strong') === 'false',
       })),
     ),
-    births: distinctTexts(childrenOf(record, 'birthdate').map(readEuBirth)),
-    programmes: distinctTexts(childrenOf(record, 'regulation').map((one) => attributeOf(one, 'programme'))),
-    ...factsOf({
-      countries: ['citizenship', 'birthdate', 'address'].flatMap((name) => childrenOf(record, name).map(euCountry)),
-      documents: childrenOf(record, 'identification').map((each) => ({
-        type: attributeOf(each, 'identificationTypeDescription') || attributeOf(each, 'identificationTypeCode'),
-        number: attributeOf(each, 'number'),
+    births: distinctTexts(childElements(record, 'birthdate').map(readEuBirth)),
+    programmes: distinctTexts(childElements(record, 'regulation').map((one) => readAttribute(one, 'programme'))),
+    ...entryFacts({
+      countries: ['citizenship', 'birthdate', 'address'].flatMap((name) => childElements(record, name).map(euCountry)),
+      documents: childElements(record, 'identification').map((each) => ({
+        type: readAttribute(each, 'identificationTypeDescription') || readAttribute(each, 'identificationTypeCode'),
+        number: readAttribute(each, 'number'),
         country: euCountry(each),
       })),
-      addresses: childrenOf(record, 'address').map((each) => [
-        ...['street', 'poBox', 'zipCode', 'city', 'region', 'place'].map((part) => attributeOf(each, part)),
+      addresses: childElements(record, 'address').map((each) => [
+        ...['street', 'poBox', 'zipCode', 'city', 'region', 'place'].map((part) => readAttribute(each, part)),
         euCountry(each),
       ]),
     }),
   }
 }
 
-/** The list writes 00 for a country that is not known. */
+/** Reads a country. The list writes 00 for an unknown country. */
 const euCountry = (element: Element): string => {
-  const code = attributeOf(element, 'countryIso2Code')
+  const code = readAttribute(element, 'countryIso2Code')
   return code === '00' ? '' : code
 }
 
 function readEuBirth(birth: Element): string {
-  const [from, to] = [attributeOf(birth, 'yearRangeFrom'), attributeOf(birth, 'yearRangeTo')]
+  const [from, to] = [readAttribute(birth, 'yearRangeFrom'), readAttribute(birth, 'yearRangeTo')]
   const period = from === '' || to === '' ? from || to : `${from} to ${to}`
-  const text = attributeOf(birth, 'birthdate') || attributeOf(birth, 'year') || period
-  return text !== '' && attributeOf(birth, 'circa') === 'true' ? `circa ${text}` : text
+  const text = readAttribute(birth, 'birthdate') || readAttribute(birth, 'year') || period
+  return text !== '' && readAttribute(birth, 'circa') === 'true' ? `circa ${text}` : text
 }
 
 const ofacKinds: Readonly<Record<string, ListEntry['kind']>> = { Individual: 'person', Entity: 'organisation' }
 
-const listedIn = (record: Element, list: string, item: string): readonly Element[] =>
-  childrenOf(record, list).flatMap((each) => childrenOf(each, item))
+const listItems = (record: Element, list: string, item: string): readonly Element[] =>
+  childElements(record, list).flatMap((each) => childElements(each, item))
 
 function readOfac(record: Element): ListEntry {
-  const nameIn = (element: Element) => joined(textOf(element, 'firstName'), textOf(element, 'lastName'))
-  const id = textOf(record, 'uid')
-  const aliases = listedIn(record, 'akaList', 'aka').map((aka) => ({
+  const nameIn = (element: Element) => joined(childText(element, 'firstName'), childText(element, 'lastName'))
+  const id = childText(record, 'uid')
+  const aliases = listItems(record, 'akaList', 'aka').map((aka) => ({
     text: nameIn(aka),
-    isWeak: textOf(aka, 'category') === 'weak',
+    isWeak: childText(aka, 'category') === 'weak',
   }))
   return {
     id,
     reference: id,
-    kind: ofacKinds[textOf(record, 'sdnType')] ?? 'other',
-    names: namesOf([{ text: nameIn(record), isWeak: false }, ...aliases]),
+    kind: ofacKinds[childText(record, 'sdnType')] ?? 'other',
+    names: listedNames([{ text: nameIn(record), isWeak: false }, ...aliases]),
     births: distinctTexts(
-      listedIn(record, 'dateOfBirthList', 'dateOfBirthItem').map((birth) => textOf(birth, 'dateOfBirth')),
+      listItems(record, 'dateOfBirthList', 'dateOfBirthItem').map((birth) => childText(birth, 'dateOfBirth')),
     ),
     programmes: distinctTexts(
-      childrenOf(record, 'programList').flatMap((list) => childrenOf(list, 'program').map(({ text }) => text.trim())),
+      childElements(record, 'programList').flatMap((list) =>
+        childElements(list, 'program').map(({ text }) => text.trim()),
+      ),
     ),
-    ...walletsOf(
-      listedIn(record, 'idList', 'id')
-        .filter((each) => isWalletType(textOf(each, 'idType')))
-        .map((each) => textOf(each, 'idNumber')),
+    ...walletField(
+      listItems(record, 'idList', 'id')
+        .filter((each) => isWalletType(childText(each, 'idType')))
+        .map((each) => childText(each, 'idNumber')),
     ),
-    ...craftOf(
-      textOf(record, 'sdnType'),
-      listedIn(record, 'idList', 'id').map((each) => textOf(each, 'idNumber')),
+    ...craftField(
+      childText(record, 'sdnType'),
+      listItems(record, 'idList', 'id').map((each) => childText(each, 'idNumber')),
     ),
-    ...factsOf({
+    ...entryFacts({
       countries: [
-        ...listedIn(record, 'nationalityList', 'nationality').map((each) => textOf(each, 'country')),
-        ...listedIn(record, 'citizenshipList', 'citizenship').map((each) => textOf(each, 'country')),
-        ...listedIn(record, 'placeOfBirthList', 'placeOfBirthItem').map((each) =>
-          ofacPlace(textOf(each, 'placeOfBirth')),
+        ...listItems(record, 'nationalityList', 'nationality').map((each) => childText(each, 'country')),
+        ...listItems(record, 'citizenshipList', 'citizenship').map((each) => childText(each, 'country')),
+        ...listItems(record, 'placeOfBirthList', 'placeOfBirthItem').map((each) =>
+          ofacPlace(childText(each, 'placeOfBirth')),
         ),
-        ...listedIn(record, 'addressList', 'address').map((each) => textOf(each, 'country')),
+        ...listItems(record, 'addressList', 'address').map((each) => childText(each, 'country')),
       ],
-      documents: listedIn(record, 'idList', 'id')
-        .filter((each) => isDocumentType(textOf(each, 'idType')))
+      documents: listItems(record, 'idList', 'id')
+        .filter((each) => isDocumentType(childText(each, 'idType')))
         .map((each) => ({
-          type: textOf(each, 'idType'),
-          number: textOf(each, 'idNumber'),
-          country: textOf(each, 'idCountry'),
+          type: childText(each, 'idType'),
+          number: childText(each, 'idNumber'),
+          country: childText(each, 'idCountry'),
         })),
-      addresses: listedIn(record, 'addressList', 'address').map((each) =>
+      addresses: listItems(record, 'addressList', 'address').map((each) =>
         ['address1', 'address2', 'address3', 'city', 'stateOrProvince', 'postalCode', 'country'].map((part) =>
-          textOf(each, part),
+          childText(each, part),
         ),
       ),
     }),
   }
 }
 
-const unsaid = () => undefined
-const asRead = (entries: readonly ListEntry[]) => entries
+const notStated = () => undefined
+const unchanged = (entries: readonly ListEntry[]) => entries
 
 const un: Format = {
   source: 'un',
@@ -329,8 +334,8 @@ const un: Format = {
   begin: (root) => ({
     records: { 'INDIVIDUALS/INDIVIDUAL': readUn('person'), 'ENTITIES/ENTITY': readUn('organisation') },
     publishedAt: () => readIsoTime(root.get('dateGenerated') ?? ''),
-    count: unsaid,
-    whole: asRead,
+    count: notStated,
+    whole: unchanged,
   }),
 }
 
@@ -340,8 +345,8 @@ const eu: Format = {
   begin: (root) => ({
     records: { sanctionEntity: readEu },
     publishedAt: () => readIsoTime(root.get('generationDate') ?? ''),
-    count: unsaid,
-    whole: asRead,
+    count: notStated,
+    whole: unchanged,
   }),
 }
 
@@ -350,10 +355,10 @@ const ofac: Format = {
   root: 'sdnList',
   begin: () => {
     let head: Element | undefined
-    const headText = (name: string) => (head === undefined ? '' : textOf(head, name))
+    const headText = (name: string) => (head === undefined ? '' : childText(head, name))
     return {
       records: {
-        // The name is misspelt in OFAC's schema.
+        // OFAC's schema misspells this name.
         publshInformation: (record) => {
           head = record
           return undefined
@@ -362,7 +367,7 @@ const ofac: Format = {
       },
       publishedAt: () => readAmericanDay(headText('Publish_Date')),
       count: () => (/^\d+$/.test(headText('Record_Count')) ? Number(headText('Record_Count')) : undefined),
-      whole: asRead,
+      whole: unchanged,
     }
   },
 }

@@ -1,11 +1,11 @@
 /**
- * Names in Arabic letters: their words, and the ways in which compounds are written (`سيف الله`, Saifullah). How a word
- * of Arabic letters is written in Latin ones is in arabic-spelling.ts.
+ * Names in Arabic letters: their words, the ways to write compounds (`سيف الله`, Saifullah), and the likeness of Latin
+ * spellings.
  */
 const arabicWord = /\p{Script=Arabic}+/gu
 const signs = /[\p{M}\u0640]/gu
 
-/** Letters that have several forms in Arabic, Persian and Urdu, and stand for one. */
+/** Maps letters with several forms in Arabic, Persian and Urdu to one form. */
 const oneForm: Readonly<Record<string, string>> = {
   ...{ أ: 'ا', إ: 'ا', آ: 'ا', ٱ: 'ا', ک: 'ك', ی: 'ي', ے: 'ي', ہ: 'ه', ھ: 'ه', ۀ: 'ه', ۃ: 'ة', ڭ: 'ك', ګ: 'گ' },
   ...{ ړ: 'ر', ڑ: 'ر', ډ: 'د', ڈ: 'د', ټ: 'ت', ٹ: 'ت', ښ: 'ش', ځ: 'ز', څ: 'س', ڼ: 'ن', ں: 'ن', ې: 'ي', ۍ: 'ي' },
@@ -13,9 +13,9 @@ const oneForm: Readonly<Record<string, string>> = {
 
 /** The words for "son of" and "father of", which names often omit. */
 const kin = new Set('بن ابن بنت ابو ابي ابا ام اغ'.split(' '))
-/** Titles, of which some are given names too. */
+/** Titles, some of which are also given names. */
 const titles = new Set('ال ملا شيخ الشيخ حاج الحاج حاجي حجي سيد السيد مولوي الدكتور دكتور و'.split(' '))
-/** Words that are written as one with the word before them. */
+/** Words that are often joined with the previous word. */
 const endings = new Set('الله الدين الرحمن الرحمان زاده خيل جان'.split(' '))
 const initials: Readonly<Record<string, string>> = Object.fromEntries(
   Array.from('ابتجحدرزسشطعفقكلمنهوي', (letter, at) => [letter, 'abtjhdrzsstafqklmnhwy'[at] ?? '']),
@@ -23,7 +23,7 @@ const initials: Readonly<Record<string, string>> = Object.fromEntries(
 
 export const isArabic = (text: string): boolean => /\p{Script=Arabic}/u.test(text)
 
-/** The text with Arabic words in one form of their letters, and all other words in ASCII by `ascii`. */
+/** Writes Arabic words with one form of each letter, and other words in ASCII by `ascii`. */
 export function plainArabic(text: string, ascii: (text: string) => string): string {
   const plain = text.normalize('NFKC').replace(signs, '')
   const parts: string[] = []
@@ -36,7 +36,7 @@ export function plainArabic(text: string, ascii: (text: string) => string): stri
   return [...parts, ascii(plain.slice(end))].join(' ')
 }
 
-/** Compounds that are written as one word, as their parts. */
+/** Splits a compound that is written as one word into its parts. */
 function takenApart(word: string): readonly string[] {
   const [, first = '', second = ''] =
     /^(عبد)(ال.{2,})$/u.exec(word) ?? /^(ابو)(.{3,})$/u.exec(word) ?? /^(.{2,})(الله|الدين)$/u.exec(word) ?? []
@@ -46,16 +46,16 @@ function takenApart(word: string): readonly string[] {
 const withSign = (word: string): string => (word === 'الله' ? godSign : word.replace(/^ال(?=.{2})/u, articleSign))
 
 const sons = new Set('بن ابن بنت اغ'.split(' '))
-/** Words this short are parts of one more often than names. */
+/** Reports whether two words are probably parts of one, because one of them is short. */
 const isSplit = (word: string, next: string): boolean =>
   Math.min(word.length, next.length) <= 2 && !kin.has(word) && !kin.has(next) && next !== ''
 
 const formsMax = 8
 
-/** The words of a name in Arabic letters: each compound as its parts and as one word, each title left out and there. */
+/** Lists the forms of a name in Arabic letters: each compound split and joined, and each title included and left out. */
 export function arabicForms(all: readonly string[]): readonly (readonly string[])[] {
   let forms: readonly (readonly string[])[] = [[]]
-  /** Adds the first of these ways to each form, and the other ones up to formsMax. */
+  /** Adds the first of these ways to each form, and the others as long as there are at most formsMax forms. */
   const add = (...ways: readonly (readonly string[])[]) => {
     const kept = forms.length * ways.length > formsMax ? ways.slice(0, 1) : ways
     forms = kept.flatMap((way) => forms.map((form) => [...form, ...way.map(withSign)]))
@@ -79,18 +79,18 @@ export function arabicForms(all: readonly string[]): readonly (readonly string[]
 }
 
 /**
- * How likely a Latin word is the spelling of a word in Arabic letters. Arabic writes long vowels and no short ones, and
- * romanisations write a letter in several ways, by its place. The cheapest reading of the Latin word counts.
+ * How likely a Latin word is the spelling of a word in Arabic letters. Arabic writes long vowels but not short ones, and
+ * romanisations write a letter in several ways, depending on its place. The cheapest reading of the Latin word counts.
  */
 
-/** Stands for the article in an Arabic word, in place of its two letters: Latin often omits or assimilates it. */
+/** Replaces the two letters of the article in an Arabic word, because Latin spellings often omit or assimilate it. */
 export const articleSign = 'ٱ'
-/** Stands for the word for God, which is the second part of many names. */
+/** Replaces the word for God, the second part of many names. */
 const godSign = 'ﷲ'
 
 type Spellings = readonly (readonly [latin: string, cost: number])[]
 
-/** `b p.3`: a spelling without cost, and one that costs 0.3 of an edit. */
+/** Parses spellings: in `b p.3`, `b` is free and `p` costs 0.3 of an edit. */
 const spellings = (text: string): Spellings =>
   text.split(' ').map((each) => {
     const [, latin = '', cost = '0'] = /^([a-z-]+)(\.\d+|1)?$/.exec(each) ?? []
@@ -190,7 +190,7 @@ const classOf: Readonly<Record<string, string>> = Object.fromEntries(
   }).flatMap(([sound, all]) => Array.from(all, (letter) => [letter, sound] as const)),
 )
 
-/** Applies in this order. */
+/** Rules in the order of their application. */
 const latinClasses: readonly (readonly [pattern: RegExp, sound: string])[] = [
   [/sch|tch|sh|c(?=[eiy])/g, 's'],
   [/dzh|dj|dg|zh|[kgc]h|[cgjkq]/g, 'k'],
@@ -202,13 +202,13 @@ const latinClasses: readonly (readonly [pattern: RegExp, sound: string])[] = [
   [/(.)\1+/g, '$1'],
 ]
 
-/** Two letters that stand for one sound or for two, or for one of two sounds. */
+/** Letter pairs that stand for one sound or two, or for one of two sounds. */
 const ambiguous: readonly (readonly [letters: string, others: string])[] = [
   ['ch', 'sh'],
   ['zh', 'z'],
 ]
 
-/** The consonants of a Latin word in classes of letters that romanisations exchange. */
+/** Lists the consonants of a Latin word, as classes of letters that romanisations interchange. */
 export function latinSkeletons(word: string): readonly string[] {
   const of = (text: string) => latinClasses.reduce((left, [pattern, sound]) => left.replace(pattern, sound), text)
   const others = ambiguous.filter(([letters]) => word.includes(letters))
@@ -224,7 +224,7 @@ const several: Readonly<Record<string, readonly string[]>> = {
   ث: ['t', 's'],
 }
 
-/** The consonants of an Arabic word, with the article and without, and with either class of a letter that has two. */
+/** Lists the consonants of an Arabic word, with and without the article, and with either class of ambiguous letters. */
 export function arabicSkeletons(word: string): readonly string[] {
   if (word === 'عبد') return servantSkeletons
   let skeletons = ['']

@@ -1,4 +1,4 @@
-/** A score says which words matched, and how, in each script. */
+/** Comparison of names: scores and matched words, in each script. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allFakers } from '@faker-js/faker'
@@ -6,42 +6,42 @@ import { readPublished, withoutPublished } from '../../../../test/support/screen
 import { compareNames } from './compare.ts'
 import { createNameIndex } from './index-of-names.ts'
 import { editsBetween, likenessOf, soundOf } from './spelling.ts'
-import { formsOf, plainName, wordsOf } from './words.ts'
+import { nameForms, plainName, nameWords } from './words.ts'
 import { spellingCost } from './arabic.ts'
 import { latinReadings } from './east-asian.ts'
 import { scoreMin } from '../rules.ts'
 
-const weighted = (name: string) => wordsOf(name).telling.map((word) => ({ word, weight: 1 }))
+const weighted = (name: string) => nameWords(name).telling.map((word) => ({ word, weight: 1 }))
 const compare = (name: string, listed: string) => compareNames(weighted(name), weighted(listed))
 
-test('words are in Latin letters, without accents, and apart from particles, titles and legal forms', () => {
-  assert.deepEqual(wordsOf('Dr. Жанна О’Коннор-Müller').telling, ['zhanna', 'okonnor', 'muller'])
-  assert.deepEqual(wordsOf('Falzin Petroleum J.S.C. LLC'), {
+test('words have Latin letters without accents, and particles, titles and legal forms are set apart', () => {
+  assert.deepEqual(nameWords('Dr. Жанна О’Коннор-Müller').telling, ['zhanna', 'okonnor', 'muller'])
+  assert.deepEqual(nameWords('Falzin Petroleum J.S.C. LLC'), {
     all: ['falzin', 'petroleum', 'j', 's', 'c', 'llc'],
     telling: ['falzin', 'petroleum'],
     others: [],
   })
-  assert.deepEqual(wordsOf('习近').all, ['xi', 'jin'])
-  assert.deepEqual(wordsOf('Abu al').telling, ['abu', 'al'])
-  assert.deepEqual(wordsOf('…').all, [])
+  assert.deepEqual(nameWords('习近').all, ['xi', 'jin'])
+  assert.deepEqual(nameWords('Abu al').telling, ['abu', 'al'])
+  assert.deepEqual(nameWords('…').all, [])
   assert.equal(plainName(' BORIS  Trémurov '), plainName('Boris Tremurov'))
 })
 
-test('letters apart from each other are a word, and initials and legal forms are not', () => {
+test('separated letters form a word, but initials and legal forms do not', () => {
   for (const spelled of ['B o r i s  T r e m u r o v', 'B.o.r.i.s T.r.e.m.u.r.o.v', 'Б-о-р-и-с T_r_e_m_u_r_o_v'])
-    assert.deepEqual(wordsOf(spelled).all, ['boris', 'tremurov'], spelled)
-  assert.deepEqual(wordsOf('J. R. R. Tremurov').all, ['j', 'r', 'r', 'tremurov'])
-  assert.deepEqual(wordsOf('Falzin J.S.C.').telling, ['falzin'])
+    assert.deepEqual(nameWords(spelled).all, ['boris', 'tremurov'], spelled)
+  assert.deepEqual(nameWords('J. R. R. Tremurov').all, ['j', 'r', 'r', 'tremurov'])
+  assert.deepEqual(nameWords('Falzin J.S.C.').telling, ['falzin'])
 })
 
-test('a name behind many other words is found', async () => {
+test('a name after many other words is found', async () => {
   const index = await createNameIndex([{ entry: 1, text: 'Boris Tremurov' }], () => Promise.resolve())
   for (const before of ['ab '.repeat(40), '1 '.repeat(60), 'B o r i s '.repeat(10)])
     assert.equal(index.search(`${before}Boris Tremurov`, 88).length, 1, before)
 })
 
-test('neighbours of which one is short may be one word', () => {
-  assert.deepEqual(formsOf(wordsOf('Ri Won Ho')), [
+test('two neighbouring words may form one if one of them is short', () => {
+  assert.deepEqual(nameForms(nameWords('Ri Won Ho')), [
     { words: ['ri', 'won', 'ho'], isJoined: false },
     { words: ['riwon', 'ho'], isJoined: true },
     { words: ['ri', 'wonho'], isJoined: true },
@@ -57,7 +57,7 @@ test('spellings of one name in Latin letters sound alike', () => {
     ['sergei', 'sergey'],
     ['shevchenko', 'schewtschenko'],
   ] as const) {
-    const [word, listed] = [one, other].map((name) => wordsOf(name).all[0] ?? '') as [string, string]
+    const [word, listed] = [one, other].map((name) => nameWords(name).all[0] ?? '') as [string, string]
     assert.notEqual(likenessOf(word, listed), undefined, `${word} ${soundOf(word)}, ${listed} ${soundOf(listed)}`)
   }
   for (const [one, other] of [
@@ -76,7 +76,7 @@ test('edits are counted up to a limit', () => {
   assert.equal(editsBetween('', 'a', 1), 1)
 })
 
-test('the words of a comparison say how they matched', () => {
+test('the words of a comparison show how they matched', () => {
   const { score, isReordered, words } = compare('Tremuorv, B Miroslav', 'Borislav Tremurov')
   assert.equal(isReordered, true)
   assert.deepEqual(
@@ -126,7 +126,7 @@ test('a given name and a surname find a longer name; a name of Arabic letters fi
   assert.ok(compare('خالد محمود', 'Ahmed Hassan').score < 88)
 })
 
-test('the same words in any order are 100; one left out is less; another one is much less', () => {
+test('the same words in any order score 100, a missing word less, and a different word much less', () => {
   assert.deepEqual(compare('Tremurov Borislav', 'Borislav Tremurov').score, 100)
   const without = compare('Qadir Zhabari', 'Qadir Yusuf al-Zhabari')
   assert.equal(without.score, 94)
@@ -135,7 +135,7 @@ test('the same words in any order are 100; one left out is less; another one is 
   assert.equal(compare('Grace Hopper', 'Borislav Tremurov').score, 0)
 })
 
-test('one typing error in the only word of a name is a hit from seven letters on', async () => {
+test('one typing error in a single word is a hit from seven letters on', async () => {
   for (const [name, listed, isHit] of [
     ['Velmoara S.A.', 'Velmora S.A.', true],
     ['Velmroa S.A.', 'Velmora S.A.', true],
@@ -147,7 +147,7 @@ test('one typing error in the only word of a name is a hit from seven letters on
   }
 })
 
-/** Titles, account words, places, years, joint names and added names around a listed name, as people write them. */
+/** Listed names with titles, account words, places, years, joint names and added names, as people write them. */
 const around = [
   ...[
     'Herr *',
@@ -170,7 +170,7 @@ const legal = [
   ...['GmbH & Co. KG', 'd.o.o.', 'A.Ş.', 'S.A. de C.V.', 'Sdn Bhd', 'Pty Ltd', 'S.à r.l.'],
 ]
 
-test('a listed name of the samples is found whatever stands around it', { skip: withoutPublished }, async () => {
+test('listed names of the samples are found with any decoration', { skip: withoutPublished }, async () => {
   const entries = await readPublished()
   const index = await createNameIndex(
     entries.flatMap((entry) => entry.names.map(({ text }) => ({ entry: entry.id, text }))),
@@ -209,21 +209,21 @@ test('a listed name of the samples is found whatever stands around it', { skip: 
     assert.deepEqual(index.searchText(text), [], text)
 })
 
-/** One list of rare names, and of common ones: a name weighs less the more listed names have it. */
+/** An index of rare and common names. A word weighs less if more listed names have it. */
 const listOf = (names: readonly string[]) =>
   createNameIndex(
     names.map((text) => ({ entry: text, text })),
     () => Promise.resolve(),
   )
 
-/** Words that are like no other one. */
+/** Creates words that do not resemble each other. */
 const strange = (at: number): string =>
   Array.from(
     String(1000 + at),
     (digit) => ['bu', 'ko', 'dra', 'fe', 'gi', 'lu', 'mo', 'na', 'pre', 'ti'][Number(digit)],
   ).join('')
 
-test('a whole listed name beside other names is found unless its words are common', async () => {
+test('a complete listed name among other names is found unless its words are common', async () => {
   const common = Array.from({ length: 900 }, (_, at) => [`Qadir ${strange(at)}`, `Zhabari ${strange(at)}`]).flat()
   const index = await listOf(['Qadir Zhabari', 'Borislav Tremurov', ...common])
   const found = (text: string) => index.search(text, 88).map(({ entry, score }) => [entry, score])
@@ -233,7 +233,7 @@ test('a whole listed name beside other names is found unless its words are commo
   assert.deepEqual(found('Qadir Miroslav Zhabari Kashvand'), [])
 })
 
-test('words that stand around a name are found where they are part of one', async () => {
+test('decorating words are found if they are part of a name', async () => {
   const index = await listOf(['Pan Wei', 'Berlin Trading Centre', 'Ou Sia', 'Velmora Account Services'])
   for (const name of ['Pan Wei', 'Berlin Trading Centre', 'Ou Sia', 'Velmora Account Services'])
     assert.equal(index.search(name, 88)[0]?.entry, name)
@@ -241,7 +241,7 @@ test('words that stand around a name are found where they are part of one', asyn
     assert.deepEqual(index.search(text, 95), [], text)
 })
 
-test('the only word of a listed name is found beside a title or a legal form, and not beside a name', async () => {
+test('a listed name of one word is found next to a title or a legal form, but not next to a name', async () => {
   const index = await listOf(['Velmora', 'Abdullah'])
   for (const text of ['Velmora', 'Firma Velmora', 'Velmora DMCC', 'Velmora Sp. z o.o.', 'Herr Abdullah'])
     assert.equal(index.search(text, 88).length, 1, text)
@@ -249,7 +249,7 @@ test('the only word of a listed name is found beside a title or a legal form, an
     assert.deepEqual(index.search(text, 88), [], text)
 })
 
-test('another first letter is one edit, as at any other place; two edits there make another name', async () => {
+test('a different first letter is one edit like any other, but two edits with it make another name', async () => {
   const index = await listOf(['Borislav Tremurov', 'Qadir Zhabari'])
   for (const text of [
     'Xorislav Tremurov',
@@ -262,13 +262,13 @@ test('another first letter is one edit, as at any other place; two edits there m
   for (const text of ['Borislav Grenurov', 'Bon Tremurov']) assert.deepEqual(index.search(text, 88), [], text)
 })
 
-test('Ali, and a title at the end, are another name beside the only word of a listed name', async () => {
+test('Ali and a title at the end make another name next to a listed name of one word', async () => {
   const index = await listOf(['Mustafa', 'Abu Saleh'])
   assert.equal(index.search('Sheikh Mostafa', 88).length, 1)
   for (const text of ['Mostafa Ali', 'Ali Saleh', 'Mustafa Sheikh']) assert.deepEqual(index.search(text, 88), [], text)
 })
 
-test('two common names of one country are no spellings of each other', async () => {
+test('two common names of a country are not spellings of each other', async () => {
   const index = await listOf(['Mohamed Tremurov', 'Wang Vadenskar', 'Hassan Zhabari'])
   for (const text of ['Mahmoud Tremurov', 'Mahmood Tremurov', 'Yang Vadenskar', 'Hussein Zhabari'])
     assert.deepEqual(index.search(text, 88), [], text)
@@ -276,7 +276,7 @@ test('two common names of one country are no spellings of each other', async () 
     assert.equal(index.search(text, 88).length, 1, text)
 })
 
-test('common words in another order are no part of a listed name, unless its last word stands first', async () => {
+test('common words in a different order do not match a listed name unless its last word comes first', async () => {
   const common = Array.from({ length: 900 }, (_, at) =>
     ['Qadir', 'Zhabari', 'Orlin'].map((word) => `${word} ${strange(at)}`),
   )
@@ -286,7 +286,7 @@ test('common words in another order are no part of a listed name, unless its las
   assert.deepEqual(index.search('Orlin Qadir', 88), [])
 })
 
-test('common names that are a part of the name of a company are no hit, unless the text has a legal form', async () => {
+test("common names that match part of a company's name are a hit only if the text has a legal form", async () => {
   const kinds = {
     'Li Rong Wei': 'organisation',
     'Maria Orlin Garcia': 'person',
@@ -313,7 +313,7 @@ test('an initial is a hit only with a rare family name', async () => {
   assert.deepEqual(index.search('Q. Zhabari', 88), [])
 })
 
-const scoreOf = async (name: string, listed: string): Promise<number> => {
+const computeScore = async (name: string, listed: string): Promise<number> => {
   const index = await createNameIndex([{ entry: listed, text: listed }], () => Promise.resolve())
   return index.search(name, 1)[0]?.score ?? 0
 }
@@ -336,7 +336,7 @@ test('an Arabic name finds its Latin spellings', async () => {
     ['سيد محمد حقانی', 'Sayyed Mohammed HAQQANI'],
     ['س. سليمان', 'S. Sulaiman'],
   ] as const)
-    assert.ok((await scoreOf(name, listed)) >= 88, `${name}, ${listed}: ${await scoreOf(name, listed)}`)
+    assert.ok((await computeScore(name, listed)) >= 88, `${name}, ${listed}: ${await computeScore(name, listed)}`)
 })
 
 test('Arabic words with the same consonants are different names', async () => {
@@ -347,10 +347,10 @@ test('Arabic words with the same consonants are different names', async () => {
     ['محمود الصغير', 'Muhammad AL-SUGAYER'],
     ['أمينة كريم', 'Amin KARIM'],
   ] as const)
-    assert.ok((await scoreOf(name, listed)) < 88, `${name}, ${listed}: ${await scoreOf(name, listed)}`)
+    assert.ok((await computeScore(name, listed)) < 88, `${name}, ${listed}: ${await computeScore(name, listed)}`)
 })
 
-test('a letter costs nothing, a part of an edit, or an edit', () => {
+test('a letter costs nothing, a fraction of an edit, or an edit', () => {
   assert.equal(spellingCost('محمود', 'mahmoud', 2), 0)
   assert.equal(spellingCost('محمود', 'mahmad', 2), 1)
   assert.equal(spellingCost('محمود', 'mahmoudt', 2), 1)
@@ -367,8 +367,8 @@ test('two Arabic words are compared by their letters', () => {
 
 test('a name of many compounds has a limited number of forms', () => {
   const name = Array.from({ length: 12 }, () => 'سيف الدين').join(' ')
-  assert.equal(formsOf(wordsOf(name)).length, 8)
-  assert.deepEqual(formsOf(wordsOf('بن')), [{ words: ['بن'], isJoined: false }])
+  assert.equal(nameForms(nameWords(name)).length, 8)
+  assert.deepEqual(nameForms(nameWords('بن')), [{ words: ['بن'], isJoined: false }])
 })
 
 const isFound = async (name: string, listed: string): Promise<boolean> => {
@@ -376,7 +376,7 @@ const isFound = async (name: string, listed: string): Promise<boolean> => {
   return index.search(name, 88).length > 0
 }
 
-test('each usual spelling is found', async () => {
+test('every usual spelling is found', async () => {
   for (const [name, listed] of [
     ['习近平', 'XI Jinping'],
     ['王伟', 'WANG Wei'],
@@ -396,7 +396,7 @@ test('each usual spelling is found', async () => {
     assert.ok(await isFound(name, listed), `${name}, ${listed}: ${latinReadings(name).join(';')}`)
 })
 
-test('another name is not', async () => {
+test('a different name is not found', async () => {
   for (const [name, listed] of [
     ['李明', 'WANG Wei'],
     ['金正恩', 'KIM Yo Jong'],
@@ -405,16 +405,16 @@ test('another name is not', async () => {
     assert.ok(!(await isFound(name, listed)), `${name}, ${listed}`)
 })
 
-test('a name without such signs stays as it is', () => {
+test('a name without such characters stays unchanged', () => {
   assert.deepEqual(latinReadings('Grace Hopper'), ['Grace Hopper'])
   assert.deepEqual(latinReadings(''), [''])
 })
 
 const isLatin = (text: string): boolean => !/[^\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]/u.test(text)
 const variantsMax = 50
-/** Percent of persons in Arabic letters found at least. */
+/** Minimum percentage of persons in Arabic letters that are found. */
 const arabicFloor = 94
-/** False hits of 50 names at most. The lists have many Chinese, Korean and Arabic names, and few syllables distinguish them. */
+/** Maximum number of false hits of 50 names. The lists have many Chinese, Korean and Arabic names, which few syllables distinguish. */
 const hitsMax = { ar: 2, zh_CN: 2, ko: 4, ru: 1 } as const
 
 test(
@@ -446,7 +446,7 @@ test(
       faker.seed(1)
       const common = Array.from({ length: 50 }, () => {
         const [given, family] = [person.firstName(), person.lastName()]
-        // Chinese and Korean names have the family name first, and no space.
+        // Chinese and Korean names have the family name first and no spaces.
         return locale === 'ko' || locale === 'zh_CN' ? `${family}${given}` : `${given} ${family}`
       })
       const hit = common.filter((name) => index.search(name, scoreMin).length > 0)

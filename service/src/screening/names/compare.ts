@@ -1,54 +1,54 @@
 /**
- * The score of a name against a listed one, and its components: are the words of the listed name there? Each word pairs with at most one word
- * of the other name. A pair counts by its weight times its likeness; a rare word of the list weighs more than a common one.
+ * The score of a name against a listed name: which words of the listed name does it contain? Each word pairs with at most one word of the other
+ * name. A pair counts by its weight times its likeness, and a rare word of the list weighs more than a common one.
  */
-import { decorationOf, type WordKind } from './decorations.ts'
+import { findDecoration, type WordKind } from './decorations.ts'
 import { type How, initialLikeness, type Likeness, likenessOf } from './spelling.ts'
 
 export type WordMatch = {
-  /** A word of the name that was screened; null: `missing`. */
+  /** A word of the screened name. Null: `missing`. */
   readonly word: string | null
-  /** A word of the listed name; null: `additional`. */
+  /** A word of the listed name. Null: `additional`. */
   readonly listed: string | null
   readonly how: How | 'missing' | 'additional'
   /** 0 to 100. */
   readonly likeness: number
-  /** 0 to 100: how distinctive the word is, by how many listed names have it. */
+  /** 0 to 100: how distinctive the word is, by the number of listed names with it. */
   readonly weight: number
-  /** States what an `additional` word is. */
+  /** The kind of an `additional` word. */
   readonly kind?: WordKind
 }
 
 export type Comparison = {
   /** 0 to 100. */
   readonly score: number
-  /** The pairs are in another order than in the listed name. */
+  /** True if the pairs are in a different order than in the listed name. */
   readonly isReordered: boolean
   readonly words: readonly WordMatch[]
 }
 
 /**
- * The share of a listed word that the name lacks. If the name has a word that the list lacks, both count in full: they contradict each other.
+ * How much a missing listed word counts. If the name also has an additional word, both count in full, because they contradict each other.
  */
 const omittedShare = 0.5
 /**
- * The share if the first listed word and another one are there: second given names, patronymics and second surnames are
- * often left out. Together they weigh at most as much as the pairs.
+ * How much missing words count if the first listed word and another one are there, because second given names, patronymics and
+ * second surnames are often left out. Together they weigh at most as much as the pairs.
  */
 const omittedAfterFirstShare = 0.2
 const identifyingPairsMin = 2
-/** A score from 95 on says that every word is there and no other name (`twoPersonsScoreMin` in rules.ts). */
+/** Maximum score of an incomplete match. From 95 on, every word is there and no other name (`twoPersonsScoreMin` in rules.ts). */
 export const incompleteScoreMax = 0.94
 /**
- * A whole listed name beside other names is found if its words weigh this much together, and more for each other name: the more names a person
- * has, the more often two of them are those of a listed one.
+ * Minimum weight of a whole listed name among other names. It grows with each other name, because a person with more names more often shares
+ * two of them with a listed person.
  */
 const tellingWeightMin = 0.7
 const tellingWeightPerStranger = 0.1
-/** Two words of a listed name that weigh so much say who is meant without its first word. */
+/** Minimum weight of two words that identify a person without the first listed word. */
 const tellingWithoutFirstMin = 1.1
 const missingWithoutFirstMax = 0.9
-/** The words that stand in another order weigh this much, or one that is left out makes another person. */
+/** Minimum weight of words in a different order if a word is missing. */
 const tellingInOtherOrderMin = 1.3
 
 export type Weighted = { readonly word: string; readonly weight: number }
@@ -56,22 +56,22 @@ type Pair = Likeness & { readonly at: number; readonly listedAt: number }
 
 export type Sums = {
   readonly pairs: number
-  /** The first word of the listed name is in a pair. */
+  /** True if the first listed word is in a pair. */
   readonly isFirstPaired: boolean
-  /** The pairs stand in the order of the listed name, or with its last word first. */
+  /** True if the pairs are in the order of the listed name, or with its last word first. */
   readonly isInOrder: boolean
-  /** Weights: of pairs, of pairs by their likeness, and of words without a pair on either side. */
+  /** Weights: of the pairs, of the pairs times their likeness, and of unpaired words on either side. */
   readonly paired: number
   readonly alike: number
   readonly missing: number
   readonly additional: number
   /** Number of the additional words. */
   readonly strangers: number
-  /** Weight of the pairs of whole words. */
+  /** Weight of the pairs that identify a person. */
   readonly telling: number
 }
 
-export function scoreOf(sums: Sums): number {
+export function computeScore(sums: Sums): number {
   const { pairs, isFirstPaired, isInOrder, paired, alike, missing, additional, strangers, telling } = sums
   if (paired === 0) return 0
   if (missing > 0) {
@@ -90,8 +90,8 @@ export function scoreOf(sums: Sums): number {
 
 type LikenessOf = (word: string, listed: string) => Likeness | undefined
 
-/** Takes the best pairs first, so that a similar word does not displace an equal one. */
-function pairsOf(words: readonly Weighted[], listed: readonly Weighted[], like: LikenessOf): readonly Pair[] {
+/** Pairs words, the best pairs first, so that a similar word does not displace an equal one. */
+function pairWords(words: readonly Weighted[], listed: readonly Weighted[], like: LikenessOf): readonly Pair[] {
   const possible = words.flatMap(({ word }, at) =>
     listed.flatMap((other, listedAt): readonly Pair[] => {
       const found = like(word, other.word)
@@ -115,21 +115,21 @@ function pairsOf(words: readonly Weighted[], listed: readonly Weighted[], like: 
 
 const percent = (share: number): number => Math.floor(share * 100 + 1e-9)
 
-/** Whether a word beside a listed name of so many words makes another name. The only word of one is found beside few words. */
-export function isNameBeside(word: string, listedWords: number): boolean {
-  const { kind, isSure } = decorationOf(word)
+/** Reports whether an additional word makes a different name. A listed name of one word is found only next to few other words. */
+export function makesOtherName(word: string, listedWords: number): boolean {
+  const { kind, isSure } = findDecoration(word)
   return listedWords === 1 ? kind === 'name' || kind === 'place' || !isSure : kind === 'name' && word.length > 1
 }
 
-/** A word contradicts a missing one of its kind too: another year, another place. */
+/** Reports whether an additional word makes a different name, or contradicts a missing word of its kind: another year, another place. */
 const isStranger = (word: string, listed: readonly Weighted[], missing: readonly Weighted[]): boolean =>
-  isNameBeside(word, listed.length) ||
+  makesOtherName(word, listed.length) ||
   missing.some(
-    (each) => decorationOf(each.word).kind !== 'name' && decorationOf(each.word).kind === decorationOf(word).kind,
+    (each) => findDecoration(each.word).kind !== 'name' && findDecoration(each.word).kind === findDecoration(word).kind,
   )
 
-/** How much a pair says about who is meant: less if it is short or misspelt, and nothing if it is an initial. */
-export function tellingOf({ likeness }: Pick<Likeness, 'likeness'>, { word, weight }: Weighted): number {
+/** Returns how much a pair identifies a person: less if it is short or misspelt, and 0 for an initial. */
+export function tellingWeight({ likeness }: Pick<Likeness, 'likeness'>, { word, weight }: Weighted): number {
   if (likeness <= initialLikeness) return 0
   const isWhole = likeness >= wholeLikenessMin
   return weight * Math.min(1, word.length / wholeCharsMin) * (isWhole ? 1 : misspeltShare)
@@ -147,19 +147,19 @@ function isInOrder(pairs: readonly Pair[], listedWords: number): boolean {
   return isAscending(isLastFirst ? rest : pairs)
 }
 
-/** `words`: of the name, with the weights that the list would give them. `like`: `likenessOf`, possibly cached. */
+/** Compares a name with a listed name. `words`: of the name, with their weights on the list. `like`: `likenessOf`, possibly cached. */
 export function compareNames(
   words: readonly Weighted[],
   listed: readonly Weighted[],
   like: LikenessOf = likenessOf,
 ): Comparison {
-  const pairs = pairsOf(words, listed, like)
+  const pairs = pairWords(words, listed, like)
   const weightAt = ({ listedAt }: Pair) => listed[listedAt]?.weight ?? 0
   const missing = listed.filter((_, at) => !pairs.some(({ listedAt }) => listedAt === at))
   const additional = words.filter((_, at) => !pairs.some((pair) => pair.at === at))
   const strangers = additional.filter(({ word }) => isStranger(word, listed, missing))
   const sum = (all: readonly number[]) => all.reduce((total, each) => total + each, 0)
-  const score = scoreOf({
+  const score = computeScore({
     pairs: pairs.length,
     isFirstPaired: pairs[0]?.listedAt === 0,
     isInOrder: isInOrder(pairs, listed.length),
@@ -168,7 +168,7 @@ export function compareNames(
     missing: sum(missing.map(({ weight }) => weight)),
     additional: sum(strangers.map(({ weight }) => weight)),
     strangers: strangers.length,
-    telling: sum(pairs.map((pair) => tellingOf(pair, listed[pair.listedAt] ?? { word: '', weight: 0 }))),
+    telling: sum(pairs.map((pair) => tellingWeight(pair, listed[pair.listedAt] ?? { word: '', weight: 0 }))),
   })
   return {
     score: percent(score),
@@ -184,7 +184,7 @@ export function compareNames(
       ...missing.map(({ word, weight }) => unpaired(null, word, 'missing', weight)),
       ...additional.map(({ word, weight }) => ({
         ...unpaired(word, null, 'additional', weight),
-        kind: decorationOf(word).kind,
+        kind: findDecoration(word).kind,
       })),
     ],
   }

@@ -1,6 +1,6 @@
 /**
- * Words that stand around a name and say who is meant no further: forms of address, words for an account, legal forms, places and years.
- * Legal forms are those that ISO 20275 names (GLEIF's list of entity legal forms 1.5, by their abbreviations), written down by language.
+ * Words around a name that do not identify the person: forms of address, words for an account, legal forms, places and years.
+ * Legal forms come from ISO 20275 (GLEIF's list of entity legal forms 1.5, by their abbreviations), grouped by language.
  */
 import anyAscii from 'any-ascii'
 
@@ -37,7 +37,7 @@ const accounts = wordsIn([
 ])
 const conjunctions = wordsIn(['und oder and or et ou og och eller ja tai ve veya oraz lub nebo ili vagy sau dhe kai'])
 
-/** Legal forms that are no names of persons. */
+/** Legal forms that are never names of persons. */
 const forms = wordsIn([
   'gmbh ggmbh mbh ug haftungsbeschrankt haftungsbeschraenkt kgaa ohg gbr partg partgmbb mbb ewiv eingetragene eingetragener kauffrau kaufmann genossenschaft',
   'ltd limited unlimited unltd plc llc llp lllp pllc pllp pbc ulc cic clg dac uc incorporated corporation corp inc company lda ltda eireli eirl unipessoal',
@@ -49,13 +49,13 @@ const forms = wordsIn([
   'epe ike oee monoprosopi ooo oao zao pao nao tov prat pat tdv ooo too mmc teo ltdsti sti ticaret sirketi komandit kollektif',
   'tov odo chup kaisha kabushiki godo yugen kk gk yk corporativo sapi sofom pma pmdn ehf hf ohf slhf jednatel druzstvo osauhing',
 ])
-/** Legal forms that are also a name, or part of one: at an edge of a name only, and only if two other words are there. */
+/** Legal forms that may also be names. They count only at the edge of a name with at least two other words. */
 const formsOrNames = wordsIn([
   'ag kg og ev ek eg se sc ei ip sl sa ab as oy ky ou mtu tu fie ks bt ec ks is ik vs mb ii ad ed et sd kd dd td sh dt da ba cv va pt cv ud tp up',
   'reit trust fund stiftung foundation fundacion fondazione fondation gie lp gp llp pc na np rl ltee hb esv unp zu sam sem sat',
 ])
 
-/** Several words, and single letters with full stops between them. */
+/** Phrases, and single letters with full stops between them. */
 const phrases = new RegExp(
   ` (?:${[
     'gesellschaft mit beschrankter haftung|aktiengesellschaft|kommanditgesellschaft|besloten vennootschap',
@@ -73,11 +73,11 @@ const phrases = new RegExp(
 export const withoutPhrases = (all: readonly string[]): readonly string[] =>
   ` ${all.join(' ')} `.replace(phrases, '').trim().split(' ')
 
-/** Two letters are too short for a place. */
+/** Minimum length of a word of a place. */
 const placeCharsMin = 4
 const languages = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'pl', 'sv', 'ru']
 const alphabet = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ')
-/** The countries as the Unicode CLDR names them, the cities of the time zones, and other large cities. */
+/** Lists words of places: countries from the Unicode CLDR, cities of the time zones, and other large cities. */
 function placeWords(): readonly string[] {
   const codes = alphabet.flatMap((first) => alphabet.map((second) => first + second))
   const countries = languages.flatMap((language) => {
@@ -120,20 +120,20 @@ const decorations = new Map<string, Decoration>(
 const asName: Decoration = { kind: 'name', isSure: true }
 const asNumber: Decoration = { kind: 'number', isSure: true }
 
-/** States what a word is where it stands beside a name. `isSure`: it is no name of a person at the same time. */
-export const decorationOf = (word: string): Decoration =>
+/** Returns what a word next to a name is. `isSure`: it cannot also be a person's name. */
+export const findDecoration = (word: string): Decoration =>
   decorations.get(word) ?? (/^\d+$/.test(word) ? asNumber : asName)
 
-/** Signs and words between two persons or companies. Single letters stand alone, as `y` and `i` do. */
+/** Signs and words between two persons or companies. Single letters such as `y` and `i` must stand alone. */
 const between =
   /\s*[&/;+|\n]\s*|\s+(?:und|oder|and|or|et|ou|og|och|eller|ve|veya|oraz|lub|nebo|ili|vagy|sau|y|i|e|o|u|и|или|و)\s+/iu
 const partsMax = 4
 
 /**
- * The persons and companies that a text names beside each other; empty if it names one. A person with a double name is one with each part of
- * it: one of them may be added by marriage.
+ * Splits a text into the persons and companies that it names. Empty: it names only one. A double name yields a name with each part,
+ * because one part may come from marriage.
  */
-export function partsOf(text: string): readonly string[] {
+export function splitParties(text: string): readonly string[] {
   const parts = text.split(between).filter((part) => part.trim() !== '')
   const comma = text.split(',').filter((part) => part.trim().includes(' '))
   const named = [...(parts.length > 1 ? parts : []), ...(comma.length > 1 ? comma : [])].slice(0, partsMax)

@@ -1,16 +1,16 @@
 /**
- * Names in Chinese and Korean characters in the Latin spellings that lists use. `any-ascii` gives the Mandarin reading of a
- * Chinese sign and the Revised Romanisation of a Korean one; lists also use Wade-Giles, McCune-Reischauer and habit.
+ * Latin spellings of names in Chinese and Korean characters. `any-ascii` returns the Mandarin reading of a Chinese character and the
+ * Revised Romanisation of a Korean one. Lists also use Wade-Giles, McCune-Reischauer and customary spellings.
  */
 import anyAscii from 'any-ascii'
 
-/** Each sign of these scripts is a word, or a syllable that is written as one. */
+/** Each character of these scripts is a word, or a syllable that is written as a word. */
 const syllabic = /[\p{Script=Han}\p{Script=Hangul}]/gu
 export const hasSyllables = (text: string): boolean => text.search(syllabic) >= 0
 const han = /\p{Script=Han}/u
 const hangul = /\p{Script=Hangul}/u
 
-/** Surnames whose reading differs from the usual one of their sign. */
+/** Surnames whose reading differs from the usual reading of the character. */
 const surnames: Readonly<Record<string, string>> = {
   ...{
     曾: 'Zeng',
@@ -39,7 +39,7 @@ const surnames: Readonly<Record<string, string>> = {
   },
 }
 
-/** Chinese characters in names of Koreans, by their Korean syllable in the spelling of North Korea. */
+/** Chinese characters in Korean names, with their Korean syllable in the spelling of North Korea. */
 const koreanSigns: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries({
     ...{ Kim: '金', Ri: '李理', Pak: '朴', Choe: '崔', Jong: '鄭正郑', Kang: '姜康强', Jo: '趙赵', Yun: '尹允' },
@@ -70,7 +70,7 @@ const koreanSigns: Readonly<Record<string, string>> = Object.fromEntries(
 
 type Rules = readonly (readonly [pattern: RegExp, spelling: string])[]
 
-/** Pinyin in the spelling of Wade and Giles, without apostrophes. The rules apply to one syllable, the first that fits. */
+/** Converts Pinyin to Wade-Giles, without apostrophes. The first rule that fits a syllable applies. */
 const wadeGiles: Rules = [
   [/^zh(?=i$)|^ch(?=i$)/, 'chih'],
   [/^zh|^j|^q/, 'ch'],
@@ -81,7 +81,7 @@ const wadeGiles: Rules = [
   [/^g/, 'k'],
   [/^r/, 'j'],
 ]
-/** Revised Romanisation in the spelling of North Korea, which lists use, and as people of the South write names. */
+/** Convert Revised Romanisation to the spelling of North Korea, which lists use, and to customary spellings of the South. */
 const northern: Rules = [
   [/^g/, 'k'],
   [/^d/, 't'],
@@ -113,7 +113,7 @@ const readWith =
 
 type Reading = (sign: string, isFirst: boolean) => string
 
-/** The ways to write the signs of a name in Latin letters, the usual one first; the text itself if it has none. */
+/** Lists the ways to write the characters of a name in Latin letters, the usual one first. Without such characters: the text itself. */
 export function latinReadings(text: string): readonly string[] {
   const signs = text.match(syllabic) ?? []
   if (signs.length === 0) return [text]

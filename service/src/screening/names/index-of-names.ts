@@ -1,43 +1,43 @@
 /**
- * The names of a list in memory, found by the keys of their words. A search compares a name only with listed names that
- * can reach the score; README.md says what it may miss.
+ * The index of listed names in memory, by the keys of their words. A search compares a name only with listed names that can
+ * reach the score. README.md describes what it may miss.
  */
-import { areTwoNames, isCommonName } from '../corpus/common-names.ts'
+import { areDifferentNames, isCommonName } from '../corpus/common-names.ts'
 import type { EntryKind } from '../lists/entry.ts'
 import {
   compareNames,
   type Comparison,
   incompleteScoreMax,
-  isNameBeside,
-  scoreOf,
-  tellingOf,
+  makesOtherName,
+  computeScore,
+  tellingWeight,
   type Weighted,
 } from './compare.ts'
 import { isArabic } from './arabic.ts'
 import { hasSyllables } from './east-asian.ts'
 import {
   initialLikeness,
-  keysOf,
+  wordKeys,
   type Likeness,
   likenessOf,
-  listedKeysOf,
+  listedWordKeys,
   oneEditLikeness,
   soundOf,
   spellingKey,
 } from './spelling.ts'
-import { formsOf, isCompany, type TextForm, textFormsOf, textWordsOf, wordsOf } from './words.ts'
+import { nameForms, isCompany, type TextForm, textFormsOf, textWords, nameWords } from './words.ts'
 
-/** `kind`: undefined is a person. */
+/** A listed name. `kind`: undefined for a person. */
 export type IndexedName<Entry> = { readonly entry: Entry; readonly text: string; readonly kind?: EntryKind }
 
 export type Match<Entry> = Comparison & { readonly entry: Entry; readonly listedName: string }
 
 export type NameIndex<Entry> = {
-  /** The number of names. */
+  /** Number of names. */
   readonly size: number
-  /** The best match of each entry that reaches `scoreMin` (0 to 100), the best first. */
+  /** Finds the best match of each entry that reaches `scoreMin` (0 to 100), the best first. */
   readonly search: (name: string, scoreMin: number) => readonly Match<Entry>[]
-  /** The listed names of two and more words that stand whole in a text of up to 500 characters, the best first. */
+  /** Finds listed names of two or more words that occur completely in a text of up to 500 characters, the best first. */
   readonly searchText: (text: string) => readonly Match<Entry>[]
 }
 
@@ -48,23 +48,23 @@ type Tables<Entry> = {
   readonly forms: Form[]
   readonly words: string[]
   readonly wordIds: Map<string, number>
-  /** Forms that contain a word, by word. */
+  /** Forms by the words that they contain. */
   readonly postings: number[][]
-  /** Words that have a key, by key. */
+  /** Words by their keys. */
   readonly byKey: Map<string, number[]>
   weights: number[]
 }
 
-/** A word in every hundredth name still counts; a list of a few names has no common words. */
+/** Minimum weight, of a word in every hundredth name. */
 const weightMin = 0.35
 const namesForWeightsMin = 1000
-/** Percent. */
+/** Minimum likeness of joined words, in percent. */
 const joinedLikenessMin = 95
 
-/** A word of another script weighs what the most common one of its likely spellings does. */
+/** A word of another script weighs as much as the most common of its likely spellings, which have at least this likeness. */
 const spellingLikenessMin = 0.9
 
-/** `pause` lets other work of the process run between parts of the names. */
+/** Creates an index. `pause` lets other work of the process run between batches of names. */
 export async function createNameIndex<Entry>(
   names: Iterable<IndexedName<Entry>>,
   pause: () => Promise<void>,
@@ -95,7 +95,7 @@ const namesPerPause = 250
 
 function addName<Entry>(tables: Tables<Entry>, name: IndexedName<Entry>): void {
   const nameAt = tables.names.push(name) - 1
-  for (const form of formsOf(wordsOf(name.text))) {
+  for (const form of nameForms(nameWords(name.text))) {
     if (form.words.length === 0) continue
     const words = form.words.map((word) => wordIdOf(tables, word))
     const formAt = tables.forms.push({ nameAt, words, isJoined: form.isJoined, weight: 0 }) - 1
@@ -109,7 +109,7 @@ function wordIdOf<Entry>({ words, wordIds, postings, byKey }: Tables<Entry>, wor
   const id = words.push(word) - 1
   wordIds.set(word, id)
   postings.push([])
-  for (const key of word.length === 1 ? [initialKey(word)] : new Set(listedKeysOf(word))) {
+  for (const key of word.length === 1 ? [initialKey(word)] : new Set(listedWordKeys(word))) {
     const having = byKey.get(key)
     if (having) having.push(id)
     else byKey.set(key, [id])
@@ -119,11 +119,11 @@ function wordIdOf<Entry>({ words, wordIds, postings, byKey }: Tables<Entry>, wor
 
 const initialKey = (word: string): string => `^${word.slice(0, 1)}`
 
-type Found = ReadonlyMap<number, Likeness>
-/** A form of the screened text. `likely`: the listed words like each of its words. */
+type SimilarWords = ReadonlyMap<number, Likeness>
+/** A form of the screened text. `likely`: the listed words that resemble each of its words. */
 type WeightedForm = Pick<TextForm, 'isJoined' | 'isPart'> & {
   readonly weighted: readonly Weighted[]
-  readonly likely: readonly Found[]
+  readonly likely: readonly SimilarWords[]
 }
 
 function createSearch<Entry>(tables: Tables<Entry>): NameIndex<Entry>['search'] {
@@ -134,7 +134,7 @@ function createSearch<Entry>(tables: Tables<Entry>): NameIndex<Entry>['search'] 
     added: new Float64Array(forms.length),
   }
   const isListed = (word: string) => wordIds.has(word)
-  const weightOfWord = (word: string, found: Found | undefined) => {
+  const weightOfWord = (word: string, found: SimilarWords | undefined) => {
     const known = weights[wordIds.get(word) ?? -1]
     if (known !== undefined || found === undefined || !isArabic(word)) return known ?? 1
     const likely = [...found].filter(([, { likeness }]) => likeness >= spellingLikenessMin)
@@ -142,9 +142,9 @@ function createSearch<Entry>(tables: Tables<Entry>): NameIndex<Entry>['search'] 
   }
   return (name, scoreMin) => {
     const written = textFormsOf(name, isListed)
-    const found = new Map<string, Found>()
+    const found = new Map<string, SimilarWords>()
     for (const { words: all } of written)
-      for (const word of all) if (!found.has(word)) found.set(word, wordsLike(tables, word))
+      for (const word of all) if (!found.has(word)) found.set(word, findSimilarWords(tables, word))
     const like = (word: string, listed: string) =>
       word.length === 1 ? likenessOf(word, listed) : found.get(word)?.get(wordIds.get(listed) ?? -1)
     const likeAlone = (word: string, listed: string) => {
@@ -167,7 +167,7 @@ function createSearch<Entry>(tables: Tables<Entry>): NameIndex<Entry>['search'] 
       const listed = ids.map((id) => ({ word: words[id] ?? '', weight: weights[id] ?? 1 }))
       if (ids.length === 1 && endsInTitle) continue
       for (const textForm of textForms) {
-        if (mostOf(tables, textForm, ids) * percents < scoreMin) continue
+        if (scoreBound(tables, textForm, ids) * percents < scoreMin) continue
         const { weighted, isPart } = textForm
         const compared = compareNames(weighted, listed, weighted.length === 1 ? likeAlone : like)
         if (compared.score < scoreMin || compared.score <= (matches.get(entry)?.score ?? -1)) continue
@@ -182,8 +182,8 @@ function createSearch<Entry>(tables: Tables<Entry>): NameIndex<Entry>['search'] 
   }
 }
 
-/** An upper bound of the score of a form against a listed one: every listed word pairs with the word most like it. */
-function mostOf<Entry>(
+/** Computes an upper bound of the score: every listed word pairs with the word that resembles it most. */
+function scoreBound<Entry>(
   { words, weights }: Tables<Entry>,
   { weighted, likely }: WeightedForm,
   ids: readonly number[],
@@ -201,15 +201,15 @@ function mostOf<Entry>(
       pairs += 1
       paired += weight
       alike += weight * best
-      telling += tellingOf({ likeness: best }, { word: words[id] ?? '', weight })
+      telling += tellingWeight({ likeness: best }, { word: words[id] ?? '', weight })
     }
   }
   for (const [at, { word, weight }] of weighted.entries()) {
-    if (!isNameBeside(word, ids.length) || ids.some((id) => likely[at]?.has(id))) continue
+    if (!makesOtherName(word, ids.length) || ids.some((id) => likely[at]?.has(id))) continue
     additional += weight
     strangers += 1
   }
-  return scoreOf({
+  return computeScore({
     pairs,
     isFirstPaired: true,
     isInOrder: true,
@@ -224,36 +224,36 @@ function mostOf<Entry>(
 const percents = 100
 
 /**
- * Two words count as one only if everything else fits: with misspellings in addition, any two short words would make a
- * third.
+ * Reports whether everything fits without misspellings. Joined words count only then, because otherwise any two short words could
+ * make a third.
  */
 const isExact = (compared: Comparison): boolean =>
   compared.words.every(({ how, likeness }) => how === 'additional' || likeness >= joinedLikenessMin) &&
   !hasStranger(compared)
 
-/** A sign more of a Chinese or Korean name makes another name: its words are syllables. */
+/** Reports whether there is an additional word. In Chinese and Korean an additional character makes another name. */
 const hasStranger = ({ words }: Comparison): boolean =>
   words.some(({ how, kind }) => how === 'additional' && kind === 'name')
 
-/** A title at the end is a family name beside the only word of a listed name. */
+/** A title at the end, which counts as a family name if the listed name has only one word. */
 const titleAtEnd = /\S\s+sh(?:ei|ai|ay)kh?\s*$/iu
 
-/** Companies are named as persons (`WEI TA LEE COMPANY`). Common names of persons that are a part of such a name, or like it, name no company. */
+/** Reports whether a match of a company has only common names of persons (`WEI TA LEE COMPANY`), which do not identify a company. */
 const isLikePersons = ({ words }: Comparison): boolean =>
   words.every(({ word, how }) => word === null || how === 'additional' || isCommonName(word)) &&
   words.some(({ how, likeness }) => how === 'missing' || (how !== 'additional' && likeness < joinedLikenessMin))
 
-/** Given names of one of several persons are parts of many listed names: what is left out has to weigh little. */
+/** Reports whether a match of one of several persons is strong enough, because their given names occur in many listed names. */
 const isTelling = ({ words }: Comparison): boolean =>
   words.every(({ how }) => how !== 'missing') ||
   words.reduce((sum, { likeness, weight }) => sum + (likeness > 0 ? weight : 0), 0) >= partWeightMin
 const partWeightMin = 130
 
-/** The words of the list that share a key with the word and are similar to it. */
-function wordsLike<Entry>({ byKey, words }: Tables<Entry>, word: string): Found {
+/** Finds the listed words that share a key with the word and resemble it. */
+function findSimilarWords<Entry>({ byKey, words }: Tables<Entry>, word: string): SimilarWords {
   const found = new Map<number, Likeness>()
   const looked = new Set<number>()
-  for (const key of word.length === 1 ? [initialKey(word)] : [...keysOf(word), initialKey(word)])
+  for (const key of word.length === 1 ? [initialKey(word)] : [...wordKeys(word), initialKey(word)])
     for (const id of byKey.get(key) ?? []) {
       if (looked.has(id)) continue
       looked.add(id)
@@ -261,34 +261,34 @@ function wordsLike<Entry>({ byKey, words }: Tables<Entry>, word: string): Found 
       const likeness = likenessOf(word, listed)
       if (likeness === undefined) continue
       const isSpelling = likeness.likeness >= spellingLikenessMin || likeness.how === 'initial'
-      if (isSpelling || !areTwoNames(word, listed)) found.set(id, likeness)
+      if (isSpelling || !areDifferentNames(word, listed)) found.set(id, likeness)
     }
   return found
 }
 
-/** Below it, one edit makes the surname of another business too often. */
+/** Minimum length of a single word for one edit. With one edit, a shorter word is too often the surname of another business. */
 const aloneLettersMin = 7
 const aloneLikeness = 0.88
 
-/** One typing error in the only word of a name, which is long enough, is a hit. */
+/** Raises the likeness of a single long word with one typing error, so that it is a hit. */
 const likenessAlone = (word: string, { how, likeness }: Likeness): Likeness => {
   const isOneEdit = how === 'misspelt' && likeness >= oneEditLikeness(word.length)
   return { how, likeness: isOneEdit && word.length >= aloneLettersMin ? Math.max(aloneLikeness, likeness) : likeness }
 }
 
 type Bounds = {
-  /** Bounds by form: the most that the words of the search pair, how many do, and what one word adds. Zero between searches. */
+  /** Bounds by form: the maximum weight of pairs, their number, and the weight that the current word adds. Zero between searches. */
   readonly alike: Float64Array
   readonly pairs: Uint8Array
   readonly added: Float64Array
 }
 
-/** The listed forms that may reach the score: by the words found, and by the most that the others can add. */
+/** Finds the listed forms that may reach the score, by the words found and the maximum that the others can add. */
 function candidates<Entry>(
   { postings, forms, weights }: Tables<Entry>,
   { alike, pairs, added }: Bounds,
   textForms: readonly WeightedForm[],
-  found: ReadonlyMap<string, Found>,
+  found: ReadonlyMap<string, SimilarWords>,
   scoreMin: number,
 ): readonly number[] {
   const touched: number[] = []
@@ -301,7 +301,7 @@ function candidates<Entry>(
       for (const formAt of postings[id] ?? []) {
         const before = added[formAt] ?? 0
         if (before === 0) own.push(formAt)
-        // The most that this word adds, so that two similar listed words do not count twice.
+        // The maximum that this word adds, so that two similar listed words do not count twice.
         if (worth > before) added[formAt] = worth
       }
     }
@@ -316,15 +316,17 @@ function candidates<Entry>(
     0,
     ...textForms.map(({ weighted }) => weighted.filter(({ word }) => word.length === 1).length),
   )
-  // A missing word limits the score of a comparison, and the bound does not know whether one is missing.
+  // A missing word limits the score of a comparison, but the bound does not know whether a word is missing.
   const least = Math.min(scoreMin, incompleteScoreMax)
   const chosen = touched.filter((formAt) => {
     const form = forms[formAt]?.weight ?? 0
     const most = Math.min((alike[formAt] ?? 0) + initials * initialLikeness, form)
     if (most >= least * form) return true
-    // Assumes that every pair is equal, and that no word is additional: an upper bound of the comparison.
+    // An upper bound of the comparison: assumes that all pairs are equal and there are no additional words.
     const sums = { paired: most, alike: most, missing: form - most, additional: 0, strangers: 0, telling: most }
-    return scoreOf({ ...sums, pairs: (pairs[formAt] ?? 0) + initials, isFirstPaired: true, isInOrder: true }) >= least
+    return (
+      computeScore({ ...sums, pairs: (pairs[formAt] ?? 0) + initials, isFirstPaired: true, isInOrder: true }) >= least
+    )
   })
   for (const formAt of touched) {
     alike[formAt] = 0
@@ -333,13 +335,13 @@ function candidates<Entry>(
   return chosen
 }
 
-/** Words of a listed name weigh this much together if a text may say them by chance otherwise. */
+/** Minimum weight of a listed name in a text. Texts contain lighter names by chance. */
 const textWeightMin = 1.1
-/** A word between those of a name, such as an initial. */
+/** Maximum number of other words between the words of a name, such as an initial. */
 const betweenMax = 1
 const textScoreMin = 95
 
-/** Finds names by their rarest word: a text has many words, and most are in no name. */
+/** Creates the search in texts. It finds names by their rarest word, because most words of a text are not names. */
 function createTextSearch<Entry>({
   names,
   forms,
@@ -352,13 +354,13 @@ function createTextSearch<Entry>({
   const listedOf = ({ words: ids }: Form) => ids.map((id) => ({ word: words[id] ?? '', weight: weights[id] ?? 1 }))
   for (const [formAt, form] of forms.entries()) {
     const listed = listedOf(form)
-    const telling = listed.reduce((sum, each) => sum + tellingOf({ likeness: 1 }, each), 0)
+    const telling = listed.reduce((sum, each) => sum + tellingWeight({ likeness: 1 }, each), 0)
     if (listed.length < 2 || telling < textWeightMin || listed.some(({ word }) => word.length === 1)) continue
     const rarest = Math.max(...listed.map(({ weight }) => weight))
     const id = form.words[listed.findIndex(({ weight }) => weight === rarest)] ?? 0
     byRarest.set(id, [...(byRarest.get(id) ?? []), formAt])
   }
-  /** The listed words that are the same or sound the same. */
+  /** Finds listed words that are equal or sound equal. */
   const sameWords = (word: string): readonly number[] => {
     const id = wordIds.get(word)
     const sound = isArabic(word) ? word : soundOf(word)
@@ -368,7 +370,7 @@ function createTextSearch<Entry>({
     return id === undefined ? alike : [id, ...alike]
   }
   return (text) => {
-    const all = textWordsOf(text)
+    const all = textWords(text)
     const same = all.map((word) => (word.length === 1 ? [] : sameWords(word)))
     const matches = new Map<Entry, Match<Entry>>()
     for (const [at, ids] of same.entries())
@@ -391,11 +393,11 @@ function createTextSearch<Entry>({
   }
 }
 
-// Decides whether a name is on the lists in memory. It caches names, because frequent payers recur.
+// Cached searches in the lists in memory, because the same payers recur.
 
 const rememberedMax = 10_000
 
-export function createMatches(scoreMin: number) {
+export function createCachedSearch(scoreMin: number) {
   let remembered = new Map<string, boolean>()
   let generationOf = 0
   return <Entry>(

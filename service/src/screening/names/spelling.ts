@@ -1,10 +1,10 @@
 /**
- * How similar two words are. The sound of a word is its spelling without the differences of romanisation: one name of
- * another script is written Muhammad, Mohammed and Mohamed, Yevgeny and Evgenii, Müller and Mueller.
+ * The similarity of two words. The sound of a word is its spelling without differences of romanisation: Muhammad, Mohammed and
+ * Mohamed are the same name, as are Yevgeny and Evgenii, Müller and Mueller.
  */
 import { arabicSkeletons, articleSign, isArabic, latinSkeletons, spellingCost } from './arabic.ts'
 
-/** Rules of romanisation, in this order: each rule sees the output of the rules before it. */
+/** Rules of romanisation. Each rule applies to the output of the previous rules. */
 const romanisation: readonly (readonly [pattern: RegExp, sound: string])[] = [
   [/sch|sh|sz|tch|ch|cz|zh|ts|tz/g, 's'],
   [/kh|ck|gh|q|x/g, 'k'],
@@ -28,12 +28,12 @@ export function soundOf(word: string): string {
   return romanisation.reduce((sound, [pattern, replacement]) => sound.replace(pattern, replacement), word)
 }
 
-/** The sound without the vowels after its first letter. */
+/** Removes the vowels after the first letter of a sound. */
 const consonantsOf = (sound: string): string => sound.slice(0, 1) + sound.slice(1).replace(/[aeio]/g, '')
 
 /**
- * The number of edits that turn one word into the other: a letter inserted, deleted or replaced, or two neighbours
- * exchanged. Infinity beyond `editsMax`.
+ * Counts the edits that turn one word into the other: a letter inserted, deleted or replaced, or two neighbours swapped.
+ * Infinity beyond `editsMax`.
  */
 export function editsBetween(one: string, other: string, editsMax: number): number {
   const [columns, rows] = [one.length, other.length]
@@ -66,19 +66,19 @@ export function editsBetween(one: string, other: string, editsMax: number): numb
 export type How = 'equal' | 'transliterated' | 'misspelt' | 'initial'
 export type Likeness = { readonly how: How; readonly likeness: number }
 
-/** A short word is another word after one edit. */
-const editsMaxOf = (length: number): number => (length < 4 ? 0 : length < 8 ? 1 : 2)
+/** Returns the maximum number of edits. A short word becomes another word with one edit. */
+const editsMaxFor = (length: number): number => (length < 4 ? 0 : length < 8 ? 1 : 2)
 const editCost = 0.4
-/** One edit may concern the first letter. After two, another first letter is another word, unless both stand for one sound. */
+/** Letters with a common sound. After two edits the first letters must be equal or in one group; one edit may change the first letter. */
 const firstSounds = ['hkg', 'jidz', 'vfbp', 'szt', 'aeio'] as const
 const beginsAlike = (one: string, other: string): boolean =>
   one[0] === other[0] || firstSounds.some((group) => group.includes(one[0] ?? ' ') && group.includes(other[0] ?? ' '))
 const firstLetterCharsMin = 4
 const soundCost = 0.02
 const vowelsCost = 0.16
-/** Likeness of a word and its first letter. */
+/** The likeness of a word and its initial. */
 export const initialLikeness = 0.7
-/** `Abd`, which listed names write with the article of the next word. */
+/** `Abd`, with or without the article of the next word. */
 const servant = /^abd(?:[aeiou][lrsdntz]?)?$/
 const arabicCostMax = (letters: number): number => (letters < 5 ? 0.5 : letters < 6 ? 0.7 : 1.1)
 
@@ -91,18 +91,18 @@ function arabicLikeness(one: string, other: string): Likeness | undefined {
   return { how: 'transliterated', likeness: 1 - soundCost - (cost * editCost) / Math.sqrt(letters) }
 }
 
-/** Compares two words of one script by their letters alone. */
+/** Compares two words of the same script by their letters only. */
 function plainLikeness(one: string, other: string): Likeness | undefined {
   if (one === other) return { how: 'equal', likeness: 1 }
   const shorter = Math.min(one.length, other.length)
-  const edits = editsBetween(one, other, editsMaxOf(shorter))
+  const edits = editsBetween(one, other, editsMaxFor(shorter))
   return edits === Infinity ? undefined : { how: 'misspelt', likeness: 1 - (edits * editCost) / Math.sqrt(shorter) }
 }
 
-/** The likeness of a word of this length with one edit, or of one that is shorter by that edit. */
+/** Returns the likeness of a word of this length and a word with one edit. */
 export const oneEditLikeness = (length: number): number => 1 - (editCost * (1 + soundCost)) / Math.sqrt(length - 1)
 
-/** Undefined: they are different words. `likeness` is 1 for equal words. */
+/** Compares two words. `likeness` is 1 for equal words. Undefined: they are different words. */
 export function likenessOf(one: string, other: string): Likeness | undefined {
   if (one === other) return { how: 'equal', likeness: 1 }
   if (isArabic(one) || isArabic(other)) return arabicLikeness(one, other)
@@ -116,8 +116,8 @@ export function likenessOf(one: string, other: string): Likeness | undefined {
     return isOneEdit ? { how: 'misspelt', likeness: 1 - editCost / Math.sqrt(shorter) } : undefined
   }
   const edits = Math.min(
-    editsBetween(one, other, editsMaxOf(shorter)),
-    editsBetween(sound, otherSound, editsMaxOf(Math.min(sound.length, otherSound.length))) + soundCost,
+    editsBetween(one, other, editsMaxFor(shorter)),
+    editsBetween(sound, otherSound, editsMaxFor(Math.min(sound.length, otherSound.length))) + soundCost,
   )
   if (edits !== Infinity) return { how: 'misspelt', likeness: 1 - (edits * editCost) / Math.sqrt(shorter) }
   const consonants = consonantsOf(sound)
@@ -125,7 +125,7 @@ export function likenessOf(one: string, other: string): Likeness | undefined {
   return isSpelling ? { how: 'transliterated', likeness: 1 - vowelsCost } : undefined
 }
 
-/** Equal for the spellings of one name: words are as common as all of their spellings together. */
+/** Returns a key that is equal for all spellings of a name, whose frequencies count together. */
 export function spellingKey(word: string): string {
   if (isArabic(word)) return word
   const sound = soundOf(word)
@@ -134,10 +134,10 @@ export function spellingKey(word: string): string {
 }
 
 /**
- * The keys under which a word is found: the word, its sound and its consonants, each also without any one letter. Two
- * words one edit apart share a key; after two edits they share one unless both edits are in consonants.
+ * Lists the keys of a word: the word, its sound and its consonants, each also without any one letter. Two words with one edit
+ * share a key. With two edits they share a key unless both edits are in consonants.
  */
-export function keysOf(word: string): readonly string[] {
+export function wordKeys(word: string): readonly string[] {
   if (isArabic(word)) {
     const letters = word.replace(articleSign, '')
     const edited = letters.length > 3 ? withoutOne(letters) : []
@@ -151,9 +151,9 @@ export function keysOf(word: string): readonly string[] {
   return [...keys]
 }
 
-/** The keys under which a listed word is found, also by a word in Arabic letters. */
-export const listedKeysOf = (word: string): readonly string[] => [
-  ...keysOf(word),
+/** Lists the keys of a listed word, including those for words in Arabic letters. */
+export const listedWordKeys = (word: string): readonly string[] => [
+  ...wordKeys(word),
   ...(isArabic(word) ? [] : latinSkeletons(word).map((skeleton) => `~${skeleton}`)),
 ]
 

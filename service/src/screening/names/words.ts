@@ -1,14 +1,14 @@
 /**
- * A name as words: in Latin letters without accents, in lower case, with non-identifying words set apart. Arabic words
- * keep their letters, because they are written without vowels (arabic.ts).
+ * Splits a name into words: Latin letters without accents, in lower case, with the identifying words apart. Arabic words keep their
+ * letters, because Arabic is written without vowels (arabic.ts).
  */
 import anyAscii from 'any-ascii'
 import { arabicForms, isArabic, plainArabic } from './arabic.ts'
-import { decorationOf, partsOf, withoutPhrases } from './decorations.ts'
+import { findDecoration, splitParties, withoutPhrases } from './decorations.ts'
 import { latinReadings } from './east-asian.ts'
 import { editsBetween } from './spelling.ts'
 
-/** Particles, titles and legal forms. They do not count when names are compared, unless a name has no other word. */
+/** Particles, titles and legal forms. Comparisons ignore them unless a name has no other words. */
 const commonWords = new Set(
   [
     'al el ul bin ibn ben bint abu abou abo um umm as ad ar an at az',
@@ -19,10 +19,10 @@ const commonWords = new Set(
   ].flatMap((line) => line.split(' ')),
 )
 
-/** Signs within a word: O'Brien, Aḥmad with a sign for a sound that Latin has no letter for. */
+/** Signs within a word: O'Brien, or a sign for a sound without a Latin letter. */
 const apostrophes = /['\u2018\u2019\u201b\u02bb-\u02bf`\u00b4]/g
 
-/** Four letters and more, each apart from the next by the same sign: `B o r i s`, `B.o.r.i.s`. Initials and legal forms have fewer. */
+/** Four or more letters separated by the same sign: `B o r i s`, `B.o.r.i.s`. Initials and legal forms have fewer. */
 const spelledOut =
   /(?<![\p{L}\p{N}])[\p{sc=Latin}\p{sc=Cyrl}\p{sc=Grek}]([^\p{L}\p{N}])(?:[\p{sc=Latin}\p{sc=Cyrl}\p{sc=Grek}]\1){2,}[\p{sc=Latin}\p{sc=Cyrl}\p{sc=Grek}](?![\p{L}\p{N}])/gu
 const plainSigns = (text: string): string =>
@@ -34,23 +34,23 @@ const plainSigns = (text: string): string =>
 type Words = {
   /** All words in their order. */
   readonly all: readonly string[]
-  /** Identifying words: without particles, titles and legal forms. */
+  /** The identifying words, without particles, titles and legal forms. */
   readonly telling: readonly string[]
 }
-/** `others`: the same name in other Latin spellings of its Chinese or Korean characters. */
+/** The words of a name. `others`: other Latin spellings of its Chinese or Korean characters. */
 export type NameWords = Words & { readonly others: readonly Words[] }
 
-/** A name of 140 characters has no more words. Later ones are not compared. */
+/** Maximum number of compared words. A name of 140 characters does not have more. */
 const wordsMax = 70
 
-export function wordsOf(name: string): NameWords {
+export function nameWords(name: string): NameWords {
   const [first = '', ...others] = latinReadings(plainSigns(name))
   return { ...latinWordsOf(first), others: others.map(latinWordsOf) }
 }
 
 function latinWordsOf(text: string): Words {
   const all = plainWords(text).slice(0, wordsMax)
-  return { all, telling: tellingOf(all) }
+  return { all, telling: tellingWords(all) }
 }
 
 const plainWords = (text: string): readonly string[] =>
@@ -60,50 +60,50 @@ const plainWords = (text: string): readonly string[] =>
     .split(/[^a-z0-9\p{Script=Arabic}]+/u)
     .filter((word) => word !== '')
 
-/** The words of a free text, without those that no name needs. */
-export const textWordsOf = (text: string): readonly string[] =>
+/** Lists the words of a free text, without those that names do not need. */
+export const textWords = (text: string): readonly string[] =>
   plainWords(latinReadings(plainSigns(text))[0] ?? '').filter((word) => !commonWords.has(word))
 
-/** Long enough that a word one edit away is no name. */
+/** Legal forms so long that a word with one edit is not a name. */
 const longForms = ['company', 'limited', 'corporation', 'incorporated', 'holdings', 'group'] as const
 const isMisspeltForm = (word: string): boolean =>
   word.length > 4 && longForms.some((form) => form[0] === word[0] && editsBetween(word, form, 1) <= 1)
 
-function tellingOf(all: readonly string[]): readonly string[] {
+function tellingWords(all: readonly string[]): readonly string[] {
   const named = all.length > 2 ? withoutPhrases(all) : all
   const telling = named.filter((word) => word !== '' && !commonWords.has(word) && !isMisspeltForm(word))
   return telling.length > 0 ? withoutForms(telling) : all
 }
 
-/** Leaves out legal forms at the edges. One that may be a name stays unless two other words are there. */
+/** Removes legal forms at the edges. A form that may be a name stays unless there are two other words. */
 function withoutForms(words: readonly string[]): readonly string[] {
   const isForm = (word: string | undefined) => {
-    const { kind, isSure } = decorationOf(word ?? '')
+    const { kind, isSure } = findDecoration(word ?? '')
     return kind === 'legal form' && words.length > (isSure ? 1 : 2)
   }
   if (isForm(words.at(-1))) return withoutForms(words.slice(0, -1))
   return isForm(words[0]) ? withoutForms(words.slice(1)) : words
 }
 
-/** A text with a legal form names no person. */
+/** Reports whether the text has a legal form, so that it does not name a person. */
 export const isCompany = (text: string): boolean =>
   plainWords(text).some((word) => {
-    const { kind, isSure } = decorationOf(word)
+    const { kind, isSure } = findDecoration(word)
     return kind === 'legal form' && isSure
   })
 
-/** A word this short may be one word with its neighbour in another spelling: Won Ho, Wonho; al Tikriti, Altikriti. */
+/** A word this short may be joined with its neighbour in another spelling: Won Ho, Wonho; al Tikriti, Altikriti. */
 const joinedCharsMax = 4
 const formsMax = 6
 
-/** `isJoined`: two neighbours count as one word, and everything else must fit. */
+/** The words of a name in one form. `isJoined`: two neighbours are joined, and everything else must fit. */
 export type NameForm = { readonly words: readonly string[]; readonly isJoined: boolean }
 
 /**
- * The words of a name, and the same with two neighbours joined. The first form is the name as it is written. `isListed`: long neighbours are
- * joined too if they make such a word.
+ * Lists the forms of a name: as written, and with two neighbours joined. `isListed`: long neighbours are joined too if they make a
+ * listed word.
  */
-export const formsOf = (
+export const nameForms = (
   { others, ...first }: NameWords,
   isListed: (word: string) => boolean = () => false,
 ): readonly NameForm[] => [first, ...others].flatMap((words) => formsOfWords(words, isListed))
@@ -115,28 +115,28 @@ function formsOfWords({ all, telling }: Words, isListed: (word: string) => boole
     const [one = '', other = ''] = [all[at], all[at + 1]]
     const isShort = Math.min(one.length, other.length) <= joinedCharsMax && one.length + other.length >= joinedCharsMax
     if (!isShort && !isListed(one + other)) continue
-    const words = tellingOf([...all.slice(0, at), one + other, ...all.slice(at + 2)])
+    const words = tellingWords([...all.slice(0, at), one + other, ...all.slice(at + 2)])
     forms.push({ words, isJoined: true })
   }
   return forms
 }
 
-/** `isPart`: the words are those of one of several persons, or of one with a part of a double name. */
+/** A form of a text. `isPart`: it has only one of several persons, or only a part of a double name. */
 export type TextForm = NameForm & { readonly isPart: boolean }
 
-/** A name of one word among several is a part of one. */
+/** Minimum number of words of a person among several. A single word is only a part of a name. */
 const partWordsMin = 2
-/** A text of several persons has a limited number of forms. */
+/** Maximum number of forms of a text. */
 const textFormsMax = 24
 
-/** The words of the whole text, of each person in it, and both with words joined and taken apart. */
+/** Lists the forms of the whole text and of each person in it, also with joined and split words. */
 export function textFormsOf(text: string, isListed: (word: string) => boolean): readonly TextForm[] {
-  const whole = wordsOf(text)
-  const parts = partsOf(text)
-    .map(wordsOf)
+  const whole = nameWords(text)
+  const parts = splitParties(text)
+    .map(nameWords)
     .filter(({ all, telling }) => telling.length >= partWordsMin || all.length > telling.length)
   const forms = [whole, ...parts].flatMap((each) =>
-    [...formsOf(each, isListed), ...takenApart(each.telling, isListed)].map((form) => ({
+    [...nameForms(each, isListed), ...takenApart(each.telling, isListed)].map((form) => ({
       ...form,
       isPart: each !== whole,
     })),
@@ -145,7 +145,7 @@ export function textFormsOf(text: string, isListed: (word: string) => boolean): 
   return [...distinct.values()].toReversed().slice(0, textFormsMax)
 }
 
-/** Letters of each word that was run together with others. */
+/** Minimum length of a word that was joined with others. */
 const apartCharsMin = 3
 const apartMax = 4
 
@@ -158,7 +158,7 @@ function takenApart(words: readonly string[], isListed: (word: string) => boolea
   )
 }
 
-/** The listed words that make a word when they are run together. */
+/** Lists the ways to split a word into listed words. */
 function splitsOf(word: string, isListed: (word: string) => boolean, max: number): readonly (readonly string[])[] {
   const found: (readonly string[])[] = []
   for (let at = apartCharsMin; at <= word.length - apartCharsMin && max > 1; at += 1) {
@@ -170,5 +170,5 @@ function splitsOf(word: string, isListed: (word: string) => boolean, max: number
   return found
 }
 
-/** The name without spelling differences: equal for names with the same words in the same order. */
-export const plainName = (name: string): string => wordsOf(name).all.join(' ')
+/** Normalizes a name: equal for names with the same words in the same order. */
+export const plainName = (name: string): string => nameWords(name).all.join(' ')

@@ -148,7 +148,7 @@ export const queue = {
     free: '{count} free',
     subject: 'Thing',
     waits: 'Why it waits',
-    gone: 'It no longer waits for a person.',
+    gone: 'This no longer waits for a person.',
     goneText: 'Its owner and its notes stay in the history.',
     ownerText: 'The owner looks into the item, which ends when it no longer waits.',
     ownedBy: '{name} has it.',
