@@ -1,4 +1,4 @@
-/** One exchange thread, as the engine sees it: starts the worker thread, sends batches and replaces it if it fails. */
+/** The engine's side of an exchange thread: starts the worker thread, sends batches and replaces a failed thread. */
 import { Worker } from 'node:worker_threads'
 import { type Clock, type Log, secondMs } from '../../kernel/index.ts'
 import { addRequest, addTarget, emptyRequestBatch, type RequestBatch, type ResponseBatch, resultAt } from './batches.ts'

@@ -108,7 +108,7 @@ export function createGuard({ allowLoopback, resolve, connectTimeoutMs, proxy }:
     throw failure
   }
 
-  // `callbackify` calls back outside of the promise, so that an error thrown by the agent is not an unhandled rejection.
+  // `callbackify` calls back outside the promise, so that an error thrown by the agent is not an unhandled rejection.
   const connectWithCallback = callbackify(connectGuarded)
   return {
     connect: (options, callback) =>
@@ -119,17 +119,17 @@ export function createGuard({ allowLoopback, resolve, connectTimeoutMs, proxy }:
   }
 }
 
-// Reads on after interim responses. undici ends a connection at a `100 Continue` or a `101`, though a client has to read on after any 1xx that it
-// did not ask for (RFC 9110, section 15.2). At a 103 it reads on, so the filter gives it these two as 103.
+// Skips interim responses. undici closes the connection at a `100 Continue` or a `101`, but a client must skip every 1xx that it did not ask for
+// (RFC 9110, section 15.2). undici skips a 103, so the filter changes 100 and 101 to 103.
 
 const statusAt = 'HTTP/1.1 '.length
 const headEnd = '\r\n\r\n'
 
-/** Changes the status of interim responses in place. The bytes may be cut anywhere. `begin`: a request is sent, and its answer comes next. */
+/** Changes the status of interim responses in place, wherever the chunks end. `begin`: a request was sent, and its response comes next. */
 export function createInterimFilter() {
-  /** Characters read of the status line, up to the status. Undefined: a final response, whose bytes stay as they are. */
+  /** The status line as far as it was read. Undefined: inside a final response, which is not changed. */
   let line: string | undefined = ''
-  /** Characters of the end of an interim head that were just read. */
+  /** Characters of `headEnd` read so far. */
   let ended = 0
 
   const pass = (chunk: Buffer): void => {
@@ -155,7 +155,7 @@ export function createInterimFilter() {
   }
 }
 
-/** Puts the filter between the socket of a connection and undici, which takes its bytes by `read`. One request at a time is on a connection. */
+/** Puts the filter between the socket and undici, which reads by `read`. A connection has one request at a time. */
 export function readOnAfterInterim(socket: Socket): Socket {
   const filter = createInterimFilter()
   const read = socket.read.bind(socket)
