@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type FieldError, type Operation, operationIds, operations, type TSchema } from '@partner-payments/wire'
 import { Refusal } from '../../kernel/api/index.ts'
-import { nearestPath, servedBy } from './served.ts'
+import { nearestPath, toRoutePaths } from './served.ts'
 import { compileValidator } from './validate.ts'
 
 type SchemaLike = {
@@ -104,8 +104,10 @@ test('what came is short, shows hidden characters by their codes, and repeats no
 
 test('a path that no route has names the nearest one, and a strange one names none', () => {
   const served = [
-    ...operationIds.map((id) => servedBy(operations[id].path.replaceAll(/\{(\w+)\}/g, ':$1'), [operations[id].method])),
-    servedBy('/docs', ['GET']),
+    ...operationIds.map((id) =>
+      toRoutePaths(operations[id].path.replaceAll(/\{(\w+)\}/g, ':$1'), [operations[id].method]),
+    ),
+    toRoutePaths('/docs', ['GET']),
   ]
   const nearest: Readonly<Record<string, string | undefined>> = {
     '/v1/customers/': '/v1/customers',

@@ -8,7 +8,7 @@ import { Refusal } from '../../kernel/api/index.ts'
 import { createAdmissionControl } from './admission.ts'
 import { createManualClock } from '../../../../test/support/clock.ts'
 import { hourMs, newId, secondMs } from '../../kernel/index.ts'
-import { createAddressLimiter, createRateLimiter, networkOf } from './rate.ts'
+import { createAddressLimiter, createRateLimiter, clientNetwork } from './rate.ts'
 import { createTurnThrottle, takeTurns } from './turns.ts'
 
 const overloaded = (error: unknown) =>
@@ -99,7 +99,7 @@ test('an IPv6 client is counted by its /64, in every spelling, and an IPv4 clien
     ['', ''],
     ['not:an:address', 'not:an:address'],
   ] as const)
-    assert.equal(networkOf(ip), name, ip)
+    assert.equal(clientNetwork(ip), name, ip)
   const limiter = createAddressLimiter({
     clock: createManualClock(new Date('2026-01-01T00:00:00Z')),
     perSecond: 1,

@@ -12,8 +12,8 @@ import { createLog } from '../../kernel/index.ts'
 import { createClientAddress, createSiteListener } from './site-listener.ts'
 import { createBodyBuffer, createIncoming } from './incoming.ts'
 import { findJsonFault } from './json.ts'
-import { servingOf } from './server.ts'
-import { createRefusals } from './rate.ts'
+import { audienceHandler } from './server.ts'
+import { createRefusalBudget } from './rate.ts'
 import { streamReply } from './operation.ts'
 
 test('the address is the first one that no trusted proxy has, and nothing further out counts', () => {
@@ -203,19 +203,19 @@ test('a body of 256 KiB is scanned in less than a second of processor time', () 
 const signed = () => Promise.resolve(undefined)
 
 test('an operation is served by the authentication of its audience', () => {
-  assert.equal(servingOf({ signed }, 'getCustomer', 'signed'), signed)
+  assert.equal(audienceHandler({ signed }, 'getCustomer', 'signed'), signed)
 })
 
 test('an operation whose audience nothing authenticates is not served', () => {
   for (const audience of ['public', 'session', 'staff'] as const)
-    assert.throws(() => servingOf({ signed }, 'listCases', audience), /listCases .* authenticates: /)
+    assert.throws(() => audienceHandler({ signed }, 'listCases', audience), /listCases .* authenticates: /)
 })
 
 const start = new Date('2026-01-01T00:00:00Z')
 
 test('an address closes its connections and waits beyond 1,000 refusals at once and 20 a second; another address does not', () => {
   const clock = createManualClock(start)
-  const refusals = createRefusals(clock)
+  const refusals = createRefusalBudget(clock)
   const count = (times: number, ip: string) =>
     Array.from({ length: times }, () => refusals.count(new Socket(), ip)).filter(
       ({ isLast, delayMs }) => isLast && delayMs > 0,
@@ -227,7 +227,7 @@ test('an address closes its connections and waits beyond 1,000 refusals at once 
 })
 
 test('a connection closes with its 100th refusal', () => {
-  const refusals = createRefusals(createManualClock(start))
+  const refusals = createRefusalBudget(createManualClock(start))
   const socket = new Socket()
   const closed = Array.from({ length: 101 }, (_, index) => refusals.count(socket, `192.0.2.${index}`).isLast)
   assert.deepEqual([closed.indexOf(true), closed.lastIndexOf(false)], [99, 98])

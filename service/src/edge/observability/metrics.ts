@@ -7,30 +7,27 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 
 export type Metrics = {
   readonly request: (operation: string, status: number, durationMs: number) => void
-  /** Requests that are not in the request log. */
+  /** Counts requests that are not in the request log. */
   readonly requestsDropped: (reason: string, count: number) => void
   readonly delivery: (outcome: string, durationMs: number, subscriptionId: string) => void
   readonly endpoints: EndpointMetrics['endpoints']
-  /** One call with instructions: how many were `accepted`, `refused`, or remained `unknown`. */
+  /** Records one call with instructions: how many were `accepted`, `refused`, or remained `unknown`. */
   readonly instructions: (connector: string, outcomes: Readonly<Record<string, number>>, durationMs: number) => void
-  /** One bank notification: `applied`, `duplicate` or `failed`. */
+  /** Counts a bank notification: `applied`, `duplicate` or `failed`. */
   readonly bankNotification: (connector: string, outcome: string) => void
-  /** Payouts between their claim and the bank's answer, and whether the bank's payouts are held back. */
+  /** Sets the payouts between their claim and the bank's answer, and whether the bank's payouts are held back. */
   readonly connector: (connector: string, state: { readonly inFlight: number; readonly isOpen: boolean }) => void
-  /** The age of the oldest payment in a status that is not final, and its limit. */
+  /** Sets the age of the oldest payment in a status that is not final, and its limit. */
   readonly age: (payment: string, status: string, age: { readonly ageMs: number; readonly limitMs: number }) => void
-  /** One attempt to send a mail: `sent`, `postponed` or `given_up`. */
+  /** Counts an attempt to send a mail: `sent`, `postponed` or `given_up`. */
   readonly mail: (outcome: string) => void
-  /** The age of the exchange rates, and its limit. */
+  /** Sets the age of the exchange rates, and its limit. */
   readonly fxRatesAge: (age: { readonly ageMs: number; readonly limitMs: number }) => void
-  /** Files of banks. */
   readonly banks: BankMetrics
-  /** The number of free IBANs in the pools. */
   readonly ibanPools: IbanPoolMetrics
   readonly queueAge: (queue: string, connector: string, ageMs: number) => void
-  /** How often a job has failed in a row in the same way; 0 after a success. */
+  /** Sets how often a job has failed in a row in the same way; 0 after a success. */
   readonly jobFailures: (job: string, inARow: number) => void
-  /** Results of reconciliation, and the open cases. */
   readonly reconciliation: ReconciliationMetrics
 }
 
@@ -221,23 +218,23 @@ function createConnectorMetrics(registers: Registry[]): Pick<Metrics, 'instructi
 // The metrics of file-based banks.
 
 type BankMetrics = {
-  /** Counts a made file, with the number of its payments or recalls. */
+  /** Records that a bank file was written, with the number of its payments or recalls. */
   readonly fileMade: (connector: string, kind: string, payments: number) => void
   readonly fileDelivered: (connector: string, kind: string) => void
-  /** Payments that wait for a file, or for the opening of the bank. */
+  /** Sets the number of payments that wait for a file or for the opening of the bank. */
   readonly queued: (connector: string, scheme: string, payments: number) => void
 }
 
 function createBankMetrics(registers: Registry[]): BankMetrics {
   const made = new Counter({
     name: 'payments_bank_files_made_total',
-    help: 'Files made for a bank, by connector and message',
+    help: 'Files written for a bank, by connector and message',
     labelNames: ['connector', 'message'],
     registers,
   })
   const payments = new Counter({
     name: 'payments_bank_file_payments_total',
-    help: 'Payments and recalls in files made for a bank, by connector and message',
+    help: 'Payments and recalls in files written for a bank, by connector and message',
     labelNames: ['connector', 'message'],
     registers,
   })
@@ -263,9 +260,9 @@ function createBankMetrics(registers: Registry[]): BankMetrics {
   }
 }
 
-// The metrics of pools of IBANs from banks' files.
+// Metrics of IBAN pools that were imported from bank files.
 
-type Level = {
+type PoolLevel = {
   readonly pool: string
   readonly currency: string
   readonly free: number
@@ -273,9 +270,9 @@ type Level = {
   readonly isLow: boolean
 }
 /** Replaces the levels of all pools. */
-type IbanPoolMetrics = (levels: readonly Level[]) => void
+type IbanPoolMetrics = (levels: readonly PoolLevel[]) => void
 
-/** Pools with a series of their own: the low ones first. All others share the series `other`. */
+/** Pools with their own series, low pools first. All others share the series `other`. */
 const namedMax = 100
 
 function createIbanPoolMetrics(registers: Registry[]): IbanPoolMetrics {
@@ -313,7 +310,7 @@ function createIbanPoolMetrics(registers: Registry[]): IbanPoolMetrics {
 
 // Metrics of reconciliation: the components of the difference between banks and ledger, and the open cases.
 
-type Item = {
+type ReconciliationItem = {
   readonly side: string
   readonly kind: string
   readonly amount: bigint
@@ -330,7 +327,7 @@ type ReconciliationMetrics = {
     readonly account: string
     readonly currency: string
     readonly unexplained: bigint
-    readonly items: readonly Item[]
+    readonly items: readonly ReconciliationItem[]
     readonly statementAgeMs: number | undefined
   }) => void
   readonly cases: (
@@ -384,8 +381,8 @@ export function createReconciliationMetrics(registers: Registry[]): Reconciliati
 
 type Labels = { readonly connector: string; readonly account: string; readonly currency: string }
 
-/** An item that has disappeared has the value 0, so that a graph ends there. */
-function createItemMetrics(registers: Registry[]): (labels: Labels, items: readonly Item[]) => void {
+/** Sets items that have disappeared to 0, so that their graphs end. */
+function createItemMetrics(registers: Registry[]): (labels: Labels, items: readonly ReconciliationItem[]) => void {
   const labelNames = [...ofAccount, 'side', 'kind']
   const amounts = new Gauge({
     name: 'payments_reconciliation_amount_minor',
@@ -408,7 +405,8 @@ function createItemMetrics(registers: Registry[]): (labels: Labels, items: reado
   const seen = new Map<string, { readonly side: string; readonly kind: string }>()
   return ({ connector, account, currency }, items) => {
     const labels = { connector, account, currency }
-    const keyOf = ({ side, kind }: Pick<Item, 'side' | 'kind'>) => [connector, account, currency, side, kind].join(' ')
+    const keyOf = ({ side, kind }: Pick<ReconciliationItem, 'side' | 'kind'>) =>
+      [connector, account, currency, side, kind].join(' ')
     const present = new Set(items.map(keyOf))
     for (const [key, { side, kind }] of seen) {
       if (!key.startsWith(`${connector} ${account} ${currency} `) || present.has(key)) continue
@@ -427,8 +425,8 @@ const nanosecondsPerSecond = 1e9
 const lagName = 'nodejs_eventloop_lag_p99_seconds'
 
 /**
- * Measures the delay of the event loop by its iterations. The library measures it by a timer, which would wake an idle process a
- * hundred times a second: half of its processor time. Its gauges of the delay are removed, and its timer is made rare.
+ * Measures the event loop by its iterations. The library uses a timer that wakes an idle process a hundred times a second, which is half of
+ * its processor time. So the gauges of the library are removed, and its timer is slowed down.
  */
 export function collectProcessMetrics(register: Registry): void {
   collectDefaultMetrics({ register, eventLoopMonitoringPrecision: hourMs })
