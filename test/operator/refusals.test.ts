@@ -91,7 +91,7 @@ const values: readonly Refused[] = [
   {
     variable: 'BRAND_COLOUR',
     value: '#ffcc00',
-    line: /^BRAND_COLOUR has a contrast of 1\.\d\d on the light ground #eef0f4, and needs 4\.5; the nearest colour that passes is #[0-9a-f]{6} /,
+    line: /^BRAND_COLOUR has a contrast of 1\.\d\d on the light background #eef0f4, and needs 4\.5; the nearest colour that passes is #[0-9a-f]{6} /,
   },
   { variable: 'BRAND_COLOUR_DARK', value: '#1d1d8f', line: /^BRAND_COLOUR_DARK has a contrast of 1\.\d\d on the dark/ },
   {

@@ -6,7 +6,15 @@ import { readFileSync } from 'node:fs'
 import { png } from '../../../test/support/png.ts'
 import { chunksOf, logoBytesMax, readLogo } from './logo.ts'
 import { drawnLogo } from './drawn-logo.ts'
-import { accentCss, contrastOf, contrastProblem, darkOf, grounds, nearestWith, readColour } from './colours.ts'
+import {
+  accentCss,
+  contrastRatio,
+  contrastProblem,
+  darkAccent,
+  backgrounds,
+  nearestReadable,
+  readColour,
+} from './colours.ts'
 
 const svg = (inner: string, attributes = '') =>
   Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"${attributes}>${inner}</svg>`)
@@ -227,10 +235,10 @@ const tokenOf = (css: string, name: string): readonly [string, string] => {
 
 describe('contrast', () => {
   test('agrees with the examples of WCAG', () => {
-    assert.equal(contrastOf('#000000', '#ffffff'), 21)
-    assert.equal(contrastOf('#777777', '#ffffff').toFixed(2), '4.48')
-    assert.equal(contrastOf('#ffffff', '#767676').toFixed(2), '4.54')
-    assert.equal(contrastOf('#0000ff', '#0000ff'), 1)
+    assert.equal(contrastRatio('#000000', '#ffffff'), 21)
+    assert.equal(contrastRatio('#777777', '#ffffff').toFixed(2), '4.48')
+    assert.equal(contrastRatio('#ffffff', '#767676').toFixed(2), '4.54')
+    assert.equal(contrastRatio('#0000ff', '#0000ff'), 1)
   })
 
   test('is refused with its ratio and a colour that passes by little', () => {
@@ -238,7 +246,7 @@ describe('contrast', () => {
     for (const theme of themes)
       for (const colour of colours) {
         const problem = contrastProblem(colour, theme)
-        const isReadable = contrastOf(colour, grounds[theme].hardest) >= 4.5
+        const isReadable = contrastRatio(colour, backgrounds[theme].hardest) >= 4.5
         assert.equal(problem === undefined, isReadable, colour)
         if (problem === undefined) continue
         refused += 1
@@ -246,25 +254,25 @@ describe('contrast', () => {
         assert.equal(contrastProblem(proposed, theme), undefined, `${colour}: ${proposed}`)
         assert.ok(Number(/contrast of ([\d.]+) /.exec(problem)?.[1]) < 4.5)
         // Of the least change: the proposed colour has hardly more contrast than is needed.
-        assert.ok(contrastOf(proposed, grounds[theme].hardest) < 4.7, `${colour}: ${proposed}`)
+        assert.ok(contrastRatio(proposed, backgrounds[theme].hardest) < 4.7, `${colour}: ${proposed}`)
       }
     assert.ok(refused > 300)
   })
 
   test('holds for every token that is derived of a colour which passes', () => {
     for (const light of colours.filter((colour) => contrastProblem(colour, 'light') === undefined)) {
-      assert.equal(contrastProblem(darkOf(light), 'dark'), undefined)
+      assert.equal(contrastProblem(darkAccent(light), 'dark'), undefined)
       const css = accentCss({ light })
       const tokens = ['accent', 'accent-soft', 'accent-strong', 'on-accent'].map((name) => tokenOf(css, name))
       for (const at of [0, 1]) {
         const [accent = '', soft = '', strong = '', text = ''] = tokens.map((token) => token[at] ?? '')
         for (const pair of [[accent, soft] as const, [text, accent] as const, [text, strong] as const])
-          assert.ok(contrastOf(...pair) >= 4.5, `${light}: ${pair.join(' on ')}`)
+          assert.ok(contrastRatio(...pair) >= 4.5, `${light}: ${pair.join(' on ')}`)
       }
     }
   })
 
-  test('is measured on the hardest grounds of the style sheets', () => {
+  test('is measured on the hardest backgrounds of the style sheets', () => {
     for (const site of ['console', 'checkout']) {
       const css = readFileSync(new URL(`../pages/browser/${site}.css`, import.meta.url), 'utf8')
       const [lightPart = '', darkPart = ''] = css.split('@media (prefers-color-scheme: dark)')
@@ -272,8 +280,10 @@ describe('contrast', () => {
         const [light, dark] = tokenOf(css, name)
         const plain = (part: string) => new RegExp(`--${name}: (#[0-9a-f]{6});`).exec(part)?.[1]
         const [lightGround, darkGround] = [light || plain(lightPart), dark || plain(darkPart)]
-        if (lightGround) assert.ok(contrastOf('#000000', lightGround) >= contrastOf('#000000', grounds.light.hardest))
-        if (darkGround) assert.ok(contrastOf('#ffffff', darkGround) >= contrastOf('#ffffff', grounds.dark.hardest))
+        if (lightGround)
+          assert.ok(contrastRatio('#000000', lightGround) >= contrastRatio('#000000', backgrounds.light.hardest))
+        if (darkGround)
+          assert.ok(contrastRatio('#ffffff', darkGround) >= contrastRatio('#ffffff', backgrounds.dark.hardest))
       }
     }
   })
@@ -285,7 +295,7 @@ describe('contrast', () => {
   })
 
   test('a colour that passes is its own nearest one', () => {
-    assert.equal(nearestWith('#123456', 'light'), '#123456')
-    assert.equal(nearestWith('#ffffff', 'dark'), '#ffffff')
+    assert.equal(nearestReadable('#123456', 'light'), '#123456')
+    assert.equal(nearestReadable('#ffffff', 'dark'), '#ffffff')
   })
 })
