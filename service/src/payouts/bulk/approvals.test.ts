@@ -189,9 +189,9 @@ suite('approvals', async () => {
       { ...one, inBulk: { ...two.inBulk, reference } },
     ]
     for (const each of wrong)
-      assert.deepEqual(faultsOfApproval(each, { partnerId, reference }), ['The approval is about something else.'])
+      assert.deepEqual(faultsOfApproval(each, { partnerId, reference }), ['The approval is of another payout.'])
     const { inBulk: _none, ...bare } = one
-    assert.deepEqual(faultsOfApproval(bare, { partnerId, reference }), ['The approval is about something else.'])
+    assert.deepEqual(faultsOfApproval(bare, { partnerId, reference }), ['The approval is of another payout.'])
   })
 
   test('what waits lapses payout by payout, and a thousand are approved at once', async () => {
