@@ -1,4 +1,4 @@
-/** A service database with partners that subscribe the endpoints of the bench. Commits events by the event outbox. */
+/** Sets up a service database with partners and subscriptions to the bench's endpoints. Commits events by the event outbox. */
 import { createFactQueue } from '../../service/src/inbox/index.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAccess } from '../../service/src/access/index.ts'

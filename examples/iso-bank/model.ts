@@ -1,4 +1,4 @@
-/** What the test bank knows: accounts, payments, bookings, orders. Amounts are minor units (cents); every currency has two digits. */
+/** The data of the test bank: accounts, payments, bookings, orders. Amounts are minor units (cents); every currency has two digits. */
 
 export type BankAccount = {
   readonly iban: string

@@ -192,7 +192,7 @@ import type { Pages } from '../pages.ts'
 export type Amount = string
 
 /** An amount in a request. A decimal string is sent digit for digit, a number as JavaScript formats it. */
-export type AmountInput = string | number
+type AmountInput = string | number
 
 ${namedTypes()}
 

@@ -1,6 +1,6 @@
 /**
- * Prints how many files and folders of `service/src` two things run through, by what V8 counts: a signed payout in a `gateway` and an
- * `api` process, and a camt.054 of the test bank until its webhook has arrived. What the processes do anyway at that time is in the figures.
+ * Prints how many files and folders of `service/src` two flows execute, by V8's coverage: a signed payout in a `gateway` and an `api`
+ * process, and a camt.054 of the test bank until its webhook has arrived. The figures include the background work of the processes.
  * `node scripts/measure/walks.ts [--list]`. `--list`: the files, too.
  */
 import { spawn } from 'node:child_process'
