@@ -49,7 +49,7 @@ type Deps = Pick<CaseEffectsDeps, 'access' | 'payoutLife'> &
     readonly banks: Parameters<typeof createIsoBooks>[0]['banks']
   }
 
-export type CaseDecisions = {
+type CaseDecisions = {
   readonly decisions: Decisions
   readonly caseOwners: CaseOwners
   readonly returns: Returns

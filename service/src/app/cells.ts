@@ -94,7 +94,7 @@ export const cellSettings = {
 } as const satisfies Settings
 
 /** Selects the issuers of this cell. Returns a problem if the selection is invalid. */
-export function issuersOf(
+export function selectIssuers(
   issuers: readonly CellIssuer[],
   cell: string | undefined,
 ): { readonly issuers: readonly Issuer[] } | { readonly problem: string } {

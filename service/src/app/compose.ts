@@ -120,7 +120,7 @@ export type Service = {
   readonly openPartner: (tx: Tx, partnerId: string) => Promise<void>
 }
 
-export type ServiceDeps = BackgroundDeps & {
+type ServiceDeps = BackgroundDeps & {
   /** See `PayoutsDeps`. */
   readonly payoutsPerBatchMax?: number
 }

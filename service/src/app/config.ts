@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { brandingSettings } from '../branding/settings.ts'
-import { cellSettings, type Issuer, issuersOf } from './cells.ts'
+import { cellSettings, type Issuer, selectIssuers } from './cells.ts'
 import { evmSettings } from '../chains/evm/settings.ts'
 import { bankProblem, isoSettings, readJsonOrFile, readSettingFile } from '../banks/files/settings.ts'
 import { sandboxSettings } from '../banks/sandbox/settings.ts'
@@ -396,7 +396,7 @@ function complete(raw: Raw, makesKey: boolean): Omit<Config, 'retired'> {
   if (raw.MASTER_KEY === undefined && !makesKey)
     throw new ConfigError('MASTER_KEY is required for separate roles, which share it (openssl rand -base64 32)')
   const sandboxKey = raw.MASTER_KEY === undefined ? readSandboxMasterKey(raw.DATA_DIR) : undefined
-  const selected = issuersOf(raw.IBAN_ISSUERS, raw.CELL)
+  const selected = selectIssuers(raw.IBAN_ISSUERS, raw.CELL)
   if ('problem' in selected) throw new ConfigError(`IBAN_ISSUERS names cells: ${selected.problem}`)
   refuseUnknownChains(raw)
   refuseUnknownBanks(raw)

@@ -62,7 +62,8 @@ export const brandOf = ({
   BRAND_COLOUR: light,
   BRAND_COLOUR_DARK: dark,
 }: Config): Brand => ({
-  ...{ name, logo },
+  name,
+  logo,
   accent: light === undefined && dark === undefined ? undefined : { light, dark },
 })
 

@@ -94,7 +94,7 @@ import { createSafeguarding, type Safeguarding, type SafeguardingDeps } from '..
 import { createHoldReader, createWaiting } from './waiting.ts'
 import { composeTokens, ownersOfAccounts } from './wallets.ts'
 
-export type ModulesDeps = {
+type ModulesDeps = {
   readonly config: Config
   readonly db: Database
   readonly clock: Clock

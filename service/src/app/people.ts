@@ -81,7 +81,13 @@ export function composeMembers(parts: MemberParts) {
   const allowHttp = config.WEBHOOK_HTTP
   const singleSignOn = createSingleSignOn({ clock, sealer, redirectUri, ...signOnBy(chosenHosts), allowHttp })
   return createMembers({
-    ...{ ...parts, singleSignOn, redirectUri, partnerName, isClosed, support: parts.access, ...signInSettings(config) },
+    ...parts,
+    singleSignOn,
+    redirectUri,
+    partnerName,
+    isClosed,
+    support: parts.access,
+    ...signInSettings(config),
     sandbox: config.MODE === 'sandbox',
     keysSetSingleSignOn: config.KEYS_SET_SINGLE_SIGN_ON,
     resolveTxt: chosenHosts.resolveTxt,
@@ -143,7 +149,11 @@ export function composeIdentity(
   return {
     identityProvider,
     identityChecks: createIdentityChecks({
-      ...{ ...core, db, clock, log, sandbox: config.MODE === 'sandbox' },
+      ...core,
+      db,
+      clock,
+      log,
+      sandbox: config.MODE === 'sandbox',
       calls: identityProvider && createIdentityCalls(identityProvider),
     }),
     /** Undefined: another provider is configured, or the simulated provider runs in another process. */

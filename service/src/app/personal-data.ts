@@ -69,7 +69,7 @@ type Deps = {
   readonly wallets: Pick<Wallets, 'close' | 'list' | 'ownership'>
 }
 
-export type PersonalData = {
+type PersonalData = {
   readonly exports: CustomerExports
   readonly erasures: Erasures
   readonly keptRecords: KeptRecords

@@ -133,7 +133,12 @@ type Found = { readonly partnerId: string; readonly id: string; readonly status:
 type OpenHit = Awaited<ReturnType<Screening['oldestOpenHits']>>[number]
 const hitEntry = ({ partnerId, id: subject, source, score, openedAt: since, proposal, proposedBy }: OpenHit) =>
   ({
-    ...{ partnerId, kind: 'hit', subject, why: 'hit', since, detail: `${source}, ${score}` },
+    partnerId,
+    kind: 'hit',
+    subject,
+    why: 'hit',
+    since,
+    detail: `${source}, ${score}`,
     ...(proposal === null || proposedBy === null ? {} : { proposal: { outcome: proposal, by: proposedBy } }),
   }) satisfies WaitingThing
 

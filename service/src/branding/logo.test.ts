@@ -57,13 +57,13 @@ describe('a logo', () => {
       assert.match(problemOf(bytes), problem)
   })
 
-  test('of few bytes and many pixels is refused where it is decoded', () => {
+  test('with few bytes and many pixels is refused if documents must decode it', () => {
     assert.deepEqual(readLogo(png(1000), 1_000_000), { bytes: png(1000), type: 'image/png' })
     assert.match(String(readLogo(png(1001, 1000), 1_000_000)), /at most 1000000 pixels, and has 1001 x 1000/)
     assert.equal(problemOf(png(2000)), 'none')
   })
 
-  test('is refused if it could run, load or grow', () => {
+  test('is refused if it contains scripts, external references or nested copies', () => {
     const entities = '<!DOCTYPE svg [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;">]>'
     for (const bytes of [
       svg('<script>alert(1)</script>'),
@@ -111,7 +111,7 @@ function pngOf({ width, type, rows }: Made, more: readonly Buffer[] = [], [depth
   return Buffer.concat([signature, chunk('IHDR', head), ...more, data, chunk('IEND', Buffer.alloc(0))])
 }
 
-/** The size and the pixels of a drawn logo, by rows. */
+/** Decodes the size and the rows of pixels of a converted logo. */
 async function drawn(logo: Buffer) {
   const bytes = await drawnLogo(logo)
   assert.ok(bytes, 'it can be drawn')
@@ -166,7 +166,7 @@ describe('a drawn logo', () => {
     ])
   })
 
-  test('has at most the pixels of the mark, whatever the logo has, and keeps those of a small one', async () => {
+  test('is scaled down to the size of the mark, and a small logo keeps its pixels', async () => {
     for (const [sides, size] of [
       [
         [1000, 1000],
@@ -198,7 +198,7 @@ describe('a drawn logo', () => {
     assert.deepEqual([mean.width, new Set(mean.rows.flat())], [126, new Set([50])])
   })
 
-  test('is none for a picture that cannot be decoded', async () => {
+  test('is undefined for a picture that cannot be decoded', async () => {
     const made: Made = { width: 1, type: 2, rows: [[0, 1, 2, 3]] }
     for (const bytes of [
       Buffer.alloc(0),
@@ -241,7 +241,7 @@ describe('contrast', () => {
     assert.equal(contrastRatio('#0000ff', '#0000ff'), 1)
   })
 
-  test('is refused with its ratio and a colour that passes by little', () => {
+  test('below the limit is refused with its ratio and the nearest colour that passes', () => {
     let refused = 0
     for (const theme of themes)
       for (const colour of colours) {
@@ -259,7 +259,7 @@ describe('contrast', () => {
     assert.ok(refused > 300)
   })
 
-  test('holds for every token that is derived of a colour which passes', () => {
+  test('is sufficient for every token derived from a colour that passes', () => {
     for (const light of colours.filter((colour) => contrastProblem(colour, 'light') === undefined)) {
       assert.equal(contrastProblem(darkAccent(light), 'dark'), undefined)
       const css = accentCss({ light })
@@ -288,13 +288,13 @@ describe('contrast', () => {
     }
   })
 
-  test('is not measured of other texts than #rrggbb', () => {
+  test('is undefined for texts other than #rrggbb', () => {
     for (const text of ['', 'red', '#fff', '#12345g', '#1234567', ' #123456', '#123456\n;}', 'url(x)'])
       assert.equal(readColour(text), undefined)
     assert.equal(readColour('#ABCDEF'), '#abcdef')
   })
 
-  test('a colour that passes is its own nearest one', () => {
+  test('a colour that passes is returned unchanged', () => {
     assert.equal(nearestReadable('#123456', 'light'), '#123456')
     assert.equal(nearestReadable('#ffffff', 'dark'), '#ffffff')
   })

@@ -4,7 +4,7 @@ import sax from 'sax'
 
 export type Logo = { readonly bytes: Buffer; readonly type: LogoType }
 const logoTypes = ['image/png', 'image/svg+xml'] as const
-export type LogoType = (typeof logoTypes)[number]
+type LogoType = (typeof logoTypes)[number]
 
 export const logoBytesMax = 64 * 1024
 /** A small PNG file can be huge when decoded. */

@@ -77,9 +77,9 @@ function errorFields(error: unknown, withStack = true): Record<string, unknown> 
 }
 
 /** Distributed traces (W3C Trace Context), off unless the operator configures a collector (`observability/tracing.ts`). */
-export type SpanAttributes = Readonly<Record<string, string | number | boolean>>
+type SpanAttributes = Readonly<Record<string, string | number | boolean>>
 
-export type SpanOptions = {
+type SpanOptions = {
   readonly name: string
   readonly kind: 'server' | 'client'
   readonly attributes?: SpanAttributes

@@ -19,7 +19,7 @@ export type BatchPosition = {
  * Runs a batch and returns one result per call, in the order of the calls. A Refusal is the answer of its call, for which the work must
  * not write. `read` is the result of the batcher's `read`. Work that depends on earlier batches awaits `earlierEnded`.
  */
-export type BatchWork<In, Out, Read = undefined> = (
+type BatchWork<In, Out, Read = undefined> = (
   tx: Tx,
   calls: readonly In[],
   read: Read,

@@ -36,7 +36,7 @@ export type Database = Tx & {
   readonly close: () => Promise<void>
 }
 
-export type DatabaseOptions = {
+type DatabaseOptions = {
   readonly url: string
   readonly connectionsMax: number
   readonly log: Log

@@ -19,7 +19,7 @@ const separator = '\u001e'
 type ColumnType = PgType | `${PgType}?`
 
 /** The columns of a table in the order of its `insert`, each with its type. */
-export type ColumnTypes = Readonly<Record<string, ColumnType>>
+type ColumnTypes = Readonly<Record<string, ColumnType>>
 
 type Values = Readonly<
   Record<'uuid' | 'text' | 'json' | 'jsonb' | 'date', string> & {

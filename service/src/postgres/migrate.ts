@@ -52,7 +52,7 @@ const citusSettings = [
   'citus.enable_local_reference_table_foreign_keys = off',
 ] as const
 
-export type MigrateOptions = {
+type MigrateOptions = {
   readonly folder?: string
   /** The last migration to apply, for tests of old data. */
   readonly upTo?: number

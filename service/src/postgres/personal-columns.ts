@@ -44,7 +44,7 @@ export type KeptTable = {
   readonly personal?: readonly PersonalColumns[]
 }
 
-export type RetainedPage = {
+type RetainedPage = {
   readonly partnerId: string
   /** Records after this id and before `beforeId`. */
   readonly afterId: string
@@ -54,7 +54,7 @@ export type RetainedPage = {
   readonly rowsMax: number
 }
 /** `isOver`: the record is erased. Otherwise a later pass checks it again. */
-export type KeptRecord = { readonly id: string; readonly isOver: boolean }
+type KeptRecord = { readonly id: string; readonly isOver: boolean }
 
 /** Erases the ended records of a page. Returns the whole page in the order of the ids. */
 export async function eraseKept(
@@ -101,8 +101,8 @@ export type SealedColumn = {
 }
 
 /** `id`: the key of the row as JSON, unique for its partner. */
-export type SealedValue = { readonly id: string; readonly sealed: Buffer; readonly context: readonly string[] }
-export type Resealed = Pick<SealedValue, 'id' | 'sealed'> & { readonly resealed: Buffer }
+type SealedValue = { readonly id: string; readonly sealed: Buffer; readonly context: readonly string[] }
+type Resealed = Pick<SealedValue, 'id' | 'sealed'> & { readonly resealed: Buffer }
 
 const keyOf = ({ key }: SealedColumn) => Object.entries(key).map(([name, type]) => [named(name), named(type)] as const)
 const belongsTo = ({ isShared }: SealedColumn, partnerId: string): Sql =>

@@ -33,7 +33,7 @@ export type TransactionOptions<P = undefined> = {
 }
 
 export type TransactionWork<T, P> = (tx: Tx, read: P) => Promise<T>
-export type CommitResult<T> = {
+type CommitResult<T> = {
   readonly result: T
   readonly hints: ReadonlySet<Hint>
   /** Texts of the statements that changed rows. */
@@ -41,7 +41,7 @@ export type CommitResult<T> = {
 }
 
 /** Lock limit that every transaction sends to the shards of a sharded database. */
-export type ShardSettings = { readonly lockTimeoutMs: number }
+type ShardSettings = { readonly lockTimeoutMs: number }
 type Limits = Omit<TransactionOptions, 'before'> & { readonly shardSettings: ShardSettings | undefined }
 
 /**

@@ -122,11 +122,8 @@ function createSender(options: DeliveryOptions, wake: () => void): Sender {
   }
 }
 
-type FanOutDeps = {
-  readonly db: Database
-  readonly log: Log
-  readonly webhooks: DeliveryEngine
-  /** The queue worker of this process, which starts before the first fan-out. */
+type FanOutDeps = Pick<DeliveryOptions, 'db' | 'log' | 'webhooks'> & {
+  /** Returns the queue worker of this process, which starts before the first fan-out. */
   readonly queueWorker: () => QueueWorker
 }
 

@@ -75,7 +75,7 @@ function errorsOf(schema: TSchema, value: unknown): readonly FieldError[] {
 
 let judged = 0
 for (const id of operationIds)
-  test(`a wrong value of each field names the field, what came and what is expected: ${id}`, () => {
+  test(`the error of each field names the field, the received value and the expected value: ${id}`, () => {
     const { body, query }: Operation = operations[id]
     for (const schema of [body, query].filter((each) => each !== undefined))
       for (const { pointer, value, came, wanted } of violationsOf(schema as SchemaLike)) {
@@ -87,9 +87,9 @@ for (const id of operationIds)
       }
   })
 
-test('the fields of all operations are judged', () => assert.ok(judged > 1000, `${judged}`))
+test('the fields of all operations are checked', () => assert.ok(judged > 1000, `${judged}`))
 
-test('what came is short, shows hidden characters by their codes, and repeats no secret', () => {
+test('the received value is shortened, shows hidden characters as codes, and does not repeat secrets', () => {
   const schema = operations.setSingleSignOn.body
   const messageOf = (fields: object, pointer: string) =>
     errorsOf(schema, fields).find((each) => each.pointer === pointer)?.message ?? ''
@@ -102,7 +102,7 @@ test('what came is short, shows hidden characters by their codes, and repeats no
   assert.ok(messageOf({ issuer: 'x'.repeat(100_000) }, '/issuer').length < 200)
 })
 
-test('a path that no route has names the nearest one, and a strange one names none', () => {
+test('an unknown path names the nearest route, if one is near', () => {
   const served = [
     ...operationIds.map((id) =>
       toRoutePaths(operations[id].path.replaceAll(/\{(\w+)\}/g, ':$1'), [operations[id].method]),

@@ -12,7 +12,7 @@ type Body = { readonly idempotencyKey?: string | null }
 /** No standard defines the encoding of other characters in headers. */
 const printableAscii = /^[\x20-\x7e]*$/
 
-export type KeyReader = {
+type KeyReader = {
   /** Reads the header. Refuses (400, validation_failed): the header on a GET, or an invalid value. */
   readonly header: (headers: Headers) => string | undefined
   /** Adds the key of the header to a body without a key, if the operation takes a key in the body. The body is not yet validated. */

@@ -84,7 +84,7 @@ export function toProblem(error: unknown, context: ProblemContext): ProblemAnswe
 }
 
 /** Creates the problem of an overload without an Error, because these responses must cost as little as possible. */
-export function overloaded(requestId: string, url: string): ProblemAnswer {
+export function overloadedProblem(requestId: string, url: string): ProblemAnswer {
   const { status, title, detail } = problems.overloaded
   const [instance] = url.split('?', 1)
   const type = problemPath('overloaded')

@@ -16,7 +16,7 @@ import { audienceHandler } from './server.ts'
 import { createRefusalBudget } from './rate.ts'
 import { streamReply } from './operation.ts'
 
-test('the address is the first one that no trusted proxy has, and nothing further out counts', () => {
+test('the address is the first that is not a trusted proxy, and entries further out are ignored', () => {
   const addressOf = createClientAddress(['10.0.0.0/8', '2001:db8::1'])
   for (const [remote, forwarded, expected] of [
     ['10.0.0.1', '203.0.113.7', '203.0.113.7'],
@@ -206,7 +206,7 @@ test('an operation is served by the authentication of its audience', () => {
   assert.equal(audienceHandler({ signed }, 'getCustomer', 'signed'), signed)
 })
 
-test('an operation whose audience nothing authenticates is not served', () => {
+test('an operation whose audience has no authentication is not served', () => {
   for (const audience of ['public', 'session', 'staff'] as const)
     assert.throws(() => audienceHandler({ signed }, 'listCases', audience), /listCases .* authenticates: /)
 })
@@ -272,7 +272,7 @@ test('a part is made when the reader has taken the one before', async () => {
   assert.deepEqual([state.ended, state.closed], [true, 1])
 })
 
-test('a reader that goes away ends the source, and is counted once', async () => {
+test('a client that disconnects ends the source, and is counted once', async () => {
   const { state, stream } = source(50)
   const { body } = streamReply(stream)
   await once(body, 'readable')
@@ -283,7 +283,7 @@ test('a reader that goes away ends the source, and is counted once', async () =>
   assert.equal(state.closed, 1)
 })
 
-test('a reader that takes nothing is given up, and so is an answer that is never sent', async () => {
+test('a client that does not read is disconnected, and an answer that is never sent is closed', async () => {
   for (const isRead of [true, false]) {
     const { state, stream } = source(50)
     const { body } = streamReply(stream, 5)

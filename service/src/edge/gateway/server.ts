@@ -19,7 +19,7 @@ import { idempotencyKeyHeader } from './idempotency-key.ts'
 import type { Headers } from './signature.ts'
 import type { Incoming } from './incoming.ts'
 import type { AdmissionControl } from './admission.ts'
-import { overloaded, type ProblemAnswer, toProblem } from './problems.ts'
+import { overloadedProblem, type ProblemAnswer, toProblem } from './problems.ts'
 import type { RefusalBudget } from './rate.ts'
 import { methodsAt, nearestPath, type RoutePaths, toRoutePaths } from './served.ts'
 import { takeTurns } from './turns.ts'
@@ -43,7 +43,7 @@ export type RawRequest = {
 }
 
 /** Fields of the log line of a request besides its status. `ip`: the client of a forwarded request. */
-export type RequestTrace = { caller?: Caller; code?: ProblemCode; ip?: string }
+type RequestTrace = { caller?: Caller; code?: ProblemCode; ip?: string }
 
 export type Reply = {
   readonly status: number
@@ -360,7 +360,7 @@ export function handleRoute(options: ResponseObservers, operation: RouteLabel, h
     })
     if (options.admission.isFull()) {
       request.trace.code = 'overloaded'
-      send(reply, request.id, overloaded(request.id, request.url))
+      send(reply, request.id, overloadedProblem(request.id, request.url))
       return reply
     }
     try {
@@ -457,7 +457,12 @@ function toLogEntry(
   const apiKey = headers['apikey']
   const isKnown = observed.operation !== 'unknown' && observed.operation !== 'page'
   const request = {
-    ...{ ...observed, requestId, method, code, pointer, userAgent: headers['user-agent'] },
+    ...observed,
+    requestId,
+    method,
+    code,
+    pointer,
+    userAgent: headers['user-agent'],
     params: isKnown ? (params as Readonly<Record<string, string>>) : {},
     replayed: replayed === 'true',
   }

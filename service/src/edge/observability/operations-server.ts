@@ -21,7 +21,7 @@ type OperationsPages = {
 }
 
 /** Sites that share the port: the paths below `/desk`, and those of the simulated identity provider. */
-export type OperationsSites = {
+type OperationsSites = {
   readonly desk?: RequestListener | undefined
   readonly identitySimulator?: RequestListener | undefined
 }

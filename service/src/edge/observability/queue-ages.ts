@@ -16,7 +16,7 @@ export type QueueProbe = {
   readonly oldestDue: (now: Date) => Promise<Date | null>
 }
 
-export type QueueAgesOptions = {
+type QueueAgesOptions = {
   readonly clock: Clock
   readonly probes: readonly QueueProbe[]
   readonly observe: (queue: string, connector: string, ageMs: number) => void

@@ -52,7 +52,7 @@ const requestTimeoutMs = 5 * secondMs
 const connectTimeoutMs = 3 * secondMs
 const answerBytesMax = 1024 * 1024
 
-export type HostRequest = {
+type HostRequest = {
   readonly method: string
   readonly headers: Record<string, string>
   readonly body?: string | Uint8Array | ArrayBuffer | URLSearchParams | ReadableStream | null | undefined
@@ -198,7 +198,11 @@ function createFetch(options: ChosenHostsOptions & { readonly resolve: Resolve }
     const { Agent, fetch } = require('undici') as typeof undici
     agent ??= new Agent({ allowH2: false, keepAliveTimeout: secondMs, connect: createConnector() })
     const response = await fetch(url, {
-      ...{ method, headers: sent, redirect: 'manual', dispatcher: agent, body },
+      method,
+      headers: sent,
+      redirect: 'manual',
+      dispatcher: agent,
+      body,
       signal: AbortSignal.any([AbortSignal.timeout(requestTimeoutMs), ...(signal ? [signal] : [])]),
     })
     const chunks: Uint8Array[] = []

@@ -11,7 +11,7 @@ export type ThreadSettings = Omit<ExchangeOptions, 'clock' | 'resolve'>
 /** The pause before a failed thread is replaced, in case its cause recurs. Well within the margin that a lease leaves. */
 const restartPauseMs = secondMs
 
-export type ExchangeThreadOptions = {
+type ExchangeThreadOptions = {
   readonly start: () => Worker
   readonly clock: Clock
   readonly log: Log

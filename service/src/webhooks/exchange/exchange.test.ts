@@ -449,7 +449,7 @@ suite('chosen hosts', () => {
     })
 
     for (const kind of kinds)
-      test(`${kind}: silent hosts of a partner take its places only, and the next calls are refused at once`, async () => {
+      test(`${kind}: silent hosts of a partner use only its own limit, and further calls are refused at once`, async () => {
         const hosts = kind === 'domainRecord' ? await withSilentNames() : open()
         const host = await silent()
         const [partner, other] = [newId(), newId()]
@@ -473,7 +473,7 @@ suite('chosen hosts', () => {
         assert.equal(await make.signOn(hosts, partner, good.url), 200)
       })
 
-    test('a host that was slow too often rests, for its partner only, and is tried again by one call', async () => {
+    test('a host that was slow too often is refused, for its partner only, until one call succeeds', async () => {
       const hosts = open()
       let isSilent = true
       const host = await hostOf((socket) => isSilent || socket.end(okResponse))
@@ -491,7 +491,7 @@ suite('chosen hosts', () => {
       assert.deepEqual(await Promise.all([1, 2].map(() => make.signOn(hosts, partner, host.url))), [200, 200])
     })
 
-    test('an endpoint whose tests were slow too often rests', async () => {
+    test('an endpoint whose tests were slow too often is refused', async () => {
       const resolve = async () => {
         await pause(2100)
         throw Object.assign(new Error('the host name does not resolve'), { code: 'EAI_AGAIN' })
@@ -506,7 +506,7 @@ suite('chosen hosts', () => {
       await assert.rejects(make.webhookTest(hosts, partner, 'https://hooks.example.com/'), isRefused('webhookTest'))
     })
 
-    test('hosts that fail at once never rest: a wrong answer keeps no person from signing in', async () => {
+    test('hosts that fail at once are never refused: a wrong answer does not block sign-ins', async () => {
       const hosts = open()
       const partner = newId()
       const host = await hostOf((socket) => socket.destroy())
@@ -514,7 +514,7 @@ suite('chosen hosts', () => {
         await assert.rejects(make.signOn(hosts, partner, host.url), (error) => !isRefused('signOn')(error))
     })
 
-    test('many hosts of many partners together take no more than all places', async () => {
+    test('many hosts of many partners never exceed the total limit of calls', async () => {
       const hosts = open()
       const host = await silent()
       const partners = Array.from({ length: concurrentCallsMax / hostCallKinds.signOn.perPartnerMax }, () => newId())
@@ -528,7 +528,7 @@ suite('chosen hosts', () => {
       assert.equal(await make.signOn(hosts, newId(), good.url), 200)
     })
 
-    test('a slow drip and an endless answer end, and a redirect is not followed', async () => {
+    test('slow and endless responses are ended, and redirects are not followed', async () => {
       const hosts = open()
       const timers: NodeJS.Timeout[] = []
       closing.push(() => timers.forEach(clearInterval))

@@ -33,7 +33,7 @@ async function lookupWithin<T>(timeoutMs: number, lookup: Promise<T>): Promise<T
 /** Each address may take the full connect timeout. Three of them use up the time limit of the exchange. */
 const addressesTriedMax = 3
 
-export type GuardOptions = {
+type GuardOptions = {
   readonly allowLoopback: boolean
   readonly resolve: Resolve
   /** Applies to the lookup and to each address, so that a dead first address leaves time for the next. */
@@ -41,7 +41,7 @@ export type GuardOptions = {
   readonly proxy?: Proxy | undefined
 }
 
-export type Guard = {
+type Guard = {
   readonly connect: undici.buildConnector.connector
   /** The address of the newest open connection to an origin, for the attempt log. */
   readonly addressOf: (origin: string) => string | undefined

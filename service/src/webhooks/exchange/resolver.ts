@@ -5,7 +5,7 @@ import ipaddr from 'ipaddr.js'
 /** Returns every address of a name. Rejects if it has none. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>
 
-export type ResolverOptions = {
+type ResolverOptions = {
   /** Addresses of name servers, with ports. Default: those of the system. */
   readonly servers?: readonly string[]
 }

@@ -30,7 +30,7 @@ export type EndpointAlerts = {
   readonly add: (tx: Tx, alert: EndpointAlert) => Promise<void>
 }
 
-export type EndpointAlertsDeps = {
+type EndpointAlertsDeps = {
   readonly mail: Pick<MailQueue, 'enqueue'>
   readonly facts: FactQueue
   /** Lists people of a partner who are invited with one of the roles and have not joined. */

@@ -24,7 +24,7 @@ export type Delivery = {
   readonly attempts: readonly store.AttemptRow[]
 }
 
-export type HistoryDeps = { readonly db: Database; readonly clock: Clock; readonly cursors: Cursors }
+type HistoryDeps = { readonly db: Database; readonly clock: Clock; readonly cursors: Cursors }
 type DeliveryQuery = Static<typeof wire.DeliveryQuery>
 
 /** Rows that a page of a filtered list examines. The page may have fewer matches than its limit, and then continues there. */

@@ -22,7 +22,7 @@ import * as leftovers from '../queue/store-queue.ts'
 import { wants } from './rules.ts'
 
 export type Recovery = store.RecoveryRow
-export type RecoveriesDeps = RecoveryStepDeps & { readonly cursors: Cursors }
+type RecoveriesDeps = RecoveryStepDeps & { readonly cursors: Cursors }
 
 /** Recoveries kept per subscription. */
 const recoveriesKeptMax = 100

@@ -11,7 +11,7 @@ import type { Database, SealedColumn, Tx } from '../../postgres/index.ts'
 import * as store from './store-subscriptions.ts'
 import type { SubscriptionKey } from './store-subscriptions.ts'
 
-export type SignatureKind = (typeof wire.signatures)[number]
+type SignatureKind = (typeof wire.signatures)[number]
 type Rotation = { readonly kind: SignatureKind; readonly endsAt: Date; readonly now: Date }
 
 /** Standard Webhooks asks for 24 to 64 bytes for HMAC, RFC 8032 for 32 bytes for Ed25519. */

@@ -166,7 +166,7 @@ export function deliveriesOfEvent(
   )
 }
 
-export type EndpointQueueState = {
+type EndpointQueueState = {
   readonly owed: bigint
   readonly failingSince: Date | null
   readonly probeMs: number | null

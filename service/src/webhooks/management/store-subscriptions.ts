@@ -183,7 +183,7 @@ export async function markDeleted(tx: Tx, partnerId: string, id: string, now: Da
 
 export type SubscriptionKey = { readonly partnerId: string; readonly subscriptionId: string }
 
-export type TargetRow = SubscriptionKey &
+type TargetRow = SubscriptionKey &
   Pick<SubscriptionRow, 'url' | 'ordered' | 'updatedAt'> & {
     /** The id of the change to strict order whose queued rows are not all marked yet. */
     readonly orderPending: string | null

@@ -18,7 +18,7 @@ import * as recoveries from './store-history.ts'
 import * as store from './store-subscriptions.ts'
 import * as requeue from '../queue/store-queue.ts'
 
-export type SubscriptionsDeps = {
+type SubscriptionsDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly cursors: Cursors
@@ -101,9 +101,7 @@ export type Subscriptions = ReturnType<typeof createSubscriptions>
 
 // Rotates the signing secret of a subscription.
 
-type Deps = { readonly db: Database; readonly clock: Clock; readonly secrets: Secrets }
-
-function createSecretRotation({ db, clock, secrets }: Deps) {
+function createSecretRotation({ db, clock, secrets }: Pick<SubscriptionsDeps, 'db' | 'clock' | 'secrets'>) {
   return {
     /**
      * Issues a new secret. The previous secrets also sign until the overlap ends. Two concurrent rotations issue two
@@ -134,12 +132,7 @@ function createSecretRotation({ db, clock, secrets }: Deps) {
 
 // Changes a subscription, and makes its deliveries due again when it is enabled.
 
-type SubscriptionUpdateDeps = {
-  readonly db: Database
-  readonly clock: Clock
-  readonly urlRules: UrlRules
-  readonly view: SubscriptionView
-}
+type SubscriptionUpdateDeps = Pick<SubscriptionsDeps, 'db' | 'clock' | 'urlRules'> & { readonly view: SubscriptionView }
 type Input = Static<typeof wire.SubscriptionUpdate>
 type Changes = Partial<Pick<store.SubscriptionRow, 'url' | 'events' | 'extensionEvents' | 'description' | 'ordered'>>
 

@@ -65,7 +65,7 @@ export type HealthChange = {
   readonly alert?: FailingAlert
 }
 
-export type EndedAttempt = {
+type EndedAttempt = {
   readonly verdict: Verdict
   /** True if the attempt was the probe of an open breaker. */
   readonly isProbe: boolean

@@ -22,7 +22,7 @@ export type LeaseDeps = {
 }
 
 /** `upTo`: the number of the feed up to which fan-out announced rows of the subscription. */
-export type ClaimKey = SubscriptionKey & { readonly upTo?: bigint }
+type ClaimKey = SubscriptionKey & { readonly upTo?: bigint }
 
 const endpointQueuesPerClaimMax = 200
 

@@ -20,7 +20,7 @@ import type { Secrets } from '../management/secrets.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import * as store from './store-queue.ts'
 
-export type PrefetchDeps = TargetDeps &
+type PrefetchDeps = TargetDeps &
   RowReaderDeps & { readonly limits: Limits; readonly held: HeldQueues; readonly releases: Releases }
 
 /** Limit of one read, for one endpoint queue and one kind (new, scheduled). */

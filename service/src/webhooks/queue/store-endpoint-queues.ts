@@ -221,7 +221,7 @@ export function lockEndpointQueues(tx: Tx, keys: readonly SubscriptionKey[]): vo
     order by subscription_id for update`)
 }
 
-export type QueueAddition = SubscriptionKey & {
+type QueueAddition = SubscriptionKey & {
   /** Rows that the transaction adds to the queue. */
   readonly count: number
   /** True if deliveries can be attempted: the endpoint queue becomes due. */
@@ -301,7 +301,7 @@ export function sleepingEndpointQueues(tx: Tx, endpointQueuesMax: number): Promi
 }
 
 /** The latest possible ends of a lease and a rest, by the current clock. */
-export type LatestTimes = { readonly leaseUntil: Date; readonly pausedUntil: Date }
+type LatestTimes = { readonly leaseUntil: Date; readonly pausedUntil: Date }
 
 /** Due-work scan: endpoint queues whose lease or rest ends later than the given times. */
 export function endpointQueuesEndingLater(

@@ -31,7 +31,7 @@ export type QueueRow = {
   readonly failures: number
 }
 
-export type QueueInsert = SubscriptionKey & { readonly ordered: boolean; readonly rows: readonly QueueRow[] }
+type QueueInsert = SubscriptionKey & { readonly ordered: boolean; readonly rows: readonly QueueRow[] }
 
 type NewQueueRow = QueueRow &
   SubscriptionKey & { readonly ordered: boolean; readonly status: 'Pending'; readonly createdAt: Date }
@@ -69,7 +69,7 @@ export function insertQueue(tx: Tx, inserts: readonly QueueInsert[], now: Date):
       ${newQueueRows(tx, rows.slice(at, at + rowsPerInsertMax(queueTypes)))}`)
 }
 
-export type FeedInsert = { readonly partnerId: string; readonly sequence: bigint; readonly eventId: string }
+type FeedInsert = { readonly partnerId: string; readonly sequence: bigint; readonly eventId: string }
 
 const newFeedRows = insertBy<FeedInsert>({ partnerId: 'uuid', sequence: 'bigint', eventId: 'uuid' }, [['partnerId']])
 
@@ -83,7 +83,7 @@ export function insertFeed(tx: Tx, rows: readonly FeedInsert[]): void {
  * A request for the rows of an endpoint queue with a higher number than `after`. `ordered`: without rows that wait for an earlier
  * row of their reference.
  */
-export type RowsRequest = SubscriptionKey & { readonly after: bigint; readonly ordered: boolean }
+type RowsRequest = SubscriptionKey & { readonly after: bigint; readonly ordered: boolean }
 
 const queueColumns = sql`subscription_id, event_id, sequence, wire_event_id, type, reference, due_at, attempt_count, failures`
 
@@ -148,7 +148,7 @@ export function scheduledRows(tx: Tx, requests: readonly RowsRequest[], rowsMax:
   )
 }
 
-export type ReferenceKey = SubscriptionKey & { readonly reference: string }
+type ReferenceKey = SubscriptionKey & { readonly reference: string }
 
 /** Reads the first row of each reference if it is pending. All rows of the endpoint queues must be marked as ordered. */
 export async function firstRowsOfReferences(tx: Tx, references: readonly ReferenceKey[]): Promise<readonly QueueRow[]> {
@@ -270,7 +270,7 @@ export async function recordDelivered<T extends AttemptRecord>(
 type EventKey = { readonly subscriptionId: string; readonly eventId: string }
 const eventKey = ({ subscriptionId, eventId }: EventKey) => `${subscriptionId} ${eventId}`
 
-export type FailedAttempt = AttemptRecord & {
+type FailedAttempt = AttemptRecord & {
   readonly status: 'Pending' | 'Held'
   readonly failures: number
   readonly dueAt: Date | null
@@ -444,7 +444,7 @@ export async function expedite(
   return changed === 1
 }
 
-export type RemovedDelivery = {
+type RemovedDelivery = {
   readonly sequence: bigint
   readonly wireEventId: string
   readonly type: string

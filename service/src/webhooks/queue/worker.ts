@@ -40,7 +40,7 @@ import {
   type FailureWindow,
 } from './health.ts'
 
-export type QueueWorkerDeps = {
+type QueueWorkerDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly log: Log
@@ -192,20 +192,16 @@ export type QueueWorker = ReturnType<typeof createQueueWorker>
 const retryWaitMsMin = 100
 const retryWaitMsMax = 3200
 
-type RecordAttempt = (attempt: AttemptToRecord) => Promise<Verdict | 'stale'>
+type RecordAttempt = QueueWorkerDeps['record']
 
-type ResultRecordingDeps = {
-  readonly record: RecordAttempt
-  readonly clock: Clock
-  readonly limits: Limits
-  readonly retryDelaysMs: readonly number[]
-  readonly pause: (ms: number) => Promise<void>
-  readonly workerId: string
-  readonly attempts: Attempts
-  readonly slots: Slots
-  /** Called when a slot is free, with the endpoint queue of the ended attempt. Undefined: the worker has lost it. */
-  readonly onSlotFree: (endpointQueue: EndpointQueue | undefined) => void
-}
+type ResultRecordingDeps = Pick<QueueWorkerDeps, 'record' | 'clock' | 'limits' | 'retryDelaysMs'> &
+  Pick<QueueWorkerOptions, 'pause'> & {
+    readonly workerId: string
+    readonly attempts: Attempts
+    readonly slots: Slots
+    /** Called when a slot is free, with the endpoint queue of the ended attempt. Undefined: the worker has lost it. */
+    readonly onSlotFree: (endpointQueue: EndpointQueue | undefined) => void
+  }
 
 function createResultRecording(deps: ResultRecordingDeps) {
   const { record, clock, limits, retryDelaysMs, pause, workerId, attempts, slots, onSlotFree } = deps
@@ -356,16 +352,8 @@ function evaluateAttempt(
 
 // Starts attempts and keeps track of them until they end. Endpoint queues take turns, one attempt each.
 
-type AttemptsDeps = {
-  readonly clock: Clock
-  readonly limits: Limits
-  readonly held: HeldQueues
-  readonly slots: Slots
-  /** Makes the attempt. */
-  readonly begin: (attempt: Attempt) => void
-  /** Called when endpoint queues have to be read. */
-  readonly wake: () => void
-}
+type AttemptsDeps = Pick<QueueWorkerDeps, 'clock' | 'limits'> &
+  Pick<QueueWorkerOptions, 'begin' | 'wake'> & { readonly held: HeldQueues; readonly slots: Slots }
 
 type QueueAttempt = StartedAttempt & { readonly endpointQueue: EndpointQueue }
 

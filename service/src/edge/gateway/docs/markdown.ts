@@ -13,10 +13,10 @@ const entities: Readonly<Record<string, string>> = {
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (char) => entities[char] ?? char)
 
 export type Heading = { readonly depth: number; readonly text: string; readonly anchor: string }
-export type Rendered = { readonly html: string; readonly headings: readonly Heading[] }
+export type RenderedMarkdown = { readonly html: string; readonly headings: readonly Heading[] }
 
 /** Resolves a link of a document to a page of this site. Undefined: the document has no page. */
-export type ResolveLink = (href: string) => string | undefined
+type ResolveLink = (href: string) => string | undefined
 
 /** Returns the anchor that GitHub gives a heading, so that links inside the documents work in both places. */
 export const headingAnchor = (heading: string): string =>
@@ -26,7 +26,7 @@ export const headingAnchor = (heading: string): string =>
     .replace(/[^\p{L}\p{N}\s_-]/gu, '')
     .replace(/\s/g, '-')
 
-export function renderMarkdown(text: string, resolveLink: ResolveLink): Rendered {
+export function renderMarkdown(text: string, resolveLink: ResolveLink): RenderedMarkdown {
   const headings: Heading[] = []
   const marked = new Marked({
     gfm: true,
