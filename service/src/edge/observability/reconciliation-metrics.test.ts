@@ -12,7 +12,7 @@ async function linesOf(registry: Registry): Promise<readonly string[]> {
 
 test('an item that no longer exists becomes zero, and a kind without open cases disappears', async () => {
   const registry = new Registry()
-  const { account: tell, cases } = createReconciliationMetrics([registry])
+  const { account: tell, cases } = createReconciliationMetrics(registry)
   tell({ ...account, unexplained: 0n, items: [item], statementAgeMs: 3_600_000 })
   cases([{ connector: 'iso20022', kind: 'unexplained', count: 2 }], 1)
   const labels = 'connector="iso20022",account="DE02",currency="EUR"'
