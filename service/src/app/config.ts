@@ -31,6 +31,7 @@ import {
   type Setting,
   type Settings,
   type SettingValues,
+  slipsBetween,
   textOf,
   url,
 } from '../kernel/index.ts'
@@ -379,15 +380,10 @@ function refuseMisspelt(names: readonly string[]): void {
   }
 }
 
-/** Reports whether the names differ by one missing, extra, changed or swapped letter. Ignores case and `_`. */
+/** Reports whether the names differ by at most one letter. Ignores case, `_` and `-`. */
 function isNear(known: string, name: string): boolean {
   const [a, b] = [known, name].map((text) => text.toUpperCase().replaceAll(/[_-]/g, '')) as [string, string]
-  if (a.length < nearNameCharsMin || Math.abs(a.length - b.length) > 1) return false
-  let at = 0
-  while (at < a.length && a[at] === b[at]) at += 1
-  const rest = (text: string, from: number) => text.slice(at + from)
-  const swapped = a[at] === b[at + 1] && a[at + 1] === b[at] && rest(a, 2) === rest(b, 2)
-  return swapped || rest(a, 1) === rest(b, 1) || rest(a, 1) === rest(b, 0) || rest(a, 0) === rest(b, 1)
+  return a.length >= nearNameCharsMin && Math.abs(a.length - b.length) <= 1 && slipsBetween(a, b) <= 1
 }
 
 function complete(raw: Raw, makesKey: boolean): Omit<Config, 'retired'> {

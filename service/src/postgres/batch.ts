@@ -56,9 +56,9 @@ export type BatcherOptions<In, Out, Read = undefined> = {
   readonly read?: (tx: Tx, calls: readonly In[]) => Promise<Read>
   readonly work: BatchWork<In, Out, Read>
   readonly callsMax: number
-  /** How many batches of the queue run at once. */
+  /** Largest number of concurrent batches of the queue. */
   readonly batchesMax: number
-  /** How many calls must wait before a batch starts while another one runs. */
+  /** Number of waiting calls at which a batch starts while another batch runs. */
   readonly secondBatchMin?: number
   readonly partnerOf: (call: In) => string
   /** Same options as in `TransactionOptions`. */

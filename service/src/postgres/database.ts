@@ -414,7 +414,7 @@ const createListen =
 // Scans for due work on a sharded database. A statement that reads all shards fails if one shard does not answer. Then
 // the scan reads partner by partner for a while and skips the partners that cannot be read.
 
-/** How long scans read partner by partner after a failure, and how long they skip a failed partner. */
+/** Time for which scans read partner by partner after a failure, and for which they skip a failed partner. */
 const partnerByPartnerMs = 10 * secondMs
 const readsMax = 4
 

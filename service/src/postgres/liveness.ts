@@ -20,7 +20,7 @@ const lookTimeoutMs = 1_000
  * that was sent shortly before the recovery would be checked a second later than the others.
  */
 const recoveringMs = 2_000
-/** By then the server has ended the transaction of an abandoned connection (`idle_in_transaction_session_timeout`). */
+/** Time after which the server has ended the transaction of an abandoned connection (`idle_in_transaction_session_timeout`). */
 const abandonedMsMax = 60_000
 
 type TrackedConnection = {

@@ -41,7 +41,7 @@ export type DeliveryOptions = {
   readonly inFlightMax?: number
   /** Interval at which this process maintains the endpoint queues that it holds. */
   readonly idleMs?: number
-  /** How long a stop waits for attempts in flight before it abandons them. */
+  /** Time for which a stop waits for attempts in flight before it abandons them. */
   readonly drainMs?: number
 }
 

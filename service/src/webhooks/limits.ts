@@ -2,11 +2,11 @@
 import { assert, dayMs, hourMs, minuteMs, secondMs } from '../kernel/index.ts'
 
 export const limitsDefault = {
-  /** How long a worker holds an endpoint queue without renewal: longer than an attempt and its recording. */
+  /** Time for which a worker holds an endpoint queue without renewal: longer than an attempt and its recording. */
   leaseMs: 60 * secondMs,
   /** No attempt starts on a lease that ends sooner. An exchange takes 15 s at most. */
   leaseMarginMs: 20 * secondMs,
-  /** How long an endpoint queue without work is held, because work often comes again. */
+  /** Time for which a worker keeps an idle endpoint queue, because more work often follows. */
   lingerMs: 5 * secondMs,
   /** Attempts in flight to one endpoint. */
   inFlightPerEndpointMax: 10,
@@ -32,7 +32,7 @@ export const limitsDefault = {
   failingNoticeMs: dayMs,
   failingSecondNoticeMs: 3 * dayMs,
   failingDisableMs: 5 * dayMs,
-  /** How long held deliveries, delivered ones, attempts and events are kept. */
+  /** Retention of held deliveries, delivered deliveries, attempts and events. */
   retentionMs: 30 * dayMs,
 }
 

@@ -5,6 +5,21 @@ import { amount, resource, unique } from './example.ts'
 import type { Operation } from './operation.ts'
 import { payoutId } from './params.ts'
 
+/** The refusals of every operation that creates a payout. */
+const payoutRefusals = [
+  'not_found',
+  'insufficient_funds',
+  'limit_exceeded',
+  'possible_duplicate',
+  'account_blocked',
+  'customer_not_verified',
+  'currency_not_supported',
+  'beneficiary_currency_mismatch',
+  'beneficiary_not_payable',
+  'country_not_supported',
+  'beneficiary_cooling_off',
+] as const
+
 export const payoutsOperations = {
   createFiatPayout: {
     tag: 'payouts',
@@ -31,19 +46,7 @@ export const payoutsOperations = {
       '`reference` of the response, or the id in its header `Payout-Id`. With `onDuplicate` `Refuse` a payout that may ' +
       'repeat an earlier one is refused with 422 `possible_duplicate`. Of two such concurrent requests, one is accepted. To pay on a later day, ' +
       'create a standing order with the frequency `Once`.',
-    refusals: [
-      'not_found',
-      'insufficient_funds',
-      'limit_exceeded',
-      'possible_duplicate',
-      'account_blocked',
-      'customer_not_verified',
-      'currency_not_supported',
-      'beneficiary_currency_mismatch',
-      'beneficiary_not_payable',
-      'country_not_supported',
-      'beneficiary_cooling_off',
-    ],
+    refusals: payoutRefusals,
     example: {
       body: {
         amount: amount('12.50'),
@@ -102,20 +105,7 @@ export const payoutsOperations = {
       'Accepts a payout of tokens to the wallet of a beneficiary and reserves its amount. The service signs the transfer ' +
       'and follows it on the chain. It is settled when its block has enough confirmations. The transaction then has ' +
       '`transactionHash`. Idempotent by `idempotencyKey`, like a fiat payout.',
-    refusals: [
-      'not_found',
-      'insufficient_funds',
-      'limit_exceeded',
-      'possible_duplicate',
-      'account_blocked',
-      'customer_not_verified',
-      'currency_not_supported',
-      'beneficiary_currency_mismatch',
-      'beneficiary_not_payable',
-      'country_not_supported',
-      'ownership_proof_required',
-      'beneficiary_cooling_off',
-    ],
+    refusals: [...payoutRefusals, 'ownership_proof_required'],
     example: {
       body: {
         amount: amount('1.25'),
@@ -286,21 +276,7 @@ export const payoutsOperations = {
       'payout fails, nothing is exchanged and the sold amount is available again. Money that the bank returns after the ' +
       'settlement is credited in the bought currency. A quote is accepted once, before it expires. Idempotent by ' +
       '`idempotencyKey`, like a fiat payout. After a refused request, key and quote can be used again.',
-    refusals: [
-      'not_found',
-      'fx_quote_expired',
-      'fx_quote_accepted',
-      'insufficient_funds',
-      'limit_exceeded',
-      'possible_duplicate',
-      'account_blocked',
-      'customer_not_verified',
-      'currency_not_supported',
-      'beneficiary_currency_mismatch',
-      'beneficiary_not_payable',
-      'country_not_supported',
-      'beneficiary_cooling_off',
-    ],
+    refusals: ['fx_quote_expired', 'fx_quote_accepted', ...payoutRefusals],
     example: {
       body: {
         quoteId: resource('payoutQuote'),

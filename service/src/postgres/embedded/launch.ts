@@ -5,7 +5,7 @@ import { EmbeddedPostgresError } from './process.ts'
 
 export type UserIds = { readonly uid: number; readonly gid: number }
 
-/** How to run PostgreSQL's programs: the user, a command prefix, and the paths of programs and data for that user. */
+/** A way to run PostgreSQL's programs: the user, a command prefix, and the paths of programs and data for that user. */
 export type LaunchMethod = {
   /** Name for the log. */
   readonly title: string

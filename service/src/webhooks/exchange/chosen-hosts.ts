@@ -25,7 +25,7 @@ type CallBudget = {
   readonly refusedAs: ProblemCode
 }
 
-/** Every kind of call, with its budget. */
+/** The kinds of calls, each with its limits. */
 export const hostCallKinds = {
   /** Metadata, keys, token and claims of an OpenID Connect provider. Anybody who opens the sign-in page causes these calls. */
   signOn: { calls: 'sign-ins', perPartnerMax: 8, timeoutMs: 8 * secondMs, refusedAs: 'overloaded' },

@@ -180,8 +180,8 @@ export type ThreadsOptions = {
 }
 
 /**
- * Each thread starts with its first request. A thread that ends or hangs is replaced; its requests end with `undefined`,
- * like abandoned ones.
+ * Creates the exchange threads. Each starts with its first request. A thread that ends or hangs is replaced, and its requests end with
+ * `undefined`, like abandoned requests.
  */
 export function createThreads(options: ThreadsOptions): Exchange {
   const { count, clock, log, settings, program, targetsMax = targetsMaxDefault } = options

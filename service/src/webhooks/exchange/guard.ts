@@ -30,7 +30,7 @@ async function lookupWithin<T>(timeoutMs: number, lookup: Promise<T>): Promise<T
   }
 }
 
-/** Each address may take the full connect timeout. Three of them use up the time limit of the exchange. */
+/** Addresses tried per name. Each may use the full connect timeout, and three use up the time limit of the exchange. */
 const addressesTriedMax = 3
 
 type GuardOptions = {

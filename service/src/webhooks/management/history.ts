@@ -122,7 +122,7 @@ function createDeliveryReader({ db, clock }: HistoryDeps) {
 type DeliveryReader = ReturnType<typeof createDeliveryReader>
 
 /**
- * Lists newest first, by the time of the event. A page examines a bounded number of rows, so that it may contain fewer
+ * Lists deliveries, newest first, by the time of the event. A page examines a limited number of rows, so it may contain fewer
  * deliveries than its limit, or none, and still have a next page. Refuses: not_found.
  */
 const createDeliveryList =

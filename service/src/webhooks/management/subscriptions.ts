@@ -139,7 +139,7 @@ type Changes = Partial<Pick<store.SubscriptionRow, 'url' | 'events' | 'extension
 /** Rows that one transaction makes due. An endpoint that was disabled for days can have far more. */
 const makeDueRowsMax = 5000
 
-/** Only fields that are present change. Refuses: validation_failed. */
+/** Reads the changes: only present fields change. Refuses: validation_failed. */
 function readChanges({ url, events, extensionEvents, description, ordered }: Input, urlRules: UrlRules): Changes {
   const changes: { -readonly [K in keyof Changes]: Changes[K] } = {}
   if (url !== undefined) changes.url = readUrl(url, urlRules)

@@ -15,7 +15,7 @@ export type StartedAttempt = {
   readonly isProbe: boolean
 }
 
-/** How the endpoint queue is released. `closed`: no delivery can be attempted until the subscription changes. */
+/** The state in which the endpoint queue will be released. `closed`: no delivery can be attempted until the subscription changes. */
 export type QueueClosing = { readonly closed: boolean; readonly dueAt: Date | null }
 
 /** Progress of marking rows as ordered, for the change `orderPending`: the rows up to the event `last` are marked. */
@@ -45,7 +45,7 @@ type QueueState = {
   readonly endedSinceRead: Set<string>
   /** References of an ordered subscription whose previous row was delivered, so that the next row has to be read. */
   readonly unblockedReferences: Set<string>
-  /** How far the rows of a subscription that became ordered are marked. */
+  /** Progress of marking the rows of a subscription that became ordered. */
   orderMarking: OrderMarking | undefined
   /** If set, no further attempt starts, and the endpoint queue is released when none is in flight. */
   closing: QueueClosing | undefined

@@ -17,7 +17,7 @@ export type EndpointHealth = {
   readonly failingSince: Date | null
   /** The pause between two probes while the breaker is open. Null: closed. */
   readonly probeMs: number | null
-  /** How many attempts may be in flight during a slow start. Null: no slow start. */
+  /** Largest number of attempts in flight during a slow start. Null: no slow start. */
   readonly slowStart: number | null
   /** The last alert since `failingSince`. */
   readonly lastAlert: FailingAlert | null
