@@ -14,8 +14,8 @@ import type { AddressInfo } from 'node:net'
 import { createRecords, type Order, type Records } from './records.ts'
 
 /**
- * What goes wrong with a call. `lose half`: the bank takes the first half of the orders, and does not answer. `error before` and
- * `error after`: it answers with a status of its own failure, before or after it did what the call asks.
+ * A fault of a call. `lose half`: the bank takes the first half of the orders and does not answer. `error before` and `error after`: it
+ * answers with an error status, before or after it has run the call.
  */
 export type BankFault = 'lose call' | 'lose answer' | 'lose half' | 'error before' | 'error after' | 'hang'
 
@@ -24,7 +24,7 @@ export type Weather = {
   readonly fault?: (path: string) => BankFault | undefined
   /** The messages of one answer, as they are sent. */
   readonly disorder?: <T>(messages: readonly T[]) => readonly T[]
-  /** Whether the messages about the orders of this call wait for `sendHeld`. */
+  /** Reports whether the messages about the orders of this call wait for `sendHeld`. */
   readonly holds?: () => boolean
 }
 

@@ -35,7 +35,7 @@ async function until<T>(what: string, look: () => T | undefined | Promise<T | un
 }
 
 type Ran = readonly { readonly url: string; readonly functions: number }[]
-/** What the process has run since it was asked before. */
+/** Reads which functions the process has run since the previous call. */
 async function ran(pid: number, coveredTo: string): Promise<Ran> {
   rmSync(coveredTo, { force: true })
   process.kill(pid, 'SIGUSR2')

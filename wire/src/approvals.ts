@@ -33,7 +33,7 @@ export type BulkApprovalSnapshot = {
   readonly purpose: 'approveBulkPayout'
   readonly partnerId: string
   readonly bulkId: string
-  /** How many payouts. */
+  /** Number of payouts. */
   readonly count: number
   /** The sum in each currency, in major units, in the order of the codes. */
   readonly totals: readonly { readonly amount: string; readonly currency: string }[]

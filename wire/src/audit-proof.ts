@@ -59,7 +59,7 @@ export type AuditProof = {
   readonly heads: readonly AuditHead[]
   /** Null: the partner has no signed head yet. */
   readonly statement: AuditHead | null
-  /** How many records have no signed head yet. */
+  /** Number of records without a signed head. */
   readonly pending: number
 }
 

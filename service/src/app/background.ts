@@ -53,7 +53,7 @@ export type BackgroundDeps = {
   readonly mailboxFolder: string
 }
 
-/** Every job of the service. */
+/** Creates all jobs of the service. */
 export function backgroundJobs(deps: BackgroundDeps, modules: Modules): readonly Job[] {
   const { access, mailQueue, screener, screening, webhooks } = modules
   const { config, db, clock, log, observability, tracing } = deps

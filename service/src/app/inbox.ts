@@ -216,7 +216,7 @@ async function readRecalls({ recalls, payouts }: Deps, tx: Tx, partnerId: string
   )
 }
 
-/** A key whose end was postponed is not current until then. */
+/** A fact about the end of a key is current only within this time before the end, which may have been postponed. */
 const keySoonMs = 15 * dayMs
 
 async function readKeys({ access, clock }: Deps, tx: Tx, partnerId: string, ids: readonly string[]) {

@@ -108,7 +108,7 @@ type ModulesDeps = {
   readonly connectors?: readonly Connector[]
   /** Reconciled accounts at file-based banks. Default: those of the configuration. */
   readonly bankAccounts?: readonly BooksAccount[]
-  /** Default: that of the configuration. Null: none. */
+  /** Default: the provider of the configuration. Null: no provider. */
   readonly identityProvider?: IdentityProvider | null
   /** Default: the name servers of the system. */
   readonly resolveTxt?: ChosenHostsOptions['resolveTxt']

@@ -101,7 +101,7 @@ type IdentityParts = {
   readonly db: Database
   readonly clock: Clock
   readonly log: Log
-  /** Default: the one of the configuration. Null: none. */
+  /** Default: the provider of the configuration. Null: no provider. */
   readonly identityProvider?: IdentityProvider | null
 }
 

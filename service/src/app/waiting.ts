@@ -76,7 +76,7 @@ export function createWaiting(deps: Deps): Waiting {
     stillWaiting: async (keys) => namesOf(await of(keys)),
     over: async (keys) => {
       const waiting = namesOf(await of(keys))
-      return namesOf(keys.filter((key) => !waiting.has(thingName(key)) && isKnown(deps, key)))
+      return namesOf(keys.filter((key) => !waiting.has(thingName(key)) && isCertain(deps, key)))
     },
     connectors: () => readConnectors(deps),
   }
@@ -120,8 +120,8 @@ export function createHoldReader({ db, cases, deposits, payoutAges, recalls }: H
 
 const namesOf = (keys: readonly ThingKey[]): ReadonlySet<string> => new Set(keys.map(thingName))
 
-/** Reports whether this process can tell that the connector works again: only if the bank has answered this process. */
-function isKnown({ clock, connectors, connectorHealth }: Deps, { kind, subject }: ThingKey): boolean {
+/** Reports whether the end of a failure is certain: another process may have seen it, so the bank must have answered this process recently. */
+function isCertain({ clock, connectors, connectorHealth }: Deps, { kind, subject }: ThingKey): boolean {
   if (kind !== 'connector' || !connectors.some(({ id }) => id === subject)) return true
   const { answeredAt } = connectorHealth.stateOf(subject)
   return answeredAt !== null && clock.now().getTime() - answeredAt.getTime() < sureMs

@@ -10,7 +10,7 @@ const pauseMsMin = secondMs
 const pauseMsMax = 30 * secondMs
 
 export type Breaker = {
-  /** `closed`: calls may be made. `half-open`: one call may be made, to see whether the bank answers again. */
+  /** `closed`: calls are allowed. `half-open`: a single call is allowed, to check whether the bank answers again. */
   readonly state: () => 'closed' | 'open' | 'half-open'
   /** Records whether a call was answered. */
   readonly answered: () => void

@@ -71,9 +71,7 @@ export function fieldsOf(value: unknown, path: string, names: readonly string[])
   const given = value as Readonly<Record<string, unknown>>
   const unknown = Object.keys(given).find((key) => !names.includes(key))
   if (unknown !== undefined)
-    return refuseSetting(
-      `must not have the field ${nameOf({ path, given }, unknown)}: the fields are ${names.join(', ')}`,
-    )
+    return refuseSetting(`must have no field ${nameOf({ path, given }, unknown)}: the fields are ${names.join(', ')}`)
   return { path, given }
 }
 

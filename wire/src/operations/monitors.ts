@@ -98,7 +98,7 @@ export const monitorsOperations = {
     source: 'extension',
     summary: 'Delete a monitor of a balance',
     description:
-      'Deletes the monitor. Crossings that were already found are still sent. Later entries are not checked.',
+      'Deletes the monitor. Crossings that were already found are still sent. Entries that were not checked yet are ignored.',
     refusals: ['not_found'],
     example: { params: { id: resource('tokenBalance'), monitorId: resource('monitor') } },
   },

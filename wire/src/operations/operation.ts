@@ -82,7 +82,7 @@ type OperationDescription = {
 }
 
 /**
- * How a request with an idempotency key takes effect once. Every operation but a GET takes the header `Idempotency-Key`.
+ * The way in which a request with an idempotency key takes effect once. Every operation except a GET accepts the header `Idempotency-Key`.
  * `body`: also in the field `idempotencyKey`. `header`: key, effect and answer commit together. `kept`, the default of PUT,
  * PATCH and DELETE: the key is stored first, and the answer after the effect, which a second run would not repeat.
  */

@@ -164,7 +164,7 @@ export function createIncoming(limits: IncomingLimits): Incoming {
  */
 const discardBytesMax = 32 * 1024 * 1024
 
-/** A body as it arrives, in one block of memory, because an object per chunk would be too large for a body sent byte by byte. */
+/** A body as it arrives, in one block of memory. An object per chunk would be too large for a body sent byte by byte. */
 type BodyBuffer = {
   readonly bytesMax: number
   /** Ignores everything after `bytesMax`. */

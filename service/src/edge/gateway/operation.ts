@@ -185,7 +185,7 @@ function compileQuery(operation: Operation): (query: string) => unknown {
   }
 }
 
-/** Only an api process reaches the refusal: with invalid percent-encoding no signature is valid. */
+/** Decodes percent-encoding. Only an api process reaches the refusal, because no signature is valid with invalid encoding. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -233,7 +233,7 @@ type NormalFormSchemaLike = {
   readonly anyOf?: readonly TSchema[]
 }
 
-/** Undefined if the schema contains no identifier. */
+/** Compiles a normalizer. Undefined: the schema contains no identifier. */
 function compileNormalizer(schema: TSchema): Normalize | undefined {
   const { pattern, properties, items, anyOf } = schema as NormalFormSchemaLike
   if (pattern !== undefined && identifierPatterns.has(pattern)) return lowerCase

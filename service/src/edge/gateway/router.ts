@@ -192,7 +192,7 @@ type CellLookup = {
   readonly close: () => Promise<void>
 }
 
-/** As long as a gateway caches a credential. */
+/** Time for which a lookup is cached, as long as a gateway caches a credential. */
 const freshMs = 2 * secondMs
 const lookupTimeoutMs = secondMs
 /** Callers can invent keys. When full, the oldest entry is dropped. */

@@ -28,7 +28,7 @@ type Options = Pick<ServerOptions, 'log' | 'observe' | 'tracing' | 'admission'> 
   readonly pageRate: { readonly perSecond: number; readonly burst: number }
 }
 
-/** Takes a tenth of a second for the largest file. The best quality takes 20 times as long and saves 5 %. */
+/** Compresses the largest file in a tenth of a second. The best quality takes 20 times as long and saves 5 %. */
 const brotliQuality = 9
 
 const compressors = {

@@ -114,13 +114,13 @@ export type Caller = {
   readonly serviceAccountId: string
   readonly name: string
   readonly permissions: readonly Permission[]
-  /** Expiry and allowed addresses of a service account, which new service accounts inherit. Absent: a person, or an unrestricted account. */
+  /** Expiry and allowed addresses of a service account, which also bind the accounts that it creates. Absent: a person, or no restriction. */
   readonly bounds?: KeyBounds
   /** When the person signed in to the console. Absent: a service account. */
   readonly signedInAt?: Date
   /** The staff member of an impersonation session. Its writes are refused. */
   readonly impersonatedBy?: string
-  /** How the person has confirmed this request, if a page has asked for confirmation. */
+  /** The person's confirmation of this request, if a page has asked for it. */
   readonly confirmation?: SignedApproval
   /** Id of the request that it sends. */
   readonly requestId?: string

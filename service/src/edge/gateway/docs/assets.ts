@@ -149,7 +149,7 @@ const articleAt = (articles: readonly Article[], path: string): Article =>
     `no article at ${path}`,
   )
 
-/** Every page and file of the documentation. */
+/** Creates all pages and files of the documentation. */
 export function docsAssets(options: DocsOptions): readonly DocsAsset[] {
   const { sandbox, simulations } = options
   const content = once(() => readContent(options))
