@@ -6776,7 +6776,8 @@ export type Namespaces = {
     /**
      * Delete a monitor of a balance.
      *
-     * Deletes the monitor. Crossings that were already found are still sent. Later entries are not checked.
+     * Deletes the monitor. Crossings that were already found are still sent. Entries that were not checked yet are
+     * ignored.
      *
      * `DELETE /v1/accounts/{id}/monitors/{monitorId}`, permission `accounts:write`.
      * Problem codes: not_found, request_in_progress, idempotency_key_reused.
@@ -9056,7 +9057,7 @@ export type Namespaces = {
      * `POST /v1/payouts/token`, permission `payouts:write`.
      * Problem codes: not_found, insufficient_funds, limit_exceeded, possible_duplicate, account_blocked,
      * customer_not_verified, currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable,
-     * country_not_supported, ownership_proof_required, beneficiary_cooling_off, request_in_progress,
+     * country_not_supported, beneficiary_cooling_off, ownership_proof_required, request_in_progress,
      * idempotency_key_reused.
      */
     readonly createToken: ((body: TokenPayoutCreate, options?: CallOptions) => Promise<TokenPayout>) & ((body: Omit<TokenPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<TokenPayout>)
@@ -9165,7 +9166,7 @@ export type Namespaces = {
      * `idempotencyKey`, like a fiat payout. After a refused request, key and quote can be used again.
      *
      * `POST /v1/payouts/fx`, permission `payouts:write`.
-     * Problem codes: not_found, fx_quote_expired, fx_quote_accepted, insufficient_funds, limit_exceeded,
+     * Problem codes: fx_quote_expired, fx_quote_accepted, not_found, insufficient_funds, limit_exceeded,
      * possible_duplicate, account_blocked, customer_not_verified, currency_not_supported,
      * beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported, beneficiary_cooling_off,
      * request_in_progress, idempotency_key_reused.

@@ -341,9 +341,9 @@ export function createReconciliationMetrics(registry: Registry): ReconciliationM
 type Labels = { readonly connector: string; readonly account: string; readonly currency: string }
 
 /** Sets items that have disappeared to 0, so that their graphs end. */
-function createItemMetrics({
-  gauge,
-}: Pick<MetricFactory, 'gauge'>): (labels: Labels, items: readonly ReconciliationItem[]) => void {
+function createItemMetrics(
+  gauge: MetricFactory['gauge'],
+): (labels: Labels, items: readonly ReconciliationItem[]) => void {
   const labelNames = [...ofAccount, 'side', 'kind']
   const amounts = gauge('payments_reconciliation_amount_minor', {
     help: 'Parts of the difference between ledger and bank, and amounts in suspense, by kind, in minor units',
