@@ -141,7 +141,7 @@ suite('log', async () => {
       for (const pending of [0, 1]) {
         const short = verify({ ...proof, records, pending })
         assert.equal(short.status, 1, `record ${left} is left out`)
-        assert.match(short.stderr, /not those that the statement names/)
+        assert.match(short.stderr, /differ from those in the statement/)
       }
     }
     rmSync(folder, { recursive: true })

@@ -142,7 +142,7 @@ export const bulkPayoutsOperations = {
     description:
       'Approves all payouts of the bulk that are `PendingApproval`, by the rules of `POST /v1/payouts/{id}/approve`. The daily maximum of the ' +
       'caller applies to their sum. Payouts that were decided or cancelled before are unaffected. If the number of waiting payouts ' +
-      'differs from `payouts`, or the bulk is `Processing`, the request is refused with 409, as is a repeated request after a success.',
+      'differs from `payouts`, or the bulk is `Processing`, the request is refused with 409. So is a repeated request after a success.',
     refusals: [
       'validation_failed',
       'not_found',

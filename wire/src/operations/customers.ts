@@ -89,7 +89,7 @@ export const customersOperations = {
     summary: 'Retrieve the verification of a customer',
     description:
       'Checks each KYC field by rules, at the time of the request. Rules cover the check digits of the LEI (ISO 17442), phone ' +
-      'numbers, websites, dates, ages, owners, the required fields of each customer type, and the tax numbers of AT, BE, ' +
+      'numbers, websites, dates, ages, owners and the required fields of each customer type. They cover the tax numbers of AT, BE, ' +
       'DE, ES, FR, GB, IT, NL, PL and PT. An invalid or missing field has a `code` and a `remediation`. The rules do not query registers. Identity ' +
       'verifications of the customer count as well: a field that the provider has matched is `Valid`.',
     refusals: ['not_found'],

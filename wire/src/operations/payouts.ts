@@ -217,8 +217,8 @@ export const payoutsOperations = {
     source: 'extension',
     summary: 'List payouts that a payout may repeat',
     description:
-      'Returns earlier payouts of the same amount to the same account: within a year before it if the reference is the same, otherwise ' +
-      'within a number of days that the operator sets. Excludes payouts that failed, were cancelled or were returned, and payouts ' +
+      'Returns earlier payouts of the same amount to the same account. They were made within a year before it if the reference is the ' +
+      'same, otherwise within a number of days that the operator sets. Excludes payouts that failed, were cancelled or were returned, and payouts ' +
       'of the same standing order. `scheduled` has earlier standing orders whose next payout it may repeat.',
     refusals: ['not_found'],
     example: { params: { id: resource('payout') } },
