@@ -63,7 +63,7 @@ export const Balance = closed({
   ),
   payoutsUse: described(
     oneOf(payoutsUses),
-    'Which money a payout can use. `OwnPart`: only the money of its customer, or your own. `WholeBalance`: the ' +
+    'The money that a payout can use. `OwnPart`: only the money of its customer, or your own. `WholeBalance`: the ' +
       'money of all customers and yours. A new balance is `WholeBalance` in a sandbox and `OwnPart` in production, unless the operator decides otherwise.',
   ),
   own: optional(

@@ -36,7 +36,7 @@ import {
 import { ordersJob } from '../payouts/standing-orders/index.ts'
 import { type Observability, queueAgesJob, type QueueProbe } from '../edge/observability/index.ts'
 import type { Modules } from './modules.ts'
-import { analyseWhatHasGrown, type Database } from '../postgres/index.ts'
+import { analyseGrownTables, type Database } from '../postgres/index.ts'
 import { isIsoConnectorId } from '../rails/index.ts'
 import { reconciliationEveryMs } from '../cases/reconciliation/index.ts'
 import { screeningJobs } from '../screening/index.ts'
@@ -230,7 +230,7 @@ function analyseJob({ db, log }: { readonly db: Database; readonly log: Log }): 
     everyMs: analyseEveryMs,
     run: async () => {
       commits = 0
-      await analyseWhatHasGrown(db, log)
+      await analyseGrownTables(db, log)
       return 0
     },
   })

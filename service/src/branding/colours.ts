@@ -9,7 +9,7 @@ const contrastMin = 4.5
 /** Contrast of a derived dark colour, so that it is as readable as the built-in colour. */
 const derivedContrastMin = 6
 
-/** For each theme: the background with the least contrast to accents, the text on an accent, and the colour towards which contrast grows. */
+/** The background with the least contrast to accents, the text on an accent, and the colour towards which contrast grows, by theme. */
 export const backgrounds = {
   light: { hardest: '#eef0f4', surface: '#ffffff', onAccent: '#ffffff', towards: '#000000' },
   dark: { hardest: '#212834', surface: '#161b23', onAccent: '#0d1016', towards: '#ffffff' },

@@ -55,7 +55,7 @@ export const tidyName = (name: string): string =>
     .replaceAll(/[\s\p{Cf}]+/gu, ' ')
     .trim()
 
-/** One of the two persons of a decision. `id`: the signed-in account. Absent: the name was typed. */
+/** A person who proposes or approves a decision. `id`: the signed-in account. Absent: the name was typed. */
 export type Decider = { readonly id?: string | undefined; readonly name: string }
 
 /** A decider at the time when the decision takes effect. `may`: false if the account was removed or its role no longer allows it. */

@@ -4,7 +4,7 @@ export * from './errors.ts'
 export * from './migrate.ts'
 export * from './sql.ts'
 export * from './given.ts'
-export { oldestTransactionStart, analyseWhatHasGrown } from './statistics.ts'
+export { oldestTransactionStart, analyseGrownTables } from './statistics.ts'
 export type { Row, Tx } from './tx.ts'
 export * from './once.ts'
 export {

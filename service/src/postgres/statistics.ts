@@ -21,7 +21,7 @@ type Grown = { readonly schema: string; readonly name: string }
  * Analyses grown tables and returns their number. Concurrent processes skip the tables of each other. Does not use the view
  * `pg_stat_user_tables`, which would also add up the counts of all indexes.
  */
-export async function analyseWhatHasGrown(db: Pick<Database, 'rows' | 'pool'>, log: Log): Promise<number> {
+export async function analyseGrownTables(db: Pick<Database, 'rows' | 'pool'>, log: Log): Promise<number> {
   const grown = await db.rows<Grown>(sql`/* postgres.analyseGrownTables */
     select namespace.nspname as schema, class.relname as name
     from pg_catalog.pg_class class join pg_catalog.pg_namespace namespace on namespace.oid = class.relnamespace

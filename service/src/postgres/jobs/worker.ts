@@ -29,7 +29,7 @@ type WorkerOptions = {
 /** Shortest rests after runs that were woken but found no work: 5, 10, 20 ... 100 ms. */
 const firstVainRestMs = 5
 const vainRestMsMax = 100
-/** After a rest of this length, the next run without work counts as the first. */
+/** The rest after which the next run without work counts as the first. */
 const calmMs = 1_000
 /**
  * Rests after runs without work that were woken by commits during the run, possibly their own: 5, 10, 20 ms ... 5 s. Otherwise a job

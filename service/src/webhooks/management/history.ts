@@ -1,4 +1,4 @@
-/** What partners read about their webhooks: deliveries and statistics of a subscription, and the feed of all events. Includes redelivery. */
+/** Reads for partners: deliveries and statistics of a subscription, and the feed of all events. Includes redelivery. */
 import { eventNames, isEventName, ownJsonExactly, type Static, webhooks as wire } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, readTime, Refusal, refuseField } from '../../kernel/api/index.ts'
 import { after, type Clock, dayMs, derivedTimeId, firstIdOf, momentOfId } from '../../kernel/index.ts'

@@ -47,7 +47,7 @@ type QueueState = {
   readonly unblockedReferences: Set<string>
   /** Progress of marking the rows of a subscription that became ordered. */
   orderMarking: OrderMarking | undefined
-  /** If set, no further attempt starts, and the endpoint queue is released when none is in flight. */
+  /** Stops further attempts. The endpoint queue is released in this state when no attempt is in flight. */
   closing: QueueClosing | undefined
   /** The start of its idle time, by the monotonic clock. */
   idleSince: number | undefined
