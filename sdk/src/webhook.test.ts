@@ -121,7 +121,7 @@ test('a body that is parsed, missing, a promise or unread has an error message w
   const rewritten = JSON.stringify(JSON.parse(body))
   assert.throws(call(secret, genuine(), rewritten), {
     reason: 'signature_invalid',
-    message: /not parsed and written again/,
+    message: /not parsed and serialised again/,
   })
 })
 
