@@ -105,7 +105,7 @@ export type Balance = {
   readonly available: Amount
   /** True: a payout uses only the part of its customer, or your own part. False: it may use the whole balance. Shows what is so now, also with `at`. */
   readonly segregated: boolean
-  /** Which money a payout can use. `OwnPart`: only the money of its customer, or your own. `WholeBalance`: the money of all customers and yours. A new balance is `WholeBalance` in a sandbox and `OwnPart` in production, unless the operator decides otherwise. */
+  /** The money that a payout can use. `OwnPart`: only the money of its customer, or your own. `WholeBalance`: the money of all customers and yours. A new balance is `WholeBalance` in a sandbox and `OwnPart` in production, unless the operator decides otherwise. */
   readonly payoutsUse: 'OwnPart' | 'WholeBalance'
   /** Your own part of a segregated balance: the rest is that of your customers. Absent with `at`. */
   readonly own?: {
@@ -8389,8 +8389,8 @@ export type Namespaces = {
      * Retrieve the verification of a customer.
      *
      * Checks each KYC field by rules, at the time of the request. Rules cover the check digits of the LEI (ISO
-     * 17442), phone numbers, websites, dates, ages, owners, the required fields of each customer type, and the tax
-     * numbers of AT, BE, DE, ES, FR, GB, IT, NL, PL and PT. An invalid or missing field has a `code` and a
+     * 17442), phone numbers, websites, dates, ages, owners and the required fields of each customer type. They cover
+     * the tax numbers of AT, BE, DE, ES, FR, GB, IT, NL, PL and PT. An invalid or missing field has a `code` and a
      * `remediation`. The rules do not query registers. Identity verifications of the customer count as well: a field
      * that the provider has matched is `Valid`.
      *
@@ -9128,10 +9128,10 @@ export type Namespaces = {
     /**
      * List payouts that a payout may repeat.
      *
-     * Returns earlier payouts of the same amount to the same account: within a year before it if the reference is
-     * the same, otherwise within a number of days that the operator sets. Excludes payouts that failed, were
-     * cancelled or were returned, and payouts of the same standing order. `scheduled` has earlier standing orders
-     * whose next payout it may repeat.
+     * Returns earlier payouts of the same amount to the same account. They were made within a year before it if the
+     * reference is the same, otherwise within a number of days that the operator sets. Excludes payouts that failed,
+     * were cancelled or were returned, and payouts of the same standing order. `scheduled` has earlier standing
+     * orders whose next payout it may repeat.
      *
      * `GET /v1/payouts/{id}/duplicates`, permission `payouts:read`.
      * Problem codes: not_found.
@@ -9576,7 +9576,7 @@ export type Namespaces = {
      * Approves all payouts of the bulk that are `PendingApproval`, by the rules of `POST /v1/payouts/{id}/approve`.
      * The daily maximum of the caller applies to their sum. Payouts that were decided or cancelled before are
      * unaffected. If the number of waiting payouts differs from `payouts`, or the bulk is `Processing`, the request
-     * is refused with 409, as is a repeated request after a success.
+     * is refused with 409. So is a repeated request after a success.
      *
      * `POST /v1/payouts/bulk/{bulkId}/approve`, permission `payouts:write`.
      * Problem codes: validation_failed, not_found, approver_is_creator, approver_limit_exceeded,
