@@ -181,7 +181,6 @@ function pointOf(at: number, samples: readonly Sample[]): Point {
   }
 }
 
-/** One line for each point. */
 function growthText({ axes: measured, ...head }: Growth): string {
   const lines = axes.map((axis) => {
     const points = measured[axis].map((point) => `      ${JSON.stringify(point)}`)

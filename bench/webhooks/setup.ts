@@ -26,7 +26,6 @@ export type Setup = {
   /** In the order of the endpoints, grouped by partner. */
   readonly subscriptions: readonly Subscription[]
   readonly partnerIds: readonly string[]
-  /** The number of committed events by partner. */
   readonly committed: Map<string, number>
   /** Commits events in one transaction. Returns their references, and when the commit was sent. */
   readonly commit: (events: number) => Promise<{ readonly references: readonly string[]; readonly atMs: number }>

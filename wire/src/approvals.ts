@@ -33,7 +33,6 @@ export type BulkApprovalSnapshot = {
   readonly purpose: 'approveBulkPayout'
   readonly partnerId: string
   readonly bulkId: string
-  /** Number of payouts. */
   readonly count: number
   /** The sum in each currency, in major units, in the order of the codes. */
   readonly totals: readonly { readonly amount: string; readonly currency: string }[]
@@ -46,7 +45,6 @@ export type BulkApprovalSnapshot = {
 /** A payout in the tree of a bulk, with fields of `ApprovalSnapshot`. */
 export type BulkApprovalItem = Pick<ApprovalSnapshot, 'reference' | 'amount' | 'currency' | 'payee'>
 
-/** Returns the text of a leaf. */
 export const itemText = ({ reference, amount, currency, payee }: BulkApprovalItem): string =>
   JSON.stringify([reference, amount, currency, payee])
 
@@ -61,7 +59,6 @@ export type SignedApproval = {
   }
   readonly factor: 'passkey' | 'code'
   readonly passkey?: {
-    /** Origin of the page. */
     readonly origin: string
     /** Base64 of SPKI (RFC 5280). All others are base64 too. */
     readonly publicKey: string

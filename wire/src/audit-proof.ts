@@ -53,7 +53,6 @@ export type AuditProof = {
     readonly content: string
     readonly sequence: number
     readonly path: readonly string[]
-    /** The index of the head in `heads`. */
     readonly head: number
   }[]
   readonly heads: readonly AuditHead[]

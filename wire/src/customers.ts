@@ -219,7 +219,6 @@ export const CustomerChange = closed({
 export const CustomerChangePage = page(CustomerChange)
 export const CustomerChangeQuery = closed(pageQuery)
 
-/** States of the erasure of a customer. */
 const erasureStates = ['Running', 'Retained', 'Completed'] as const
 export type ErasureState = (typeof erasureStates)[number]
 

@@ -88,7 +88,6 @@ export const timelineSteps = [
   'RecallExpired',
 ] as const
 
-/** Actors of a step. */
 export const timelineActors = ['Partner', 'Service', 'Bank', 'Time', 'Operator'] as const
 export type TimelineActor = (typeof timelineActors)[number]
 /** Reasons why a payment waits or would be refused, as far as partners may know them. */
@@ -157,7 +156,6 @@ export const PartnerUser = closed({
   name: described(optional(Type.String()), 'Name of the customer.'),
 })
 
-/** The meaning of each transaction status. */
 export const transactionStatusMeanings: Readonly<Record<TransactionStatus, string>> = {
   Pending: 'in progress',
   Completed: 'settled. Final',

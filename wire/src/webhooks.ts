@@ -24,7 +24,6 @@ export const deliveryStatuses = ['Pending', 'Delivered', 'Held'] as const
 /** The signature schemes of Standard Webhooks: HMAC-SHA256 and Ed25519. */
 export const signatures = ['v1', 'v1a'] as const
 export const recoveryStatuses = ['Running', 'Completed'] as const
-/** The orders of the event feed. */
 export const feedOrders = ['oldest', 'newest'] as const
 export const breakerStates = ['Closed', 'Open'] as const
 /** Wildcard as the only entry of `events` or `extensionEvents`: every event type of the field, also later ones. */

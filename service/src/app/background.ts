@@ -53,7 +53,6 @@ export type BackgroundDeps = {
   readonly mailboxFolder: string
 }
 
-/** Creates all jobs of the service. */
 export function backgroundJobs(deps: BackgroundDeps, modules: Modules): readonly Job[] {
   const { access, mailQueue, screener, screening, webhooks } = modules
   const { config, db, clock, log, observability, tracing } = deps

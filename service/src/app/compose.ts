@@ -92,7 +92,6 @@ export type Service = {
   readonly screener: Screener
   readonly screening: Screening
   readonly sealer: Sealer
-  /** All columns with sealed values. */
   readonly sealedColumns: readonly SealedColumn[]
   readonly staff: Staff
   /** Notifies the Admins of a partner by mail, in the transaction that opens the session. */

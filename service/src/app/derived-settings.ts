@@ -34,7 +34,6 @@ export const invitationSettings = (config: Config) => ({
 export const consoleUrlAt = (baseUrl: string): string =>
   `${baseUrl.replace(/^(https?:\/\/)(?:127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?=[:/]|$)/, '$1localhost')}/console`
 
-/** The address of the console. */
 export const consoleUrlOf = (config: Config): string => consoleUrlAt(publicUrlOf(config))
 
 export const signInSettings = (config: Config) => ({

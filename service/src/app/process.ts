@@ -60,7 +60,6 @@ export async function drainParts(started: readonly Started[], delayMs: number): 
 
 /** Connections of a process for unflushed writes, in addition to DATABASE_CONNECTIONS_MAX (`postgres/database.ts`). */
 const extraConnections = 2
-/** Returns the connections of all processes. */
 const connectionsOf = (config: Config, processes: number): number =>
   processes * (config.DATABASE_CONNECTIONS_MAX + extraConnections)
 

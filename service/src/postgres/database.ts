@@ -255,7 +255,6 @@ function tablesOf(text: string): readonly string[] {
   return tables
 }
 
-/** Lists the tables that a statement reads or writes. */
 export const tablesIn = (text: string): ReadonlySet<string> =>
   new Set([...text.matchAll(/\b(?:from|join|into|update)\s+([a-z_0-9]+\.[a-z_0-9]+)/g)].map((match) => match[1] ?? ''))
 
@@ -297,7 +296,6 @@ const probeStatement = `
 type Writes = {
   /** Reason why the database refuses writes. Undefined: it accepts them. */
   readonly problem: () => string | undefined
-  /** Reports a refused write. */
   readonly refused: (reason: string) => void
   /** Calls `listener` at every refused write. */
   readonly onRefused: (listener: (reason: string) => void) => void

@@ -175,7 +175,6 @@ async function applyWithRetries(
   }
 }
 
-/** States of a held lock and of a deadlock. */
 const lockStates = new Set<string | undefined>([sqlState.lockNotAvailable, sqlState.deadlock])
 
 /** Runs `work` in a transaction while no other process migrates. */

@@ -30,7 +30,6 @@ const checkTableName = (name: string): string => {
 
 export type Week = {
   readonly name: string
-  /** The first id of the week. */
   readonly from: string
   /** The first id of the next week. */
   readonly to: string

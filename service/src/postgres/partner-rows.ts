@@ -127,7 +127,6 @@ export async function* readPartnerRows(
   await tx.run(statement('close partner_rows'))
 }
 
-/** Inserts rows and returns their number. */
 export function insertPartnerRows(tx: Tx, { name, columns }: PartnerTable, rows: readonly TextRow[]): Promise<number> {
   const names = columns.map((column) => quoted(column.name))
   const values = columns.map(({ type }, at) => `input.cell_${at}::${type}`)

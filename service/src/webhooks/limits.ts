@@ -8,7 +8,6 @@ export const limitsDefault = {
   leaseMarginMs: 20 * secondMs,
   /** Time for which a worker keeps an idle endpoint queue, because more work often follows. */
   lingerMs: 5 * secondMs,
-  /** Attempts in flight to one endpoint. */
   inFlightPerEndpointMax: 10,
   /** Attempts in flight in one process. As many again may be delivered and wait to be recorded. */
   inFlightMax: 500,

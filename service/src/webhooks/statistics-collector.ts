@@ -71,7 +71,6 @@ export type EndpointState = {
 }
 
 export type EndpointStatistics = {
-  /** Lists the partners in pages. */
   readonly partnersAfter: (tx: Tx, afterId: string, partnersMax: number) => Promise<readonly string[]>
   /** Counts each endpoint of a partner, all at the same moment. The pending deliveries of a disabled one count as held. */
   readonly endpointsOf: (tx: Tx, partnerId: string) => Promise<readonly EndpointState[]>

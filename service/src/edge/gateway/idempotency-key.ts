@@ -58,7 +58,6 @@ export function compileIdempotencyKey(operation: Pick<Operation, 'method' | 'ide
   }
 }
 
-/** Mentions the header in the error of a missing key. */
 export function mentionHeader(error: unknown): unknown {
   if (!(error instanceof Refusal)) return error
   const isMissingKey = ({ pointer, code }: FieldError) => pointer === fieldPointer && code === 'required'

@@ -118,7 +118,6 @@ function checkCharacters(value: unknown, pointer: string): void {
 /** Finds where a text stops being JSON (RFC 8259). Runs only after `JSON.parse` has refused the text. */
 
 type JsonFault = {
-  /** Line, from 1. */
   readonly line: number
   /** Column, from 1, in UTF-16 code units. */
   readonly column: number

@@ -175,7 +175,6 @@ function responseHeaders(headers: Readonly<Record<string, string | string[] | un
 
 export type Cell = {
   readonly name: string
-  /** URL of the cell's API. */
   readonly url: string
   /** URL of the cell's operations port. */
   readonly opsUrl: string

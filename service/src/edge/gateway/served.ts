@@ -1,7 +1,6 @@
 /** Looks up the methods of a path (405, RFC 9110, section 15.5.6), and the nearest route of an unknown path. */
 import { slipsBetween } from '../../kernel/index.ts'
 
-/** The paths and methods of a route. */
 export type RoutePaths = {
   readonly parts: readonly string[]
   readonly pattern: RegExp

@@ -216,7 +216,6 @@ const hidden = /[\p{C}\u2028\u2029]/gu
 const escaped = (text: string): string =>
   JSON.stringify(text).replace(hidden, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`)
 
-/** Shows a value in a refusal. */
 function cameText(value: unknown, pointer: string): string {
   if (typeof value === 'string') {
     if (value === '') return 'empty'

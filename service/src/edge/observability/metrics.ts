@@ -21,7 +21,6 @@ export type Metrics = {
   readonly age: (payment: string, status: string, age: { readonly ageMs: number; readonly limitMs: number }) => void
   /** Counts an attempt to send a mail: `sent`, `postponed` or `given_up`. */
   readonly mail: (outcome: string) => void
-  /** Sets the age of the exchange rates, and its limit. */
   readonly fxRatesAge: (age: { readonly ageMs: number; readonly limitMs: number }) => void
   readonly banks: BankMetrics
   readonly ibanPools: IbanPoolMetrics
@@ -246,7 +245,6 @@ type PoolLevel = {
   readonly daysLeft: number | null
   readonly isLow: boolean
 }
-/** Replaces the levels of all pools. */
 type IbanPoolMetrics = (levels: readonly PoolLevel[]) => void
 
 /** Pools with their own series, low pools first. All others share the series `other`. */

@@ -6,7 +6,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 import { type Clock, secondMs } from '../../kernel/index.ts'
 
-/** One queue of work. */
 export type QueueProbe = {
   /** The label of the metric: `events`, `payouts`, `bank_notifications`, `mail`, ... */
   readonly name: string

@@ -61,7 +61,6 @@ export type Handler<K extends OperationId> = (call: Call<K>) => Promise<Answer<R
 
 /** All handlers of one operation group, or of several: `Handlers<'accounts' | 'monitors'>`. */
 export type Handlers<G extends OperationGroup> = { readonly [K in OperationOf<G>]: Handler<K> }
-/** All handlers of the API. */
 export type AllHandlers = { readonly [K in OperationId]: Handler<K> }
 
 type InProcessCall = {

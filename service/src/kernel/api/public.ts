@@ -91,7 +91,6 @@ export type Admitted = { readonly callsChosenHost?: true }
 
 const shared = new AsyncLocalStorage<boolean>()
 
-/** Runs an admitted request. */
 export const admitted = <T>(asked: Admitted, work: () => T): T => shared.run(asked.callsChosenHost !== true, work)
 
 /** Reports whether the current work counts against the limit that all callers share. */

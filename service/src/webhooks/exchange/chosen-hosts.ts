@@ -25,11 +25,9 @@ type CallBudget = {
   readonly refusedAs: ProblemCode
 }
 
-/** The kinds of calls, each with its limits. */
 export const hostCallKinds = {
   /** Metadata, keys, token and claims of an OpenID Connect provider. Anybody who opens the sign-in page causes these calls. */
   signOn: { calls: 'sign-ins', perPartnerMax: 8, timeoutMs: 8 * secondMs, refusedAs: 'overloaded' },
-  /** The TXT record of a domain. */
   domainRecord: { calls: 'domain checks', perPartnerMax: 2, timeoutMs: 5 * secondMs, refusedAs: 'overloaded' },
   /** One signed sample to a webhook endpoint. Its exchange has the time limit of deliveries. */
   webhookTest: {

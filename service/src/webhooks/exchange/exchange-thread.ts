@@ -5,7 +5,6 @@ import { addRequest, addTarget, emptyRequestBatch, type RequestBatch, type Respo
 import type { DeliveryTarget, Exchange, ExchangeOptions, OnResult } from './exchange.ts'
 import { hash } from 'node:crypto'
 
-/** The `workerData` of the thread. */
 export type ThreadSettings = Omit<ExchangeOptions, 'clock' | 'resolve'>
 
 /** The pause before a failed thread is replaced, in case its cause recurs. Well within the margin that a lease leaves. */

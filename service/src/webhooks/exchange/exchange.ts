@@ -36,7 +36,6 @@ export type Exchange = {
   readonly close: () => Promise<void>
 }
 
-/** An exchange in this thread. */
 export type LocalExchange = Omit<Exchange, 'send'> & {
   readonly send: (request: LocalRequest, onResult: OnResult) => void
 }

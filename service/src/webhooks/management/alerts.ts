@@ -119,7 +119,6 @@ const nextOfFailing =
 const nextOfDisabled =
   'The endpoint receives no further deliveries. Pending deliveries are kept for 30 days and sent when you enable it again.'
 
-/** Renders the email of an endpoint alert. */
 export function renderEndpointAlert(mail: MailToRender): MailContent {
   const { alert, subscriptionId, url, failingSince, lastError } = mail.data as AlertMailData
   const disabled = alert === 'DisabledFailing' || alert === 'DisabledGone'

@@ -314,7 +314,6 @@ export async function deleteRecoveries(tx: Tx, { partnerId, subscriptionId }: Su
     delete from delivery.recoveries where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
 }
 
-/** Selects when the oldest running recovery was created. */
 export const recoveriesDue = (after: Date): Sql =>
   dueWork(
     'reads when the oldest running recovery was created',

@@ -142,7 +142,6 @@ export async function updateSubscription(
   tx: Tx,
   partnerId: string,
   row: SubscriptionRow,
-  /** The id of this change. */
   changeId: string,
 ): Promise<void> {
   await tx.run(sql`/* delivery.updateSubscription */
@@ -286,7 +285,6 @@ export async function deleteSecrets(tx: Tx, { partnerId, subscriptionId }: Subsc
     delete from delivery.secrets where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
 }
 
-/** Due-work scan: expired secrets. */
 export function expiredSecrets(tx: Tx, now: Date, rowsMax: number): Promise<readonly SecretRow[]> {
   return tx.rows<SecretRow>(
     dueWork(
@@ -318,7 +316,6 @@ export type EndpointCounts = {
   readonly breakerOpen: boolean
 }
 
-/** Lists all partners in pages. */
 export async function partnersAfter(tx: Tx, afterId: string, partnersMax: number): Promise<readonly string[]> {
   const rows = await tx.rows<{ partnerId: string }>(
     dueWork(

@@ -389,7 +389,6 @@ export type NewDeliveries = SubscriptionKey & {
   readonly rows: readonly QueuedDelivery[]
 }
 
-/** An attempt to make. */
 export type Attempt = SubscriptionKey & {
   /** The id of the event within the service. */
   readonly deliveryId: string

@@ -12,7 +12,6 @@ export type EndpointHealth = {
    * No attempt starts before this time, because the endpoint asked for a rest or the next probe of an open breaker is due then.
    */
   readonly pausedUntil: Date | null
-  /** Consecutive failures. */
   readonly failures: number
   readonly failingSince: Date | null
   /** The pause between two probes while the breaker is open. Null: closed. */

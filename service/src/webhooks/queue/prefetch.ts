@@ -298,7 +298,6 @@ function createRowReader({ db, eventOutbox, perShard }: RowReaderDeps) {
       })
     },
 
-    /** Reads the payloads of the rows' events, by event. */
     readPayloads: async (rows: readonly FoundRow[]): Promise<ReadonlyMap<string, string>> => {
       const keys = new Map(rows.map(({ endpointQueue: { key }, row: { eventId } }) => [eventId, { ...key, eventId }]))
       const events = await perShard([...keys.values()], (some) => eventOutbox.byIds(db, some))

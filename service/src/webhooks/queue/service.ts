@@ -134,7 +134,6 @@ export type DeliveryQueue = ReturnType<typeof createDeliveryQueue>
 // Fan-out: gives events their numbers in the feed, and creates a delivery for each subscription that wants an event.
 
 type FannedOut = {
-  /** The number of events. */
   readonly events: number
   /** The deliveries of enabled subscriptions. */
   readonly deliveries: readonly NewDeliveries[]

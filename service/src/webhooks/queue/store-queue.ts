@@ -57,7 +57,6 @@ const newQueueRows = insertBy<NewQueueRow>(queueTypes, [
   ['ordered'],
 ])
 
-/** Inserts the new rows of each subscription. */
 export function insertQueue(tx: Tx, inserts: readonly QueueInsert[], now: Date): void {
   const rows = inserts.flatMap(({ partnerId, ordered, rows: own }) =>
     own.map((row) => ({ ...row, partnerId, ordered, status: 'Pending' as const, createdAt: now })),

@@ -95,7 +95,6 @@ export function createQueueWorker(deps: QueueWorkerDeps, options: QueueWorkerOpt
 
   return {
     workerId,
-    /** Counts the attempts in flight. */
     inFlight: slots.taken,
 
     /** Adds deliveries that fan-out has just committed. They start at once if no earlier row has to be read. */

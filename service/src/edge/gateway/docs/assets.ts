@@ -141,7 +141,6 @@ function exampleRequests(simulations: boolean): string {
   return JSON.stringify(Object.fromEntries(examples))
 }
 
-/** An article of the documentation. */
 type Article = { readonly path: string; readonly title: string; readonly html: string }
 const articleAt = (articles: readonly Article[], path: string): Article =>
   present(
