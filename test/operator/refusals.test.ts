@@ -162,7 +162,10 @@ const sandboxOnly: readonly { readonly env: Environment; readonly reason: string
   { env: { MASTER_KEY: '' }, reason: 'MASTER_KEY is required (openssl rand -base64 32)' },
   { env: { SMTP_URL: '' }, reason: 'SMTP_URL is required: invitations are sent by mail' },
   { env: { SIMULATIONS: 'on' }, reason: 'SIMULATIONS must be off' },
-  { env: { RAIL_RULES: 'Swift=sandbox' }, reason: 'RAIL_RULES must not name sandbox: the sandbox bank does not move money' },
+  {
+    env: { RAIL_RULES: 'Swift=sandbox' },
+    reason: 'RAIL_RULES must not name sandbox: the sandbox bank does not move money',
+  },
   { env: { RAIL: 'sandbox' }, reason: 'RAIL must not be sandbox: the sandbox bank does not move money' },
   { env: { WEBHOOK_HTTP: 'on' }, reason: 'WEBHOOK_HTTP must be off: webhooks are sent by https only' },
 ]
@@ -238,7 +241,11 @@ test('separate roles require the shared database, key and address, and a migrate
 })
 
 test('unknown roles, unknown arguments and unknown operator commands are refused', async () => {
-  await refused({}, 'unknown role server: the roles are serve, gateway, api, worker, router, migrate, operator', 'server')
+  await refused(
+    {},
+    'unknown role server: the roles are serve, gateway, api, worker, router, migrate, operator',
+    'server',
+  )
   const none = /^the role \w+ takes (no arguments|only the argument --processes N, once);/
   const lines: readonly { readonly words: string; readonly line: RegExp }[] = [
     { words: 'serve --port 80', line: none },
