@@ -11,7 +11,7 @@ export type Child = {
 type Response = { readonly id: number; readonly failed?: string; readonly value?: unknown }
 type Pending = { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void }
 
-export type ChildOptions = { readonly args?: readonly string[]; readonly execArgv?: readonly string[] }
+type ChildOptions = { readonly args?: readonly string[]; readonly execArgv?: readonly string[] }
 
 /** `file` is in the folder of the bench. */
 export function startChild(file: string, { args = [], execArgv = [] }: ChildOptions = {}): Child {

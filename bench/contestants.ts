@@ -6,7 +6,7 @@ import { fillPgbench, type Postgres, runPgbench } from './postgres.ts'
 import type { Contestant, Sample } from './rounds.ts'
 import type { BenchPartner } from './sign.ts'
 
-/** Everything that all contestants of one database sent to it. */
+/** Totals of all contestants of one database. */
 export type Tally = { accepted: number; unknown: number }
 /** `leadSeconds` at the beginning are not counted: memory of a process that was frozen for a minute must be paged in. */
 export type Turn = { readonly seconds: number; readonly leadSeconds: number }
@@ -24,7 +24,7 @@ export async function pgbenchContestant(postgres: Postgres, scale: number, turn:
   return { name, sample, warms: false }
 }
 
-/** Enough requests for a round at the last rate, and no more, because signing takes most of the bench's time. */
+/** Returns just enough requests for a round at the last rate, because signing takes most of the bench's time. */
 const countFor = (rate: number, { seconds, leadSeconds }: Turn) => Math.ceil(rate * (seconds + leadSeconds) * 1.3) + 200
 const firstRate = 1500
 

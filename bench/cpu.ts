@@ -41,7 +41,6 @@ function usageWhere(matches: (stat: Stat) => boolean): Usage | undefined {
   return { cpuSeconds: sum((stat) => stat.cpuSeconds), rssBytes: sum((stat) => stat.rssBytes), heapBytes: 0 }
 }
 
-/** A process group. */
 export const groupUsage = (group: number) => usageWhere((stat) => stat.group === group)
 /** A PostgreSQL server with its backends. */
 export const serverCpuSeconds = (pid: number): number | undefined =>

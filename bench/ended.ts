@@ -1,7 +1,7 @@
 /**
  * Payouts ended per second: accepted, instructed, acknowledged, settled, and their events written. A sample accepts payouts
  * with the workers in the same process, then waits until the last one has ended. It counts from the first acceptance to the
- * last end, so that a backlog is no gain.
+ * last end, so that a backlog does not improve the rate.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadedContestant, type LoadedOptions } from './contestants.ts'

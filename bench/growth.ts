@@ -43,7 +43,7 @@ const countersText = `
   select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 as "walBytes",
     pg_snapshot_xmax(pg_current_snapshot())::text::float8 as commits`
 
-/** What PostgreSQL has spent so far. */
+/** Reads the resource usage of PostgreSQL so far. */
 async function spentBy(databaseUrl: string, serverPid: number | undefined): Promise<Cost> {
   const { rows } = await withClient(databaseUrl, (client) => client.query<Omit<Cost, 'cpuMs'>>(countersText))
   const [row] = rows
@@ -181,7 +181,6 @@ function pointOf(at: number, samples: readonly Sample[]): Point {
   }
 }
 
-/** One line for each point. */
 function growthText({ axes: measured, ...head }: Growth): string {
   const lines = axes.map((axis) => {
     const points = measured[axis].map((point) => `      ${JSON.stringify(point)}`)

@@ -1,5 +1,5 @@
 /**
- * Parts of the service, composed for one comparison (first argument) in a process of its own:
+ * Composes parts of the service for one comparison (first argument) in a separate process:
  *
  *   accept     the service as `serve` composes it, without workers, which can run elsewhere (role `worker`);
  *              the second argument limits the payouts per transaction

@@ -28,7 +28,6 @@ export type LoadReport = {
   readonly p50Ms: number
   readonly p99Ms: number
   readonly busySeconds: number
-  /** Share of one core. */
   readonly cpuShare: number
 }
 

@@ -1,6 +1,6 @@
 /** Draws medians as a line with min-max bars, as SVG text for light and dark pages. */
 
-export type Spot = { readonly label: string; readonly median: number; readonly min: number; readonly max: number }
+type Spot = { readonly label: string; readonly median: number; readonly min: number; readonly max: number }
 export type Plot = {
   readonly title: string
   readonly xTitle: string

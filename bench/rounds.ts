@@ -27,7 +27,7 @@ export type Contestant = {
 }
 
 export type Samples = ReadonlyMap<string, readonly Sample[]>
-export type RoundsResult = { readonly samples: Samples; readonly wrong: readonly string[] }
+type RoundsResult = { readonly samples: Samples; readonly wrong: readonly string[] }
 
 export async function runRounds(
   contestants: readonly Contestant[],

@@ -8,7 +8,7 @@ import type { Postgres } from './postgres.ts'
 
 /** A database of the service, and what all contestants sent to it. */
 export type Target = { readonly databaseUrl: string; readonly dataDir: string; readonly tally: Tally }
-export type ServiceOptions = {
+type ServiceOptions = {
   readonly partners?: number
   /** Returns how many payouts it created. */
   readonly fill?: (databaseUrl: string, account: Account) => Promise<number>

@@ -1,6 +1,6 @@
-/** Numbers that a program takes by position. */
+/** Positional number arguments of a program. */
 
-/** The given numbers by their names, or the defaults. Ends the program with exit code 2 for an option, a word that is no number, or one too many. */
+/** Reads the numbers by name, or the defaults. Ends the program with exit code 2 for an option, a word that is not a number, or an extra argument. */
 export function numbersGiven<N extends string>(
   defaults: Readonly<Record<N, number>>,
   given: readonly string[] = process.argv.slice(2),
@@ -9,7 +9,7 @@ export function numbersGiven<N extends string>(
   const wrong = given.find((word, at) => at >= names.length || !/^\d[\d_]*$/.test(word))
   if (wrong !== undefined) {
     console.error(
-      `"${wrong}" has no meaning here; usage: ${names.map((name) => `[${name} = ${defaults[name]}]`).join(' ')}`,
+      `unexpected argument "${wrong}"; usage: ${names.map((name) => `[${name} = ${defaults[name]}]`).join(' ')}`,
     )
     process.exit(2)
   }

@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url'
 type Group = { readonly paths: RegExp; readonly filesMax: number }
 
 /**
- * The files that change nothing of their process: all others (test/fault, test/roles, ...) get one each. The longest come first, and
+ * Patterns of files that can share a process. All others (test/fault, test/roles, ...) get their own. The longest files come first, and
  * fewer of them share a process, so that no process runs alone at the end.
  */
 const groups: readonly Group[] = [
@@ -18,10 +18,10 @@ const groups: readonly Group[] = [
   { paths: /^test\/(?:contract|guides|lifecycle|model|operator)\//, filesMax: 5 },
   { paths: /^(?:service|wire|sdk)\/src\//, filesMax: 12 },
 ]
-/** Fewer files than these are no batch: each fails and is timed by itself. */
+/** Smallest batch. Fewer files run separately, each with its own result and time. */
 const filesMin = 8
 
-/** Deals the files out so that each batch has neighbours: files of one module load the same modules. */
+/** Groups neighbouring files, because files of one module load the same modules. */
 function deal(files: readonly string[], filesMax: number): readonly (readonly string[])[] {
   const count = Math.ceil(files.length / filesMax)
   const size = Math.ceil(files.length / Math.max(1, count))
@@ -30,7 +30,7 @@ function deal(files: readonly string[], filesMax: number): readonly (readonly st
   )
 }
 
-/** Returns the files to give to the test runner: one for each batch, and those that run alone. `remove` removes the former. */
+/** Returns the files for the test runner: one per batch, and the files that run alone. `remove` deletes the files of batches. */
 export function batchFiles(root: string, files: readonly string[]) {
   if (files.length < filesMin) return { files, remove: () => {} }
   const folder = mkdtempSync(join(tmpdir(), 'partner-payments-batches-'))
@@ -43,7 +43,7 @@ export function batchFiles(root: string, files: readonly string[]) {
       ),
     )
     .map((batch, index) => {
-      // The runner takes the files in the order of their names.
+      // The runner sorts files by name.
       const path = join(folder, `${String(index + 1).padStart(3, '0')}.test.mjs`)
       writeFileSync(path, `import { runBatch } from '${program}'\n\nawait runBatch(${JSON.stringify(batch)})\n`)
       return path

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 const sdk = fileURLToPath(new URL('../sdk', import.meta.url))
 const dist = join(sdk, 'dist')
 const manifestFile = join(sdk, 'package.json')
-/** The manifest of the repository, while that of the package is in its place. */
+/** The saved manifest of the repository, while the manifest of the package replaces it. */
 const savedManifestFile = join(dist, 'repository-package.json')
 
 /** An interrupted `npm pack` leaves the manifest of the package in place. */

@@ -35,12 +35,12 @@ const given = (): readonly Document[] =>
     return { title: basename(path), name: nameIn(xml), xml }
   })
 
-/** Reads a file as the connector does, and says what it is. */
+/** Reads a file as the connector does, and prints its kind. */
 async function readFileOf(path: string): Promise<boolean> {
   try {
     const read = readerOf((await recognise(createReadStream(path)))?.kind)
     const unread = entryProblems(await read?.(createReadStream(path)))
-    console.log(`${basename(path)}: ${read ? 'is read' : 'is no message that is known'}`)
+    console.log(`${basename(path)}: ${read ? 'was read' : 'is not a known message'}`)
     for (const problem of unread) console.log(`  an entry cannot be read, and waits alone: ${problem}`)
     return read !== undefined && unread.length === 0
   } catch (error) {
@@ -50,7 +50,7 @@ async function readFileOf(path: string): Promise<boolean> {
   }
 }
 
-/** The problems of the entries of an account report that were not read. */
+/** Lists the problems of entries in an account report that could not be read. */
 const entryProblems = (read: unknown): readonly string[] =>
   (Array.isArray(read) ? (read as readonly ReportPart[]) : []).flatMap((part) =>
     part.kind === 'entry' && part.entry.problem !== undefined ? [part.entry.problem] : [],

@@ -36,7 +36,7 @@ function problemsOf(subject: string): readonly string[] {
   return [
     ...(subject.length > subjectCharsMax ? [`${subject.length} characters, ${subjectCharsMax} at most`] : []),
     ...(/^[A-Z]/.test(first) ? [] : ['does not begin with a capital']),
-    ...(isOtherForm ? [`begins with "${first}", which is no imperative`] : []),
+    ...(isOtherForm ? [`begins with "${first}", which is not an imperative`] : []),
     ...(subject.endsWith('.') ? ['ends with a full stop'] : []),
   ]
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run docs` writes the pages that are made from tables in the code to `docs/generated/`, which is not committed. The page
- * of the schema comes from a database server that it starts. docs/generated.md lists the pages.
+ * `npm run docs` writes the pages that are generated from tables in the code to `docs/generated/`, which is not committed. It starts a
+ * database server for the schema page. docs/generated.md lists the pages.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

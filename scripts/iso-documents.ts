@@ -74,7 +74,7 @@ export const messages = {
   ),
 } as const
 
-/** How a message of a kind is read. */
+/** Returns the reader of a kind of message. */
 export function readerOf(kind: MessageKind | undefined): ((source: Source) => Promise<unknown>) | undefined {
   if (kind === 'pain.001') return readPain001
   if (kind === 'pain.002') return readStatusReport

@@ -47,7 +47,7 @@ async function startOldVersion(checkout: string, dataDir: string, databaseUrl: s
     PATH: process.env['PATH'] ?? '',
     DATABASE_URL: databaseUrl,
     DATA_DIR: dataDir,
-    // This version upgrades a database with all migrations of the version before.
+    // This version upgrades databases with all migrations of the previous version.
     MIGRATE_CONTRACT: 'on',
     PORT: port,
     OPS_PORT: opsPort,

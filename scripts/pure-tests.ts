@@ -1,4 +1,4 @@
-/** The test files that need no server, no process and no browser: their imports, followed through the repository, reach none. */
+/** Finds test files that need no server, process or browser, by following their imports through the repository. */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
@@ -7,10 +7,10 @@ const packages: Readonly<Record<string, string>> = {
   '@partner-payments/wire': 'wire/src/index.ts',
   '@partner-payments/sdk': 'sdk/src/index.ts',
 }
-/** What a pure test does not reach. `pg` connects to a server; so do all that need one. */
+/** Imports that make a test impure. Tests that need a server import one of them. */
 const impure: ReadonlySet<string> = new Set(['node:child_process', 'node:cluster', 'test/support/postgres.ts'])
 
-/** The files among `files` that are pure. Paths are relative to `root`. */
+/** Selects the pure files. Paths are relative to `root`. */
 export function pureTests(root: string, files: readonly string[]): readonly string[] {
   const importsOf = new Map<string, readonly string[]>()
   const read = (file: string): readonly string[] => {

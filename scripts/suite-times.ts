@@ -1,4 +1,4 @@
-/** `npm test -- --times`: what each test file, each folder and the whole run cost, printed after the summary of the runner. */
+/** `npm test -- --times`: prints the cost of each test file, each folder and the whole run after the summary of the runner. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'

@@ -1,10 +1,10 @@
 /**
- * The test files that take turns: those whose tests start processes, kill them, drive browsers, or ask everything. `npm test` takes
- * a share of them, another one each hour, so that it ends within minutes; `npm run test:all` takes them all.
+ * The long test files, which start or kill processes, drive browsers, or check everything. `npm test` runs a share of them, another share
+ * each hour, so that it ends within minutes. `npm run test:all` runs them all.
  */
 import { shareNumber } from '../test/support/share.ts'
 
-/** A power of two: the shares of cases within a file are odd in number, so that each of them meets each case. */
+/** A power of two. Files split their cases into odd numbers of shares, so that every combination occurs. */
 const shares = 8
 
 const longFolders =
@@ -13,7 +13,7 @@ const longFolders =
 /** Files of other folders that take as long. */
 const longNames = /\/(?:bodies|check-iso|conformance|corpus|embedded|ordered|package|round-trip|sftp-faults)\.test\.ts$/
 
-/** Long files that every run takes: what each kind of user does first, and a kill. */
+/** Long files in every run: the first steps of each kind of user, and a kill. */
 const always: ReadonlySet<string> = new Set(
   [
     'browser/console',
@@ -29,7 +29,7 @@ const always: ReadonlySet<string> = new Set(
 
 const isLong = (file: string): boolean => (longFolders.test(file) || longNames.test(file)) && !always.has(file)
 
-/** The files without the long ones that are not in the share of this run. Prints which share that is. */
+/** Removes long files outside the share of this run. Prints the share. */
 export function filesOfTurn(files: readonly string[]): readonly string[] {
   const long = files.filter(isLong)
   const share = shareNumber % shares

@@ -48,7 +48,7 @@ if (faults.length === 0) {
 }
 process.exitCode = faults.length === 0 ? 0 : 1
 
-/** A second file, an option that is given twice, or a payee without its account would not be verified, and the answer would not say so. */
+/** Reads the arguments. Refuses a second file, a repeated option and a payee without its account, which would otherwise be ignored. */
 function readArguments() {
   try {
     const { values: given, positionals, tokens } = parseArgs({ args, options, allowPositionals: true, tokens: true })

@@ -1,4 +1,4 @@
-/** What a claim costs beside many due payouts: milliseconds for the look for partners and the claim of a set. */
+/** Measures a claim among many due payouts: milliseconds to find partners and claim a set. */
 import { createLog, newId, systemClock } from '../../service/src/kernel/index.ts'
 import { composeModules } from '../../service/src/app/modules.ts'
 import { readConfig } from '../../service/src/app/config.ts'

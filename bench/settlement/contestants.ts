@@ -10,7 +10,7 @@ import { readConfig } from '../../service/src/app/config.ts'
 import { deliveryJobs, limitsDefault } from '../../service/src/webhooks/index.ts'
 import { defineJob, startJobs } from '../../service/src/postgres/jobs/index.ts'
 import { createLog, newId, systemClock } from '../../service/src/kernel/index.ts'
-import { analyseWhatHasGrown, createDatabase, type Database } from '../../service/src/postgres/index.ts'
+import { analyseGrownTables, createDatabase, type Database } from '../../service/src/postgres/index.ts'
 import { createSandboxBank } from '../../service/src/banks/sandbox/index.ts'
 import type { ChooseConnector, Connector } from '../../service/src/rails/index.ts'
 import { settlementJobs } from '../../service/src/banks/settlement/index.ts'
@@ -95,7 +95,7 @@ export async function startScene(
   return {
     name,
     sample: async () => {
-      const analyse = () => analyseWhatHasGrown(db, log).then(() => 0)
+      const analyse = () => analyseGrownTables(db, log).then(() => 0)
       const delivery = { db, clock, log, webhooks, allowLoopback: true, threads: 1 }
       const running = startJobs({
         db,

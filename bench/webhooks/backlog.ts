@@ -8,7 +8,7 @@ import type { Setup } from './setup.ts'
 
 const eventsPerBatch = 20_000
 
-export type Backlog = {
+type Backlog = {
   readonly partnerIds: readonly string[]
   readonly eventsPerPartner: number
   /** True: failed once, with a retry far in the future. False: due now. */

@@ -6,7 +6,7 @@ import { serveRequests } from '../child.ts'
 import { createClient, type SignedRequest, signRequest } from './client.ts'
 import { newReference, payloadOf } from './events.ts'
 
-export type RawPrepare = { readonly urls: readonly string[]; readonly secret: string; readonly count: number }
+type RawPrepare = { readonly urls: readonly string[]; readonly secret: string; readonly count: number }
 export type RawPosted = { readonly endpoint: number; readonly id: string; readonly digest: string }
 type Message =
   | { readonly prepare: RawPrepare }

@@ -1,4 +1,4 @@
-/** What an endpoint has received. Shared by the bench and the endpoint process. */
+/** The requests that an endpoint has received. Shared by the bench and the endpoint process. */
 
 export type Behaviour = 'ok' | 'hang' | 'error'
 

@@ -10,7 +10,7 @@ import { type Flood, floodContestant, type Taken, used } from './flood.ts'
 import { nowMs, type Setup, until } from './setup.ts'
 import { percentile, rateOf, type Received } from './received.ts'
 
-export type ServiceContestantOptions = {
+type ServiceContestantOptions = {
   readonly name: string
   readonly setup: Setup
   readonly seconds: number

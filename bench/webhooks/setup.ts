@@ -1,4 +1,4 @@
-/** A service database with partners that subscribe the endpoints of the bench. Commits events by the event outbox. */
+/** Sets up a service database with partners and subscriptions to the bench's endpoints. Commits events by the event outbox. */
 import { createFactQueue } from '../../service/src/inbox/index.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAccess } from '../../service/src/access/index.ts'
@@ -26,7 +26,6 @@ export type Setup = {
   /** In the order of the endpoints, grouped by partner. */
   readonly subscriptions: readonly Subscription[]
   readonly partnerIds: readonly string[]
-  /** The number of committed events by partner. */
   readonly committed: Map<string, number>
   /** Commits events in one transaction. Returns their references, and when the commit was sent. */
   readonly commit: (events: number) => Promise<{ readonly references: readonly string[]; readonly atMs: number }>

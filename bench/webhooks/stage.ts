@@ -27,7 +27,7 @@ export const names = {
 
 export const rowNumbers = [1, 3, 4, 5, 6, 7] as const
 export type RowNumber = (typeof rowNumbers)[number]
-export type StageOptions = {
+type StageOptions = {
   readonly postgres: Postgres
   readonly seconds: number
   /** Rows of the table. Only their contestants are created. */

@@ -1,6 +1,6 @@
 /**
- * A small bank over HTTP and JSON, to write a connector against. It shares no code with the service and has its own idea of
- * ids, amounts and reasons. It keeps its records in memory while it runs. Certain amounts choose what it does with an order.
+ * A small bank over HTTP and JSON, to write a connector against. It does not share code with the service and has its own ids, amounts and
+ * reasons. It keeps its records in memory. Certain amounts choose what it does with an order.
  *
  *   POST /orders            {orders}      -> {results}: one for each order that it answers, in any order
  *   POST /orders/search     {references}  -> {orders}: those that it has
@@ -14,17 +14,17 @@ import type { AddressInfo } from 'node:net'
 import { createRecords, type Order, type Records } from './records.ts'
 
 /**
- * What goes wrong with a call. `lose half`: the bank takes the first half of the orders, and does not answer. `error before` and
- * `error after`: it answers with a status of its own failure, before or after it did what the call asks.
+ * A fault of a call. `lose half`: the bank takes the first half of the orders and does not answer. `error before` and `error after`: it
+ * answers with an error status, before or after it has run the call.
  */
 export type BankFault = 'lose call' | 'lose answer' | 'lose half' | 'error before' | 'error after' | 'hang'
 
-/** What a test does to the bank. Asked at every call. */
+/** Faults that a test injects into the bank, read at every call. */
 export type Weather = {
   readonly fault?: (path: string) => BankFault | undefined
   /** The messages of one answer, as they are sent. */
   readonly disorder?: <T>(messages: readonly T[]) => readonly T[]
-  /** Whether the messages about the orders of this call wait for `sendHeld`. */
+  /** Reports whether the messages about the orders of this call wait for `sendHeld`. */
   readonly holds?: () => boolean
 }
 
@@ -35,7 +35,7 @@ export type Bank = Pick<Records, 'statement' | 'sendHeld'> & {
   readonly close: () => Promise<void>
 }
 
-/** What a call may hold, by its path. The bank trusts its clients to send nothing else. */
+/** The fields of a call, by its path. The bank trusts its clients to send no other fields. */
 type Body = {
   readonly orders?: readonly Order[]
   readonly references?: readonly string[]
@@ -52,7 +52,7 @@ export async function startBank(weather: Weather = {}, port = 0): Promise<Bank> 
     open.add(response)
     response.once('close', () => open.delete(response))
     answer(records, weather, request, response).catch((error: unknown) => {
-      // As a bank does after a defect of its own: no reason is told.
+      // Like a bank after an internal fault: without a reason.
       response.destroy(error instanceof Error ? error : undefined)
     })
   })
@@ -91,7 +91,7 @@ async function answer(records: Records, weather: Weather, request: IncomingMessa
   response.write(answered.slice(0, answered.length / 2), () => response.destroy())
 }
 
-/** Undefined: the call is not one that the bank understands. */
+/** Runs a call. Undefined: the bank does not know the call. */
 function act(records: Records, weather: Weather, call: string, query: URLSearchParams, body: Body): object | undefined {
   switch (call) {
     case 'POST /orders': {
@@ -99,7 +99,7 @@ function act(records: Records, weather: Weather, call: string, query: URLSearchP
       if (orders.length > ordersPerCallMax) return undefined
       const isHeld = weather.holds?.() ?? false
       const results = orders.flatMap((order) => records.take(order, isHeld) ?? [])
-      // Not in the order of the orders: no bank promises it.
+      // Results are not in the order of the orders, which no bank guarantees.
       return { results: results.toReversed() }
     }
     case 'POST /orders/search':

@@ -1,5 +1,5 @@
 /**
- * A connector to the example bank (bank.ts). It holds no state: what it needs to know after a restart is at the bank.
+ * A connector to the example bank (bank.ts). It is stateless: after a restart it reads everything from the bank.
  */
 import { type ErrorKey, rawNumber } from '@partner-payments/wire'
 import { readAmount, Unreachable } from '../../service/src/kernel/api/index.ts'
@@ -14,7 +14,7 @@ import type {
 
 const limits = { instructionsPerCallMax: 50, callsMax: 4, callTimeoutMs: 5000 } as const
 
-/** What partners read for each code of the bank. The bank's own text is for its staff, and goes no further. */
+/** The text for partners for each code of the bank. The bank's own text is internal. */
 const reasons: Readonly<Record<string, { readonly errorKey: ErrorKey; readonly details: string }>> = {
   AC01: { errorKey: 'InvalidAccountDetails', details: 'The account does not exist.' },
   AC04: { errorKey: 'BankRejection', details: "The beneficiary's bank sent the payment back." },
@@ -22,7 +22,7 @@ const reasons: Readonly<Record<string, { readonly errorKey: ErrorKey; readonly d
 }
 const otherReason = { errorKey: 'BankRejection', details: 'The bank did not carry out the payment.' } as const
 
-/** What the bank's answers hold of what this connector reads. */
+/** The fields of the bank's answers that this connector reads. */
 type Order = {
   readonly reference: string
   readonly onBehalfOf: string
@@ -94,7 +94,7 @@ export function createExampleConnector({ url }: { readonly url: string }): Conne
     },
     acknowledge: async (notifications, options) => {
       if (notifications.length === 0) return
-      // Ids that are none of this bank's are not numbers.
+      // Ids that do not belong to this bank are not numbers.
       const numbers = notifications.map(({ id }) => Number(id)).filter(Number.isSafeInteger)
       await call('/messages/confirm', { numbers }, options)
     },
@@ -128,7 +128,7 @@ function acknowledgementOf({ state, code }: Order): Acknowledgement {
   throw new Error(`the example bank answered a state that is not in its description: ${state}`)
 }
 
-/** A message of another kind stays unconfirmed at the bank, where the age of the oldest one shows it, and stops no other. */
+/** Converts a message. A message of another kind stays unconfirmed, so that its age is visible, and does not block others. */
 function notificationOf({ event, code, ...message }: Message): readonly BankNotification[] {
   const about = { partnerId: message.onBehalfOf, id: String(message.number), subjectId: message.reference }
   // What the bank has booked. If it is not what was instructed, the service opens a case.
@@ -139,7 +139,7 @@ function notificationOf({ event, code, ...message }: Message): readonly BankNoti
   return []
 }
 
-/** One call to the bank. Unreachable: the answer is missing or broken, so that the bank may have done what was asked or not. */
+/** Calls the bank. Throws Unreachable if the answer is missing or broken, so that the outcome is unknown. */
 function createCall(url: string) {
   return async <T>(path: string, body: object | undefined, options?: CallOptions): Promise<T> => {
     const signal = options?.signal ?? AbortSignal.timeout(limits.callTimeoutMs)

@@ -1,4 +1,4 @@
-/** The example connector and its bank, as the conformance kit wants them. */
+/** Adapts the example connector and its bank to the conformance kit. */
 import { currencies } from '../../service/src/kernel/index.ts'
 import type { Behaviour, Disorder, Fault, Harness } from '../../service/src/banks/conformance/index.ts'
 import { startBank, type Weather } from './bank.ts'

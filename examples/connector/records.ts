@@ -87,7 +87,7 @@ export function createRecords() {
     }
   }
   return {
-    /** Undefined: the bank has no answer for this order, and has not taken it. */
+    /** Takes an order. Undefined: the bank has not taken it and does not answer. */
     take: (order: Order, isHeld: boolean): BookedOrder | undefined => {
       const known = orders.get(order.reference)
       const script = scripts[order.amount] ?? usual

@@ -18,11 +18,11 @@ export type Payment = {
 }
 
 type Plan = { readonly amount: string; readonly currency: string; readonly ending: keyof typeof endings }
-export type DepositPlan = Plan & {
+type DepositPlan = Plan & {
   readonly customer: 'ada' | 'engines'
   readonly outcome: 'completed' | 'failed' | 'expired'
 }
-export type WithdrawalPlan = Plan & {
+type WithdrawalPlan = Plan & {
   readonly customer: 'ada' | 'engines'
   readonly outcome: 'sent' | 'completed' | 'failed'
 }

@@ -25,7 +25,7 @@ export type IsoBank = {
   readonly close: () => void
 }
 
-export type IsoBankOptions = {
+type IsoBankOptions = {
   readonly folder: string
   readonly accounts?: readonly BankAccount[]
   readonly clock?: Clock

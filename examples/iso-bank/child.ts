@@ -26,7 +26,7 @@ export type IsoBankProgram = {
   readonly stop: () => Promise<void>
 }
 
-export type IsoBankProgramOptions = {
+type IsoBankProgramOptions = {
   readonly folder: string
   readonly settings?: Partial<Settings>
   readonly pollMs?: number

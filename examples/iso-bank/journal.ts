@@ -1,6 +1,6 @@
 /**
- * What the bank has done, as lines of a file: each line is a set of records that hold together, flushed before anything of it is seen
- * outside. A line that a kill has cut is no line.
+ * The journal of the bank: each line of the file is a set of records that take effect together, flushed before its effects are visible
+ * outside. An incomplete last line is ignored.
  */
 import {
   closeSync,
@@ -15,7 +15,7 @@ import {
 import { dirname } from 'node:path'
 import { fromJson, toJson } from './json.ts'
 
-export type Journal<T> = { readonly commit: (records: readonly T[]) => void; readonly close: () => void }
+type Journal<T> = { readonly commit: (records: readonly T[]) => void; readonly close: () => void }
 
 export function openJournal<T>(path: string, apply: (record: T) => void): Journal<T> {
   let whole = 0

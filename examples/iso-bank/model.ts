@@ -1,4 +1,4 @@
-/** What the test bank knows: accounts, payments, bookings, orders. Amounts are minor units (cents); every currency has two digits. */
+/** The data of the test bank: accounts, payments, bookings, orders. Amounts are minor units (cents); every currency has two digits. */
 
 export type BankAccount = {
   readonly iban: string
@@ -40,7 +40,7 @@ export type Initiation = {
   }[]
 }
 
-/** What the bank does with one payment. Reason codes are those of ISO 20022. */
+/** The treatment of a payment by the bank. Reason codes are those of ISO 20022. */
 export type Treatment =
   | { readonly do: 'settle' }
   /** Refused in the first answer. */
@@ -157,7 +157,7 @@ export type Settings = {
   readonly answers: 'all' | 'rejected' | 'none'
   /** An executed payment is told by pain.002 too: ACSC. */
   readonly confirms: boolean
-  /** Whether bookings of the day are told by camt.054, camt.052 or not before the statement. */
+  /** The report of the day's bookings, before the statement. */
   readonly reports: 'camt.054' | 'camt.052' | 'none'
   /** Whether the booking of a batch names its payments. */
   readonly batchDetails: boolean
@@ -165,7 +165,7 @@ export type Settings = {
   readonly twice: boolean
   /** Files of one step come in the opposite order. */
   readonly shuffles: boolean
-  /** What becomes of a recall of an executed payment. */
+  /** The bank's answer to a recall of an executed payment. */
   readonly recalls: 'accepted' | 'refused' | 'unanswered'
   /** Null: only on order. */
   readonly statementEveryMs: number | null
@@ -246,7 +246,7 @@ export type StatementRecord = {
   readonly entries: number
 }
 
-/** What the bank did, to be compared with what the company believes. */
+/** The bank's records, for comparison with those of the company. */
 export type Book = {
   readonly accounts: readonly (BankAccount & { readonly balance: bigint })[]
   readonly payments: readonly PaymentRecord[]

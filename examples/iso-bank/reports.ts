@@ -1,4 +1,4 @@
-/** Tells the company what was booked: reports of the day, and statements. */
+/** Reports bookings to the company: reports of the day, and statements. */
 import { book, type Draft, newReference, note, send } from './draft.ts'
 import type { Entry, EntryDetail, Order, Other } from './model.ts'
 import type { AccountState } from './state.ts'

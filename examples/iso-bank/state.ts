@@ -15,7 +15,7 @@ import type {
 } from './model.ts'
 import { settingsDefault } from './model.ts'
 
-export type PaymentOrder = Extract<Order, { readonly order: 'payment' }>
+type PaymentOrder = Extract<Order, { readonly order: 'payment' }>
 export type Late = { readonly instructionId: string; readonly code: string; readonly short?: bigint }
 
 /** What is done at a time. Times are ISO texts. */

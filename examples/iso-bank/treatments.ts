@@ -1,4 +1,4 @@
-/** What the bank does with a payment: what was ordered for it, else by its amount or the creditor's name as the sandbox bank does. */
+/** Chooses the treatment of a payment: by an order, else by its amount or the creditor's name, like the sandbox bank. */
 import type { Match, Payment, Treatment } from './model.ts'
 import type { Draft } from './draft.ts'
 

@@ -58,7 +58,6 @@ function must(node: Node | undefined, path: string): string {
   return text
 }
 
-/** Decimal text in cents. */
 export function cents(text: string): bigint {
   const match = /^(\d{1,15})(?:\.(\d{1,2})0*)?$/.exec(text)
   if (match === null) throw new Unreadable(`${text} is no amount`)

@@ -49,7 +49,7 @@ const transitionTable = (lifecycle: Lifecycle): string =>
     ]),
   )
 
-/** What each report of the bank means in each status that a payment can have. */
+/** Renders the meaning of each bank report in each status of a payment. */
 function reportTable(lifecycle: Lifecycle): string {
   const statuses = reached(lifecycle)
   const ofBank = rowsOf(lifecycle).filter(([, { by }]) => by.includes('bank'))

@@ -29,7 +29,7 @@ const exampleOf: ReadonlyMap<unknown, string> = new Map(
   ).map(([schema, example]) => [(schema as unknown as Schema).pattern, example]),
 )
 
-/** What a property adds to the schema that it uses: OpenAPI 3.1 permits these keywords beside `$ref`. */
+/** Returns the keywords that a property adds to its schema. OpenAPI 3.1 permits them beside `$ref`. */
 function annotations({ description, examples, minimum, maximum }: Schema): Schema {
   const given = { description, examples, minimum, maximum }
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))

@@ -60,7 +60,6 @@ function objectType(schema: Schema, direction: Direction, indent: string): strin
   return fields.length === 0 ? '{}' : `{\n${fields.join('\n')}\n${indent}}`
 }
 
-/** Collects the names of a schema and of all schemas in it. */
 function collectNames(schema: unknown, into: Set<string>): Set<string> {
   if (Array.isArray(schema)) for (const each of schema) collectNames(each, into)
   else if (isSchema(schema)) {
@@ -192,7 +191,7 @@ import type { Pages } from '../pages.ts'
 export type Amount = string
 
 /** An amount in a request. A decimal string is sent digit for digit, a number as JavaScript formats it. */
-export type AmountInput = string | number
+type AmountInput = string | number
 
 ${namedTypes()}
 

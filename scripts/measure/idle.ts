@@ -1,5 +1,5 @@
 /**
- * Measures what a service with nothing to do uses: processor time of the service and of its PostgreSQL, and transactions a
+ * Measures an idle service: processor time of the service and of its PostgreSQL, and transactions a
  * second. `node scripts/measure/idle.ts [--partners 1000] [--seconds 60] [--tree FOLDER]`. `--tree`: another checkout, whose
  * service is measured. It reads `/proc`, so it runs on Linux only.
  */

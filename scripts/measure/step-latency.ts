@@ -1,5 +1,5 @@
 /**
- * Measures how soon a worker takes a payout that was accepted, and how soon the sandbox bank has paid it:
+ * Measures the time from the acceptance of a payout until a worker claims it, and until the sandbox bank has paid it:
  * `node scripts/measure/step-latency.ts [--payouts 40] [--tree FOLDER]`. `--tree`: another checkout, whose service is measured. The
  * payouts come one by one with pauses, so that the workers rest when one is accepted.
  */

@@ -1,6 +1,6 @@
 /**
- * Prints how many files and folders of `service/src` two things run through, by what V8 counts: a signed payout in a `gateway` and an
- * `api` process, and a camt.054 of the test bank until its webhook has arrived. What the processes do anyway at that time is in the figures.
+ * Prints how many files and folders of `service/src` two flows execute, by V8's coverage: a signed payout in a `gateway` and an `api`
+ * process, and a camt.054 of the test bank until its webhook has arrived. The figures include the background work of the processes.
  * `node scripts/measure/walks.ts [--list]`. `--list`: the files, too.
  */
 import { spawn } from 'node:child_process'
@@ -35,7 +35,7 @@ async function until<T>(what: string, look: () => T | undefined | Promise<T | un
 }
 
 type Ran = readonly { readonly url: string; readonly functions: number }[]
-/** What the process has run since it was asked before. */
+/** Reads which functions the process has run since the previous call. */
 async function ran(pid: number, coveredTo: string): Promise<Ran> {
   rmSync(coveredTo, { force: true })
   process.kill(pid, 'SIGUSR2')

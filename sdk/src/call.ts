@@ -1,4 +1,4 @@
-/** The route of an operation, and how a call is turned into a path, a query and a body. */
+/** Converts a call to the path, the query and the body of its operation. */
 import { canonicalQuery } from './sign.ts'
 
 export type Route = {
@@ -29,7 +29,7 @@ export type CallOptions = {
   readonly retries?: number | undefined
   /** The idempotency key of a request, for every operation but a GET. Equivalent to `idempotencyKey` in the body of a payment. */
   readonly idempotencyKey?: string | undefined
-  /** The `X-Request-Id` of every attempt: 1 to 64 letters, digits, `.`, `_` or `-`. Default: a new UUID. */
+  /** The `X-Request-Id` of every attempt: 1 to 64 letters, digits, `.`, `_` or `-`. Default: a new UUID for each call. */
   readonly requestId?: string | undefined
 }
 
@@ -69,8 +69,8 @@ type BodyWithKey = { readonly idempotencyKey?: unknown } | undefined
 const keyOf = (body: unknown) => (body as BodyWithKey)?.idempotencyKey
 
 /**
- * Adds the idempotency key of the options to the body of an operation that has it there. Throws a TypeError if the body has
- * another one, or if the operation takes none.
+ * Adds the idempotency key of the options to the body, if the operation has it there. Throws a TypeError if the body has another key, or
+ * if the operation does not accept a key.
  */
 export function buildBody(route: Route, body: unknown, key: string | undefined): unknown {
   if (key === undefined) return body

@@ -207,7 +207,7 @@ suite('calls', () => {
     assert.equal(requests.length, 0)
   })
 
-  test('names the option that is wrong', () => {
+  test('names the invalid option', () => {
     const options = { baseUrl: 'http://127.0.0.1:1', apiKey: 'a', apiSecret: 's', privateKeyPem: 'x' }
     const refuses = (changed: object, message: RegExp) =>
       assert.throws(
@@ -467,7 +467,7 @@ test('calls in parallel each correct the clock once', async (context) => {
   assert.ok(requests.length <= 8, String(requests.length))
 })
 
-test('the refusal is thrown if the date does not explain it, is missing or is no date', async (context) => {
+test('the refusal is thrown if the date does not explain it, is missing or is invalid', async (context) => {
   const refuse = problem(401, 'timestamp_out_of_window', { date: new Date(serverMs).toUTCString() })
   const same = await startScriptedApi(context, refuse, { now: () => serverMs })
   await assert.rejects(same.client.accounts.list(), AuthenticationError)

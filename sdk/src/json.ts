@@ -10,7 +10,7 @@ const token = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}]|[^\s,:[\]{}"]+/g
 
 /** Parses JSON and keeps the numbers at the paths `amounts` as text. Throws a SyntaxError as `JSON.parse` does. */
 export function parseExactly(text: string, amounts: AmountPaths): unknown {
-  // JSON.parse checks the syntax, so that the token reader below need not.
+  // JSON.parse checks the syntax, so the token reader below need not.
   const parsed: unknown = JSON.parse(text)
   if (amounts.length === 0) return parsed
   const paths = new Set(amounts)

@@ -105,7 +105,7 @@ function reasonOf(thrown: unknown): string {
   const innermost = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown
   if (!(innermost instanceof Error)) return ''
   const { code } = innermost as { readonly code?: unknown }
-  // Several addresses were tried: the error that contains all of them has no message of its own.
+  // If several addresses were tried, the error that contains their errors has no message.
   const reason = innermost.message || (typeof code === 'string' ? code : '')
   return reason === '' ? '' : `: ${reason}`
 }

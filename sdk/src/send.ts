@@ -1,4 +1,4 @@
-/** A call of one operation: its attempts, each signed and timed, its retries and its logs. */
+/** Sends a call: signs and times each attempt, retries, and calls the log hooks. */
 import { randomUUID } from 'node:crypto'
 import {
   type ApiResponse,
@@ -173,7 +173,7 @@ export async function sendCall(
     try {
       return await attempt(transport, call, sent)
     } catch (error) {
-      // A request with a refused timestamp had no effect, so that even one without an idempotency key is safe to repeat.
+      // A request with a refused timestamp had no effect, so it is safe to repeat even without an idempotency key.
       const isClockError = error instanceof ApiProblem && error.code === 'timestamp_out_of_window'
       if (!isClockError || clockCorrected || !clock.correct(error.headers, usedOffsetMs)) throw error
       clockCorrected = true

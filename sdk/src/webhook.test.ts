@@ -98,7 +98,7 @@ const call = (key: unknown, headers: unknown, rawBody: unknown) => () =>
   verifyWebhook(key as string, headers as Headers, rawBody as string, { nowSeconds })
 const genuine = () => headersOf(referenceSignature(secret))
 
-test('a body that is parsed, missing, awaited or unread gets a sentence with its cure', () => {
+test('a body that is parsed, missing, a promise or unread has an error message with the remedy', () => {
   for (const [rawBody, sentence] of [
     [JSON.parse(body), /parsed already.*before any parser: in Express by `express\.raw/],
     [{ length: 60_000_000 }, /parsed already/],
@@ -121,11 +121,11 @@ test('a body that is parsed, missing, awaited or unread gets a sentence with its
   const rewritten = JSON.stringify(JSON.parse(body))
   assert.throws(call(secret, genuine(), rewritten), {
     reason: 'signature_invalid',
-    message: /not parsed and written again/,
+    message: /not parsed and serialised again/,
   })
 })
 
-test('a secret that is missing or no secret gets a sentence with its cure', () => {
+test('a missing or invalid secret has an error message with the remedy', () => {
   for (const [key, sentence] of [
     [undefined, /secret is missing\. Pass the `secret` \(whsec_/],
     [null, /secret is missing/],
@@ -140,7 +140,7 @@ test('a secret that is missing or no secret gets a sentence with its cure', () =
   assert.equal(verifyWebhook(`${secret}\n`, genuine(), body, { nowSeconds }).eventId, id)
 })
 
-test('headers that are missing or no headers get a sentence with their cure', () => {
+test('missing or invalid headers have an error message with the remedy', () => {
   for (const headers of [undefined, null, 'webhook-id'])
     assert.throws(call(secret, headers, body), { name: 'TypeError', message: /pass the headers of the request/ })
   for (const headers of [{}, [], ['webhook-id'], [['webhook-id']], new Headers(), [1, null]])

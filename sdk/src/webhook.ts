@@ -27,7 +27,7 @@ export type WebhookVerificationReason =
   | 'timestamp_out_of_window'
   | 'signature_invalid'
 
-/** The delivery is not authentic or is too old. Respond with 400 and ignore its body. The message names the likely cause and its cure. */
+/** The delivery is not authentic or is too old. Respond with 400 and ignore its body. The message names the likely cause and the remedy. */
 export class WebhookVerificationError extends Error {
   override readonly name = 'WebhookVerificationError'
   readonly reason: WebhookVerificationReason
@@ -65,7 +65,7 @@ function headersOf(headers: WebhookHeaders): ReadHeader {
       'header_missing',
       isRequest
         ? `The header ${name} is missing: pass the headers of the request, not the request.`
-        : `The header ${name} is missing: pass all headers as received. A request without it is no delivery of the service.`,
+        : `The header ${name} is missing: pass all headers as received. A request without it is not a delivery of the service.`,
     )
   }
 }
@@ -80,10 +80,10 @@ function single(read: ReadHeader, name: string): string {
 const isArrayBuffer = (value: unknown): value is ArrayBuffer =>
   ['[object ArrayBuffer]', '[object SharedArrayBuffer]'].includes(Object.prototype.toString.call(value))
 
-/** The bytes that were signed. Throws a TypeError for what a parser or a mistake has made of the body. */
+/** Returns the signed bytes. Throws a TypeError if the body was parsed or is not the raw body. */
 function bytesOf(rawBody: unknown): Buffer {
   if (typeof rawBody === 'string') return Buffer.from(rawBody, 'utf8')
-  // Not by `instanceof`: test runners give bytes of another realm.
+  // Not by `instanceof`, because test runners pass bytes of another realm.
   if (ArrayBuffer.isView(rawBody)) return Buffer.from(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength)
   if (isArrayBuffer(rawBody)) return Buffer.from(rawBody)
   if (rawBody === undefined || rawBody === null) throw new TypeError(`The body is missing. ${bodyCure}`)
@@ -139,7 +139,7 @@ function verifiersOf(secret: unknown) {
   return keys.map(verifierOf)
 }
 
-/** More than the active keys of a subscription. Bounds the number of verifications per delivery. */
+/** More than the active keys of a subscription. Limits the number of verifications per delivery. */
 const signaturesMax = 16
 
 /** A key verifies only signatures of its own scheme. */
@@ -160,8 +160,8 @@ function hasValidSignature(
 /**
  * Verifies a delivery and returns its event. `rawBody` is the body as received, before any parser. `secret` is the secret
  * (`whsec_...`) or the public key (`whpk_...`) of the subscription; during a rotation, pass both the old and the new one.
- * Throws WebhookVerificationError if the delivery is not authentic or too old, and TypeError if it was passed wrongly: without a secret, or with
- * a body that is parsed already. The message says what to do.
+ * Throws WebhookVerificationError if the delivery is not authentic or too old, and TypeError if an argument is invalid, for example a parsed
+ * body. The message says what to do.
  */
 export function verifyWebhook(
   secret: string | readonly string[],
@@ -188,8 +188,8 @@ export function verifyWebhook(
     throw new WebhookVerificationError(
       'signature_invalid',
       body.length === 0
-        ? `The body is empty, so that no signature matches. ${bodyCure}`
-        : 'No signature matches: the secret is that of another subscription, or the body has changed. Pass the bytes as received, not parsed and written again.',
+        ? `The body is empty, so no signature matches. ${bodyCure}`
+        : 'No signature matches: the secret belongs to another subscription, or the body was changed. Pass the bytes as received, not parsed and serialised again.',
     )
   return parseExactly(body.toString('utf8'), eventAmounts) as WebhookEvent
 }

@@ -36,7 +36,7 @@ async function main(): Promise<void> {
     lingerMs = message.lingerMs
     void stop().then(() => process.exit(0))
   })
-  if (config.DATABASE_URL === undefined) throw new ConfigError('an API process is started by its parent')
+  if (config.DATABASE_URL === undefined) throw new ConfigError('an API process must be started by its parent process')
   const db = await connectDatabase(config.DATABASE_URL, { config, log, started })
   const tracing = await tracingOf(config, role, started)
   await requireMasterKey(db, config)

@@ -15,8 +15,8 @@ import {
 } from './app/process.ts'
 
 /**
- * Runs the command with the settings of `env`, by default those of the process. Without `ask` no person can say yes, and a command that
- * takes access away needs `--yes`. Throws the error that `explain` turns into one line.
+ * Runs the command with the settings of `env`, by default those of the process. Without `ask`, a command that removes access needs
+ * `--yes`. Throws an error that `explain` turns into one line.
  */
 export async function runCommand(args: readonly string[], write: Write, env?: Environment, ask?: Ask): Promise<void> {
   const text = await checkCommand(args)
@@ -24,7 +24,7 @@ export async function runCommand(args: readonly string[], write: Write, env?: En
   const config = readConfig({}, env)
   const offline = await runOffline(args, config)
   if (offline !== undefined) return print(offline, write)
-  // The command prints its result, or the reason of its failure, and nothing else.
+  // The command prints only its result or the reason of its failure.
   const log = createLog('silent')
   const started: Started[] = []
   const stop = stopper(started, log)
@@ -42,13 +42,13 @@ type Context = {
   readonly ask: Ask | undefined
 }
 
-/** Uses the configured database, the embedded one of a running service, or starts the embedded one for this command. */
+/** Opens the configured database or that of a running service. Otherwise starts the embedded database for this command. */
 async function runOnDatabase(args: readonly string[], context: Context): Promise<Result> {
   const { config, log, started, ask } = context
   const running = config.DATABASE_URL ?? findRunningPostgres(config.DATA_DIR)
   const url = running ?? (await startDatabase(context)).url
   const db = await connectDatabase(url, context)
-  // Before the migrations: a wrong key often means a wrong database.
+  // Checked before the migrations, because a wrong key often means a wrong database.
   await requireMasterKey(db, config)
   if (running === undefined) await migrate(db.pool, { contract: true })
   else await requireMigrated(db.pool)

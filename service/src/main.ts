@@ -13,11 +13,11 @@ async function main([role = 'serve', ...args]: readonly string[]): Promise<void>
   await (await import('./command.ts')).runCommand(args, writeOut, undefined, ask)
 }
 
-/** Asks on standard error: standard output may be the file of a secret. */
+/** Asks on standard error, because standard output may be redirected to the file of a secret. */
 async function askOnTerminal(question: string): Promise<boolean> {
   const { createInterface } = await import('node:readline/promises')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  // The end of the input (Ctrl-D) and Ctrl-C close it without an answer.
+  // End of input (Ctrl-D) and Ctrl-C close the terminal without an answer.
   const closed = new Promise<string>((resolve) => terminal.once('close', () => resolve('')))
   try {
     const answer = await Promise.race([terminal.question(question).catch(() => ''), closed])
@@ -27,7 +27,7 @@ async function askOnTerminal(question: string): Promise<boolean> {
   }
 }
 
-/** Resolves when the text is on its way to the reader. A reader that ends early fails the write, which ends the command. */
+/** Writes text and resolves when the reader can receive it. If the reader ends early, the write fails and ends the command. */
 function writeOut(text: string): Promise<void> {
   if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', () => undefined)
   return new Promise((resolve, reject) => process.stdout.write(text, (error) => (error ? reject(error) : resolve())))

@@ -1,7 +1,7 @@
 /**
  * The roles of the service. `serve` runs everything, with one process or several for requests (`app/processes.ts`).
  * `gateway`, `api` and `worker` run parts of it in separate processes. `router` routes to several installations.
- * `migrate` ends when the schema is current. What a role does not run is not loaded.
+ * `migrate` ends when the schema is current. A role loads only what it runs.
  */
 import { parseArgs } from 'node:util'
 import { type Config, ConfigError, printConfig, readConfig, type ReadOptions, readRouterConfig } from './app/config.ts'
@@ -21,12 +21,12 @@ import { handleSignals, type Signals } from './app/signals.ts'
 const roles = ['serve', 'gateway', 'api', 'worker', 'router', 'migrate', 'operator'] as const
 type Role = Exclude<(typeof roles)[number], 'operator'>
 type ServiceRole = Exclude<Role, 'router'>
-/** Roles of one service in separate processes. The operator gives each the shared settings. */
+/** Roles of one service in separate processes, all with the shared settings. */
 const separateRoles: ReadonlySet<Role> = new Set(['gateway', 'api', 'worker'])
 
-/** Resolves when the role is ready, or `migrate` has ended. Throws the error that `explain` turns into one line. */
+/** Runs a role. Resolves when the role is ready, or `migrate` has ended. Throws an error that `explain` turns into one line. */
 export async function runRole(role: string, args: readonly string[]): Promise<void> {
-  if (!isRole(role)) throw new ConfigError(`no role ${role}: the roles are ${roles.join(', ')}`)
+  if (!isRole(role)) throw new ConfigError(`unknown role ${role}: the roles are ${roles.join(', ')}`)
   const given = readArguments(role, args)
   const signals = role === 'migrate' ? undefined : handleSignals()
   if (role === 'router') {
@@ -59,7 +59,7 @@ async function stopOnFailure(
   } catch (error) {
     await stop()
     if (!signals?.start.aborted) throw error
-    // A failure after the signal is a consequence of it.
+    // A failure after the signal is a consequence of the signal.
     process.stderr.write('Stopped before the service was ready.\n')
     process.exit(0)
   }
@@ -92,9 +92,9 @@ async function run(role: ServiceRole, context: Context): Promise<void> {
     throw new ConfigError('API_URL is required for the role gateway')
   const { db, url, embedded } = await openDatabase(role, context)
   signals?.start.throwIfAborted()
-  // Before the migrations: a wrong key often means a wrong database. `migrate` needs no key, and checks one that is set.
+  // Checked before the migrations, because a wrong key often means a wrong database. `migrate` needs no key but checks a configured key.
   if (role !== 'migrate' || !config.masterKeyFile?.isNew) await requireMasterKey(db, config)
-  // The embedded database has no process of another version.
+  // Processes of other versions never use the embedded database.
   const contract = embedded !== undefined || config.MIGRATE_CONTRACT
   if (role === 'serve' || role === 'migrate' || embedded !== undefined) await migrate(db.pool, { contract })
   else await requireMigrated(db.pool)
@@ -104,7 +104,7 @@ async function run(role: ServiceRole, context: Context): Promise<void> {
   await (await import('./service.ts')).startService(role, { ...context, db, url, embedded })
 }
 
-/** The configured database, or the embedded one, which belongs to the role `serve`. */
+/** Opens the configured database, or the embedded database of the role `serve`. */
 async function openDatabase(role: ServiceRole, context: Context) {
   const { config } = context
   const processes = answersRequests(role) && config.PROCESSES > 1 ? config.PROCESSES + 1 : 1

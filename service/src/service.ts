@@ -37,7 +37,7 @@ type Context = {
 
 type ServiceRole = RequestRole | 'worker'
 
-/** Resolves when the role is ready. */
+/** Starts a role. Resolves when the role is ready. */
 export async function startService(role: ServiceRole, context: Context): Promise<void> {
   const { config, log, started, stop, signals, db, url, embedded } = context
   const mailboxFolder = join(config.DATA_DIR, 'mailbox')
@@ -56,7 +56,7 @@ export async function startService(role: ServiceRole, context: Context): Promise
     () => databaseEnded(context),
     () => undefined,
   )
-  // Processes that only pass requests on, or answer them for a gateway, have no desk.
+  // The roles `gateway` and `api` have no desk.
   const hasDesk = role === 'serve' || role === 'worker'
   const desk = hasDesk ? await service.desk(await deskChanges({ service, db, config, databaseUrl: url })) : undefined
   const simulator = hasDesk ? service.identitySimulator() : undefined
@@ -83,16 +83,16 @@ export async function startService(role: ServiceRole, context: Context): Promise
 }
 
 type Serving = Context & {
-  /** Defined if several processes answer requests; this process then supervises them and runs the workers. */
+  /** Present if several processes answer requests. This process then supervises them and runs the workers. */
   readonly processes: Processes | undefined
   readonly simulator: SimulatedIdentity | undefined
 }
 
-/** Workers and browsers on this machine open it, as they open the desk. */
+/** Returns the URL of the identity simulator for workers and browsers on this machine. */
 const simulatorUrlAt = ({ OPS_HOST }: Config, opsPort: number): string =>
   `http://${/^(?:0\.0\.0\.0|::)$/.test(OPS_HOST) ? 'localhost' : OPS_HOST.includes(':') ? `[${OPS_HOST}]` : OPS_HOST}:${opsPort}/identity-simulator`
 
-/** The address of the API, and the path of the link by which the first Admin of the sandbox joins, if there is none yet. */
+/** The address of the API. `firstAdminPath`: the link by which the first Admin of the sandbox joins. Absent: there is an Admin. */
 type Served = { readonly baseUrl: string; readonly firstAdminPath?: string }
 
 async function serve(
@@ -159,7 +159,7 @@ function welcome(config: Config, { baseUrl, firstAdminPath }: Served, opsPort: n
   return `${lines.join('\n')}\n`
 }
 
-/** Ends the process after an unexpected end of the embedded server, so that a supervisor restarts it. */
+/** Ends the process after an unexpected end of the embedded server, so that a supervisor restarts the service. */
 async function databaseEnded({ config, log, started, stop }: Context): Promise<void> {
   if (!started.some(({ name }) => name === 'embedded PostgreSQL')) return
   const line = hasCluster(config.DATA_DIR)

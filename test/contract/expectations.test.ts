@@ -179,7 +179,7 @@ test('404 with the nearest path for a slash too many, capitals, a missing /v1 an
     '/v1/custmers',
   ]) {
     const problem = assertProblem(await client.get(target), { status: 404, code: 'not_found' })
-    assert.match(textAt(problem, 'detail'), /The nearest one is \/v1\/customers, /, target)
+    assert.match(textAt(problem, 'detail'), /Did you mean \/v1\/customers\? /, target)
   }
 })
 

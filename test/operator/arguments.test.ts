@@ -15,7 +15,7 @@ const refusals: readonly (readonly [words: string, said: RegExp])[] = [
     /^--payee, --account and --salt go together\n/,
   ],
   ['scripts/verify-proof.ts one.json --pubkey A', /^Unknown option '--pubkey'/],
-  ['scripts/measure/files-per-operation.ts --rows 5', /^"--rows" has no meaning here; usage: \[commitsMax = 15\]\n$/],
+  ['scripts/measure/files-per-operation.ts --rows 5', /^unexpected argument "--rows"; usage: \[commitsMax = 15\]\n$/],
   ['examples/iso-bank/main.ts --folder /nowhere --poll soon', /^--poll must be a whole number \(it is "soon"\)\n$/],
   ['examples/connector/bank-main.ts --port 1', /usage: node examples\/connector\/bank-main\.ts \[port\]/],
   ['examples/demo/main.ts --chaptr gates', /Unknown option '--chaptr'/],

@@ -91,7 +91,7 @@ const values: readonly Refused[] = [
   {
     variable: 'BRAND_COLOUR',
     value: '#ffcc00',
-    line: /^BRAND_COLOUR has a contrast of 1\.\d\d on the light ground #eef0f4, and needs 4\.5; the nearest colour that passes is #[0-9a-f]{6} /,
+    line: /^BRAND_COLOUR has a contrast of 1\.\d\d on the light background #eef0f4, and needs 4\.5; the nearest colour that passes is #[0-9a-f]{6} /,
   },
   { variable: 'BRAND_COLOUR_DARK', value: '#1d1d8f', line: /^BRAND_COLOUR_DARK has a contrast of 1\.\d\d on the dark/ },
   {
@@ -159,12 +159,15 @@ const issuerSettings: readonly { readonly env: Environment; readonly line: RegEx
   },
 ]
 const sandboxOnly: readonly { readonly env: Environment; readonly reason: string }[] = [
-  { env: { MASTER_KEY: '' }, reason: 'MASTER_KEY is required from outside (openssl rand -base64 32)' },
+  { env: { MASTER_KEY: '' }, reason: 'MASTER_KEY is required (openssl rand -base64 32)' },
   { env: { SMTP_URL: '' }, reason: 'SMTP_URL is required: invitations are sent by mail' },
   { env: { SIMULATIONS: 'on' }, reason: 'SIMULATIONS must be off' },
-  { env: { RAIL_RULES: 'Swift=sandbox' }, reason: 'RAIL_RULES must not name sandbox: the sandbox bank moves no money' },
-  { env: { RAIL: 'sandbox' }, reason: 'RAIL must not be sandbox: the sandbox bank moves no money' },
-  { env: { WEBHOOK_HTTP: 'on' }, reason: 'WEBHOOK_HTTP must be off: webhooks go by https only' },
+  {
+    env: { RAIL_RULES: 'Swift=sandbox' },
+    reason: 'RAIL_RULES must not name sandbox: the sandbox bank does not move money',
+  },
+  { env: { RAIL: 'sandbox' }, reason: 'RAIL must not be sandbox: the sandbox bank does not move money' },
+  { env: { WEBHOOK_HTTP: 'on' }, reason: 'WEBHOOK_HTTP must be off: webhooks are sent by https only' },
 ]
 for (const { env, line } of issuerSettings)
   test(`${JSON.stringify({ IBAN_ISSUERS: env.IBAN_ISSUERS, CELL: env.CELL })} is refused`, () =>
@@ -238,7 +241,11 @@ test('separate roles require the shared database, key and address, and a migrate
 })
 
 test('unknown roles, unknown arguments and unknown operator commands are refused', async () => {
-  await refused({}, 'no role server: the roles are serve, gateway, api, worker, router, migrate, operator', 'server')
+  await refused(
+    {},
+    'unknown role server: the roles are serve, gateway, api, worker, router, migrate, operator',
+    'server',
+  )
   const none = /^the role \w+ takes (no arguments|only the argument --processes N, once);/
   const lines: readonly { readonly words: string; readonly line: RegExp }[] = [
     { words: 'serve --port 80', line: none },

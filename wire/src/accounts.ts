@@ -58,12 +58,12 @@ export const Balance = closed({
   ),
   segregated: described(
     Type.Boolean(),
-    'True: a payout uses only the part of its customer, or your own part. False: it may use the whole balance. Says what is so ' +
+    'True: a payout uses only the part of its customer, or your own part. False: it may use the whole balance. Shows what is so ' +
       'now, also with `at`.',
   ),
   payoutsUse: described(
     oneOf(payoutsUses),
-    'States whose money pays. `OwnPart`: a payout uses only the money of its customer, or your own. `WholeBalance`: it may use the ' +
+    'The money that a payout can use. `OwnPart`: only the money of its customer, or your own. `WholeBalance`: the ' +
       'money of all customers and yours. A new balance is `WholeBalance` in a sandbox and `OwnPart` in production, unless the operator decides otherwise.',
   ),
   own: optional(
@@ -80,7 +80,7 @@ const at = {
 }
 export const BalanceQuery = closed(at)
 
-/** Movements for one customer. The partner has one balance per currency; this is the customer's part of it. */
+/** A customer's part of the partner's balance of a currency. */
 const CustomerBalance = closed({
   currency: described(Currency, 'Currency of the movements: ISO 4217 alpha-3, or a token code.'),
   posted: described(
@@ -108,7 +108,7 @@ const entry = {
 const origin = {
   counterAccount: described(
     oneOf(counterAccounts),
-    'The other side: a bank or a chain (`Settlement`), fees or an exchange. `Suspense` is money that waits for its assignment, ' +
+    'The other side: a bank or a chain (`Settlement`), fees or an exchange. `Suspense` is money that waits to be assigned, ' +
       '`Transfers` another part of the same balance.',
   ),
   reference: described(Reference, 'The `reference` of the transaction that moved the money.'),
@@ -138,14 +138,17 @@ export const CustomerAccountEntryPage = page(CustomerAccountEntry)
 
 const fromCustomer = 'The customer whose money is moved. Absent: your own money.'
 const toCustomer = 'The customer who gets the money. Absent: you.'
-/** Gives at least one of the two customers. */
+/** Names at least one of the two customers. */
 export const AccountTransferCreate = closed({
   amount: described(PaymentAmount, 'Amount in major units of `currency`.', { examples: [12.5] }),
   currency: described(Currency, 'Currency of the balance: ISO 4217 alpha-3, or a token code.', { examples: ['EUR'] }),
   fromCustomerId: optional(described(CustomerRef, fromCustomer)),
   toCustomerId: optional(described(CustomerRef, toCustomer)),
   reference: optional(
-    described(Reference, 'Your reference, for the outward transaction. If it is taken, that gets one of its own.'),
+    described(
+      Reference,
+      'Your reference, for the outward transaction. If you have used it before, the service assigns another reference.',
+    ),
   ),
 })
 export const AccountTransfer = closed({
@@ -176,8 +179,8 @@ export const AccountStateChange = closed({
   from: described(oneOf(accountStates), 'The state before.'),
   state: described(
     oneOf(accountStates),
-    'The state from then on. `BlockedInbound` takes no money, `BlockedOutbound` pays none, `Blocked` does neither. `Closed` ' +
-      'does neither for good.',
+    'The new state. `BlockedInbound`: cannot receive payments. `BlockedOutbound`: cannot send payments. `Blocked`: neither. `Closed`: ' +
+      'neither, permanently.',
   ),
   reason: described(oneOf(stateReasons), "Reason for the operator's change."),
 })

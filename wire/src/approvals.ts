@@ -1,14 +1,14 @@
 /**
- * The approval of a payout as a person has signed it: strong customer authentication that is linked to amount and payee (Article 5 of
- * Regulation (EU) 2018/389). A passkey signs a challenge that is the SHA-256 of a snapshot of the payout. A partner verifies it with this
- * file alone (Web Authentication Level 3, section 7.2).
+ * The signed approval of a payout: strong customer authentication that is linked to amount and payee (Article 5 of Regulation (EU)
+ * 2018/389). A passkey signs a challenge that is the SHA-256 of a snapshot of the payout. A partner can verify it with this file alone
+ * (Web Authentication Level 3, section 7.2).
  */
 import { createPublicKey, hash, verify } from 'node:crypto'
 import { isUnder, leafOf } from './merkle.ts'
 
 const sha256 = (data: string | Uint8Array): Buffer => hash('sha256', data, 'buffer')
 
-/** Content of a snapshot, which is hashed as its text stands. */
+/** Content of a snapshot. Its exact text is hashed. */
 export type ApprovalSnapshot = {
   readonly version: 1
   readonly purpose: 'approvePayout'
@@ -19,7 +19,7 @@ export type ApprovalSnapshot = {
   /** The number in major units of the currency. */
   readonly amount: string
   readonly currency: string
-  /** The payee by `payeeDigestOf`: the log keeps no name that could not be erased. */
+  /** Digest of the payee (`payeeDigestOf`), because names in the log could not be erased. */
   readonly payee: string
   /** The person who approves. */
   readonly approverId: string
@@ -27,13 +27,12 @@ export type ApprovalSnapshot = {
   readonly nonce: string
 }
 
-/** Content of a snapshot of the payouts of a bulk that wait, which one person approves at once. */
+/** Content of a snapshot of the waiting payouts of a bulk, which a person approves together. */
 export type BulkApprovalSnapshot = {
   readonly version: 1
   readonly purpose: 'approveBulkPayout'
   readonly partnerId: string
   readonly bulkId: string
-  /** How many payouts. */
   readonly count: number
   /** The sum in each currency, in major units, in the order of the codes. */
   readonly totals: readonly { readonly amount: string; readonly currency: string }[]
@@ -43,17 +42,16 @@ export type BulkApprovalSnapshot = {
   readonly expiresAt: string
   readonly nonce: string
 }
-/** A payout in the tree of a bulk. The members are those of `ApprovalSnapshot`. */
+/** A payout in the tree of a bulk, with fields of `ApprovalSnapshot`. */
 export type BulkApprovalItem = Pick<ApprovalSnapshot, 'reference' | 'amount' | 'currency' | 'payee'>
 
-/** The text of a leaf. */
 export const itemText = ({ reference, amount, currency, payee }: BulkApprovalItem): string =>
   JSON.stringify([reference, amount, currency, payee])
 
-/** An approval with its evidence. `code`: a one-time code was typed on the page of the snapshot, which proves less. */
+/** An approval with its evidence. `code`: the person typed a one-time code on the page of the snapshot, which proves less. */
 export type SignedApproval = {
   readonly snapshot: string
-  /** The place of the payout in a snapshot of a bulk. Absent: the snapshot is of this payout. */
+  /** The position of the payout in a snapshot of a bulk. Absent: the snapshot is of this payout alone. */
   readonly inBulk?: BulkApprovalItem & {
     readonly index: number
     /** Hashes in hexadecimal, the lowest first. */
@@ -61,7 +59,6 @@ export type SignedApproval = {
   }
   readonly factor: 'passkey' | 'code'
   readonly passkey?: {
-    /** Origin of the page. */
     readonly origin: string
     /** Base64 of SPKI (RFC 5280). All others are base64 too. */
     readonly publicKey: string
@@ -74,13 +71,13 @@ export type SignedApproval = {
 
 export const challengeOf = (snapshot: string): Buffer => sha256(snapshot)
 
-/** Hexadecimal digest that commits to a payee. Its salt is kept with the payout, and erased with it. */
+/** Computes the hexadecimal digest that commits to a payee. Its salt is stored with the payout and erased with it. */
 export const payeeDigestOf = (salt: string, name: string, account: string): string =>
   sha256(JSON.stringify([salt, name, account])).toString('hex')
 
 const flags = { userPresent: 0x01, userVerified: 0x04 } as const
 
-/** Finds what is wrong with the evidence of an approval, in sentences. Empty: the person has signed this snapshot. */
+/** Lists faults in the evidence of an approval, as sentences. Empty: the person has signed this snapshot. */
 export function faultsOfApproval(
   { snapshot, factor, passkey, inBulk }: SignedApproval,
   of: { readonly partnerId: string; readonly reference: string },
@@ -89,14 +86,14 @@ export function faultsOfApproval(
   const said = JSON.parse(snapshot) as ApprovalSnapshot | BulkApprovalSnapshot
   const isOfPayout =
     said.purpose === 'approvePayout' ? said.reference === of.reference : isInBulk(said, inBulk, of.reference)
-  if (said.partnerId !== of.partnerId || !isOfPayout) faults.push('The approval is about something else.')
+  if (said.partnerId !== of.partnerId || !isOfPayout) faults.push('The approval is of another payout.')
   if (factor === 'code') return faults
   if (passkey === undefined) return [...faults, 'The approval has no signature.']
   const bytes = (text: string) => Buffer.from(text, 'base64')
   const clientData = bytes(passkey.clientData)
   const data = bytes(passkey.authenticatorData)
   const client = JSON.parse(clientData.toString('utf8')) as Readonly<Record<string, unknown>>
-  if (client['type'] !== 'webauthn.get') faults.push('The signature of the approval is no answer of a passkey.')
+  if (client['type'] !== 'webauthn.get') faults.push('The signature of the approval was not made by a passkey.')
   if (client['challenge'] !== challengeOf(snapshot).toString('base64url'))
     faults.push('The passkey has signed another snapshot.')
   if (client['origin'] !== passkey.origin) faults.push('The passkey was used on another site.')
@@ -110,7 +107,7 @@ export function faultsOfApproval(
   return faults
 }
 
-/** Reports whether the payout is a leaf of the tree that the snapshot of a bulk commits to. */
+/** Reports whether the payout is a leaf of the tree in the snapshot of a bulk. */
 function isInBulk(
   { purpose, count, payouts }: BulkApprovalSnapshot,
   item: SignedApproval['inBulk'],
@@ -121,7 +118,7 @@ function isInBulk(
   return isUnder(Buffer.from(payouts, 'hex'), leafOf(itemText(item)), item.index, count, path)
 }
 
-/** The payout that an approval is about, as it was signed. `approverId`: the person. */
+/** Reads the payout of an approval, as it was signed. `approverId`: the person. */
 export function approvedPayoutOf({
   snapshot,
   inBulk,

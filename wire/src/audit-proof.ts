@@ -1,5 +1,5 @@
 /**
- * The hashes of the audit log, and the proof that a record is under a signed head. A partner verifies with this file alone.
+ * The hashes of the audit log, and the proof that a record is under a signed head. A partner can verify a proof with this file alone.
  * Tree and paths: `merkle.ts`. Signature: Ed25519 (RFC 8032).
  */
 import { createPublicKey, hash, verify } from 'node:crypto'
@@ -12,14 +12,14 @@ const linkPrefix = Buffer.of(2)
 
 /** The hash before the first record of a partner. */
 export const chainStart: Buffer = Buffer.alloc(32)
-/** Chains a record to all before it. The sequence is hashed as 8 bytes, the greatest first. */
+/** Chains a record to all earlier records. The sequence is hashed as 8 bytes, big-endian. */
 export function linkOf(previous: Uint8Array, sequence: bigint, leaf: Uint8Array): Buffer {
   const place = Buffer.alloc(8)
   place.writeBigUInt64BE(sequence)
   return sha256(linkPrefix, previous, place, leaf)
 }
 
-/** Content of a head. Its text is signed as it stands. */
+/** Content of a head. Its exact text is signed. */
 export type AuditHeadContent = {
   readonly version: 1
   readonly partnerId: string
@@ -32,10 +32,10 @@ export type AuditHeadContent = {
   readonly root: string
   /** Hash of the chain after the last record. */
   readonly chain: string
-  /** SHA-256 of the text of the previous head. Null: this is the first one. */
+  /** SHA-256 of the text of the previous head. Null: this is the first head. */
   readonly previous: string | null
 }
-/** Statement of the service in a proof: the records of the transaction, with and without a signed head. */
+/** The service's statement in a proof: the records of the transaction, with and without a signed head. */
 export type AuditStatementContent = {
   readonly version: 1
   readonly partnerId: string
@@ -53,13 +53,12 @@ export type AuditProof = {
     readonly content: string
     readonly sequence: number
     readonly path: readonly string[]
-    /** The place of the head in `heads`. */
     readonly head: number
   }[]
   readonly heads: readonly AuditHead[]
   /** Null: the partner has no signed head yet. */
   readonly statement: AuditHead | null
-  /** How many records have no signed head yet. */
+  /** Number of records without a signed head. */
   readonly pending: number
 }
 
@@ -76,15 +75,15 @@ export function isSigned({ content, signature, publicKey }: AuditHead): boolean 
   }
 }
 
-/** The hash by which the next head names this one. */
+/** Returns the hash by which the next head refers to this head. */
 export const headHash = (content: string): string => sha256(Buffer.from(content)).toString('hex')
 
 /**
- * Lists the faults of a proof, in sentences; empty: none. `trustedKey`: the public key that you have kept. Without it
- * the proof only agrees with itself, because the author of a proof can also create a key.
+ * Lists the faults of a proof, as sentences. Empty: the proof is valid. `trustedKey`: the public key that you have kept. Without it
+ * the proof is only consistent, because the author of a proof could also create a key.
  */
 export function faultsOfProof(proof: AuditProof, trustedKey?: string): readonly string[] {
-  const faults = [...faultsOfStatement(proof, trustedKey)]
+  const faults = [...findStatementFaults(proof, trustedKey)]
   const heads = proof.heads.map((head, index) => {
     if (!isSigned(head)) faults.push(`The signature of head ${index} is wrong.`)
     if (trustedKey !== undefined && head.publicKey !== trustedKey)
@@ -103,7 +102,7 @@ export function faultsOfProof(proof: AuditProof, trustedKey?: string): readonly 
       readonly details?: { readonly approval?: SignedApproval }
     }
     if (said.partnerId !== proof.partnerId || said.subject?.reference !== proof.reference)
-      faults.push(`Record ${sequence} is about something else.`)
+      faults.push(`Record ${sequence} is of another transaction.`)
     const approval = said.details?.approval
     if (approval !== undefined)
       faults.push(...faultsOfApproval(approval, proof).map((fault) => `Record ${sequence}: ${fault}`))
@@ -124,7 +123,7 @@ export function faultsOfProof(proof: AuditProof, trustedKey?: string): readonly 
   return faults
 }
 
-/** The approvals in the records of a proof, with the names of the people who gave them. */
+/** Reads the approvals in the records of a proof, with the names of the approvers. */
 export function approvalsOf(
   proof: AuditProof,
 ): readonly { readonly name: string | undefined; readonly approval: SignedApproval }[] {
@@ -137,20 +136,20 @@ export function approvalsOf(
   })
 }
 
-/** Finds records that were left out: the signed statement names them. */
-function faultsOfStatement(proof: AuditProof, trustedKey: string | undefined): readonly string[] {
+/** Lists faults of the signed statement, and records that it names but the proof omits. */
+function findStatementFaults(proof: AuditProof, trustedKey: string | undefined): readonly string[] {
   const { statement } = proof
-  // An answer from before statements were introduced has none.
-  if (!statement) return ['The proof does not say which records there are: request it again.']
+  // Early versions did not sign statements.
+  if (!statement) return ['The proof has no statement of its records: request it again.']
   if (!isSigned(statement)) return ['The signature of the statement is wrong.']
   if (statement.publicKey !== (trustedKey ?? proof.heads[0]?.publicKey))
     return ['The statement is signed by another key.']
   const stated = JSON.parse(statement.content) as AuditStatementContent
   if (stated.partnerId !== proof.partnerId || stated.reference !== proof.reference)
-    return ['The statement is about something else.']
+    return ['The statement is of another transaction.']
   const ids = proof.records.map(({ content }) => (JSON.parse(content) as { readonly id?: unknown }).id)
   const isWhole = ids.length === stated.records.length && ids.every((id, index) => id === stated.records[index])
   if (!isWhole || proof.pending !== stated.pending.length)
-    return ['The records of the proof are not those that the statement names.']
+    return ['The records of the proof differ from those in the statement.']
   return []
 }

@@ -40,11 +40,11 @@ export const AuditRecord = closed({
   ),
   subject: described(
     Type.Record(Type.String(), Type.String()),
-    'Subject of the action: the `reference` of a transaction, the path parameters of the operation, or the `id` of what it made.',
+    'Subject of the action: the `reference` of a transaction, the path parameters of the operation, or the `id` of the created resource.',
   ),
   details: described(
     optional(Type.Record(Type.String(), Type.Unknown())),
-    'Further recorded details, such as the steps. `made`: true in the record of what a request has made.',
+    'Further recorded details, such as the steps. `made`: true in the record of a created resource.',
   ),
   reason: described(optional(Type.String()), "Reason: the bank's code of ISO 20022. Absent if none was given."),
   requestId: described(optional(Type.String()), 'The `X-Request-Id` of the request. Absent if no request caused it.'),
@@ -56,14 +56,14 @@ export const AuditQuery = closed({
   createdTo: optional(timeInput('Only records made before this time')),
   kind: described(
     optional(oneOf(recordKinds)),
-    '`Act`: only what people, programs and the operator did. `Read`: only reads of sensitive data. `Request`: only requests to ' +
-      'make something; what they made is an `Act`. Steps of a payment are an `Act` if a person of your team made them.',
+    '`Act`: only actions of people, programs and the operator. `Read`: only reads of sensitive data. `Request`: only requests to ' +
+      'create something; the creation itself is an `Act`. Steps of a payment are an `Act` if a person of your team made them.',
   ),
   actorId: described(optional(Uuid), 'Only what this member of your team, or this service account, did or read.'),
   action: described(optional(text(100)), 'Only records of this action.', { examples: ['createBeneficiary'] }),
   subject: described(
     optional(text(140)),
-    'Only acts about this thing: its id, as it stands in `subject`. With `kind=Read`: only reads of this customer.',
+    'Only acts on the resource with this id, as in `subject`. With `kind=Read`: only reads of this customer.',
   ),
 })
 
@@ -112,7 +112,7 @@ export const TransactionProof = closed({
         publicKey: Head.properties.publicKey,
       }),
     ),
-    'Says which records there are, so that none can be left out. Null until your first head is signed.',
+    'Signed list of the records, so that none can be omitted. Null until your first head is signed.',
   ),
   pending: described(Type.Integer({ minimum: 0 }), 'Records of the transaction whose day has no signed head yet.'),
 })

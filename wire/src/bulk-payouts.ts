@@ -23,12 +23,12 @@ export const bulkPayoutsMax = 1000
 export const bulkModes = ['AllOrNothing', 'BestEffort'] as const
 const BulkMode = described(
   oneOf(bulkModes),
-  '`AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone.',
+  '`AllOrNothing`: all payouts are made together, or none. `BestEffort`: each payout is made or refused independently.',
 )
 export const bulkStatuses = ['Processing', 'Completed', 'Refused'] as const
 const BulkStatus = described(
   oneOf(bulkStatuses),
-  '`Processing`: not every payout has its result. `Completed`: every one has. `Refused`: `AllOrNothing`, and no payout was made.',
+  '`Processing`: some payouts have no result yet. `Completed`: every payout has a result. `Refused`: `AllOrNothing`, and no payout was made.',
 )
 export const bulkItemStatuses = ['Processing', 'Accepted', 'Refused', 'NotMade'] as const
 const BulkItemStatus = described(
@@ -39,14 +39,14 @@ const BulkItemStatus = described(
 export const bulkNameCharsMax = 200
 const name = described(
   optional(singleLine(bulkNameCharsMax)),
-  'Name of the bulk for people, for example that of its file: one line of 1 to 200 characters. It changes no payout.',
+  'Name of the bulk for people, for example the file name: one line of 1 to 200 characters. It does not affect the payouts.',
 )
 
 const BulkPayoutItemCreate = closed({
   ...FiatPayoutCreate.properties,
   endToEndId: described(
     optional(Type.String({ minLength: 1, maxLength: 35 })),
-    'Your end-to-end id, which the beneficiary reads: 1 to 35 characters that every SEPA bank accepts. Absent: the service makes one.',
+    'Your end-to-end id, which the beneficiary reads: 1 to 35 characters that every SEPA bank accepts. Absent: the service assigns one.',
   ),
 })
 
@@ -86,9 +86,9 @@ export const BulkPayout = closed({
   status: BulkStatus,
   idempotencyKey: described(Type.String(), 'The idempotency key of the request.'),
   name: described(optional(Type.String()), 'Name of the bulk for people. Absent without one.'),
-  payouts: described(Type.Integer(), 'How many payouts it has.'),
-  accepted: described(Type.Integer(), 'How many of them are made.'),
-  refused: described(Type.Integer(), 'How many of them are refused. The others have no result yet, or were not made.'),
+  payouts: described(Type.Integer(), 'Number of payouts in the bulk.'),
+  accepted: described(Type.Integer(), 'Number of payouts made.'),
+  refused: described(Type.Integer(), 'Number of payouts refused. The others have no result yet, or were not made.'),
   createdAt: described(Timestamp, 'Time of the request.'),
   endedAt: described(optional(Timestamp), 'Time at which the last payout had its result. Absent before.'),
 })
@@ -97,7 +97,7 @@ export const bulkApprovals = ['Waiting'] as const
 export const BulkPayoutQuery = closed({
   approval: described(
     optional(oneOf(bulkApprovals)),
-    '`Waiting`: only bulks with payouts that wait for an approval, of those the newest 100.',
+    '`Waiting`: only the newest 100 bulks with payouts that wait for an approval.',
   ),
   ...pageQuery,
 })
@@ -160,16 +160,16 @@ export const BulkPayoutApproval = closed({
 
 const waitingCount = described(
   Type.Integer({ minimum: 1, maximum: bulkPayoutsMax }),
-  'How many payouts wait, as you have read them. If others wait, nothing is decided.',
+  'Number of waiting payouts, as you have read it. If another number waits, nothing is decided.',
 )
 export const BulkPayoutApprove = closed({ payouts: waitingCount })
 export const BulkPayoutReject = closed({ payouts: waitingCount, reason: PayoutReject.properties.reason })
 
 const BulkNotDecided = closed({
-  payoutId: described(Uuid, 'The payout that still waits, or was decided by another one.'),
-  problem: described(BulkProblem, 'Reason why it was not decided.'),
+  payoutId: described(Uuid, 'The payout that still waits, or was decided by another request.'),
+  problem: described(BulkProblem, 'Reason why the payout was not decided.'),
 })
 export const BulkPayoutDecided = closed({
-  payouts: described(Type.Integer(), 'How many payouts were decided.'),
+  payouts: described(Type.Integer(), 'Number of payouts decided.'),
   refused: described(Type.Array(BulkNotDecided), 'Payouts that were refused while the others were decided.'),
 })

@@ -15,7 +15,7 @@ export const businessProblems = {
     status: 422,
     title: 'Possible duplicate',
     detail:
-      'The payout may repeat an earlier one, or the next one of a standing order. Look at it. Send this one with `onDuplicate` `Allow` if it is meant.',
+      'The payout may repeat an earlier payout, or the next payout of a standing order. Check that payout. To pay again, send the request with `onDuplicate` `Allow`.',
   },
   limit_exceeded: {
     status: 422,
@@ -47,12 +47,13 @@ export const businessProblems = {
     status: 422,
     title: 'Customer not verified',
     detail:
-      'The verification of the customer does not allow it. Read the capabilities of the customer, and complete its KYC.',
+      'The verification of the customer does not allow the operation. Read the capabilities of the customer, and complete its KYC.',
   },
   balance_limit_exceeded: {
     status: 422,
     title: 'Largest balance exceeded',
-    detail: 'The customer would hold more than its verification allows. Move less, or have the customer verified.',
+    detail:
+      'The customer would hold more than its verification allows. Send a smaller amount, or have the customer verified.',
   },
   currency_not_supported: {
     status: 422,
@@ -62,12 +63,13 @@ export const businessProblems = {
   country_not_supported: {
     status: 422,
     title: 'Country not supported',
-    detail: 'The operator accepts no payouts to the country, or no customers of it. Use another account or customer.',
+    detail:
+      'The operator does not accept payouts to the country, or customers from it. Use another account or customer.',
   },
   identity_provider_not_configured: {
     status: 422,
     title: 'No identity provider configured',
-    detail: 'The operator has configured no identity provider. Ask the operator how customers are verified.',
+    detail: 'The operator has not configured an identity provider. Ask the operator how customers are verified.',
   },
   iban_issuer_not_configured: {
     status: 422,
@@ -103,17 +105,17 @@ export const businessProblems = {
     status: 422,
     title: 'Proof of ownership required',
     detail:
-      'The amount needs a proof of who controls the wallet. Begin one by `POST /v1/wallets/ownership-proofs`, or name the provider that keeps the wallet.',
+      'The amount needs a proof of who controls the wallet. Create a proof by `POST /v1/wallets/ownership-proofs`, or name the provider that keeps the wallet.',
   },
   ownership_proof_expired: {
     status: 422,
     title: 'Proof of ownership expired',
-    detail: 'The message was not signed in time. Begin another proof for the address.',
+    detail: 'The message was not signed in time. Create another proof for the address.',
   },
   recipient_blocked: {
     status: 422,
     title: 'Recipient blocked',
-    detail: 'The address is on a deny list. No token can be sent to it.',
+    detail: 'The address is on a deny list. Use another address.',
   },
   service_account_limit_reached: {
     status: 422,
@@ -155,7 +157,7 @@ export const businessProblems = {
     status: 422,
     title: 'Contrast too low',
     detail:
-      'Text in the colour would be hard to read. Use the colour that the message of the field names, or another one with more contrast.',
+      'Text in the colour would be hard to read. Use the colour that the field message names, or a colour with more contrast.',
   },
   line_items_mismatch: {
     status: 422,

@@ -110,7 +110,7 @@ export const CheckoutSessionCreate = closed({
   ),
   returnUrl: described(
     optional(nullable(Url)),
-    'The way back to you: an absolute https URL. The sandbox also accepts http to localhost. The page adds `sessionId` to its query, and leads the payer back a few seconds after the payment.',
+    'URL to which the payer returns: an absolute https URL. The sandbox also accepts http to localhost. The page adds `sessionId` to its query, and redirects the payer a few seconds after the payment.',
     { examples: ['https://shop.example.com/orders/42'] },
   ),
   websiteReference: described(
@@ -150,7 +150,7 @@ export const CheckoutSessionCreate = closed({
   ),
 })
 
-/** The most parts of a session. Further money goes to suspense. */
+/** Largest number of parts in a session. Further money goes to suspense. */
 export const checkoutPartsMax = 50
 
 export const checkoutPartStatuses = ['Held', 'Credited', 'Suspended', 'Reversed'] as const
@@ -179,7 +179,7 @@ export const LatePayment = closed({
   currency: described(Currency, 'Currency of the money, ISO 4217 alpha-3.'),
   reason: described(
     oneOf(latePaymentReasons),
-    'Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest.',
+    'Reason why the money did not match the session. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest.',
   ),
   status: described(
     oneOf(latePaymentStatuses),
@@ -272,7 +272,7 @@ export const CheckoutSession = closed({
   linkId: described(optional(Uuid), 'The payment link by which the payer opened the session. Absent without one.'),
   latePayments: described(
     optional(Type.Array(LatePayment)),
-    'Money that did not fit the session, oldest first. Absent without any.',
+    'Money that did not match the session, oldest first. Absent if there is none.',
   ),
   expiresAt: described(Timestamp, 'Time at which an unpaid session expires.'),
   createdAt: described(Timestamp, 'Time of creation.'),
@@ -286,7 +286,7 @@ export const CheckoutSessionQuery = closed({
   status: described(optional(oneOf(checkoutStatuses)), 'Only sessions with this status.'),
   hasLatePayments: described(
     optional(oneOf(['true', 'false'] as const)),
-    'Only sessions with money that did not fit them, whatever was decided about it, or only those without.',
+    '`true`: only sessions with late payments, decided or not. `false`: only sessions without late payments.',
   ),
   createdFrom: optional(timeInput('Only sessions created at or after this time')),
   createdTo: optional(timeInput('Only sessions created before this time')),
@@ -397,7 +397,7 @@ export const CheckoutBranding = closed({
   ),
 })
 
-/** Sessions of one link that may be open at once, and of them those that one address has opened. */
+/** Open sessions of one link, and the open sessions of one link and client address. */
 export const linkSessionsOpenMax = 500
 export const linkSessionsOfAddressMax = 10
 /** Bank transfers take until the next business day, and a weekend lies between. */
@@ -411,12 +411,14 @@ const linkFields = {
     { examples: ['Ticket for the summer concert'] },
   ),
   endsAt: described(
-    optional(nullable(timeInput('Time from which the link opens no session. Without it, the link does not end'))),
-    'Time from which the link opens no session. Without it, the link does not end. An RFC 3339 time in UTC.',
+    optional(
+      nullable(timeInput('Time from which the link no longer opens sessions. Without it, the link does not end')),
+    ),
+    'Time from which the link no longer opens sessions. Without it, the link does not end. An RFC 3339 time in UTC.',
   ),
   paymentsMax: described(
     optional(nullable(Type.Integer({ minimum: 1, maximum: paymentsMaxMax }))),
-    'Number of payments at most: those made, and those under way. Without it, any number.',
+    'Largest number of payments, completed or in progress. Without it, there is no limit.',
     { examples: [100] },
   ),
 }
@@ -450,7 +452,7 @@ export const PaymentLinkCreate = closed({
     'A JSON object. The events of the deposits return it, with `linkId` added.',
     { examples: [{ event: 'concert-2026' }] },
   ),
-  returnUrl: described(optional(nullable(Url)), 'The way back to you, as of a checkout session.', {
+  returnUrl: described(optional(nullable(Url)), 'URL to which the payer returns, as in a checkout session.', {
     examples: ['https://shop.example.com/thanks'],
   }),
   sessionExpiresInSeconds: described(
@@ -461,15 +463,19 @@ export const PaymentLinkCreate = closed({
   ...linkFields,
 })
 export const PaymentLinkUpdate = closed({
-  active: described(optional(Type.Boolean()), 'False: the link opens no session. Open sessions can still be paid.', {
-    examples: [false],
-  }),
+  active: described(
+    optional(Type.Boolean()),
+    'False: the link no longer opens sessions. Open sessions can still be paid.',
+    {
+      examples: [false],
+    },
+  ),
   ...linkFields,
 })
 export const PaymentLink = closed({
   linkId: described(Uuid, 'Identifies the payment link. Its sessions and their events contain it.'),
   url: described(Type.String(), 'Address of the link. Publish it: each payer who opens it gets a session.'),
-  active: described(Type.Boolean(), 'False: the link opens no session.'),
+  active: described(Type.Boolean(), 'False: the link no longer opens sessions.'),
   customerId: described(Uuid, 'The `guid` of the customer whose account the payers pay to.'),
   currency: described(Currency, 'Currency, ISO 4217 alpha-3.'),
   amount: described(optional(Amount), 'Amount of each payment in major units. Absent: the payer enters it.'),
@@ -478,10 +484,13 @@ export const PaymentLink = closed({
   description: described(optional(Type.String()), 'Purpose of the payments. Absent: none, or the customer was erased.'),
   lineItems: described(optional(Type.Array(LineItem)), 'Line items, as you gave them. Absent as `description`.'),
   websiteReference: described(optional(Type.String()), 'Your own reference. Absent without one.'),
-  returnUrl: described(optional(Type.String()), 'The way back to you. Absent without one.'),
+  returnUrl: described(optional(Type.String()), 'URL to which the payer returns. Absent if there is none.'),
   sessionExpiresInSeconds: described(Type.Integer(), 'Seconds that a payer has from opening a session.'),
-  endsAt: described(optional(Timestamp), 'Time from which the link opens no session. Absent without one.'),
-  paymentsMax: described(optional(Type.Integer()), 'Number of payments at most. Absent: any number.'),
+  endsAt: described(
+    optional(Timestamp),
+    'Time from which the link no longer opens sessions. Absent if the link does not end.',
+  ),
+  paymentsMax: described(optional(Type.Integer()), 'Largest number of payments. Absent: there is no limit.'),
   paymentsMade: described(Type.Integer(), 'Number of payments that were completed.'),
   paymentsOpen: described(Type.Integer(), 'Number of sessions that payers have opened and that have not ended.'),
   createdAt: described(Timestamp, 'Time of creation.'),

@@ -90,7 +90,7 @@ const mapFields = <K extends string, V>(keys: readonly K[], value: (key: K) => V
 const keysOf = <T extends object>(record: T) => Object.keys(record) as (keyof T & string)[]
 
 const pinField = 'personalIdentificationNumber'
-/** Every KYC field of a request, in alphabetical order, as the interface document lists them. */
+/** All KYC fields of a request, in alphabetical order, as in the interface document. */
 export const kycFields = [
   ...keysOf(kycText),
   ...ownerFields,
@@ -219,7 +219,6 @@ export const CustomerChange = closed({
 export const CustomerChangePage = page(CustomerChange)
 export const CustomerChangeQuery = closed(pageQuery)
 
-/** States of the erasure of a customer. */
 const erasureStates = ['Running', 'Retained', 'Completed'] as const
 export type ErasureState = (typeof erasureStates)[number]
 

@@ -345,9 +345,9 @@ export type EventData<N extends EventName> = Static<(typeof events)[N]['data']>
 export const eventNames = Object.keys(events) as readonly EventName[]
 export const isEventName = (name: string): name is EventName => Object.hasOwn(events, name)
 /**
- * The field in which a subscription names an event type, so that it is delivered. Interface document, Endpoints, rule 3: the emitted set
- * is that of the document, and another name in `events` yields no deliveries. Extensions have a field of their own. In
- * both fields "*" stands for all of them, also later ones. The feed has every event. Undefined: no such event type.
+ * Returns the field of a subscription that delivers an event type. Interface document, Endpoints, rule 3: `events` delivers only the event
+ * types of the document. Extensions have a separate field. In both fields "*" means all types, also later ones. The feed has every event.
+ * Undefined: the event type does not exist.
  */
 export function subscribedIn(name: EventName): SubscriptionField
 export function subscribedIn(name: string): SubscriptionField | undefined

@@ -1,12 +1,12 @@
 /**
- * The one reader of JSON that a stranger or another system wrote: a bound, a schema, and a copy with the fields of the schema
- * alone. A cast would trust the text: `{"length":6e7}` in the place of a text makes `Buffer.from` fill 60 MB with zeros.
+ * Reads JSON that a stranger or another system wrote: limits its length, checks a schema, and copies only the fields of the schema.
+ * A cast would trust the text: `{"length":6e7}` instead of a text makes `Buffer.from` fill 60 MB with zeros.
  * Texts with a NUL or an unpaired surrogate are refused, because PostgreSQL cannot store them.
  */
 import type { Static, TSchema } from 'typebox'
 import { parseJsonExactly } from './decimal.ts'
 
-/** Undefined: the text is longer than `charsMax`, is no JSON, or does not fit the schema. */
+/** Reads foreign JSON. Undefined: the text is longer than `charsMax`, is not JSON, or does not match the schema. */
 export function readForeign<S extends TSchema>(text: string, schema: S, charsMax: number): Static<S> | undefined {
   if (text.length > charsMax) return undefined
   let value: unknown
@@ -18,19 +18,19 @@ export function readForeign<S extends TSchema>(text: string, schema: S, charsMax
   return selectForeign(value, schema)
 }
 
-/** The same for a value that a library has parsed, such as the claims of a token. Undefined: it does not fit the schema. */
+/** Checks a value that a library has parsed, such as the claims of a token. Undefined: the value does not match the schema. */
 export function selectForeign<S extends TSchema>(value: unknown, schema: S): Static<S> | undefined {
   const selected = select(value, schema as Schema)
   return selected === unfit ? undefined : (selected as Static<S>)
 }
 
-/** Reads JSON that this service wrote itself, and kept in its database, sealed or signed. For nothing else: `T` is not checked. */
+/** Parses JSON that this service has written, and stored in its database, sealed or signed. Never other JSON, because `T` is not checked. */
 export const ownJson = <T>(text: string): T => JSON.parse(text) as T
 
-/** Reads such JSON with exact decimals. */
+/** Parses JSON of this service with exact decimals. */
 export const ownJsonExactly = <T>(text: string): T => parseJsonExactly(text) as T
 
-/** The keywords that the reader knows. It is no validator of JSON Schema: one more keyword is added when a schema needs it. */
+/** The keywords of JSON Schema that the reader supports. Add a keyword when a schema needs it. */
 type Schema = {
   readonly type?: 'string' | 'integer' | 'boolean' | 'null' | 'array' | 'object'
   readonly enum?: readonly unknown[]
@@ -73,7 +73,7 @@ function select(value: unknown, schema: Schema): unknown {
     case 'object':
       return selectFields(value, schema)
     default:
-      throw new Error('a schema of foreign JSON has a form that its reader does not know')
+      throw new Error('a schema of foreign JSON has an unsupported form')
   }
 }
 

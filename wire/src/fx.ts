@@ -21,7 +21,7 @@ import { transactionStatuses } from './transactions.ts'
 export const quoteKinds = ['firm', 'held'] as const
 export const quoteStatuses = ['Open', 'Accepted', 'Expired'] as const
 
-/** An exact JSON number: how much of one currency one unit of another buys. */
+/** An exact JSON number: the price of one unit of a currency in another currency. */
 export const Rate = Type.Refine(
   Type.Unsafe<Decimal>({ 'x-json-type': 'number' }),
   (value) => isDecimal(value),
@@ -98,7 +98,7 @@ export const FxQuote = closed({
   ),
   kind: described(oneOf(quoteKinds), '`firm`: holds for 45 seconds. `held`: holds for 30 minutes.'),
   ...exchanged,
-  midRate: described(Rate, 'The rate between the two currencies by the source, without margin.'),
+  midRate: described(Rate, 'The rate of the source between the two currencies, without margin.'),
   margin: described(Margin, 'The difference between `midRate` and `rate`, for what is exchanged.'),
   createdAt: described(Timestamp, 'Time of creation.'),
   expiresAt: described(Timestamp, 'Expiry of the quote: it cannot be accepted from this time on.'),
@@ -140,7 +140,7 @@ export const FxConversion = closed({
   valueDate: described(CalendarDate, valueDateText),
 })
 
-/** A rate of the sandbox, set by hand. */
+/** A rate of the sandbox, set by a request. */
 export const SimulatedRate = closed({
   base: described(optional(Currency), 'The currency that is sold. Give `base` and `quote` together.', {
     examples: ['EUR'],

@@ -31,7 +31,7 @@ export const GuestLinkCreate = closed({
   fullName: described(singleLine(nameCharsMax), 'Name of the guest, 1 to 140 characters.', {
     examples: ['Joan Clarke'],
   }),
-  access: described(oneOf(guestAccesses), `${accessText} You give only what you have.`),
+  access: described(oneOf(guestAccesses), `${accessText} You can grant only access that you have.`),
   expiresInHours: described(
     optional(nullable(Type.Integer({ minimum: 1, maximum: guestLinkHoursMax }))),
     'Hours until link and session end, 1 to 168. Absent or null: 24.',
@@ -47,7 +47,7 @@ export const GuestLink = closed({
   status: described(
     oneOf(guestLinkStatuses),
     '`Pending`: not opened yet. `Open`: the guest is signed in. `Expired`: the time is over. `Revoked`: withdrawn. ' +
-      '`Ended`: its maker has lost the permission.',
+      '`Ended`: its creator has lost the permission.',
   ),
   madeById: described(Uuid, 'Identifies the user or service account that made the link.'),
   madeByFullName: described(Type.String(), 'Name of the user or service account that made the link.'),

@@ -5,14 +5,14 @@ const sha256 = (...parts: readonly Uint8Array[]): Buffer => hash('sha256', Buffe
 
 const prefixes = { leaf: Buffer.of(0), node: Buffer.of(1) } as const
 
-/** Hash of the text of a leaf, such as a record. */
+/** Computes the hash of a leaf's text, such as a record. */
 export const leafOf = (content: string): Buffer => sha256(prefixes.leaf, Buffer.from(content))
 const nodeOf = (left: Uint8Array, right: Uint8Array): Buffer => sha256(prefixes.node, left, right)
 
-/** The greatest power of two below a count of at least 2. */
+/** Returns the largest power of two below `count`, which is at least 2. */
 const splitOf = (count: number): number => 2 ** (31 - Math.clz32(count - 1))
 
-/** The root of a tree. An empty tree has none. */
+/** Computes the root of a tree. Throws a TypeError for an empty tree. */
 export function rootOf(hashes: readonly Uint8Array[]): Uint8Array {
   const [first] = hashes
   if (first === undefined) throw new TypeError('an empty tree has no root')
@@ -21,7 +21,7 @@ export function rootOf(hashes: readonly Uint8Array[]): Uint8Array {
   return nodeOf(rootOf(hashes.slice(0, split)), rootOf(hashes.slice(split)))
 }
 
-/** The sibling hashes on the path from a leaf to the root, the lowest first. */
+/** Computes the sibling hashes on the path from a leaf to the root, lowest first. */
 export function pathOf(hashes: readonly Uint8Array[], index: number): readonly Uint8Array[] {
   if (hashes.length < 2) return []
   const split = splitOf(hashes.length)
@@ -29,7 +29,7 @@ export function pathOf(hashes: readonly Uint8Array[], index: number): readonly U
   return index < split ? [...pathOf(left, index), rootOf(right)] : [...pathOf(right, index - split), rootOf(left)]
 }
 
-/** Reports whether a leaf is in the tree of a root (RFC 9162, section 2.1.3.2). */
+/** Reports whether a leaf is in the tree with this root (RFC 9162, section 2.1.3.2). */
 export function isUnder(
   root: Uint8Array,
   leaf: Uint8Array,
@@ -56,7 +56,7 @@ export type Tree = {
   readonly paths: readonly (readonly Uint8Array[])[]
 }
 
-/** The root with the paths of all leaves. Hashes each node once. */
+/** Computes the root and the paths of all leaves. Hashes each node once. */
 export function treeOf(hashes: readonly Uint8Array[]): Tree {
   const [first] = hashes
   if (first === undefined) throw new TypeError('an empty tree has no root')

@@ -74,7 +74,7 @@ type WithEveryParameter<T> = {
     ? { readonly example: { readonly params: Readonly<Record<keyof P, ExampleValue>> } }
     : unknown
 }
-/** A table does not compile if an example leaves out a path parameter. */
+/** Makes the table fail to compile if an example omits a path parameter. */
 const complete = <const T>(table: T & WithEveryParameter<T>): T => table
 
 /** Every operation, in the order of the OpenAPI document. */

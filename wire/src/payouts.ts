@@ -405,7 +405,6 @@ export const PayoutRecord = closed({
   createdAt: described(Timestamp, 'Time of acceptance.'),
   updatedAt: described(Timestamp, 'Time of the last change of status.'),
 })
-/** Reason for rejecting a payout that waits for an approval. */
 export const PayoutReject = closed({
   reason: described(singleLine(140), 'Reason for the rejection, for your own records. 1 to 140 characters.', {
     examples: ['The invoice has already been paid.'],
@@ -462,7 +461,6 @@ export const PayoutLimitQuery = closed({
   beneficiaryId: described(optional(Uuid), 'Only limits that hold for this beneficiary, and those of the partner.'),
 })
 
-/** A fee rule of payouts. */
 export const PayoutFee = closed({
   id: described(Uuid, 'Id of the rule.'),
   currency: described(Currency, 'Payouts in this currency cost the fee.'),

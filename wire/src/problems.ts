@@ -1,5 +1,5 @@
 /**
- * The catalogue of problem codes. `detail` is the default text: what is wrong and what to do. A service may state more.
+ * The catalogue of problem codes. `detail` is the default text: what is wrong and what to do. A response may have a more specific text.
  * Sources: interface document, Authentication and Errors; the contract page for the other codes.
  */
 import { businessProblems } from './business-problems.ts'
@@ -313,5 +313,5 @@ export const problems = {
 
 export type ProblemCode = keyof typeof problems
 
-/** The path of the page that explains a code. `type` of a problem is this path: a URI reference of the API's own origin. */
+/** Returns the path of the page about a code: the `type` of a problem, as a URI reference to the API's own origin. */
 export const problemPath = (code: ProblemCode): string => `/problems/${code}`

@@ -1,4 +1,4 @@
-/** The problem codes of an operation: its own ones, and those that it shares with every operation. */
+/** The problem codes of an operation: specific codes, and codes shared by all operations. */
 import { type Operation, usesKey } from './operations.ts'
 import type { ProblemCode } from './problems.ts'
 
@@ -39,6 +39,6 @@ export function bodyCodesOf({ body, bodyOptional }: Operation): readonly Problem
 
 const keyCodes = ['request_in_progress', 'idempotency_key_reused'] as const satisfies readonly ProblemCode[]
 
-/** The codes of one operation, beyond those that all operations share. */
+/** Lists the codes of an operation, without those that all operations share. */
 export const ownCodesOf = (operation: Operation): readonly ProblemCode[] =>
   usesKey(operation) ? [...new Set([...operation.refusals, ...keyCodes])] : operation.refusals

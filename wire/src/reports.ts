@@ -25,7 +25,6 @@ export type ReportFormat = (typeof reportFormats)[number]
 export type ReportStatus = (typeof reportStatuses)[number]
 export type ReportFrequency = (typeof reportFrequencies)[number]
 
-/** The media type of each format. */
 export const reportMediaTypes: Readonly<Record<ReportFormat, string>> = {
   csv: 'text/csv; charset=utf-8',
   jsonl: 'application/x-ndjson',

@@ -1,6 +1,6 @@
 /**
  * The permissions of each role. Contract page, Silences: Admin has all; Developer has reads, webhooks and simulations;
- * Operator has the groups listed below, and reads what became of the payments that it makes. The page of permissions is made from these rules.
+ * Operator has the groups listed below, and reads the results of its payments. The page of permissions is generated from these rules.
  */
 import type { Permission } from './operations.ts'
 import type { Role } from './users.ts'

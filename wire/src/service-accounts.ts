@@ -33,12 +33,12 @@ const Addresses = Type.Array(text(50, { examples: ['203.0.113.0/24'] }), {
   uniqueItems: true,
 })
 const nameText = 'Name of the service account, 1 to 140 characters, such as the program that uses it.'
-const permissionsText = 'Permissions of the service account. You give only what you have.'
+const permissionsText = 'Permissions of the service account. You can grant only permissions that you have.'
 const addressesText =
   'Addresses and networks (CIDR) from which the service account may be used. A request from elsewhere gets 403 `permission_denied`.'
 const publicKeyText =
   'RSA public key of 2048 to 4096 bits: PEM with `BEGIN PUBLIC KEY` (SPKI). Make the key pair yourself, and keep the private key.'
-/** A key whose private half was thrown away. */
+/** A public key whose private key was discarded. */
 export const examplePublicKey = [
   '-----BEGIN PUBLIC KEY-----',
   'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAxTZz+TBbeAfcEKduXCs7',
@@ -55,7 +55,7 @@ const PublicKey = described(text(publicKeyCharsMax), publicKeyText, { examples: 
 export const ServiceAccount = closed({
   serviceAccountId: described(Uuid, 'Identifies the service account.'),
   name: described(Type.String(), nameText),
-  apiKey: described(Type.String(), 'The API key, which is no secret.'),
+  apiKey: described(Type.String(), 'The API key, which is not secret.'),
   permissions: described(Type.Array(Type.String()), 'Permissions of the service account.'),
   allowedAddresses: described(Type.Array(Type.String()), `${addressesText} Empty: any address.`),
   status: described(
@@ -64,17 +64,20 @@ export const ServiceAccount = closed({
   ),
   impersonation: described(
     Type.Boolean(),
-    'Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it.',
+    "Whether the operator's staff uses it to read your data. It cannot write, and expires within an hour. You can revoke it.",
   ),
   issuedById: described(
     nullable(Type.String()),
-    'The user or service account of your team that made it, or for whom a key made it. Null: the operator issued it. A service account ' +
-      'that your team made approves no payouts, and its maker approves none of its payouts.',
+    'The user or service account of your team that created it, directly or through another service account. Null: the operator issued it. ' +
+      'Service accounts that your team created cannot approve payouts, and their creator cannot approve their payouts.',
   ),
-  issuedByFullName: described(nullable(Type.String()), 'Name of the maker. Null: the operator issued it.'),
-  replaces: described(nullable(Uuid), 'The service account that this one replaces. Null: none.'),
+  issuedByFullName: described(nullable(Type.String()), 'Name of the creator. Null: the operator issued it.'),
+  replaces: described(nullable(Uuid), 'The service account that it replaces. Null: none.'),
   createdAt: described(Timestamp, 'Time of creation.'),
-  expiresAt: described(nullable(Timestamp), 'Time from which on it signs no request. Null: no end is set.'),
+  expiresAt: described(
+    nullable(Timestamp),
+    'Time from which it can no longer sign requests. Null: it does not expire.',
+  ),
   revokedAt: described(nullable(Timestamp), 'Time of the revocation. Null: it was not revoked.'),
   lastUsedAt: described(nullable(Timestamp), 'Time of the last signed request, to the minute. Null: none yet.'),
 })
@@ -84,26 +87,28 @@ export const ServiceAccountQuery = closed({
   status: described(optional(oneOf(serviceAccountStatuses)), 'Only service accounts with this status.'),
 })
 
-const Secret = described(Type.String(), 'The API secret. Only this answer and a replay of its request have it.')
+const Secret = described(Type.String(), 'The API secret. Only this answer and a replay of its request contain it.')
 
 export const ServiceAccountCreate = closed({
   name: described(singleLine(nameCharsMax), nameText, { examples: ['Payroll'] }),
   publicKeyPem: PublicKey,
   permissions: described(Permissions, permissionsText, { examples: [['payouts:read', 'payouts:write']] }),
   allowedAddresses: described(optional(nullable(Addresses)), `${addressesText} Absent, null or empty: any address.`),
-  expiresAt: optional(nullable(timeInput('Time from which on it signs no request. Absent or null: no end'))),
+  expiresAt: optional(
+    nullable(timeInput('Time from which it can no longer sign requests. Absent or null: it does not expire')),
+  ),
 })
 export const ServiceAccountCreated = closed({ ...ServiceAccount.properties, apiSecret: Secret })
 
 export const ServiceAccountUpdate = closed({
-  name: described(optional(nullable(singleLine(nameCharsMax))), `${nameText} Absent or null: the one before stays.`),
-  permissions: described(optional(nullable(Permissions)), `${permissionsText} Absent or null: those before stay.`),
+  name: described(optional(nullable(singleLine(nameCharsMax))), `${nameText} Absent or null: unchanged.`),
+  permissions: described(optional(nullable(Permissions)), `${permissionsText} Absent or null: unchanged.`),
   allowedAddresses: described(
     optional(nullable(Addresses)),
-    `${addressesText} Absent or null: those before stay. Empty: any address.`,
+    `${addressesText} Absent or null: unchanged. Empty: any address.`,
   ),
   expiresAt: optional(
-    nullable(timeInput('Time from which on it signs no request. Absent: the one before stays. Null: no end')),
+    nullable(timeInput('Time from which it can no longer sign requests. Absent: unchanged. Null: it does not expire')),
   ),
 })
 
@@ -111,7 +116,7 @@ export const ServiceAccountRotate = closed({
   publicKeyPem: PublicKey,
   overlapHours: described(
     optional(nullable(Type.Integer({ minimum: 0, maximum: overlapHoursMax }))),
-    'Hours for which the key before works on, 0 to 2160. Absent or null: 24.',
+    'Hours for which the old key stays valid, 0 to 2160. Absent or null: 24.',
     { examples: [24] },
   ),
 })

@@ -10,15 +10,15 @@ export const uuidPattern = '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-
 /** Excludes year 0, which PostgreSQL and the calendar of RFC 3339 do not have. */
 export const timestampPattern = '^(?!0000)\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$'
 /**
- * A time in a request: RFC 3339 in UTC, any fraction. PostgreSQL cannot store a leap second. The format `date-time` checks
- * the calendar.
+ * A time in a request: RFC 3339 in UTC, with any fraction. Excludes leap seconds, which PostgreSQL cannot store. The format `date-time`
+ * checks the calendar.
  */
 export const timeInputPattern = '^(?!0000)\\d{4}-\\d{2}-\\d{2}[Tt]\\d{2}:\\d{2}:[0-5]\\d(?:\\.\\d+)?(?:[Zz]|[+-]00:00)$'
 /** One `@`, no white space, lengths of RFC 5321 section 4.5.3.1. Only a delivered email proves an address. */
 export const emailPattern = '^[^\\s@]{1,64}@[^\\s@.]+(\\.[^\\s@.]+)+$'
 export const serviceIdPattern = '^cus_[0-9a-hjkmnp-tv-z]{16}$'
 const customerRefPattern = `${uuidPattern}|${serviceIdPattern}`
-/** A string of these patterns is an identifier whose case has no meaning. The gateway converts it to lower case. */
+/** Patterns of identifiers whose case does not matter. The gateway converts them to lower case. */
 export const identifierPatterns: ReadonlySet<string> = new Set([uuidPattern, customerRefPattern])
 
 export const referenceCharsMax = 140
@@ -28,7 +28,7 @@ export const aliasCharsMax = 70
 export const urlCharsMax = 2048
 export const emailCharsMax = 254
 
-/** Adds the meaning of a property: what it is, its unit or format, and when it is absent. `test/tidy` requires one. */
+/** Adds the required description of a property: its meaning, its unit or format, and when it is absent. */
 export const described = <T extends TSchema>(
   schema: T,
   description: string,
@@ -45,9 +45,9 @@ export const text = (charsMax: number, options: Record<string, unknown> = {}) =>
 /** Signature of secp256k1 as 65 bytes: r, s and v. */
 export const walletSignaturePattern = '^0x[0-9a-fA-F]{130}$'
 
-/** White space and characters without width, other than control characters. */
+/** White space and zero-width characters, without control characters. */
 const blank = ' \\u00a0\\u1680\\u2000-\\u200b\\u202f\\u205f\\u2060\\u3000\\ufeff'
-/** Control characters, ends of lines, and marks that reverse text: an approver would read another name than the bank. */
+/** Control characters, line ends, and marks that reverse text, with which an approver would read another name than the bank. */
 const control = '\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069'
 
 /**
@@ -80,7 +80,7 @@ export const CountryCode = Type.String({ pattern: countryCodePattern })
 export const Currency = Type.String({ pattern: currencyPattern })
 export const Email = Type.String({ format: 'email', pattern: emailPattern, maxLength: emailCharsMax })
 export const Url = text(urlCharsMax, { format: 'uri' })
-/** A URL normalises `.` and `..` away (RFC 3986 section 5.2.4), so that no URL could name such a payment. */
+/** Excludes `.` and `..`, which URLs normalise away (RFC 3986 section 5.2.4). */
 const referencePattern = `^(?!\\.{1,2}$)${singleLinePattern.slice(1)}`
 export const Reference = text(referenceCharsMax, { pattern: referencePattern, examples: ['INV-2026-0042'] })
 export const IdempotencyKey = singleLine(idempotencyKeyCharsMax, { examples: ['payout-2026-0042'] })

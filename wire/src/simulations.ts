@@ -101,7 +101,7 @@ export const Simulated = closed({
   currency: described(Currency, 'Currency of the transaction.'),
 })
 
-/** Money that arrives without an announcement: a transfer to an IBAN that you have given to a customer. */
+/** An unannounced transfer to an IBAN of one of the partner's customers. */
 export const SimulatedCreditCreate = closed({
   iban: described(text(34), 'An IBAN of one of your customers, which is credited.'),
   amount: described(PaymentAmount, amountText, { examples: [100] }),
@@ -124,7 +124,7 @@ export const SimulatedEventCreate = closed({
 })
 export const SimulatedEvent = closed({
   eventType: described(Type.String(), 'The event.'),
-  reference: described(Type.String(), 'The `reference` in its data. It names no transaction.'),
+  reference: described(Type.String(), 'The `reference` in its data. It does not refer to a transaction.'),
 })
 
 export const simulatedBlocksMax = 64

@@ -88,10 +88,9 @@ export const timelineSteps = [
   'RecallExpired',
 ] as const
 
-/** Actors of a step. */
 export const timelineActors = ['Partner', 'Service', 'Bank', 'Time', 'Operator'] as const
 export type TimelineActor = (typeof timelineActors)[number]
-/** Reasons why a payment waits or would be refused, as far as they may be said. */
+/** Reasons why a payment waits or would be refused, as far as partners may know them. */
 export const holdKinds = [
   'Approval',
   'OperatorCheck',
@@ -157,7 +156,6 @@ export const PartnerUser = closed({
   name: described(optional(Type.String()), 'Name of the customer.'),
 })
 
-/** The meaning of each transaction status. */
 export const transactionStatusMeanings: Readonly<Record<TransactionStatus, string>> = {
   Pending: 'in progress',
   Completed: 'settled. Final',
@@ -222,8 +220,8 @@ export const Transaction = closed({
   debtorDetails: described(optional(PartyDetails), 'The party that pays.'),
   partnerUser: described(
     optional(PartnerUser),
-    'Your user for whom the transaction is: the customer. Absent for a transaction of your own. An erased customer has ' +
-      'only its `id`. `GET /v1/transactions/{reference}/timeline` says who requested it.',
+    'The customer of the transaction. Absent for a transaction of your own. An erased customer has only its `id`. ' +
+      '`GET /v1/transactions/{reference}/timeline` shows who requested the transaction.',
   ),
   timeline: described(Type.Array(TimelineEntry), 'Every step of the transaction, oldest first.'),
 })
@@ -397,9 +395,9 @@ export const TransactionQuery = closed({
 const { limit: _limit, cursor: _cursor, updatedSince: _updatedSince, ...sumFilters } = TransactionQuery.properties
 export const TransactionSumsQuery = closed(sumFilters)
 
-/** The most rows that a sum reads: it costs a few milliseconds at any number of rows. */
+/** Largest number of rows in a sum, so that a sum takes a few milliseconds for any number of rows. */
 export const sumRowsMax = 5_000
-const cappedText = `True if more than ${sumRowsMax} match. Count and amount are then those of ${sumRowsMax} of them, and so at least reached.`
+const cappedText = `True if more than ${sumRowsMax} match. Count and amount are then lower bounds, summed over ${sumRowsMax}.`
 /** Sums of a list by currency. */
 export const currencySums = (texts: { readonly count: string; readonly amount: string }) =>
   closed({

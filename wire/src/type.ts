@@ -1,6 +1,6 @@
 /**
- * The schema types of typebox that the contract uses, as typebox makes them. Its own builders load 373 files, which every
- * command of the operator would pay. `type.test.ts` compares both; the gateway compiles the schemas with typebox.
+ * Builders of the typebox schemas that the contract uses. The builders of typebox load 373 files, which would slow down every operator
+ * command. `type.test.ts` compares both. The gateway compiles the schemas with typebox.
  */
 import type Typebox from 'typebox'
 import type { TSchema } from 'typebox'
@@ -24,17 +24,17 @@ type Builders = Pick<
   | 'With'
 >
 
-/** Sets a property that typebox reads and no document shows. */
+/** Sets a hidden property, which typebox reads but JSON does not contain. */
 const hide = <T extends object>(schema: T, name: string, value: unknown): T =>
   Object.defineProperty(schema, name, { value, configurable: true, writable: true, enumerable: false })
 
 const make = (kind: string, keywords: Options, options: Options = {}): object =>
   hide({ ...keywords, ...options }, '~kind', kind)
 
-/** Copies a schema with everything that is hidden in it. */
+/** Copies a schema with its hidden properties. */
 const copy = (schema: object): object => Object.defineProperties({}, Object.getOwnPropertyDescriptors(schema))
 
-/** A keyword that is given again moves to the end. */
+/** Adds keywords. A repeated keyword moves to the end. */
 function annotate(schema: object, options: Options): object {
   const copied = copy(schema)
   for (const name of Object.keys(options)) Reflect.deleteProperty(copied, name)
@@ -56,7 +56,7 @@ export const Type = {
   Null: (options?: Options) => make('Null', { type: 'null' }, options),
   Object: objectOf,
   Optional: (schema: TSchema) => hide(copy(schema), '~optional', true),
-  /** Every key is a text. */
+  /** Keys are always texts. */
   Record: (_key: TSchema, value: TSchema, options?: Options) =>
     make('Record', { type: 'object', patternProperties: { '^.*$': value } }, options),
   Refine: (schema: object, check: (value: unknown) => boolean, error: () => string) =>

@@ -113,7 +113,7 @@ export const UserUpdate = closed({
   }),
 })
 
-/** The values of the claim that give a role. A person with the values of several gets the first of Admin, Operator, Developer. */
+/** The claim values that grant a role. A person with values of several roles gets the first of Admin, Operator, Developer. */
 const valuesOf = (role: string) =>
   described(
     optional(Type.Array(singleLine(nameCharsMax), { maxItems: 20 })),
@@ -140,7 +140,7 @@ export const SingleSignOnUpdate = closed({
   clientId: described(singleLine(255), 'The client that the provider has for you.', { examples: ['partner-payments'] }),
   clientSecret: described(
     optional(nullable(singleLine(1000))),
-    'The secret of the client. It is sealed, and no answer has it. Absent or null: the one before stays.',
+    'The client secret. It is stored sealed, and never returned. Absent or null: unchanged.',
     { examples: ['correct horse battery staple'] },
   ),
   emailDomain: described(singleLine(253), domainText, { examples: ['acme.example'] }),
@@ -163,7 +163,7 @@ export const SingleSignOn = closed({
   ),
   domainProvedAt: described(
     nullable(Timestamp),
-    'Time at which the domain was proved. Null: it is not, and the provider signs no person in yet.',
+    'Time at which the domain was proved. Null: it is not proved, and the provider cannot sign people in yet.',
   ),
   roleClaim: described(nullable(Type.String()), roleClaimText),
   roles: described(nullable(RoleValues), rolesText),

@@ -1,4 +1,4 @@
-/** The verification of a customer's KYC by rules: a state for each field, and a code that says how to correct it. Extension. */
+/** The verification of a customer's KYC by rules: a state for each field, and a code with its remedy. Extension. */
 import { Amount, CalendarDate, Currency, Type, Uuid, closed, described, oneOf, optional } from './shapes.ts'
 
 /** Remedies for each verification code. */
@@ -16,7 +16,7 @@ export const verificationCodes = {
   age_impossible: 'The person would be older than 120 years. Compare the date with the identity document.',
   under_age: 'The person is younger than 18 years. The customer cannot be accepted.',
   incorporated_before_birth: 'The business of the person was founded before the person was born. Compare both dates.',
-  owner_incomplete: 'An owner has a first name and a last name. Give the other one.',
+  owner_incomplete: 'The first or last name of the owner is missing. Add the missing name.',
   owner_gap: 'Owners are numbered without gaps. Move the owner to the first free number.',
   owner_duplicate: 'Two owners have the same names. Remove one, or give their names in full.',
   identity_required: 'The identity was not verified with these values. Start an identity verification.',
@@ -37,8 +37,8 @@ export const capabilities = ['OpenAccount', 'Receive', 'Pay', 'Convert'] as cons
 export type Capability = (typeof capabilities)[number]
 
 /**
- * Reasons why a customer lacks a capability. A hit of screening that persons have not confirmed is never a reason: a listed person must
- * not be warned. A confirmed one is `account_blocked`, as every block by the operator.
+ * Reasons why a customer lacks a capability. An unconfirmed screening hit is never a reason, because a listed person must not be warned. A
+ * confirmed hit is `account_blocked`, like every block by the operator.
  */
 const capabilityReasons = [
   'verification_incomplete',
@@ -87,7 +87,7 @@ export const CustomerCapabilities = closed({
         allowed: described(Type.Boolean(), 'Whether the customer may do it now.'),
         reasons: described(
           Type.Array(oneOf(capabilityReasons)),
-          'Every reason why not: the state of the verification, or of its account. Empty if it is allowed.',
+          'Every reason against it: the state of the verification, or of its account. Empty if the capability is allowed.',
         ),
         holdUpTo: described(
           optional(

@@ -24,22 +24,21 @@ export const deliveryStatuses = ['Pending', 'Delivered', 'Held'] as const
 /** The signature schemes of Standard Webhooks: HMAC-SHA256 and Ed25519. */
 export const signatures = ['v1', 'v1a'] as const
 export const recoveryStatuses = ['Running', 'Completed'] as const
-/** The orders of the event feed. */
 export const feedOrders = ['oldest', 'newest'] as const
 export const breakerStates = ['Closed', 'Open'] as const
 /** Wildcard as the only entry of `events` or `extensionEvents`: every event type of the field, also later ones. */
 export const allEvents = '*'
-/** Longest time for which earlier secrets continue to sign after a rotation. */
+/** Longest time for which earlier secrets sign after a rotation. */
 export const overlapSecondsMax = 7 * 24 * 60 * 60
 export const overlapSecondsDefault = 24 * 60 * 60
-/** Per subscription. Every active secret adds a signature to the headers of each delivery. */
+/** Per subscription. Each active secret adds a signature to the headers of each delivery. */
 export const activeSecretsMax = 5
 /** Older events are deleted with their deliveries. */
 export const eventRetentionDays = 30
 
 const instant = (description: string) => Type.String({ format: 'date-time', pattern: timestampPattern, description })
 
-const eventNamesText = `Event types with \`emitted: true\`, or ["${allEvents}"] for all, also later ones. Another name is accepted, yields no deliveries, and has a line in \`warnings\`.`
+const eventNamesText = `Event types with \`emitted: true\`, or ["${allEvents}"] for all, also later ones. Other names are accepted but never delivered, and are listed in \`warnings\`.`
 const extensionNamesText = `Event types with \`emitted: false\`, which are extensions, or ["${allEvents}"] for all, also later ones. \`events\` never delivers them.`
 const namesOf = (description: string) => Type.Array(text(100), { maxItems: 50, uniqueItems: true, description })
 const events = optional(namesOf(`${eventNamesText} Default: all.`))
@@ -60,7 +59,7 @@ export const EventType = closed({
   ),
   subscribedIn: described(
     oneOf(['events', 'extensionEvents'] as const),
-    'The field of a subscription that delivers the event type. In the other one it yields no deliveries.',
+    'The field of a subscription that delivers the event type. In the other field the name has no effect.',
   ),
   version: described(Type.Integer(), 'Version of the envelope.'),
   properties: described(
@@ -117,7 +116,7 @@ const subscription = {
   updatedAt: described(Timestamp, 'Time of the last change.'),
   warnings: described(
     optional(Type.Array(Type.String())),
-    'One line for each name that yields no deliveries where it stands, with the cure. Absent if there is none.',
+    'One line for each name that is not delivered from its field, with the remedy. Absent if there is none.',
   ),
 }
 export const Subscription = closed(subscription)

@@ -1,4 +1,4 @@
-/** The balance as a statement, as it was before, and blocked. */
+/** The balance as a statement, at a past time, and blocked. */
 import { minorOf } from '../money.ts'
 import { kycOf } from '../people.ts'
 import { sam } from '../staff.ts'

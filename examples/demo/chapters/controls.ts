@@ -1,4 +1,4 @@
-/** What a payout has to pass: a preview of every rule, a limit, a fee, and the approval of a second person. */
+/** The checks of a payout: a preview of every rule, a limit, a fee, and the approval of a second person. */
 import { balanceOf, ended, orderOf, payeeOf, payoutOf } from './payments.ts'
 import { refusalOf, type Chapter, type Stage } from './stage.ts'
 

@@ -1,4 +1,4 @@
-/** A balance that tells when it falls below a threshold, and when it is back. */
+/** A monitor that notifies the partner when a balance falls below a threshold, and when it recovers. */
 import { kycOf } from '../people.ts'
 import { balanceOf, ended, orderOf, payeeOf } from './payments.ts'
 import { type Chapter, type Stage } from './stage.ts'

@@ -1,4 +1,4 @@
-/** Customers' money apart: no payout uses the money of another one, whatever the balance holds. */
+/** Segregated money: a payout never uses the money of another customer. */
 import { kycOf } from '../people.ts'
 import { sam } from '../staff.ts'
 import { balanceOf, ended, orderOf, payeeOf } from './payments.ts'

@@ -1,4 +1,4 @@
-/** What a chapter of the demo gets, and how it says what it shows. */
+/** The context of a demo chapter, and the functions by which it reports. */
 import { ApiProblem, type Client } from '@partner-payments/sdk'
 import type { Until } from '../until.ts'
 

@@ -1,4 +1,4 @@
-/** The full demo: what the day leaves out, one part for each group of operations, and the values that have occurred at the end. */
+/** The full demo: the remaining groups of operations, and a check that all values of transactions have occurred. */
 import type { Check } from '../reconcile.ts'
 import { checkoutOfTheDay } from './checkout.ts'
 import { exchangeMoney } from './fx.ts'

@@ -1,4 +1,4 @@
-/** What each part of the full demo gets. */
+/** The context of each part of the full demo. */
 import type { Client } from '@partner-payments/sdk'
 import type { Print } from '../print.ts'
 import type { Until } from '../until.ts'

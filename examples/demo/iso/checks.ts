@@ -35,7 +35,7 @@ async function isRead(tx: Tx, { entries, statements }: Book): Promise<boolean> {
 const timesOf = { Settled: 1, Returned: 1, Rejected: 0, Filed: 0, Accepted: 0, Queued: 0, Refused: 0 } as const
 type Instruction = { readonly endToEndId: string; readonly amount: bigint; readonly status: keyof typeof timesOf }
 
-/** What the service sent, the bank has once; and it paid what the service believes paid. */
+/** Checks that the bank has each sent payment once, and has paid what the service considers paid. */
 async function checkPayments(tx: Tx, { payments, duplicates }: Book): Promise<Check> {
   const instructions = await tx.rows<Instruction>(sql`select end_to_end_id, amount, status from rails.iso_instructions`)
   const differences = instructions.flatMap(({ endToEndId, amount, status }) => {

@@ -6,7 +6,7 @@ import type { Pages } from '../pages.ts'
 export type Amount = string
 
 /** An amount in a request. A decimal string is sent digit for digit, a number as JavaScript formats it. */
-export type AmountInput = string | number
+type AmountInput = string | number
 
 export type AccountEntryPage = {
   /** The items of the page, newest first. */
@@ -23,7 +23,7 @@ export type AccountEntryPage = {
     readonly currency: string
     /** The posted balance after this entry, in major units of `currency`. */
     readonly balance: Amount
-    /** The other side: a bank or a chain (`Settlement`), fees or an exchange. `Suspense` is money that waits for its assignment, `Transfers` another part of the same balance. */
+    /** The other side: a bank or a chain (`Settlement`), fees or an exchange. `Suspense` is money that waits to be assigned, `Transfers` another part of the same balance. */
     readonly counterAccount: 'Settlement' | 'Suspense' | 'Fees' | 'Fx' | 'Transfers'
     /** The `reference` of the transaction that moved the money. */
     readonly reference: string
@@ -47,7 +47,7 @@ export type AccountStateChange = {
   readonly customerId?: string
   /** The state before. */
   readonly from: 'Active' | 'BlockedInbound' | 'BlockedOutbound' | 'Blocked' | 'Closed'
-  /** The state from then on. `BlockedInbound` takes no money, `BlockedOutbound` pays none, `Blocked` does neither. `Closed` does neither for good. */
+  /** The new state. `BlockedInbound`: cannot receive payments. `BlockedOutbound`: cannot send payments. `Blocked`: neither. `Closed`: neither, permanently. */
   readonly state: 'Active' | 'BlockedInbound' | 'BlockedOutbound' | 'Blocked' | 'Closed'
   /** Reason for the operator's change. */
   readonly reason: 'Compliance' | 'CourtOrder' | 'CustomerRequest' | 'Fraud' | 'PartnerRequest' | 'Other'
@@ -88,7 +88,7 @@ export type AccountTransferCreate = {
   readonly fromCustomerId?: string | undefined
   /** The customer who gets the money. Absent: you. */
   readonly toCustomerId?: string | undefined
-  /** Your reference, for the outward transaction. If it is taken, that gets one of its own. */
+  /** Your reference, for the outward transaction. If you have used it before, the service assigns another reference. */
   readonly reference?: string | undefined
 }
 
@@ -103,9 +103,9 @@ export type Balance = {
   readonly reserved: Amount
   /** Money that a payout can use, in major units: `posted` minus `reserved`. Never negative. */
   readonly available: Amount
-  /** True: a payout uses only the part of its customer, or your own part. False: it may use the whole balance. Says what is so now, also with `at`. */
+  /** True: a payout uses only the part of its customer, or your own part. False: it may use the whole balance. Shows what is so now, also with `at`. */
   readonly segregated: boolean
-  /** States whose money pays. `OwnPart`: a payout uses only the money of its customer, or your own. `WholeBalance`: it may use the money of all customers and yours. A new balance is `WholeBalance` in a sandbox and `OwnPart` in production, unless the operator decides otherwise. */
+  /** The money that a payout can use. `OwnPart`: only the money of its customer, or your own. `WholeBalance`: the money of all customers and yours. A new balance is `WholeBalance` in a sandbox and `OwnPart` in production, unless the operator decides otherwise. */
   readonly payoutsUse: 'OwnPart' | 'WholeBalance'
   /** Your own part of a segregated balance: the rest is that of your customers. Absent with `at`. */
   readonly own?: {
@@ -267,7 +267,7 @@ export type CustomerAccountEntryPage = {
     readonly currency: string
     /** The sum of the customer's entries up to this one, in major units of `currency`. May be below zero. */
     readonly balance: Amount
-    /** The other side: a bank or a chain (`Settlement`), fees or an exchange. `Suspense` is money that waits for its assignment, `Transfers` another part of the same balance. */
+    /** The other side: a bank or a chain (`Settlement`), fees or an exchange. `Suspense` is money that waits to be assigned, `Transfers` another part of the same balance. */
     readonly counterAccount: 'Settlement' | 'Suspense' | 'Fees' | 'Fx' | 'Transfers'
     /** The `reference` of the transaction that moved the money. */
     readonly reference: string
@@ -489,7 +489,7 @@ export type EventType = {
   readonly description: string
   /** True for the emitted set of the interface document, which `events` of a subscription delivers. False for an extension. */
   readonly emitted: boolean
-  /** The field of a subscription that delivers the event type. In the other one it yields no deliveries. */
+  /** The field of a subscription that delivers the event type. In the other field the name has no effect. */
   readonly subscribedIn: 'events' | 'extensionEvents'
   /** Version of the envelope. */
   readonly version: number
@@ -1204,7 +1204,7 @@ export type PayoutSums = {
     /** Sum of their amounts, whatever their status, in major units of `currency`. */
     readonly amount: Amount
   }[]
-  /** True if more than 5000 match. Count and amount are then those of 5000 of them, and so at least reached. */
+  /** True if more than 5000 match. Count and amount are then lower bounds, summed over 5000. */
   readonly capped: boolean
 }
 
@@ -1479,7 +1479,7 @@ export type SimulatedDepositCreate = {
 export type SimulatedEvent = {
   /** The event. */
   readonly eventType: string
-  /** The `reference` in its data. It names no transaction. */
+  /** The `reference` in its data. It does not refer to a transaction. */
   readonly reference: string
 }
 
@@ -1545,7 +1545,7 @@ export type SingleSignOn = {
     /** Text of the record. */
     readonly value: string
   }
-  /** Time at which the domain was proved. Null: it is not, and the provider signs no person in yet. */
+  /** Time at which the domain was proved. Null: it is not proved, and the provider cannot sign people in yet. */
   readonly domainProvedAt: string | null
   /** The claim that lists the groups or roles of a person. Null: roles are given by invitations. */
   readonly roleClaim: string | null
@@ -1571,7 +1571,7 @@ export type SingleSignOnUpdate = {
   readonly issuer: string
   /** The client that the provider has for you. */
   readonly clientId: string
-  /** The secret of the client. It is sealed, and no answer has it. Absent or null: the one before stays. */
+  /** The client secret. It is stored sealed, and never returned. Absent or null: unchanged. */
   readonly clientSecret?: string | null | undefined
   /** Domain of the email addresses of your team. */
   readonly emailDomain: string
@@ -1595,7 +1595,7 @@ export type Subscription = {
   readonly id: string
   /** Address of the endpoint. */
   readonly url: string
-  /** Event types with `emitted: true`, or ["*"] for all, also later ones. Another name is accepted, yields no deliveries, and has a line in `warnings`. */
+  /** Event types with `emitted: true`, or ["*"] for all, also later ones. Other names are accepted but never delivered, and are listed in `warnings`. */
   readonly events: readonly string[]
   /** Event types with `emitted: false`, which are extensions, or ["*"] for all, also later ones. `events` never delivers them. */
   readonly extensionEvents: readonly string[]
@@ -1619,14 +1619,14 @@ export type Subscription = {
   readonly createdAt: string
   /** Time of the last change. */
   readonly updatedAt: string
-  /** One line for each name that yields no deliveries where it stands, with the cure. Absent if there is none. */
+  /** One line for each name that is not delivered from its field, with the remedy. Absent if there is none. */
   readonly warnings?: readonly string[]
 }
 
 export type SubscriptionCreate = {
   /** Address of the endpoint: an `https` URL on a public address. The sandbox also allows `http` on loopback. */
   readonly url: string
-  /** Event types with `emitted: true`, or ["*"] for all, also later ones. Another name is accepted, yields no deliveries, and has a line in `warnings`. Default: all. */
+  /** Event types with `emitted: true`, or ["*"] for all, also later ones. Other names are accepted but never delivered, and are listed in `warnings`. Default: all. */
   readonly events?: readonly string[] | undefined
   /** Event types with `emitted: false`, which are extensions, or ["*"] for all, also later ones. `events` never delivers them. Default: none. */
   readonly extensionEvents?: readonly string[] | undefined
@@ -1645,7 +1645,7 @@ export type SubscriptionCreated = {
   readonly id: string
   /** Address of the endpoint. */
   readonly url: string
-  /** Event types with `emitted: true`, or ["*"] for all, also later ones. Another name is accepted, yields no deliveries, and has a line in `warnings`. */
+  /** Event types with `emitted: true`, or ["*"] for all, also later ones. Other names are accepted but never delivered, and are listed in `warnings`. */
   readonly events: readonly string[]
   /** Event types with `emitted: false`, which are extensions, or ["*"] for all, also later ones. `events` never delivers them. */
   readonly extensionEvents: readonly string[]
@@ -1669,7 +1669,7 @@ export type SubscriptionCreated = {
   readonly createdAt: string
   /** Time of the last change. */
   readonly updatedAt: string
-  /** One line for each name that yields no deliveries where it stands, with the cure. Absent if there is none. */
+  /** One line for each name that is not delivered from its field, with the remedy. Absent if there is none. */
   readonly warnings?: readonly string[]
   /** Only for `v1`: the signing secret (`whsec_...`). No later response contains it. */
   readonly secret?: string
@@ -1724,7 +1724,7 @@ export type SubscriptionStatistics = {
 export type SubscriptionUpdate = {
   /** Address of the endpoint: an `https` URL on a public address. The sandbox also allows `http` on loopback. */
   readonly url?: string | undefined
-  /** Event types with `emitted: true`, or ["*"] for all, also later ones. Another name is accepted, yields no deliveries, and has a line in `warnings`. */
+  /** Event types with `emitted: true`, or ["*"] for all, also later ones. Other names are accepted but never delivered, and are listed in `warnings`. */
   readonly events?: readonly string[] | undefined
   /** Event types with `emitted: false`, which are extensions, or ["*"] for all, also later ones. `events` never delivers them. */
   readonly extensionEvents?: readonly string[] | undefined
@@ -1856,7 +1856,7 @@ export type Transaction = {
   readonly creditorDetails?: PartyDetails
   /** The party that pays. */
   readonly debtorDetails?: PartyDetails
-  /** Your user for whom the transaction is: the customer. Absent for a transaction of your own. An erased customer has only its `id`. `GET /v1/transactions/{reference}/timeline` says who requested it. */
+  /** The customer of the transaction. Absent for a transaction of your own. An erased customer has only its `id`. `GET /v1/transactions/{reference}/timeline` shows who requested the transaction. */
   readonly partnerUser?: PartnerUser
   /** Every step of the transaction, oldest first. */
   readonly timeline: readonly TimelineEntry[]
@@ -1883,7 +1883,7 @@ export type TransactionSums = {
     /** Sum of their amounts, whatever their status, in major units of `currency`. */
     readonly amount: Amount
   })[]
-  /** True if more than 5000 match. Count and amount are then those of 5000 of them, and so at least reached. */
+  /** True if more than 5000 match. Count and amount are then lower bounds, summed over 5000. */
   readonly capped: boolean
 }
 
@@ -2974,7 +2974,7 @@ export type ListCheckoutSessionsQuery = {
   readonly linkId?: string | undefined
   /** Only sessions with this status. */
   readonly status?: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired' | undefined
-  /** Only sessions with money that did not fit them, whatever was decided about it, or only those without. */
+  /** `true`: only sessions with late payments, decided or not. `false`: only sessions without late payments. */
   readonly hasLatePayments?: 'true' | 'false' | undefined
   /** Only sessions created at or after this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdFrom?: string | undefined
@@ -2991,7 +2991,7 @@ export type SumCheckoutSessionsQuery = {
   readonly linkId?: string | undefined
   /** Only sessions with this status. */
   readonly status?: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired' | undefined
-  /** Only sessions with money that did not fit them, whatever was decided about it, or only those without. */
+  /** `true`: only sessions with late payments, decided or not. `false`: only sessions without late payments. */
   readonly hasLatePayments?: 'true' | 'false' | undefined
   /** Only sessions created at or after this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdFrom?: string | undefined
@@ -3124,7 +3124,7 @@ export type ListPayoutFeesQuery = {
 }
 
 export type ListBulkPayoutsQuery = {
-  /** `Waiting`: only bulks with payouts that wait for an approval, of those the newest 100. */
+  /** `Waiting`: only the newest 100 bulks with payouts that wait for an approval. */
   readonly approval?: 'Waiting' | undefined
   /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
@@ -3296,13 +3296,13 @@ export type ListAuditRecordsQuery = {
   readonly createdFrom?: string | undefined
   /** Only records made before this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdTo?: string | undefined
-  /** `Act`: only what people, programs and the operator did. `Read`: only reads of sensitive data. `Request`: only requests to make something; what they made is an `Act`. Steps of a payment are an `Act` if a person of your team made them. */
+  /** `Act`: only actions of people, programs and the operator. `Read`: only reads of sensitive data. `Request`: only requests to create something; the creation itself is an `Act`. Steps of a payment are an `Act` if a person of your team made them. */
   readonly kind?: 'Act' | 'Read' | 'Request' | undefined
   /** Only what this member of your team, or this service account, did or read. */
   readonly actorId?: string | undefined
   /** Only records of this action. */
   readonly action?: string | undefined
-  /** Only acts about this thing: its id, as it stands in `subject`. With `kind=Read`: only reads of this customer. */
+  /** Only acts on the resource with this id, as in `subject`. With `kind=Read`: only reads of this customer. */
   readonly subject?: string | undefined
 }
 
@@ -3692,7 +3692,7 @@ export type OperationResults = {
     readonly payerEmail?: string
     /** The payment link by which the payer opened the session. Absent without one. */
     readonly linkId?: string
-    /** Money that did not fit the session, oldest first. Absent without any. */
+    /** Money that did not match the session, oldest first. Absent if there is none. */
     readonly latePayments?: readonly ({
       /** Identifies the late payment. */
       readonly latePaymentId: string
@@ -3700,7 +3700,7 @@ export type OperationResults = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not match the session. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -3789,7 +3789,7 @@ export type OperationResults = {
       readonly payerEmail?: string
       /** The payment link by which the payer opened the session. Absent without one. */
       readonly linkId?: string
-      /** Money that did not fit the session, oldest first. Absent without any. */
+      /** Money that did not match the session, oldest first. Absent if there is none. */
       readonly latePayments?: readonly ({
         /** Identifies the late payment. */
         readonly latePaymentId: string
@@ -3797,7 +3797,7 @@ export type OperationResults = {
         readonly amount: Amount
         /** Currency of the money, ISO 4217 alpha-3. */
         readonly currency: string
-        /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+        /** Reason why the money did not match the session. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
         readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
         /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
         readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -3834,7 +3834,7 @@ export type OperationResults = {
       /** Sum of their amounts, whatever was paid, in major units of `currency`. */
       readonly amount: Amount
     }[]
-    /** True if more than 5000 match. Count and amount are then those of 5000 of them, and so at least reached. */
+    /** True if more than 5000 match. Count and amount are then lower bounds, summed over 5000. */
     readonly capped: boolean
   }
   readonly getCheckoutSession: {
@@ -3902,7 +3902,7 @@ export type OperationResults = {
     readonly payerEmail?: string
     /** The payment link by which the payer opened the session. Absent without one. */
     readonly linkId?: string
-    /** Money that did not fit the session, oldest first. Absent without any. */
+    /** Money that did not match the session, oldest first. Absent if there is none. */
     readonly latePayments?: readonly ({
       /** Identifies the late payment. */
       readonly latePaymentId: string
@@ -3910,7 +3910,7 @@ export type OperationResults = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not match the session. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -3997,7 +3997,7 @@ export type OperationResults = {
     readonly payerEmail?: string
     /** The payment link by which the payer opened the session. Absent without one. */
     readonly linkId?: string
-    /** Money that did not fit the session, oldest first. Absent without any. */
+    /** Money that did not match the session, oldest first. Absent if there is none. */
     readonly latePayments?: readonly ({
       /** Identifies the late payment. */
       readonly latePaymentId: string
@@ -4005,7 +4005,7 @@ export type OperationResults = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not match the session. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -4125,7 +4125,7 @@ export type OperationResults = {
     readonly amount: Amount
     /** Currency of the money, ISO 4217 alpha-3. */
     readonly currency: string
-    /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+    /** Reason why the money did not match the session. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
     readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
     /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
     readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -4149,7 +4149,7 @@ export type OperationResults = {
     readonly amount: Amount
     /** Currency of the money, ISO 4217 alpha-3. */
     readonly currency: string
-    /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+    /** Reason why the money did not match the session. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
     readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
     /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
     readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -4171,7 +4171,7 @@ export type OperationResults = {
     readonly linkId: string
     /** Address of the link. Publish it: each payer who opens it gets a session. */
     readonly url: string
-    /** False: the link opens no session. */
+    /** False: the link no longer opens sessions. */
     readonly active: boolean
     /** The `guid` of the customer whose account the payers pay to. */
     readonly customerId: string
@@ -4196,13 +4196,13 @@ export type OperationResults = {
     }[]
     /** Your own reference. Absent without one. */
     readonly websiteReference?: string
-    /** The way back to you. Absent without one. */
+    /** URL to which the payer returns. Absent if there is none. */
     readonly returnUrl?: string
     /** Seconds that a payer has from opening a session. */
     readonly sessionExpiresInSeconds: number
-    /** Time from which the link opens no session. Absent without one. */
+    /** Time from which the link no longer opens sessions. Absent if the link does not end. */
     readonly endsAt?: string
-    /** Number of payments at most. Absent: any number. */
+    /** Largest number of payments. Absent: there is no limit. */
     readonly paymentsMax?: number
     /** Number of payments that were completed. */
     readonly paymentsMade: number
@@ -4220,7 +4220,7 @@ export type OperationResults = {
       readonly linkId: string
       /** Address of the link. Publish it: each payer who opens it gets a session. */
       readonly url: string
-      /** False: the link opens no session. */
+      /** False: the link no longer opens sessions. */
       readonly active: boolean
       /** The `guid` of the customer whose account the payers pay to. */
       readonly customerId: string
@@ -4245,13 +4245,13 @@ export type OperationResults = {
       }[]
       /** Your own reference. Absent without one. */
       readonly websiteReference?: string
-      /** The way back to you. Absent without one. */
+      /** URL to which the payer returns. Absent if there is none. */
       readonly returnUrl?: string
       /** Seconds that a payer has from opening a session. */
       readonly sessionExpiresInSeconds: number
-      /** Time from which the link opens no session. Absent without one. */
+      /** Time from which the link no longer opens sessions. Absent if the link does not end. */
       readonly endsAt?: string
-      /** Number of payments at most. Absent: any number. */
+      /** Largest number of payments. Absent: there is no limit. */
       readonly paymentsMax?: number
       /** Number of payments that were completed. */
       readonly paymentsMade: number
@@ -4272,7 +4272,7 @@ export type OperationResults = {
     readonly linkId: string
     /** Address of the link. Publish it: each payer who opens it gets a session. */
     readonly url: string
-    /** False: the link opens no session. */
+    /** False: the link no longer opens sessions. */
     readonly active: boolean
     /** The `guid` of the customer whose account the payers pay to. */
     readonly customerId: string
@@ -4297,13 +4297,13 @@ export type OperationResults = {
     }[]
     /** Your own reference. Absent without one. */
     readonly websiteReference?: string
-    /** The way back to you. Absent without one. */
+    /** URL to which the payer returns. Absent if there is none. */
     readonly returnUrl?: string
     /** Seconds that a payer has from opening a session. */
     readonly sessionExpiresInSeconds: number
-    /** Time from which the link opens no session. Absent without one. */
+    /** Time from which the link no longer opens sessions. Absent if the link does not end. */
     readonly endsAt?: string
-    /** Number of payments at most. Absent: any number. */
+    /** Largest number of payments. Absent: there is no limit. */
     readonly paymentsMax?: number
     /** Number of payments that were completed. */
     readonly paymentsMade: number
@@ -4319,7 +4319,7 @@ export type OperationResults = {
     readonly linkId: string
     /** Address of the link. Publish it: each payer who opens it gets a session. */
     readonly url: string
-    /** False: the link opens no session. */
+    /** False: the link no longer opens sessions. */
     readonly active: boolean
     /** The `guid` of the customer whose account the payers pay to. */
     readonly customerId: string
@@ -4344,13 +4344,13 @@ export type OperationResults = {
     }[]
     /** Your own reference. Absent without one. */
     readonly websiteReference?: string
-    /** The way back to you. Absent without one. */
+    /** URL to which the payer returns. Absent if there is none. */
     readonly returnUrl?: string
     /** Seconds that a payer has from opening a session. */
     readonly sessionExpiresInSeconds: number
-    /** Time from which the link opens no session. Absent without one. */
+    /** Time from which the link no longer opens sessions. Absent if the link does not end. */
     readonly endsAt?: string
-    /** Number of payments at most. Absent: any number. */
+    /** Largest number of payments. Absent: there is no limit. */
     readonly paymentsMax?: number
     /** Number of payments that were completed. */
     readonly paymentsMade: number
@@ -4426,7 +4426,7 @@ export type OperationResults = {
       readonly name: 'OpenAccount' | 'Receive' | 'Pay' | 'Convert'
       /** Whether the customer may do it now. */
       readonly allowed: boolean
-      /** Every reason why not: the state of the verification, or of its account. Empty if it is allowed. */
+      /** Every reason against it: the state of the verification, or of its account. Empty if the capability is allowed. */
       readonly reasons: readonly ('verification_incomplete' | 'verification_invalid' | 'account_blocked' | 'account_closed')[]
       /** Largest balances in this state, for `Receive` only. Money that arrives above one stays with the operator until a person decides; sessions, conversions and transfers above one are refused with `balance_limit_exceeded`. Absent without one. */
       readonly holdUpTo?: readonly {
@@ -4654,7 +4654,7 @@ export type OperationResults = {
       /** The sold currency. */
       readonly currency: string
     }
-    /** The rate between the two currencies by the source, without margin. */
+    /** The rate of the source between the two currencies, without margin. */
     readonly midRate: Amount
     /** The difference between `midRate` and `rate`, for what is exchanged. */
     readonly margin: {
@@ -4702,7 +4702,7 @@ export type OperationResults = {
       /** The sold currency. */
       readonly currency: string
     }
-    /** The rate between the two currencies by the source, without margin. */
+    /** The rate of the source between the two currencies, without margin. */
     readonly midRate: Amount
     /** The difference between `midRate` and `rate`, for what is exchanged. */
     readonly margin: {
@@ -4777,19 +4777,19 @@ export type OperationResults = {
   readonly createBulkPayout: {
     /** Identifies the bulk. */
     readonly id: string
-    /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+    /** `AllOrNothing`: all payouts are made together, or none. `BestEffort`: each payout is made or refused independently. */
     readonly mode: 'AllOrNothing' | 'BestEffort'
-    /** `Processing`: not every payout has its result. `Completed`: every one has. `Refused`: `AllOrNothing`, and no payout was made. */
+    /** `Processing`: some payouts have no result yet. `Completed`: every payout has a result. `Refused`: `AllOrNothing`, and no payout was made. */
     readonly status: 'Processing' | 'Completed' | 'Refused'
     /** The idempotency key of the request. */
     readonly idempotencyKey: string
     /** Name of the bulk for people. Absent without one. */
     readonly name?: string
-    /** How many payouts it has. */
+    /** Number of payouts in the bulk. */
     readonly payouts: number
-    /** How many of them are made. */
+    /** Number of payouts made. */
     readonly accepted: number
-    /** How many of them are refused. The others have no result yet, or were not made. */
+    /** Number of payouts refused. The others have no result yet, or were not made. */
     readonly refused: number
     /** Time of the request. */
     readonly createdAt: string
@@ -4799,19 +4799,19 @@ export type OperationResults = {
   readonly createBulkPayoutFromFile: {
     /** Identifies the bulk. */
     readonly id: string
-    /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+    /** `AllOrNothing`: all payouts are made together, or none. `BestEffort`: each payout is made or refused independently. */
     readonly mode: 'AllOrNothing' | 'BestEffort'
-    /** `Processing`: not every payout has its result. `Completed`: every one has. `Refused`: `AllOrNothing`, and no payout was made. */
+    /** `Processing`: some payouts have no result yet. `Completed`: every payout has a result. `Refused`: `AllOrNothing`, and no payout was made. */
     readonly status: 'Processing' | 'Completed' | 'Refused'
     /** The idempotency key of the request. */
     readonly idempotencyKey: string
     /** Name of the bulk for people. Absent without one. */
     readonly name?: string
-    /** How many payouts it has. */
+    /** Number of payouts in the bulk. */
     readonly payouts: number
-    /** How many of them are made. */
+    /** Number of payouts made. */
     readonly accepted: number
-    /** How many of them are refused. The others have no result yet, or were not made. */
+    /** Number of payouts refused. The others have no result yet, or were not made. */
     readonly refused: number
     /** Time of the request. */
     readonly createdAt: string
@@ -4823,19 +4823,19 @@ export type OperationResults = {
     readonly data: readonly ({
       /** Identifies the bulk. */
       readonly id: string
-      /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+      /** `AllOrNothing`: all payouts are made together, or none. `BestEffort`: each payout is made or refused independently. */
       readonly mode: 'AllOrNothing' | 'BestEffort'
-      /** `Processing`: not every payout has its result. `Completed`: every one has. `Refused`: `AllOrNothing`, and no payout was made. */
+      /** `Processing`: some payouts have no result yet. `Completed`: every payout has a result. `Refused`: `AllOrNothing`, and no payout was made. */
       readonly status: 'Processing' | 'Completed' | 'Refused'
       /** The idempotency key of the request. */
       readonly idempotencyKey: string
       /** Name of the bulk for people. Absent without one. */
       readonly name?: string
-      /** How many payouts it has. */
+      /** Number of payouts in the bulk. */
       readonly payouts: number
-      /** How many of them are made. */
+      /** Number of payouts made. */
       readonly accepted: number
-      /** How many of them are refused. The others have no result yet, or were not made. */
+      /** Number of payouts refused. The others have no result yet, or were not made. */
       readonly refused: number
       /** Time of the request. */
       readonly createdAt: string
@@ -4850,19 +4850,19 @@ export type OperationResults = {
   readonly getBulkPayout: {
     /** Identifies the bulk. */
     readonly id: string
-    /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+    /** `AllOrNothing`: all payouts are made together, or none. `BestEffort`: each payout is made or refused independently. */
     readonly mode: 'AllOrNothing' | 'BestEffort'
-    /** `Processing`: not every payout has its result. `Completed`: every one has. `Refused`: `AllOrNothing`, and no payout was made. */
+    /** `Processing`: some payouts have no result yet. `Completed`: every payout has a result. `Refused`: `AllOrNothing`, and no payout was made. */
     readonly status: 'Processing' | 'Completed' | 'Refused'
     /** The idempotency key of the request. */
     readonly idempotencyKey: string
     /** Name of the bulk for people. Absent without one. */
     readonly name?: string
-    /** How many payouts it has. */
+    /** Number of payouts in the bulk. */
     readonly payouts: number
-    /** How many of them are made. */
+    /** Number of payouts made. */
     readonly accepted: number
-    /** How many of them are refused. The others have no result yet, or were not made. */
+    /** Number of payouts refused. The others have no result yet, or were not made. */
     readonly refused: number
     /** Time of the request. */
     readonly createdAt: string
@@ -4923,13 +4923,13 @@ export type OperationResults = {
     readonly expiresAt?: string
   }
   readonly approveBulkPayout: {
-    /** How many payouts were decided. */
+    /** Number of payouts decided. */
     readonly payouts: number
     /** Payouts that were refused while the others were decided. */
     readonly refused: readonly {
-      /** The payout that still waits, or was decided by another one. */
+      /** The payout that still waits, or was decided by another request. */
       readonly payoutId: string
-      /** Reason why it was not decided. */
+      /** Reason why the payout was not decided. */
       readonly problem: {
         /** The code of the refusal, as `POST /v1/payouts/fiat` answers it. */
         readonly code: string
@@ -4939,13 +4939,13 @@ export type OperationResults = {
     }[]
   }
   readonly rejectBulkPayout: {
-    /** How many payouts were decided. */
+    /** Number of payouts decided. */
     readonly payouts: number
     /** Payouts that were refused while the others were decided. */
     readonly refused: readonly {
-      /** The payout that still waits, or was decided by another one. */
+      /** The payout that still waits, or was decided by another request. */
       readonly payoutId: string
-      /** Reason why it was not decided. */
+      /** Reason why the payout was not decided. */
       readonly problem: {
         /** The code of the refusal, as `POST /v1/payouts/fiat` answers it. */
         readonly code: string
@@ -5079,7 +5079,7 @@ export type OperationResults = {
       /** Sum of what each order pays once, in major units of `currency`. */
       readonly amount: Amount
     }[]
-    /** True if more than 5000 match. Count and amount are then those of 5000 of them, and so at least reached. */
+    /** True if more than 5000 match. Count and amount are then lower bounds, summed over 5000. */
     readonly capped: boolean
   }
   readonly getStandingOrder: {
@@ -5747,7 +5747,7 @@ export type OperationResults = {
     readonly payerEmail?: string
     /** The payment link by which the payer opened the session. Absent without one. */
     readonly linkId?: string
-    /** Money that did not fit the session, oldest first. Absent without any. */
+    /** Money that did not match the session, oldest first. Absent if there is none. */
     readonly latePayments?: readonly ({
       /** Identifies the late payment. */
       readonly latePaymentId: string
@@ -5755,7 +5755,7 @@ export type OperationResults = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not match the session. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -5813,7 +5813,7 @@ export type OperationResults = {
       /** The key that verifies `signature`, SPKI in DER, Base64. Keep it with your heads. */
       readonly publicKey: string
     }[]
-    /** Says which records there are, so that none can be left out. Null until your first head is signed. */
+    /** Signed list of the records, so that none can be omitted. Null until your first head is signed. */
     readonly statement: {
       /** The signed text, a JSON object: `version`, `partnerId`, `reference`, `at`, `records`, `pending`. The last two are ids: records that are in the proof, and records without a signed head. */
       readonly content: string
@@ -5862,9 +5862,9 @@ export type OperationResults = {
       }
       /** Recorded action: `transaction.steps`, or the id of the operation that was requested, such as `getCustomer`. */
       readonly action: string
-      /** Subject of the action: the `reference` of a transaction, the path parameters of the operation, or the `id` of what it made. */
+      /** Subject of the action: the `reference` of a transaction, the path parameters of the operation, or the `id` of the created resource. */
       readonly subject: { readonly [name: string]: unknown }
-      /** Further recorded details, such as the steps. `made`: true in the record of what a request has made. */
+      /** Further recorded details, such as the steps. `made`: true in the record of a created resource. */
       readonly details?: { readonly [name: string]: unknown }
       /** Reason: the bank's code of ISO 20022. Absent if none was given. */
       readonly reason?: string
@@ -5900,7 +5900,7 @@ export type OperationResults = {
     readonly fullName: string
     /** `read`: endpoints, events and attempts. `manage`: also creates, tests and deletes endpoints, rotates secrets and sends events again. */
     readonly access: 'read' | 'manage'
-    /** `Pending`: not opened yet. `Open`: the guest is signed in. `Expired`: the time is over. `Revoked`: withdrawn. `Ended`: its maker has lost the permission. */
+    /** `Pending`: not opened yet. `Open`: the guest is signed in. `Expired`: the time is over. `Revoked`: withdrawn. `Ended`: its creator has lost the permission. */
     readonly status: 'Pending' | 'Open' | 'Expired' | 'Revoked' | 'Ended'
     /** Identifies the user or service account that made the link. */
     readonly madeById: string
@@ -5928,7 +5928,7 @@ export type OperationResults = {
       readonly fullName: string
       /** `read`: endpoints, events and attempts. `manage`: also creates, tests and deletes endpoints, rotates secrets and sends events again. */
       readonly access: 'read' | 'manage'
-      /** `Pending`: not opened yet. `Open`: the guest is signed in. `Expired`: the time is over. `Revoked`: withdrawn. `Ended`: its maker has lost the permission. */
+      /** `Pending`: not opened yet. `Open`: the guest is signed in. `Expired`: the time is over. `Revoked`: withdrawn. `Ended`: its creator has lost the permission. */
       readonly status: 'Pending' | 'Open' | 'Expired' | 'Revoked' | 'Ended'
       /** Identifies the user or service account that made the link. */
       readonly madeById: string
@@ -5956,7 +5956,7 @@ export type OperationResults = {
     readonly serviceAccountId: string
     /** Name of the service account, 1 to 140 characters, such as the program that uses it. */
     readonly name: string
-    /** The API key, which is no secret. */
+    /** The API key, which is not secret. */
     readonly apiKey: string
     /** Permissions of the service account. */
     readonly permissions: readonly string[]
@@ -5964,23 +5964,23 @@ export type OperationResults = {
     readonly allowedAddresses: readonly string[]
     /** `Active`: it can sign requests. `Expired`: `expiresAt` is over. `Revoked`: it was revoked. */
     readonly status: 'Active' | 'Expired' | 'Revoked'
-    /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
+    /** Whether the operator's staff uses it to read your data. It cannot write, and expires within an hour. You can revoke it. */
     readonly impersonation: boolean
-    /** The user or service account of your team that made it, or for whom a key made it. Null: the operator issued it. A service account that your team made approves no payouts, and its maker approves none of its payouts. */
+    /** The user or service account of your team that created it, directly or through another service account. Null: the operator issued it. Service accounts that your team created cannot approve payouts, and their creator cannot approve their payouts. */
     readonly issuedById: string | null
-    /** Name of the maker. Null: the operator issued it. */
+    /** Name of the creator. Null: the operator issued it. */
     readonly issuedByFullName: string | null
-    /** The service account that this one replaces. Null: none. */
+    /** The service account that it replaces. Null: none. */
     readonly replaces: string | null
     /** Time of creation. */
     readonly createdAt: string
-    /** Time from which on it signs no request. Null: no end is set. */
+    /** Time from which it can no longer sign requests. Null: it does not expire. */
     readonly expiresAt: string | null
     /** Time of the revocation. Null: it was not revoked. */
     readonly revokedAt: string | null
     /** Time of the last signed request, to the minute. Null: none yet. */
     readonly lastUsedAt: string | null
-    /** The API secret. Only this answer and a replay of its request have it. */
+    /** The API secret. Only this answer and a replay of its request contain it. */
     readonly apiSecret: string
   }
   readonly listServiceAccounts: {
@@ -5990,7 +5990,7 @@ export type OperationResults = {
       readonly serviceAccountId: string
       /** Name of the service account, 1 to 140 characters, such as the program that uses it. */
       readonly name: string
-      /** The API key, which is no secret. */
+      /** The API key, which is not secret. */
       readonly apiKey: string
       /** Permissions of the service account. */
       readonly permissions: readonly string[]
@@ -5998,17 +5998,17 @@ export type OperationResults = {
       readonly allowedAddresses: readonly string[]
       /** `Active`: it can sign requests. `Expired`: `expiresAt` is over. `Revoked`: it was revoked. */
       readonly status: 'Active' | 'Expired' | 'Revoked'
-      /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
+      /** Whether the operator's staff uses it to read your data. It cannot write, and expires within an hour. You can revoke it. */
       readonly impersonation: boolean
-      /** The user or service account of your team that made it, or for whom a key made it. Null: the operator issued it. A service account that your team made approves no payouts, and its maker approves none of its payouts. */
+      /** The user or service account of your team that created it, directly or through another service account. Null: the operator issued it. Service accounts that your team created cannot approve payouts, and their creator cannot approve their payouts. */
       readonly issuedById: string | null
-      /** Name of the maker. Null: the operator issued it. */
+      /** Name of the creator. Null: the operator issued it. */
       readonly issuedByFullName: string | null
-      /** The service account that this one replaces. Null: none. */
+      /** The service account that it replaces. Null: none. */
       readonly replaces: string | null
       /** Time of creation. */
       readonly createdAt: string
-      /** Time from which on it signs no request. Null: no end is set. */
+      /** Time from which it can no longer sign requests. Null: it does not expire. */
       readonly expiresAt: string | null
       /** Time of the revocation. Null: it was not revoked. */
       readonly revokedAt: string | null
@@ -6025,7 +6025,7 @@ export type OperationResults = {
     readonly serviceAccountId: string
     /** Name of the service account, 1 to 140 characters, such as the program that uses it. */
     readonly name: string
-    /** The API key, which is no secret. */
+    /** The API key, which is not secret. */
     readonly apiKey: string
     /** Permissions of the service account. */
     readonly permissions: readonly string[]
@@ -6033,17 +6033,17 @@ export type OperationResults = {
     readonly allowedAddresses: readonly string[]
     /** `Active`: it can sign requests. `Expired`: `expiresAt` is over. `Revoked`: it was revoked. */
     readonly status: 'Active' | 'Expired' | 'Revoked'
-    /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
+    /** Whether the operator's staff uses it to read your data. It cannot write, and expires within an hour. You can revoke it. */
     readonly impersonation: boolean
-    /** The user or service account of your team that made it, or for whom a key made it. Null: the operator issued it. A service account that your team made approves no payouts, and its maker approves none of its payouts. */
+    /** The user or service account of your team that created it, directly or through another service account. Null: the operator issued it. Service accounts that your team created cannot approve payouts, and their creator cannot approve their payouts. */
     readonly issuedById: string | null
-    /** Name of the maker. Null: the operator issued it. */
+    /** Name of the creator. Null: the operator issued it. */
     readonly issuedByFullName: string | null
-    /** The service account that this one replaces. Null: none. */
+    /** The service account that it replaces. Null: none. */
     readonly replaces: string | null
     /** Time of creation. */
     readonly createdAt: string
-    /** Time from which on it signs no request. Null: no end is set. */
+    /** Time from which it can no longer sign requests. Null: it does not expire. */
     readonly expiresAt: string | null
     /** Time of the revocation. Null: it was not revoked. */
     readonly revokedAt: string | null
@@ -6055,7 +6055,7 @@ export type OperationResults = {
     readonly serviceAccountId: string
     /** Name of the service account, 1 to 140 characters, such as the program that uses it. */
     readonly name: string
-    /** The API key, which is no secret. */
+    /** The API key, which is not secret. */
     readonly apiKey: string
     /** Permissions of the service account. */
     readonly permissions: readonly string[]
@@ -6063,17 +6063,17 @@ export type OperationResults = {
     readonly allowedAddresses: readonly string[]
     /** `Active`: it can sign requests. `Expired`: `expiresAt` is over. `Revoked`: it was revoked. */
     readonly status: 'Active' | 'Expired' | 'Revoked'
-    /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
+    /** Whether the operator's staff uses it to read your data. It cannot write, and expires within an hour. You can revoke it. */
     readonly impersonation: boolean
-    /** The user or service account of your team that made it, or for whom a key made it. Null: the operator issued it. A service account that your team made approves no payouts, and its maker approves none of its payouts. */
+    /** The user or service account of your team that created it, directly or through another service account. Null: the operator issued it. Service accounts that your team created cannot approve payouts, and their creator cannot approve their payouts. */
     readonly issuedById: string | null
-    /** Name of the maker. Null: the operator issued it. */
+    /** Name of the creator. Null: the operator issued it. */
     readonly issuedByFullName: string | null
-    /** The service account that this one replaces. Null: none. */
+    /** The service account that it replaces. Null: none. */
     readonly replaces: string | null
     /** Time of creation. */
     readonly createdAt: string
-    /** Time from which on it signs no request. Null: no end is set. */
+    /** Time from which it can no longer sign requests. Null: it does not expire. */
     readonly expiresAt: string | null
     /** Time of the revocation. Null: it was not revoked. */
     readonly revokedAt: string | null
@@ -6085,7 +6085,7 @@ export type OperationResults = {
     readonly serviceAccountId: string
     /** Name of the service account, 1 to 140 characters, such as the program that uses it. */
     readonly name: string
-    /** The API key, which is no secret. */
+    /** The API key, which is not secret. */
     readonly apiKey: string
     /** Permissions of the service account. */
     readonly permissions: readonly string[]
@@ -6093,23 +6093,23 @@ export type OperationResults = {
     readonly allowedAddresses: readonly string[]
     /** `Active`: it can sign requests. `Expired`: `expiresAt` is over. `Revoked`: it was revoked. */
     readonly status: 'Active' | 'Expired' | 'Revoked'
-    /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
+    /** Whether the operator's staff uses it to read your data. It cannot write, and expires within an hour. You can revoke it. */
     readonly impersonation: boolean
-    /** The user or service account of your team that made it, or for whom a key made it. Null: the operator issued it. A service account that your team made approves no payouts, and its maker approves none of its payouts. */
+    /** The user or service account of your team that created it, directly or through another service account. Null: the operator issued it. Service accounts that your team created cannot approve payouts, and their creator cannot approve their payouts. */
     readonly issuedById: string | null
-    /** Name of the maker. Null: the operator issued it. */
+    /** Name of the creator. Null: the operator issued it. */
     readonly issuedByFullName: string | null
-    /** The service account that this one replaces. Null: none. */
+    /** The service account that it replaces. Null: none. */
     readonly replaces: string | null
     /** Time of creation. */
     readonly createdAt: string
-    /** Time from which on it signs no request. Null: no end is set. */
+    /** Time from which it can no longer sign requests. Null: it does not expire. */
     readonly expiresAt: string | null
     /** Time of the revocation. Null: it was not revoked. */
     readonly revokedAt: string | null
     /** Time of the last signed request, to the minute. Null: none yet. */
     readonly lastUsedAt: string | null
-    /** The API secret. Only this answer and a replay of its request have it. */
+    /** The API secret. Only this answer and a replay of its request contain it. */
     readonly apiSecret: string
   }
   readonly revokeServiceAccount: void
@@ -6439,8 +6439,8 @@ export type Namespaces = {
      *
      * Moves money of one balance between two customers, or between a customer and you: for example your fee, or a
      * bonus. It is booked at once and needs no bank. Two transactions are completed, one outward and one inward,
-     * which names the first one. More than the part of the giver is refused. Gates and blocks of customers apply.
-     * Limits, fees and approvals of payouts do not, because no money leaves you.
+     * which names the outward one. An amount above the part of the sender is refused. Gates and blocks of customers
+     * apply. Limits, fees and approvals of payouts do not, because the money does not leave your balance.
      *
      * `POST /v1/accounts/transfers`, permission `payouts:write`.
      * Problem codes: validation_failed, not_found, customer_not_verified, balance_limit_exceeded, account_blocked,
@@ -6450,9 +6450,9 @@ export type Namespaces = {
     /**
      * List the entries of a balance.
      *
-     * Lists what moved posted money of a balance, newest first, each entry with the balance after it. Reserves are
-     * not entries, because they move no money. An entry of the last half minute can still appear between others. Set
-     * a `to` that is older for a statement that stays. A cursor is valid for the same `from` and `to`.
+     * Lists the movements of posted money of a balance, newest first, each with the balance after it. Reserves are
+     * not entries, because they do not move money. Entries of the last half minute can still appear between others.
+     * For a final statement, set an older `to`. A cursor is valid for the same `from` and `to`.
      *
      * `GET /v1/accounts/{id}/entries`, permission `accounts:read`.
      * Problem codes: not_found.
@@ -6464,10 +6464,10 @@ export type Namespaces = {
      * List changes of account states.
      *
      * Lists how the operator has blocked, unblocked or closed your balances and the accounts of your customers,
-     * newest first. The first change of an account has its state now. An account without changes is `Active`. A
-     * balance that is blocked for outgoing payments refuses payouts and conversions with 422 `account_blocked`. What
-     * comes in for a blocked account is not credited: the deposit fails, and the operator returns or credits the
-     * money.
+     * newest first. The newest change of an account has its current state. An account without changes is `Active`.
+     * Payouts and conversions from a balance that is blocked outbound are refused with 422 `account_blocked`. Money
+     * for an account that is blocked inbound is not credited: the deposit fails, and the operator returns or credits
+     * the money.
      *
      * `GET /v1/accounts/state-changes`, permission `accounts:read`.
      */
@@ -6475,11 +6475,11 @@ export type Namespaces = {
     /** Like `listStateChanges`, and requests page after page. The default of `limit` is 100. */
     readonly listAllStateChanges: (query?: ListAccountStateChangesQuery, options?: CallOptions) => Pages<AccountStateChangePage>
     /**
-     * List what moved for a customer.
+     * List the balances of a customer.
      *
      * Returns what the customer's payments add up to, one item per currency in which money moved or is reserved. The
-     * money is part of your balance of that currency. The customer needs no IBAN. `at` reads the sums of a past
-     * time.
+     * money is part of your balance of that currency. The customer does not need an IBAN. `at` reads the sums of a
+     * past time.
      *
      * `GET /v1/customers/{id}/account/balances`, permission `accounts:read`.
      * Problem codes: not_found.
@@ -6488,7 +6488,7 @@ export type Namespaces = {
     /**
      * List entries of a customer.
      *
-     * Lists what moved on your balance of a currency for one customer, newest first. Each entry has the sum of the
+     * Lists the movements of a customer on your balance of a currency, newest first. Each entry has the sum of the
      * customer's entries up to it. An entry of the last half minute can still appear between others. A cursor is
      * valid for the same `from` and `to`.
      *
@@ -6501,12 +6501,11 @@ export type Namespaces = {
     /**
      * Create a monitor of a balance.
      *
-     * Tells you when a balance crosses a threshold: by the event `account.balance.crossed`, by mail to members of
-     * your team, or both. A worker judges the balance after every entry, in their order, so that a crossing is found
-     * although the balance came back. It follows about half a minute after the entries. The monitor starts at the
-     * present balance: if that is across the threshold, the monitor triggers at once. After it has triggered, it
-     * triggers again only when the balance came back to `rearmAt` and crosses again. A balance has at most 20
-     * monitors.
+     * Notifies you when a balance crosses a threshold: by the event `account.balance.crossed`, by mail to members of
+     * your team, or both. A worker checks the balance after every entry in order, so that it also finds short
+     * crossings, about half a minute after the entries. The monitor starts at the current balance: if the balance is
+     * already across the threshold, the monitor triggers at once. It triggers again only after the balance has
+     * returned to `rearmAt` and crosses again. A balance has at most 20 monitors.
      *
      * `POST /v1/accounts/{id}/monitors`, permission `accounts:write`.
      * Problem codes: validation_failed, not_found, account_blocked, monitor_limit_reached, request_in_progress,
@@ -6667,7 +6666,7 @@ export type Namespaces = {
     /**
      * Retrieve a monitor of a balance.
      *
-     * Returns the monitor with its state and the last balance that was judged.
+     * Returns the monitor with its state and the last balance that was checked.
      *
      * `GET /v1/accounts/{id}/monitors/{monitorId}`, permission `accounts:read`.
      * Problem codes: not_found.
@@ -6713,8 +6712,8 @@ export type Namespaces = {
      * Update a monitor of a balance.
      *
      * Sets the given fields; at least one is required. A new `direction`, `threshold`, `rearmAt` or `measure` starts
-     * the monitor again at the balance of now. If that is across the threshold, it triggers at once. An ended
-     * monitor is refused.
+     * the monitor again at the current balance. If the balance is across the threshold, it triggers at once. An
+     * ended monitor is refused.
      *
      * `PATCH /v1/accounts/{id}/monitors/{monitorId}`, permission `accounts:write`.
      * Problem codes: validation_failed, not_found, account_blocked, request_in_progress, idempotency_key_reused.
@@ -6777,8 +6776,8 @@ export type Namespaces = {
     /**
      * Delete a monitor of a balance.
      *
-     * Deletes the monitor. A crossing that was found before is still sent. Entries that were not judged yet tell you
-     * nothing more.
+     * Deletes the monitor. Crossings that were already found are still sent. Entries that were not checked yet are
+     * ignored.
      *
      * `DELETE /v1/accounts/{id}/monitors/{monitorId}`, permission `accounts:write`.
      * Problem codes: not_found, request_in_progress, idempotency_key_reused.
@@ -6840,7 +6839,7 @@ export type Namespaces = {
      * Registers a payee. With `customerId` the beneficiary belongs to that customer, otherwise to the partner
      * itself. Fiat currencies require `iban`; tokens require `walletAddress`. A `country` that contradicts the IBAN
      * is refused. A `walletAddress` with capitals needs its check sum (EIP-55). These destination fields cannot be
-     * changed later. An `address` is structured; `missingFields` of the answer says what a payout still needs.
+     * changed later. An `address` is structured. `missingFields` of the answer lists what a payout still needs.
      * Idempotent by `Idempotency-Key`; without a key a repeated request creates a second beneficiary.
      *
      * `POST /v1/beneficiaries`, permission `beneficiaries:write`.
@@ -6860,11 +6859,10 @@ export type Namespaces = {
     /** Like `list`, and requests page after page. The default of `limit` is 100. */
     readonly listAll: (query?: ListBeneficiariesQuery, options?: CallOptions) => Pages<BeneficiaryPage>
     /**
-     * List what a payment needs.
+     * List the requirements of a payment.
      *
-     * Returns what payments in a currency to accounts in a country need, with the days from and until which it holds
-     * and its source. Rules that begin later are included. A payout without a required field of the payee is
-     * refused.
+     * Returns the fields that payments in a currency to accounts in a country need, each with its validity and its
+     * source. Rules that begin later are included. A payout without a required field of the payee is refused.
      *
      * `GET /v1/beneficiaries/requirements`, permission `beneficiaries:read`.
      */
@@ -6902,8 +6900,8 @@ export type Namespaces = {
      *
      * Asks whether a name and an IBAN belong together, before money is sent. The answer is kept as evidence. It is
      * shown with every later payout to that name and IBAN. A scheme that does not answer in time gives
-     * `NotPossible`, not an error. Without an idempotency key a repeated request asks again. No answer stops a
-     * payout.
+     * `NotPossible`, not an error. Without an idempotency key a repeated request asks again. The answer does not
+     * stop payouts.
      *
      * `POST /v1/beneficiaries/verifications`, permission `beneficiaries:write`.
      * Problem codes: request_in_progress, idempotency_key_reused.
@@ -6931,8 +6929,9 @@ export type Namespaces = {
     /**
      * Retrieve the verification of a beneficiary.
      *
-     * Returns the newest verification of the present name and IBAN of the beneficiary. After a change of the name
-     * this is 404 until the new name is verified. The service does so by itself if the earlier name was verified.
+     * Returns the newest verification of the current name and IBAN of the beneficiary. After a change of the name
+     * this is 404 until the new name is verified. The service verifies it automatically if the earlier name was
+     * verified.
      *
      * `GET /v1/beneficiaries/{id}/verification`, permission `beneficiaries:read`.
      * Problem codes: not_found.
@@ -6945,10 +6944,10 @@ export type Namespaces = {
      *
      * Opens a deposit that awaits payment, and a payment page for the payer at `url`. The payer pays to the IBAN of
      * the customer, which is issued if there is none, and states `creditorReference`. Only the exact amount in one
-     * payment completes the session, or with `partialPayments` the exact sum of its parts. Other money waits apart
-     * for your choice (`latePayments`). A customer whose account takes no money, or that would hold more than its
-     * largest balance, gets no session. Idempotent by `idempotencyKey`: the same key with the same body returns the
-     * first answer with `Idempotent-Replayed: true`; with another body it is refused with 422
+     * payment completes the session, or with `partialPayments` the exact sum of its parts. Other money waits
+     * separately for your decision (`latePayments`). A customer whose account cannot receive payments, or that would
+     * hold more than its largest balance, gets no session. Idempotent by `idempotencyKey`: the same key with the
+     * same body returns the first answer with `Idempotent-Replayed: true`; with another body it is refused with 422
      * `idempotency_key_reused`.
      *
      * `POST /v1/checkout/sessions`, permission `checkout:write`.
@@ -6978,7 +6977,7 @@ export type Namespaces = {
       readonly paymentCountryCode?: string | null | undefined
       /** How the payer pays. `SepaCreditTransfer` (default) or `SepaInstant` in euros, `Swift` in other currencies. */
       readonly paymentMethod?: 'SepaCreditTransfer' | 'SepaInstant' | 'Swift' | null | undefined
-      /** The way back to you: an absolute https URL. The sandbox also accepts http to localhost. The page adds `sessionId` to its query, and leads the payer back a few seconds after the payment. */
+      /** URL to which the payer returns: an absolute https URL. The sandbox also accepts http to localhost. The page adds `sessionId` to its query, and redirects the payer a few seconds after the payment. */
       readonly returnUrl?: string | null | undefined
       /** Your own reference. The transaction and the events of the deposit contain it. */
       readonly websiteReference?: string | null | undefined
@@ -7065,7 +7064,7 @@ export type Namespaces = {
     readonly payerEmail?: string
     /** The payment link by which the payer opened the session. Absent without one. */
     readonly linkId?: string
-    /** Money that did not fit the session, oldest first. Absent without any. */
+    /** Money that did not match the session, oldest first. Absent if there is none. */
     readonly latePayments?: readonly ({
       /** Identifies the late payment. */
       readonly latePaymentId: string
@@ -7073,7 +7072,7 @@ export type Namespaces = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not match the session. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7116,7 +7115,7 @@ export type Namespaces = {
       readonly paymentCountryCode?: string | null | undefined
       /** How the payer pays. `SepaCreditTransfer` (default) or `SepaInstant` in euros, `Swift` in other currencies. */
       readonly paymentMethod?: 'SepaCreditTransfer' | 'SepaInstant' | 'Swift' | null | undefined
-      /** The way back to you: an absolute https URL. The sandbox also accepts http to localhost. The page adds `sessionId` to its query, and leads the payer back a few seconds after the payment. */
+      /** URL to which the payer returns: an absolute https URL. The sandbox also accepts http to localhost. The page adds `sessionId` to its query, and redirects the payer a few seconds after the payment. */
       readonly returnUrl?: string | null | undefined
       /** Your own reference. The transaction and the events of the deposit contain it. */
       readonly websiteReference?: string | null | undefined
@@ -7203,7 +7202,7 @@ export type Namespaces = {
     readonly payerEmail?: string
     /** The payment link by which the payer opened the session. Absent without one. */
     readonly linkId?: string
-    /** Money that did not fit the session, oldest first. Absent without any. */
+    /** Money that did not match the session, oldest first. Absent if there is none. */
     readonly latePayments?: readonly ({
       /** Identifies the late payment. */
       readonly latePaymentId: string
@@ -7211,7 +7210,7 @@ export type Namespaces = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not match the session. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7309,7 +7308,7 @@ export type Namespaces = {
       readonly payerEmail?: string
       /** The payment link by which the payer opened the session. Absent without one. */
       readonly linkId?: string
-      /** Money that did not fit the session, oldest first. Absent without any. */
+      /** Money that did not match the session, oldest first. Absent if there is none. */
       readonly latePayments?: readonly ({
         /** Identifies the late payment. */
         readonly latePaymentId: string
@@ -7317,7 +7316,7 @@ export type Namespaces = {
         readonly amount: Amount
         /** Currency of the money, ISO 4217 alpha-3. */
         readonly currency: string
-        /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+        /** Reason why the money did not match the session. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
         readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
         /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
         readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7412,7 +7411,7 @@ export type Namespaces = {
       readonly payerEmail?: string
       /** The payment link by which the payer opened the session. Absent without one. */
       readonly linkId?: string
-      /** Money that did not fit the session, oldest first. Absent without any. */
+      /** Money that did not match the session, oldest first. Absent if there is none. */
       readonly latePayments?: readonly ({
         /** Identifies the late payment. */
         readonly latePaymentId: string
@@ -7420,7 +7419,7 @@ export type Namespaces = {
         readonly amount: Amount
         /** Currency of the money, ISO 4217 alpha-3. */
         readonly currency: string
-        /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+        /** Reason why the money did not match the session. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
         readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
         /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
         readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7451,8 +7450,8 @@ export type Namespaces = {
      * Sum checkout sessions.
      *
      * Returns how many checkout sessions match the filters, and the sums of their amounts by currency. Takes the
-     * filters of `GET /v1/checkout/sessions`. At most 5,000 sessions are read: if more match, `capped` is true, and
-     * the sums are at least reached.
+     * filters of `GET /v1/checkout/sessions`. At most 5,000 sessions are summed: if more match, `capped` is true,
+     * and the actual sums are higher.
      *
      * `GET /v1/sums/checkout/sessions`, permission `checkout:read`.
      */
@@ -7466,7 +7465,7 @@ export type Namespaces = {
       /** Sum of their amounts, whatever was paid, in major units of `currency`. */
       readonly amount: Amount
     }[]
-    /** True if more than 5000 match. Count and amount are then those of 5000 of them, and so at least reached. */
+    /** True if more than 5000 match. Count and amount are then lower bounds, summed over 5000. */
     readonly capped: boolean
   }>
     /**
@@ -7542,7 +7541,7 @@ export type Namespaces = {
     readonly payerEmail?: string
     /** The payment link by which the payer opened the session. Absent without one. */
     readonly linkId?: string
-    /** Money that did not fit the session, oldest first. Absent without any. */
+    /** Money that did not match the session, oldest first. Absent if there is none. */
     readonly latePayments?: readonly ({
       /** Identifies the late payment. */
       readonly latePaymentId: string
@@ -7550,7 +7549,7 @@ export type Namespaces = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not match the session. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7577,7 +7576,7 @@ export type Namespaces = {
      *
      * Expires the session at once, with the event `partner.customer.deposit.expired`. Once the bank of the payer has
      * the payment, or the session has ended, the request is refused with 409 `checkout_session_not_open`. Money that
-     * arrives later, and parts that are held, wait apart for your choice (`latePayments`).
+     * arrives later, and parts that are held, wait separately for your decision (`latePayments`).
      *
      * `POST /v1/checkout/sessions/{sessionId}/expire`, permission `checkout:write`.
      * Problem codes: not_found, checkout_session_not_open, request_in_progress, idempotency_key_reused.
@@ -7647,7 +7646,7 @@ export type Namespaces = {
     readonly payerEmail?: string
     /** The payment link by which the payer opened the session. Absent without one. */
     readonly linkId?: string
-    /** Money that did not fit the session, oldest first. Absent without any. */
+    /** Money that did not match the session, oldest first. Absent if there is none. */
     readonly latePayments?: readonly ({
       /** Identifies the late payment. */
       readonly latePaymentId: string
@@ -7655,7 +7654,7 @@ export type Namespaces = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not match the session. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7892,10 +7891,10 @@ export type Namespaces = {
     /**
      * Accept a late payment.
      *
-     * Accepts money that did not fit its session. It becomes a payment of the customer with a transaction of its own
-     * (`acceptedReference`), and is checked like each payment. The session keeps its status, and `paidAmount` its
-     * sum. The first choice counts: the same choice again returns the late payment, another one is refused with 409
-     * `late_payment_decided`.
+     * Accepts money that did not match its session. It becomes a payment of the customer with its own transaction
+     * (`acceptedReference`), and is checked like every payment. The `status` and `paidAmount` of the session do not
+     * change. The first decision is final: repeating it returns the late payment, and the opposite decision is
+     * refused with 409 `late_payment_decided`.
      *
      * `POST /v1/checkout/sessions/{sessionId}/late-payments/{latePaymentId}/accept`, permission `checkout:write`.
      * Problem codes: not_found, late_payment_decided, account_blocked, customer_not_verified,
@@ -7908,7 +7907,7 @@ export type Namespaces = {
     readonly amount: Amount
     /** Currency of the money, ISO 4217 alpha-3. */
     readonly currency: string
-    /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+    /** Reason why the money did not match the session. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
     readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
     /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
     readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7928,9 +7927,9 @@ export type Namespaces = {
     /**
      * Return a late payment.
      *
-     * Sends money that did not fit its session back to the account that paid. It was never in your balance. The bank
-     * transfer runs asynchronously: `Returning`, then `Returned`. If the bank cannot return it, the operator decides
-     * (`WithOperator`). The first choice counts, as of an acceptance.
+     * Sends money that did not match its session back to the account that paid. It was never in your balance. The
+     * bank transfer runs asynchronously: `Returning`, then `Returned`. If the bank cannot return it, the operator
+     * decides (`WithOperator`). The first decision is final, as for an acceptance.
      *
      * `POST /v1/checkout/sessions/{sessionId}/late-payments/{latePaymentId}/return`, permission `checkout:write`.
      * Problem codes: not_found, late_payment_decided, payer_account_unknown, account_blocked, request_in_progress,
@@ -7943,7 +7942,7 @@ export type Namespaces = {
     readonly amount: Amount
     /** Currency of the money, ISO 4217 alpha-3. */
     readonly currency: string
-    /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+    /** Reason why the money did not match the session. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
     readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
     /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
     readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -7963,8 +7962,8 @@ export type Namespaces = {
     /**
      * Create a payment link.
      *
-     * Makes a link that many payers can pay. Each payer who opens it and enters a name gets a checkout session of
-     * its own, with its own creditor reference. All of them pay to the account of the customer. The event
+     * Creates a link that many payers can use. Each payer who opens it and enters a name gets a separate checkout
+     * session with its own creditor reference. All payers pay to the account of the customer. The event
      * `checkout.session.opened` reports each session.
      *
      * `POST /v1/checkout/links`, permission `checkout:write`.
@@ -7996,22 +7995,22 @@ export type Namespaces = {
       readonly websiteReference?: string | null | undefined
       /** A JSON object. The events of the deposits return it, with `linkId` added. */
       readonly customFields?: { readonly [name: string]: unknown } | null | undefined
-      /** The way back to you, as of a checkout session. */
+      /** URL to which the payer returns, as in a checkout session. */
       readonly returnUrl?: string | null | undefined
       /** Seconds that a payer has from opening a session: 300 to 2592000. Default: 259200 (3 days). */
       readonly sessionExpiresInSeconds?: number | null | undefined
       /** Purpose of the payments, for the payer. The page of the link and the payment page show it. */
       readonly description?: string | null | undefined
-      /** Time from which the link opens no session. Without it, the link does not end. An RFC 3339 time in UTC. */
+      /** Time from which the link no longer opens sessions. Without it, the link does not end. An RFC 3339 time in UTC. */
       readonly endsAt?: string | null | undefined
-      /** Number of payments at most: those made, and those under way. Without it, any number. */
+      /** Largest number of payments, completed or in progress. Without it, there is no limit. */
       readonly paymentsMax?: number | null | undefined
     }, options?: CallOptions) => Promise<{
     /** Identifies the payment link. Its sessions and their events contain it. */
     readonly linkId: string
     /** Address of the link. Publish it: each payer who opens it gets a session. */
     readonly url: string
-    /** False: the link opens no session. */
+    /** False: the link no longer opens sessions. */
     readonly active: boolean
     /** The `guid` of the customer whose account the payers pay to. */
     readonly customerId: string
@@ -8036,13 +8035,13 @@ export type Namespaces = {
     }[]
     /** Your own reference. Absent without one. */
     readonly websiteReference?: string
-    /** The way back to you. Absent without one. */
+    /** URL to which the payer returns. Absent if there is none. */
     readonly returnUrl?: string
     /** Seconds that a payer has from opening a session. */
     readonly sessionExpiresInSeconds: number
-    /** Time from which the link opens no session. Absent without one. */
+    /** Time from which the link no longer opens sessions. Absent if the link does not end. */
     readonly endsAt?: string
-    /** Number of payments at most. Absent: any number. */
+    /** Largest number of payments. Absent: there is no limit. */
     readonly paymentsMax?: number
     /** Number of payments that were completed. */
     readonly paymentsMade: number
@@ -8068,7 +8067,7 @@ export type Namespaces = {
       readonly linkId: string
       /** Address of the link. Publish it: each payer who opens it gets a session. */
       readonly url: string
-      /** False: the link opens no session. */
+      /** False: the link no longer opens sessions. */
       readonly active: boolean
       /** The `guid` of the customer whose account the payers pay to. */
       readonly customerId: string
@@ -8093,13 +8092,13 @@ export type Namespaces = {
       }[]
       /** Your own reference. Absent without one. */
       readonly websiteReference?: string
-      /** The way back to you. Absent without one. */
+      /** URL to which the payer returns. Absent if there is none. */
       readonly returnUrl?: string
       /** Seconds that a payer has from opening a session. */
       readonly sessionExpiresInSeconds: number
-      /** Time from which the link opens no session. Absent without one. */
+      /** Time from which the link no longer opens sessions. Absent if the link does not end. */
       readonly endsAt?: string
-      /** Number of payments at most. Absent: any number. */
+      /** Largest number of payments. Absent: there is no limit. */
       readonly paymentsMax?: number
       /** Number of payments that were completed. */
       readonly paymentsMade: number
@@ -8123,7 +8122,7 @@ export type Namespaces = {
       readonly linkId: string
       /** Address of the link. Publish it: each payer who opens it gets a session. */
       readonly url: string
-      /** False: the link opens no session. */
+      /** False: the link no longer opens sessions. */
       readonly active: boolean
       /** The `guid` of the customer whose account the payers pay to. */
       readonly customerId: string
@@ -8148,13 +8147,13 @@ export type Namespaces = {
       }[]
       /** Your own reference. Absent without one. */
       readonly websiteReference?: string
-      /** The way back to you. Absent without one. */
+      /** URL to which the payer returns. Absent if there is none. */
       readonly returnUrl?: string
       /** Seconds that a payer has from opening a session. */
       readonly sessionExpiresInSeconds: number
-      /** Time from which the link opens no session. Absent without one. */
+      /** Time from which the link no longer opens sessions. Absent if the link does not end. */
       readonly endsAt?: string
-      /** Number of payments at most. Absent: any number. */
+      /** Largest number of payments. Absent: there is no limit. */
       readonly paymentsMax?: number
       /** Number of payments that were completed. */
       readonly paymentsMade: number
@@ -8183,7 +8182,7 @@ export type Namespaces = {
     readonly linkId: string
     /** Address of the link. Publish it: each payer who opens it gets a session. */
     readonly url: string
-    /** False: the link opens no session. */
+    /** False: the link no longer opens sessions. */
     readonly active: boolean
     /** The `guid` of the customer whose account the payers pay to. */
     readonly customerId: string
@@ -8208,13 +8207,13 @@ export type Namespaces = {
     }[]
     /** Your own reference. Absent without one. */
     readonly websiteReference?: string
-    /** The way back to you. Absent without one. */
+    /** URL to which the payer returns. Absent if there is none. */
     readonly returnUrl?: string
     /** Seconds that a payer has from opening a session. */
     readonly sessionExpiresInSeconds: number
-    /** Time from which the link opens no session. Absent without one. */
+    /** Time from which the link no longer opens sessions. Absent if the link does not end. */
     readonly endsAt?: string
-    /** Number of payments at most. Absent: any number. */
+    /** Largest number of payments. Absent: there is no limit. */
     readonly paymentsMax?: number
     /** Number of payments that were completed. */
     readonly paymentsMade: number
@@ -8229,27 +8228,27 @@ export type Namespaces = {
      * Update a payment link.
      *
      * Deactivates or activates the link, or changes its end, its number of payments or its description. A given
-     * field is set, `null` clears it, and an absent field is unchanged. Sessions that payers have opened stay as
-     * they are, and can still be paid.
+     * field is set, `null` clears it, and an absent field is unchanged. Sessions that payers have already opened are
+     * unaffected and can still be paid.
      *
      * `PATCH /v1/checkout/links/{linkId}`, permission `checkout:write`.
      * Problem codes: validation_failed, not_found, request_in_progress, idempotency_key_reused.
      */
     readonly updateLink: (linkId: string, body: {
-      /** False: the link opens no session. Open sessions can still be paid. */
+      /** False: the link no longer opens sessions. Open sessions can still be paid. */
       readonly active?: boolean | undefined
       /** Purpose of the payments, for the payer. The page of the link and the payment page show it. */
       readonly description?: string | null | undefined
-      /** Time from which the link opens no session. Without it, the link does not end. An RFC 3339 time in UTC. */
+      /** Time from which the link no longer opens sessions. Without it, the link does not end. An RFC 3339 time in UTC. */
       readonly endsAt?: string | null | undefined
-      /** Number of payments at most: those made, and those under way. Without it, any number. */
+      /** Largest number of payments, completed or in progress. Without it, there is no limit. */
       readonly paymentsMax?: number | null | undefined
     }, options?: CallOptions) => Promise<{
     /** Identifies the payment link. Its sessions and their events contain it. */
     readonly linkId: string
     /** Address of the link. Publish it: each payer who opens it gets a session. */
     readonly url: string
-    /** False: the link opens no session. */
+    /** False: the link no longer opens sessions. */
     readonly active: boolean
     /** The `guid` of the customer whose account the payers pay to. */
     readonly customerId: string
@@ -8274,13 +8273,13 @@ export type Namespaces = {
     }[]
     /** Your own reference. Absent without one. */
     readonly websiteReference?: string
-    /** The way back to you. Absent without one. */
+    /** URL to which the payer returns. Absent if there is none. */
     readonly returnUrl?: string
     /** Seconds that a payer has from opening a session. */
     readonly sessionExpiresInSeconds: number
-    /** Time from which the link opens no session. Absent without one. */
+    /** Time from which the link no longer opens sessions. Absent if the link does not end. */
     readonly endsAt?: string
-    /** Number of payments at most. Absent: any number. */
+    /** Largest number of payments. Absent: there is no limit. */
     readonly paymentsMax?: number
     /** Number of payments that were completed. */
     readonly paymentsMade: number
@@ -8316,9 +8315,10 @@ export type Namespaces = {
     /**
      * Set the branding.
      *
-     * Sets what your payment pages show, also those of open sessions. A given field is set, `null` clears it, and an
-     * absent field is unchanged. A colour that payers could not read is refused with 422 `contrast_too_low`, which
-     * names the nearest one that passes. A logo that could run or load something is refused.
+     * Sets name, colours and logo of your payment pages, also for open sessions. A given field is set, `null` clears
+     * it, and an absent field is unchanged. A colour with too little contrast is refused with 422
+     * `contrast_too_low`, which names the nearest readable colour. A logo with scripts or external references is
+     * refused.
      *
      * `PUT /v1/checkout/branding`, permission `checkout:write`.
      * Problem codes: validation_failed, contrast_too_low, request_in_progress, idempotency_key_reused.
@@ -8354,9 +8354,9 @@ export type Namespaces = {
      *
      * Creates a customer with its KYC data. At least one of `email`, `partnerCustomerIdentifier` and `kyc` is
      * required. Without `customerType`, the service derives the type from the KYC fields. `email` need not be
-     * unique. Another customer with the same `partnerCustomerIdentifier` is 409 `customer_exists`, which names the
-     * first one. Idempotent by `Idempotency-Key`; without a key a repeated request creates a second customer, or is
-     * 409 if it has an identifier.
+     * unique. A second customer with the same `partnerCustomerIdentifier` is refused with 409 `customer_exists`,
+     * which names the first. Idempotent by `Idempotency-Key`; without a key a repeated request creates a second
+     * customer, or is refused with 409 if it has an identifier.
      *
      * `POST /v1/customers`, permission `customers:write`.
      * Problem codes: validation_failed, customer_exists, country_not_supported, request_in_progress,
@@ -8388,11 +8388,11 @@ export type Namespaces = {
     /**
      * Retrieve the verification of a customer.
      *
-     * Judges each KYC field by rules, at the time of the request. Rules know the check digits of the LEI (ISO
-     * 17442), phone numbers, websites, dates, ages, owners, and what each type of customer needs. They know the tax
-     * numbers of AT, BE, DE, ES, FR, GB, IT, NL, PL and PT. A field that is wrong or missing has a `code` and a
-     * `remediation`. The rules ask no register. Identity verifications of the customer count as well: a field that
-     * the provider has matched is `Valid`.
+     * Checks each KYC field by rules, at the time of the request. Rules cover the check digits of the LEI (ISO
+     * 17442), phone numbers, websites, dates, ages, owners and the required fields of each customer type. They cover
+     * the tax numbers of AT, BE, DE, ES, FR, GB, IT, NL, PL and PT. An invalid or missing field has a `code` and a
+     * `remediation`. The rules do not query registers. Identity verifications of the customer count as well: a field
+     * that the provider has matched is `Valid`.
      *
      * `GET /v1/customers/{id}/verification`, permission `customers:read`.
      * Problem codes: not_found.
@@ -8419,11 +8419,11 @@ export type Namespaces = {
     })[]
   }>
     /**
-     * Retrieve what a customer may do.
+     * Retrieve the capabilities of a customer.
      *
-     * Returns whether the customer may open an account, receive money and make payouts, with every reason why not.
-     * `fields` are the KYC fields to correct. The operator decides what each state of verification allows. Money for
-     * a customer that may not receive stays with the operator until a person decides. `GET
+     * Returns whether the customer may open an account, receive money and make payouts, with every reason against
+     * it. `fields` are the KYC fields to correct. The operator decides what each state of verification allows. If a
+     * customer may not receive money, the operator holds it until a person decides. `GET
      * /v1/payouts/limits?customerId=` has the limits of a customer.
      *
      * `GET /v1/customers/{id}/capabilities`, permission `customers:read`.
@@ -8440,7 +8440,7 @@ export type Namespaces = {
       readonly name: 'OpenAccount' | 'Receive' | 'Pay' | 'Convert'
       /** Whether the customer may do it now. */
       readonly allowed: boolean
-      /** Every reason why not: the state of the verification, or of its account. Empty if it is allowed. */
+      /** Every reason against it: the state of the verification, or of its account. Empty if the capability is allowed. */
       readonly reasons: readonly ('verification_incomplete' | 'verification_invalid' | 'account_blocked' | 'account_closed')[]
       /** Largest balances in this state, for `Receive` only. Money that arrives above one stays with the operator until a person decides; sessions, conversions and transfers above one are refused with `balance_limit_exceeded`. Absent without one. */
       readonly holdUpTo?: readonly {
@@ -8477,8 +8477,8 @@ export type Namespaces = {
      * List the changes of a customer.
      *
      * Returns who changed which fields of the customer, when, and the values before and after, newest first. An
-     * update that changes no value is not listed. The history of a customer begins with the version of the service
-     * that records it, thus without `Created` for an older customer.
+     * update without a changed value is not listed. The history of an older customer begins when the service began
+     * to record changes, without `Created`.
      *
      * `GET /v1/customers/{id}/history`, permission `customers:read`.
      * Problem codes: not_found.
@@ -8487,14 +8487,14 @@ export type Namespaces = {
     /** Like `listChanges`, and requests page after page. The default of `limit` is 100. */
     readonly listAllChanges: (id: string, query?: ListCustomerChangesQuery, options?: CallOptions) => Pages<CustomerChangePage>
     /**
-     * Retrieve everything held about a customer.
+     * Export the data of a customer.
      *
-     * Streams what is held about the customer, for a request of the data subject (GDPR, Art. 15 and 20), as one JSON
-     * object on each line: `{"type", "data"}`. The first line has the type `export` and says what is left out, and
-     * why. The other types are `customer`, `change`, `identityVerification`, `account`, `wallet`, `beneficiary`,
+     * Streams all data about the customer, for a request of the data subject (GDPR, Art. 15 and 20), as one JSON
+     * object per line: `{"type", "data"}`. The first line has the type `export` and lists what is omitted, and why.
+     * The other types are `customer`, `change`, `identityVerification`, `account`, `wallet`, `beneficiary`,
      * `transaction`, `deposit`, `payout`, `checkoutSession`, `quote`, `screening` and `auditRecord`. The last line
-     * is `end`: an export without it is not complete. A partner may read two exports at once (429). A stream whose
-     * reader takes nothing for a minute is broken off. The audit log records each export.
+     * is `end`: an export without it is not complete. A partner may read two exports at once (429). A stream that
+     * the client does not read for a minute is aborted. The audit log records each export.
      *
      * `GET /v1/customers/{id}/export`, permission `customers:read`.
      * Problem codes: not_found.
@@ -8504,11 +8504,11 @@ export type Namespaces = {
      * Erase a customer.
      *
      * Erases the personal data of a customer (GDPR, Art. 17). It cannot be undone. Refused (409) while a payment is
-     * pending, while money of the customer is left, or while the service has to keep its data. If the customer had
+     * pending, while the customer has a balance, or while the service must keep its data. If the customer had
      * payments, names, dates, addresses and identifiers are kept with them until five years after the last one
-     * (AMLD, Art. 40). Everything else is erased at once. The customer then no longer exists for other operations:
-     * 404. Lists of payments still find what is theirs by its identifier. Idempotent: repeat the request to see the
-     * state of the erasure.
+     * (AMLD, Art. 40). Everything else is erased at once. For other operations the customer no longer exists: 404.
+     * Lists of payments still accept its identifier as a filter. Idempotent: repeat the request to read the state of
+     * the erasure.
      *
      * `POST /v1/customers/{id}/erase`, permission `customers:write`.
      * Problem codes: validation_failed, not_found, customer_not_erasable, request_in_progress,
@@ -8530,10 +8530,10 @@ export type Namespaces = {
      * Start an identity verification.
      *
      * Asks the identity provider of the operator to verify the customer. The provider gets the KYC fields of the
-     * `kinds`, as they are now. Runs asynchronously: the answer is `Pending`, and `url` follows in a moment. Read
-     * the verification, or follow it by the event `customer.verification.updated`. What the provider finds is seen
-     * in `GET /v1/customers/{id}/verification` and in the capabilities at once. A customer has at most one
-     * verification that is not decided.
+     * `kinds`, as they are now. Runs asynchronously: the answer is `Pending`, and `url` follows shortly. Read the
+     * verification, or follow it by the event `customer.verification.updated`. `GET /v1/customers/{id}/verification`
+     * and the capabilities show the findings of the provider at once. A customer has at most one undecided
+     * verification.
      *
      * `POST /v1/customers/{id}/verifications`, permission `customers:write`.
      * Problem codes: validation_failed, not_found, identity_provider_not_configured, identity_verification_open,
@@ -8711,7 +8711,7 @@ export type Namespaces = {
     /**
      * Retrieve an identity verification.
      *
-     * Returns an identity verification of a customer, with the page to open or what the provider has found.
+     * Returns an identity verification of a customer, with the page to open or the findings of the provider.
      *
      * `GET /v1/customers/{id}/verifications/{verificationId}`, permission `customers:read`.
      * Problem codes: not_found.
@@ -8769,8 +8769,8 @@ export type Namespaces = {
      * Retrieve exchange rates.
      *
      * Returns the newest rates between `base` and every currency that it can be exchanged for. `midRate` is the rate
-     * of the source, `rate` that of a firm quote. Only a quote holds: a rate here may differ a moment later. Rates
-     * that are too old are refused with 503 `fx_rates_unavailable`.
+     * of the source, `rate` that of a firm quote. The rates are not binding: only a quote fixes a rate. Rates that
+     * are too old are refused with 503 `fx_rates_unavailable`.
      *
      * `GET /v1/fx/rates`, permission `fx:read`.
      * Problem codes: currency_not_supported, fx_rates_unavailable.
@@ -8800,7 +8800,8 @@ export type Namespaces = {
      * Offers an exchange at a rate that holds until `expiresAt`. Give either `sellAmount` or `buyAmount`. For a
      * given `sellAmount` the bought amount is rounded down. For a given `buyAmount` the sold amount is rounded up.
      * The fee is a part of `sellAmount`. No money is reserved. Accept the quote once, by a conversion or by a payout
-     * in the bought currency. Idempotent by `Idempotency-Key`; without a key a repeated request makes another quote.
+     * in the bought currency. Idempotent by `Idempotency-Key`; without a key a repeated request creates another
+     * quote.
      *
      * `POST /v1/fx/quotes`, permission `fx:write`.
      * Problem codes: validation_failed, not_found, currency_not_supported, fx_rates_unavailable,
@@ -8843,7 +8844,7 @@ export type Namespaces = {
       /** The sold currency. */
       readonly currency: string
     }
-    /** The rate between the two currencies by the source, without margin. */
+    /** The rate of the source between the two currencies, without margin. */
     readonly midRate: Amount
     /** The difference between `midRate` and `rate`, for what is exchanged. */
     readonly margin: {
@@ -8899,7 +8900,7 @@ export type Namespaces = {
       /** The sold currency. */
       readonly currency: string
     }
-    /** The rate between the two currencies by the source, without margin. */
+    /** The rate of the source between the two currencies, without margin. */
     readonly midRate: Amount
     /** The difference between `midRate` and `rate`, for what is exchanged. */
     readonly margin: {
@@ -8929,8 +8930,8 @@ export type Namespaces = {
      * Accepts the quote and exchanges at once: the sold amount leaves its balance and the bought amount enters the
      * other. The transaction has the category `Conversion` and is `Completed`. List conversions with `GET
      * /v1/transactions?category=Conversion`. A quote is accepted once: any other attempt is refused with 422
-     * `fx_quote_accepted`, which names the transaction. Idempotent by `idempotencyKey`. A refused request uses up
-     * neither its key nor its quote.
+     * `fx_quote_accepted`, which names the transaction. Idempotent by `idempotencyKey`. After a refused request, key
+     * and quote can be used again.
      *
      * `POST /v1/fx/conversions`, permission `fx:write`.
      * Problem codes: not_found, fx_quote_expired, fx_quote_accepted, insufficient_funds, account_blocked,
@@ -9020,12 +9021,12 @@ export type Namespaces = {
      * second person is answered with the status `PendingApproval`. The bank transfer runs asynchronously: follow it
      * by webhooks or at the `Location` of the response. Idempotent by `idempotencyKey`: the same request with the
      * same key returns the first result with `Idempotent-Replayed: true`; a different request is refused with 422
-     * `idempotency_key_reused`. Keys do not expire. A refused request does not use up its key. `userReference` of
-     * the payout and of its transaction is your `reference`, always. It is also the transaction reference if you
-     * have not used it before. Otherwise the service assigns one. Every path of a payout takes the `reference` of
+     * `idempotency_key_reused`. Keys do not expire. A refused request does not use up its key. Your `reference` is
+     * always the `userReference` of the payout and of its transaction. It is also the transaction reference if you
+     * have not used it before. Otherwise the service assigns one. Every path of a payout accepts the `reference` of
      * the response, or the id in its header `Payout-Id`. With `onDuplicate` `Refuse` a payout that may repeat an
-     * earlier one is refused with 422 `possible_duplicate`. Of two such requests at once one is made. To pay on a
-     * later day, create a standing order with the frequency `Once`.
+     * earlier one is refused with 422 `possible_duplicate`. Of two such concurrent requests, one is accepted. To pay
+     * on a later day, create a standing order with the frequency `Once`.
      *
      * `POST /v1/payouts/fiat`, permission `payouts:write`.
      * Problem codes: not_found, insufficient_funds, limit_exceeded, possible_duplicate, account_blocked,
@@ -9036,11 +9037,11 @@ export type Namespaces = {
     /**
      * Preview a fiat payout.
      *
-     * Judges a payout by the rules by which it would be accepted now. It answers every rule with its verdict, the
-     * fee, the rail, the cut-off and the expected arrival. The rule `duplicate` is a `warning` if the payout may
-     * repeat earlier ones or the next one of a standing order, which it names. With `onDuplicate` `Refuse` it is
-     * `failed`. It reserves nothing and uses up no key. A rule that would refuse the payout is not an error here:
-     * the answer is 200. It promises nothing: balances and limits may change before you create the payout.
+     * Checks a payout by the rules by which it would be accepted now. Returns every rule with its verdict, the fee,
+     * the rail, the cut-off and the expected arrival. The rule `duplicate` is a `warning` if the payout may repeat
+     * earlier payouts or the next payout of a standing order, which it names. With `onDuplicate` `Refuse` it is
+     * `failed`. A preview does not reserve money or use up a key. If a rule would refuse the payout, the answer is
+     * still 200. The result is not binding: balances and limits may change before you create the payout.
      *
      * `POST /v1/payouts/fiat/preview`, permission `payouts:read`.
      * Problem codes: currency_not_supported.
@@ -9051,12 +9052,12 @@ export type Namespaces = {
      *
      * Accepts a payout of tokens to the wallet of a beneficiary and reserves its amount. The service signs the
      * transfer and follows it on the chain. It is settled when its block has enough confirmations. The transaction
-     * then has `transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.
+     * then has `transactionHash`. Idempotent by `idempotencyKey`, like a fiat payout.
      *
      * `POST /v1/payouts/token`, permission `payouts:write`.
      * Problem codes: not_found, insufficient_funds, limit_exceeded, possible_duplicate, account_blocked,
      * customer_not_verified, currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable,
-     * country_not_supported, ownership_proof_required, beneficiary_cooling_off, request_in_progress,
+     * country_not_supported, beneficiary_cooling_off, ownership_proof_required, request_in_progress,
      * idempotency_key_reused.
      */
     readonly createToken: ((body: TokenPayoutCreate, options?: CallOptions) => Promise<TokenPayout>) & ((body: Omit<TokenPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<TokenPayout>)
@@ -9075,8 +9076,8 @@ export type Namespaces = {
      * Sum payouts.
      *
      * Returns how many payouts match the filters, and their sums by currency. Takes the filters of `GET
-     * /v1/payouts`. At most 5,000 payouts are read: if more match, `capped` is true, and the sums are at least
-     * reached.
+     * /v1/payouts`. At most 5,000 payouts are summed: if more match, `capped` is true, and the actual sums are
+     * higher.
      *
      * `GET /v1/sums/payouts`, permission `payouts:read`.
      */
@@ -9084,9 +9085,10 @@ export type Namespaces = {
     /**
      * List payout limits.
      *
-     * Returns the limits that the operator has set for you, newest first, with what is used and left now. With
-     * `customerId` or `beneficiaryId` the limit of each customer or beneficiary has the amounts of that one. A limit
-     * of its own replaces it. The amounts promise nothing: payouts that are created meanwhile use the same limits.
+     * Returns the limits that the operator has set for you, newest first, with the used and remaining amounts. With
+     * `customerId` or `beneficiaryId`, limits per customer or beneficiary have the amounts of that customer or
+     * beneficiary, whose individual limit takes precedence. The amounts are not binding: other payouts use the same
+     * limits.
      *
      * `GET /v1/payouts/limits`, permission `payouts:read`.
      * Problem codes: validation_failed, not_found.
@@ -9097,9 +9099,9 @@ export type Namespaces = {
     /**
      * List fees of payouts.
      *
-     * Returns what payouts cost: the rules that hold now and those that begin later, by currency and rail. A rule of
-     * a rail comes before a rule of every rail. A payout without a rule is free. The preview of a payout says its
-     * fee.
+     * Returns the fees of payouts by currency and rail: current rules, and rules that begin later. A rule for a rail
+     * takes precedence over a rule for every rail. A payout without a rule is free. The preview of a payout shows
+     * its fee.
      *
      * `GET /v1/payouts/fees`, permission `payouts:read`.
      */
@@ -9107,7 +9109,7 @@ export type Namespaces = {
     /**
      * Retrieve a payout.
      *
-     * Returns a payout by its `id`, or by the `reference` that the answer to its creation had.
+     * Returns a payout by its `id`, or by the `reference` that was returned at its creation.
      *
      * `GET /v1/payouts/{id}`, permission `payouts:read`.
      * Problem codes: not_found.
@@ -9126,10 +9128,10 @@ export type Namespaces = {
     /**
      * List payouts that a payout may repeat.
      *
-     * Returns earlier payouts of the same amount to the same account. They have the same reference and were made
-     * within a year before it, or were made within some days before it, which the operator sets. Payouts that
-     * failed, were cancelled or came back do not count, and neither do those of the same standing order. `scheduled`
-     * has the standing orders made before it whose next payout it may repeat.
+     * Returns earlier payouts of the same amount to the same account. They were made within a year before it if the
+     * reference is the same, otherwise within a number of days that the operator sets. Excludes payouts that failed,
+     * were cancelled or were returned, and payouts of the same standing order. `scheduled` has earlier standing
+     * orders whose next payout it may repeat.
      *
      * `GET /v1/payouts/{id}/duplicates`, permission `payouts:read`.
      * Problem codes: not_found.
@@ -9138,7 +9140,7 @@ export type Namespaces = {
     /**
      * Retrieve the note of a payout.
      *
-     * Returns the note that your team has written about a payout. It is sent to no bank and no payee.
+     * Returns the note of your team about a payout. It is never sent to a bank or a payee.
      *
      * `GET /v1/payouts/{id}/note`, permission `payouts:read`.
      * Problem codes: not_found.
@@ -9147,9 +9149,9 @@ export type Namespaces = {
     /**
      * Set the note of a payout.
      *
-     * Writes a note for your colleagues, in place of the one before. Without `note` it is taken away. It changes
-     * nothing about the payment, in any status, and is sent to no bank and no payee. It is erased with the customer
-     * of the payout.
+     * Sets a note for your colleagues, which replaces the previous note. Without `note`, the note is removed. A note
+     * can be set in any status, does not affect the payment, and is never sent to a bank or a payee. It is erased
+     * with the customer of the payout.
      *
      * `PUT /v1/payouts/{id}/note`, permission `payouts:write`.
      * Problem codes: not_found, request_in_progress, idempotency_key_reused.
@@ -9161,10 +9163,10 @@ export type Namespaces = {
      * Accepts a quote and pays what it buys to the beneficiary. The sold amount is reserved from its balance. If the
      * payout fails, nothing is exchanged and the sold amount is available again. Money that the bank returns after
      * the settlement is credited in the bought currency. A quote is accepted once, before it expires. Idempotent by
-     * `idempotencyKey`, as a fiat payout is. A refused request uses up neither its key nor its quote.
+     * `idempotencyKey`, like a fiat payout. After a refused request, key and quote can be used again.
      *
      * `POST /v1/payouts/fx`, permission `payouts:write`.
-     * Problem codes: not_found, fx_quote_expired, fx_quote_accepted, insufficient_funds, limit_exceeded,
+     * Problem codes: fx_quote_expired, fx_quote_accepted, not_found, insufficient_funds, limit_exceeded,
      * possible_duplicate, account_blocked, customer_not_verified, currency_not_supported,
      * beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported, beneficiary_cooling_off,
      * request_in_progress, idempotency_key_reused.
@@ -9173,9 +9175,9 @@ export type Namespaces = {
     /**
      * Preview a payout in another currency.
      *
-     * Judges a payout by quote by the rules by which it would be accepted now, as the preview of a fiat payout does.
-     * Limits, approvals and cooling-offs are judged in the sold and in the paid currency. An expired or accepted
-     * quote is the rule `quote`. It reserves nothing and accepts no quote.
+     * Checks a payout by quote by the rules by which it would be accepted now, like the preview of a fiat payout.
+     * Limits, approvals and cooling-offs apply in the sold and in the paid currency. The rule `quote` fails for an
+     * expired or accepted quote. A preview does not reserve money or accept the quote.
      *
      * `POST /v1/payouts/fx/preview`, permission `payouts:read`.
      * Problem codes: not_found.
@@ -9196,11 +9198,12 @@ export type Namespaces = {
     /**
      * Approve a payout.
      *
-     * Approves a payout that is `PendingApproval`, so that it is sent. Another service account than the one that
-     * created the payout approves it, before `approvalExpiresAt`. Repeated by the same service account, it returns
-     * the payout. The operator can limit what one person or service account approves on a day (UTC). An approval
-     * beyond it is refused with 403 `approver_limit_exceeded`, and another one approves. A service account that your
-     * team made approves no payout (403 `permission_denied`), and its maker approves none of its payouts.
+     * Approves a payout that is `PendingApproval`, so that it is sent. A service account other than the creator of
+     * the payout must approve it, before `approvalExpiresAt`. A repeated request by the same service account returns
+     * the payout. The operator can limit the amount that one person or service account approves per day (UTC). An
+     * approval beyond the limit is refused with 403 `approver_limit_exceeded`: another approver must approve it.
+     * Service accounts that your team created cannot approve payouts (403 `permission_denied`), and their creator
+     * cannot approve their payouts.
      *
      * `POST /v1/payouts/{id}/approve`, permission `payouts:write`.
      * Problem codes: not_found, approver_is_creator, approver_limit_exceeded, payout_not_awaiting_approval,
@@ -9210,9 +9213,9 @@ export type Namespaces = {
     /**
      * Reject a payout.
      *
-     * Rejects a payout that is `PendingApproval`: it becomes `Cancelled`, and its money is available again. Another
-     * service account than the one that created the payout rejects it. The creator cancels it instead. `approval` of
-     * the payout has the reason. Repeated by the same service account, it returns the payout.
+     * Rejects a payout that is `PendingApproval`: it becomes `Cancelled`, and its money is available again. A
+     * service account other than the creator of the payout must reject it. The creator can cancel it instead.
+     * `approval` of the payout has the reason. A repeated request by the same service account returns the payout.
      *
      * `POST /v1/payouts/{id}/reject`, permission `payouts:write`.
      * Problem codes: not_found, approver_is_creator, payout_not_awaiting_approval, request_in_progress,
@@ -9223,20 +9226,20 @@ export type Namespaces = {
      * Create many fiat payouts.
      *
      * Takes up to 1,000 fiat payouts and answers at once. Workers then make them by the rules of `POST
-     * /v1/payouts/fiat`: follow the bulk at the `Location` of the response, and each payout as any other. A body
-     * with a wrong field is refused as a whole, with a pointer to each. What only shows when a payout is made (its
-     * beneficiary, the funds) is the result of that payout. Idempotent by `idempotencyKey`, and each payout by its
-     * own key: a payout that was made before under its key is not made again.
+     * /v1/payouts/fiat`: follow the bulk at the `Location` of the response, and each payout like any other payout. A
+     * body with invalid fields is refused as a whole, with a pointer to each field. Other refusals, for example for
+     * insufficient funds, are results of single payouts. Idempotent by `idempotencyKey`, and each payout by its own
+     * key: a payout that was already made under its key is not made again.
      *
      * `POST /v1/payouts/bulk`, permission `payouts:write`.
      * Problem codes: validation_failed, currency_not_supported, request_in_progress, idempotency_key_reused.
      */
     readonly createBulk: ((body: {
-      /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+      /** `AllOrNothing`: all payouts are made together, or none. `BestEffort`: each payout is made or refused independently. */
       readonly mode: 'AllOrNothing' | 'BestEffort'
       /** Your key of this bulk, 1 to 255 characters, unique among your bulks. Repeat it to retry the same bulk. */
       readonly idempotencyKey: string
-      /** Name of the bulk for people, for example that of its file: one line of 1 to 200 characters. It changes no payout. */
+      /** Name of the bulk for people, for example the file name: one line of 1 to 200 characters. It does not affect the payouts. */
       readonly name?: string | undefined
       /** Payouts: 1 to 1,000, each as `POST /v1/payouts/fiat` takes it, or with an `endToEndId`. The whole body has at most 256 KiB. Their idempotency keys differ. */
       readonly payouts: readonly ({
@@ -9252,36 +9255,36 @@ export type Namespaces = {
         readonly reference?: string | undefined
         /** `Refuse`: a payout that may repeat an earlier one, or the next one of a standing order, is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which ones it may repeat. */
         readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
-        /** Your end-to-end id, which the beneficiary reads: 1 to 35 characters that every SEPA bank accepts. Absent: the service makes one. */
+        /** Your end-to-end id, which the beneficiary reads: 1 to 35 characters that every SEPA bank accepts. Absent: the service assigns one. */
         readonly endToEndId?: string | undefined
       })[]
     }, options?: CallOptions) => Promise<{
     /** Identifies the bulk. */
     readonly id: string
-    /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+    /** `AllOrNothing`: all payouts are made together, or none. `BestEffort`: each payout is made or refused independently. */
     readonly mode: 'AllOrNothing' | 'BestEffort'
-    /** `Processing`: not every payout has its result. `Completed`: every one has. `Refused`: `AllOrNothing`, and no payout was made. */
+    /** `Processing`: some payouts have no result yet. `Completed`: every payout has a result. `Refused`: `AllOrNothing`, and no payout was made. */
     readonly status: 'Processing' | 'Completed' | 'Refused'
     /** The idempotency key of the request. */
     readonly idempotencyKey: string
     /** Name of the bulk for people. Absent without one. */
     readonly name?: string
-    /** How many payouts it has. */
+    /** Number of payouts in the bulk. */
     readonly payouts: number
-    /** How many of them are made. */
+    /** Number of payouts made. */
     readonly accepted: number
-    /** How many of them are refused. The others have no result yet, or were not made. */
+    /** Number of payouts refused. The others have no result yet, or were not made. */
     readonly refused: number
     /** Time of the request. */
     readonly createdAt: string
     /** Time at which the last payout had its result. Absent before. */
     readonly endedAt?: string
   }>) & ((body: Omit<{
-      /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+      /** `AllOrNothing`: all payouts are made together, or none. `BestEffort`: each payout is made or refused independently. */
       readonly mode: 'AllOrNothing' | 'BestEffort'
       /** Your key of this bulk, 1 to 255 characters, unique among your bulks. Repeat it to retry the same bulk. */
       readonly idempotencyKey: string
-      /** Name of the bulk for people, for example that of its file: one line of 1 to 200 characters. It changes no payout. */
+      /** Name of the bulk for people, for example the file name: one line of 1 to 200 characters. It does not affect the payouts. */
       readonly name?: string | undefined
       /** Payouts: 1 to 1,000, each as `POST /v1/payouts/fiat` takes it, or with an `endToEndId`. The whole body has at most 256 KiB. Their idempotency keys differ. */
       readonly payouts: readonly ({
@@ -9297,25 +9300,25 @@ export type Namespaces = {
         readonly reference?: string | undefined
         /** `Refuse`: a payout that may repeat an earlier one, or the next one of a standing order, is refused with 422 `possible_duplicate`. Default `Allow`. The preview says which ones it may repeat. */
         readonly onDuplicate?: 'Allow' | 'Refuse' | undefined
-        /** Your end-to-end id, which the beneficiary reads: 1 to 35 characters that every SEPA bank accepts. Absent: the service makes one. */
+        /** Your end-to-end id, which the beneficiary reads: 1 to 35 characters that every SEPA bank accepts. Absent: the service assigns one. */
         readonly endToEndId?: string | undefined
       })[]
     }, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<{
     /** Identifies the bulk. */
     readonly id: string
-    /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+    /** `AllOrNothing`: all payouts are made together, or none. `BestEffort`: each payout is made or refused independently. */
     readonly mode: 'AllOrNothing' | 'BestEffort'
-    /** `Processing`: not every payout has its result. `Completed`: every one has. `Refused`: `AllOrNothing`, and no payout was made. */
+    /** `Processing`: some payouts have no result yet. `Completed`: every payout has a result. `Refused`: `AllOrNothing`, and no payout was made. */
     readonly status: 'Processing' | 'Completed' | 'Refused'
     /** The idempotency key of the request. */
     readonly idempotencyKey: string
     /** Name of the bulk for people. Absent without one. */
     readonly name?: string
-    /** How many payouts it has. */
+    /** Number of payouts in the bulk. */
     readonly payouts: number
-    /** How many of them are made. */
+    /** Number of payouts made. */
     readonly accepted: number
-    /** How many of them are refused. The others have no result yet, or were not made. */
+    /** Number of payouts refused. The others have no result yet, or were not made. */
     readonly refused: number
     /** Time of the request. */
     readonly createdAt: string
@@ -9326,21 +9329,21 @@ export type Namespaces = {
      * Create many payouts from a pain.001.
      *
      * Takes the payments of an ISO 20022 file as a bulk. The account of each creditor (`CdtrAcct`) must be that of
-     * one of the beneficiaries, which is paid under its own name; `RmtInf` becomes the `reference`. The amounts
-     * leave your balance whatever the debtor of the file is. A file with an execution date in the future, ultimate
-     * parties or a purpose is refused as a whole. The key of each payment is made of `MsgId` and its place in the
-     * file. So a message with the same `MsgId` pays nothing twice.
+     * one of the beneficiaries, which is paid under its own name. `RmtInf` becomes the `reference`. The amounts
+     * leave your balance, whatever debtor the file names. A file with an execution date in the future, ultimate
+     * parties or a purpose is refused as a whole. The key of each payment consists of `MsgId` and its position in
+     * the file, so a file with the same `MsgId` is not paid twice.
      *
      * `POST /v1/payouts/bulk/pain001`, permission `payouts:write`.
      * Problem codes: validation_failed, not_found, currency_not_supported, request_in_progress,
      * idempotency_key_reused.
      */
     readonly createBulkFromFile: ((body: {
-      /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+      /** `AllOrNothing`: all payouts are made together, or none. `BestEffort`: each payout is made or refused independently. */
       readonly mode: 'AllOrNothing' | 'BestEffort'
       /** Your key of this bulk, 1 to 255 characters, unique among your bulks. Repeat it to retry the same bulk. */
       readonly idempotencyKey: string
-      /** Name of the bulk for people, for example that of its file: one line of 1 to 200 characters. It changes no payout. */
+      /** Name of the bulk for people, for example the file name: one line of 1 to 200 characters. It does not affect the payouts. */
       readonly name?: string | undefined
       /** The customer whose beneficiaries the file names: its `guid` or its `serviceId`. Absent: your own beneficiaries. */
       readonly customerId?: string | undefined
@@ -9349,30 +9352,30 @@ export type Namespaces = {
     }, options?: CallOptions) => Promise<{
     /** Identifies the bulk. */
     readonly id: string
-    /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+    /** `AllOrNothing`: all payouts are made together, or none. `BestEffort`: each payout is made or refused independently. */
     readonly mode: 'AllOrNothing' | 'BestEffort'
-    /** `Processing`: not every payout has its result. `Completed`: every one has. `Refused`: `AllOrNothing`, and no payout was made. */
+    /** `Processing`: some payouts have no result yet. `Completed`: every payout has a result. `Refused`: `AllOrNothing`, and no payout was made. */
     readonly status: 'Processing' | 'Completed' | 'Refused'
     /** The idempotency key of the request. */
     readonly idempotencyKey: string
     /** Name of the bulk for people. Absent without one. */
     readonly name?: string
-    /** How many payouts it has. */
+    /** Number of payouts in the bulk. */
     readonly payouts: number
-    /** How many of them are made. */
+    /** Number of payouts made. */
     readonly accepted: number
-    /** How many of them are refused. The others have no result yet, or were not made. */
+    /** Number of payouts refused. The others have no result yet, or were not made. */
     readonly refused: number
     /** Time of the request. */
     readonly createdAt: string
     /** Time at which the last payout had its result. Absent before. */
     readonly endedAt?: string
   }>) & ((body: Omit<{
-      /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+      /** `AllOrNothing`: all payouts are made together, or none. `BestEffort`: each payout is made or refused independently. */
       readonly mode: 'AllOrNothing' | 'BestEffort'
       /** Your key of this bulk, 1 to 255 characters, unique among your bulks. Repeat it to retry the same bulk. */
       readonly idempotencyKey: string
-      /** Name of the bulk for people, for example that of its file: one line of 1 to 200 characters. It changes no payout. */
+      /** Name of the bulk for people, for example the file name: one line of 1 to 200 characters. It does not affect the payouts. */
       readonly name?: string | undefined
       /** The customer whose beneficiaries the file names: its `guid` or its `serviceId`. Absent: your own beneficiaries. */
       readonly customerId?: string | undefined
@@ -9381,19 +9384,19 @@ export type Namespaces = {
     }, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<{
     /** Identifies the bulk. */
     readonly id: string
-    /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+    /** `AllOrNothing`: all payouts are made together, or none. `BestEffort`: each payout is made or refused independently. */
     readonly mode: 'AllOrNothing' | 'BestEffort'
-    /** `Processing`: not every payout has its result. `Completed`: every one has. `Refused`: `AllOrNothing`, and no payout was made. */
+    /** `Processing`: some payouts have no result yet. `Completed`: every payout has a result. `Refused`: `AllOrNothing`, and no payout was made. */
     readonly status: 'Processing' | 'Completed' | 'Refused'
     /** The idempotency key of the request. */
     readonly idempotencyKey: string
     /** Name of the bulk for people. Absent without one. */
     readonly name?: string
-    /** How many payouts it has. */
+    /** Number of payouts in the bulk. */
     readonly payouts: number
-    /** How many of them are made. */
+    /** Number of payouts made. */
     readonly accepted: number
-    /** How many of them are refused. The others have no result yet, or were not made. */
+    /** Number of payouts refused. The others have no result yet, or were not made. */
     readonly refused: number
     /** Time of the request. */
     readonly createdAt: string
@@ -9413,19 +9416,19 @@ export type Namespaces = {
     readonly data: readonly ({
       /** Identifies the bulk. */
       readonly id: string
-      /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+      /** `AllOrNothing`: all payouts are made together, or none. `BestEffort`: each payout is made or refused independently. */
       readonly mode: 'AllOrNothing' | 'BestEffort'
-      /** `Processing`: not every payout has its result. `Completed`: every one has. `Refused`: `AllOrNothing`, and no payout was made. */
+      /** `Processing`: some payouts have no result yet. `Completed`: every payout has a result. `Refused`: `AllOrNothing`, and no payout was made. */
       readonly status: 'Processing' | 'Completed' | 'Refused'
       /** The idempotency key of the request. */
       readonly idempotencyKey: string
       /** Name of the bulk for people. Absent without one. */
       readonly name?: string
-      /** How many payouts it has. */
+      /** Number of payouts in the bulk. */
       readonly payouts: number
-      /** How many of them are made. */
+      /** Number of payouts made. */
       readonly accepted: number
-      /** How many of them are refused. The others have no result yet, or were not made. */
+      /** Number of payouts refused. The others have no result yet, or were not made. */
       readonly refused: number
       /** Time of the request. */
       readonly createdAt: string
@@ -9443,19 +9446,19 @@ export type Namespaces = {
     readonly data: readonly ({
       /** Identifies the bulk. */
       readonly id: string
-      /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+      /** `AllOrNothing`: all payouts are made together, or none. `BestEffort`: each payout is made or refused independently. */
       readonly mode: 'AllOrNothing' | 'BestEffort'
-      /** `Processing`: not every payout has its result. `Completed`: every one has. `Refused`: `AllOrNothing`, and no payout was made. */
+      /** `Processing`: some payouts have no result yet. `Completed`: every payout has a result. `Refused`: `AllOrNothing`, and no payout was made. */
       readonly status: 'Processing' | 'Completed' | 'Refused'
       /** The idempotency key of the request. */
       readonly idempotencyKey: string
       /** Name of the bulk for people. Absent without one. */
       readonly name?: string
-      /** How many payouts it has. */
+      /** Number of payouts in the bulk. */
       readonly payouts: number
-      /** How many of them are made. */
+      /** Number of payouts made. */
       readonly accepted: number
-      /** How many of them are refused. The others have no result yet, or were not made. */
+      /** Number of payouts refused. The others have no result yet, or were not made. */
       readonly refused: number
       /** Time of the request. */
       readonly createdAt: string
@@ -9478,19 +9481,19 @@ export type Namespaces = {
     readonly getBulk: (bulkId: string, options?: CallOptions) => Promise<{
     /** Identifies the bulk. */
     readonly id: string
-    /** `AllOrNothing`: all payouts are made in one database transaction, or none is. `BestEffort`: each payout is made or refused alone. */
+    /** `AllOrNothing`: all payouts are made together, or none. `BestEffort`: each payout is made or refused independently. */
     readonly mode: 'AllOrNothing' | 'BestEffort'
-    /** `Processing`: not every payout has its result. `Completed`: every one has. `Refused`: `AllOrNothing`, and no payout was made. */
+    /** `Processing`: some payouts have no result yet. `Completed`: every payout has a result. `Refused`: `AllOrNothing`, and no payout was made. */
     readonly status: 'Processing' | 'Completed' | 'Refused'
     /** The idempotency key of the request. */
     readonly idempotencyKey: string
     /** Name of the bulk for people. Absent without one. */
     readonly name?: string
-    /** How many payouts it has. */
+    /** Number of payouts in the bulk. */
     readonly payouts: number
-    /** How many of them are made. */
+    /** Number of payouts made. */
     readonly accepted: number
-    /** How many of them are refused. The others have no result yet, or were not made. */
+    /** Number of payouts refused. The others have no result yet, or were not made. */
     readonly refused: number
     /** Time of the request. */
     readonly createdAt: string
@@ -9500,8 +9503,8 @@ export type Namespaces = {
     /**
      * List the results of a bulk.
      *
-     * Returns the payouts of the bulk in the order of the request, each with its result. There are no pages: a bulk
-     * has at most 1,000.
+     * Returns all payouts of the bulk, at most 1,000, in the order of the request, each with its result. The list
+     * has no pages.
      *
      * `GET /v1/payouts/bulk/{bulkId}/items`, permission `payouts:read`.
      * Problem codes: not_found, validation_failed.
@@ -9571,25 +9574,25 @@ export type Namespaces = {
      * Approve the payouts of a bulk.
      *
      * Approves all payouts of the bulk that are `PendingApproval`, by the rules of `POST /v1/payouts/{id}/approve`.
-     * The daily maximum of the caller is judged for their sum. Payouts that were decided or cancelled before stay as
-     * they are. If another number of them waits than `payouts`, or the bulk is `Processing`, it is 409 and nothing
-     * is approved. Repeated after success it is 409 too.
+     * The daily maximum of the caller applies to their sum. Payouts that were decided or cancelled before are
+     * unaffected. If the number of waiting payouts differs from `payouts`, or the bulk is `Processing`, the request
+     * is refused with 409. So is a repeated request after a success.
      *
      * `POST /v1/payouts/bulk/{bulkId}/approve`, permission `payouts:write`.
      * Problem codes: validation_failed, not_found, approver_is_creator, approver_limit_exceeded,
      * payout_not_awaiting_approval, request_in_progress, idempotency_key_reused.
      */
     readonly approveBulk: (bulkId: string, body: {
-      /** How many payouts wait, as you have read them. If others wait, nothing is decided. */
+      /** Number of waiting payouts, as you have read it. If another number waits, nothing is decided. */
       readonly payouts: number
     }, options?: CallOptions) => Promise<{
-    /** How many payouts were decided. */
+    /** Number of payouts decided. */
     readonly payouts: number
     /** Payouts that were refused while the others were decided. */
     readonly refused: readonly {
-      /** The payout that still waits, or was decided by another one. */
+      /** The payout that still waits, or was decided by another request. */
       readonly payoutId: string
-      /** Reason why it was not decided. */
+      /** Reason why the payout was not decided. */
       readonly problem: {
         /** The code of the refusal, as `POST /v1/payouts/fiat` answers it. */
         readonly code: string
@@ -9602,25 +9605,25 @@ export type Namespaces = {
      * Reject the payouts of a bulk.
      *
      * Rejects all payouts of the bulk that are `PendingApproval`: they become `Cancelled`, and their money is
-     * available again. Refusals as for the approval.
+     * available again. Refused in the same cases as the approval.
      *
      * `POST /v1/payouts/bulk/{bulkId}/reject`, permission `payouts:write`.
      * Problem codes: validation_failed, not_found, approver_is_creator, payout_not_awaiting_approval,
      * request_in_progress, idempotency_key_reused.
      */
     readonly rejectBulk: (bulkId: string, body: {
-      /** How many payouts wait, as you have read them. If others wait, nothing is decided. */
+      /** Number of waiting payouts, as you have read it. If another number waits, nothing is decided. */
       readonly payouts: number
       /** Reason for the rejection, for your own records. 1 to 140 characters. */
       readonly reason: string
     }, options?: CallOptions) => Promise<{
-    /** How many payouts were decided. */
+    /** Number of payouts decided. */
     readonly payouts: number
     /** Payouts that were refused while the others were decided. */
     readonly refused: readonly {
-      /** The payout that still waits, or was decided by another one. */
+      /** The payout that still waits, or was decided by another request. */
       readonly payoutId: string
-      /** Reason why it was not decided. */
+      /** Reason why the payout was not decided. */
       readonly problem: {
         /** The code of the refusal, as `POST /v1/payouts/fiat` answers it. */
         readonly code: string
@@ -9632,12 +9635,12 @@ export type Namespaces = {
     /**
      * Create a standing order.
      *
-     * Pays a beneficiary at a time or again and again by a schedule. A worker makes each payout when it is due, by
-     * the rules of `POST /v1/payouts/fiat`: limits, fees, approvals and screening apply. All times are UTC, so that
-     * no date moves when clocks change. If the funds do not suffice, the payout is tried again every 15 minutes
-     * until midnight UTC. Then it has failed, and the order goes on with its next date. After an outage a payout is
-     * made up to three days late; an older one is skipped. The first payout must lie in the future. Nothing is
-     * reserved before.
+     * Pays a beneficiary once or repeatedly by a schedule. A worker makes each payout when it is due, by the rules
+     * of `POST /v1/payouts/fiat`: limits, fees, approvals and screening apply. All times are UTC, so that no date
+     * moves when clocks change. If the funds are insufficient, the payout is retried every 15 minutes until midnight
+     * UTC. Then it fails, and the order continues with its next date. After an outage a payout is made up to three
+     * days late; older payouts are skipped. The first payout must be in the future. The service does not reserve
+     * money in advance.
      *
      * `POST /v1/payouts/standing-orders`, permission `payouts:write`.
      * Problem codes: validation_failed, not_found, currency_not_supported, beneficiary_currency_mismatch,
@@ -9862,8 +9865,8 @@ export type Namespaces = {
     /**
      * Sum standing orders.
      *
-     * Returns how many standing orders have a status, and the sums of what each pays once, by currency. At most
-     * 5,000 orders are read: if more match, `capped` is true, and the sums are at least reached.
+     * Returns the number of standing orders with a status, and the sums of their amounts per payout, by currency. At
+     * most 5,000 orders are summed: if more match, `capped` is true, and the actual sums are higher.
      *
      * `GET /v1/sums/standing-orders`, permission `payouts:read`.
      */
@@ -9877,7 +9880,7 @@ export type Namespaces = {
       /** Sum of what each order pays once, in major units of `currency`. */
       readonly amount: Amount
     }[]
-    /** True if more than 5000 match. Count and amount are then those of 5000 of them, and so at least reached. */
+    /** True if more than 5000 match. Count and amount are then lower bounds, summed over 5000. */
     readonly capped: boolean
   }>
     /**
@@ -9945,8 +9948,8 @@ export type Namespaces = {
     /**
      * Pause a standing order.
      *
-     * Makes no payout until the order is resumed. A payout that is being tried again is `Skipped`. Payouts that were
-     * made go on. An order that is paused is returned unchanged.
+     * Stops payouts until the order is resumed. A payout that is being retried becomes `Skipped`. Payouts already
+     * made are unaffected. A paused order is returned unchanged.
      *
      * `POST /v1/payouts/standing-orders/{orderId}/pause`, permission `payouts:write`.
      * Problem codes: not_found, standing_order_ended, request_in_progress, idempotency_key_reused.
@@ -10008,8 +10011,8 @@ export type Namespaces = {
     /**
      * Resume a standing order.
      *
-     * Continues with the first date that lies ahead. The dates of the pause are over: they count for `count`, and no
-     * payout is made for them. If no date is left, the order ends. An order that is active is returned unchanged.
+     * Continues with the next date. Dates during the pause count for `count`, but no payouts are made for them. If
+     * no date is left, the order ends. An active order is returned unchanged.
      *
      * `POST /v1/payouts/standing-orders/{orderId}/resume`, permission `payouts:write`.
      * Problem codes: not_found, standing_order_ended, standing_order_limit_reached, request_in_progress,
@@ -10072,8 +10075,8 @@ export type Namespaces = {
     /**
      * Cancel a standing order.
      *
-     * Ends the order. After the answer no payout of it is made. A payout that was made before goes on: cancel it
-     * with `POST /v1/payouts/{id}/cancel`. An order that was cancelled is returned unchanged.
+     * Ends the order. It makes no further payouts. Payouts already made are unaffected: cancel them with `POST
+     * /v1/payouts/{id}/cancel`. A cancelled order is returned unchanged.
      *
      * `POST /v1/payouts/standing-orders/{orderId}/cancel`, permission `payouts:write`.
      * Problem codes: not_found, standing_order_ended, request_in_progress, idempotency_key_reused.
@@ -10135,7 +10138,7 @@ export type Namespaces = {
     /**
      * List the executions of a standing order.
      *
-     * Returns what became of each date of the order so far, newest first.
+     * Returns the result of each past date of the order, newest first.
      *
      * `GET /v1/payouts/standing-orders/{orderId}/executions`, permission `payouts:read`.
      * Problem codes: not_found, validation_failed.
@@ -10216,7 +10219,7 @@ export type Namespaces = {
      * follow it by the event `payout.recall.updated`, or read it. The recipient may refuse. `DUPL` and `TECH` can be
      * requested within 10 banking business days after the execution, the other reasons within 13 months. The answer
      * is due 15 banking business days after the request. A payout has at most one open recall, and at most one for
-     * each reason. Money that comes back is a new transaction, as of every return.
+     * each reason. Returned money is a new transaction, like every return.
      *
      * `POST /v1/payouts/{id}/recall`, permission `payouts:write`.
      * Problem codes: not_found, recall_not_supported, payout_not_recallable, recall_exists, recall_deadline_passed,
@@ -10339,7 +10342,7 @@ export type Namespaces = {
     /**
      * Retrieve a recall.
      *
-     * Returns a recall of a payout, with its deadlines and what became of it.
+     * Returns a recall of a payout, with its deadlines and its result.
      *
      * `GET /v1/payouts/{id}/recalls/{recallId}`, permission `payouts:read`.
      * Problem codes: not_found.
@@ -10399,7 +10402,7 @@ export type Namespaces = {
      * Request a report.
      *
      * Queues a report; a worker writes it. The same kind, format, period, currency and customer always give the same
-     * bytes. The worker begins when every movement of the period is certain to be recorded, about half a minute
+     * bytes. The worker begins when all movements of the period are certain to be recorded, about half a minute
      * after `to`. Idempotent by `idempotencyKey` or `Idempotency-Key`. At most 50 reports of a partner are queued or
      * running.
      *
@@ -10821,10 +10824,10 @@ export type Namespaces = {
     /**
      * Simulate the payer of a checkout session.
      *
-     * Does what a payer and a bank would do: all steps of an `outcome`, or one `step`. The sandbox bank runs the
-     * steps asynchronously, and the answer has the status from before them. `settle` with another amount fails the
-     * session, unless it takes `partialPayments`: then `amount` pays a part. Money for a session that has ended goes
-     * to suspense.
+     * Simulates a payer and a bank: all steps of an `outcome`, or one `step`. The sandbox bank runs the steps
+     * asynchronously, and the answer has the status before them. `settle` with another amount fails the session,
+     * unless it allows `partialPayments`: then `amount` pays a part. Money for a session that has ended goes to
+     * suspense.
      *
      * `POST /v1/simulations/checkout/sessions/{sessionId}`, permission `simulations:write`, sandbox only.
      * Problem codes: not_found, validation_failed, checkout_session_not_open, currency_not_supported,
@@ -10895,7 +10898,7 @@ export type Namespaces = {
     readonly payerEmail?: string
     /** The payment link by which the payer opened the session. Absent without one. */
     readonly linkId?: string
-    /** Money that did not fit the session, oldest first. Absent without any. */
+    /** Money that did not match the session, oldest first. Absent if there is none. */
     readonly latePayments?: readonly ({
       /** Identifies the late payment. */
       readonly latePaymentId: string
@@ -10903,7 +10906,7 @@ export type Namespaces = {
       readonly amount: Amount
       /** Currency of the money, ISO 4217 alpha-3. */
       readonly currency: string
-      /** Reason why the money did not fit. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
+      /** Reason why the money did not match the session. `AfterEnd`: the session had ended. `SecondPayment`: it was paid already. `OtherAmount`: another amount or currency was expected. `Surplus`: parts added up to more. `Incomplete`: a part of a session that ended without the rest. */
       readonly reason: 'AfterEnd' | 'SecondPayment' | 'OtherAmount' | 'Surplus' | 'Incomplete'
       /** `Waiting`: you may accept or return it until `chooseBy`. `Accepted`: it is a payment of its own. `Returning`, `Returned`: it goes or went back to the account that paid. `WithOperator`: the operator decides. `Decided`: the operator has decided otherwise. */
       readonly status: 'Waiting' | 'Accepted' | 'Returning' | 'Returned' | 'WithOperator' | 'Decided'
@@ -10928,10 +10931,9 @@ export type Namespaces = {
     /**
      * Simulate a transfer to an IBAN.
      *
-     * Simulates a transfer that nothing announced. The sandbox bank credits the IBAN and reports it: the customer
-     * gets a completed deposit. If `remittance` contains the creditor reference of a waiting checkout session, the
-     * session is paid instead. Idempotent by `Idempotency-Key`; without a key a repeated request sends a second
-     * transfer.
+     * Simulates an unannounced transfer. The sandbox bank credits the IBAN and reports it: the customer gets a
+     * completed deposit. If `remittance` contains the creditor reference of a waiting checkout session, the session
+     * is paid instead. Idempotent by `Idempotency-Key`; without a key a repeated request sends a second transfer.
      *
      * `POST /v1/simulations/credits`, permission `simulations:write`, sandbox only.
      * Problem codes: not_found, currency_not_supported, request_in_progress, idempotency_key_reused.
@@ -10940,8 +10942,8 @@ export type Namespaces = {
     /**
      * Reverse a simulated transfer.
      *
-     * The sandbox bank takes the credit back. A new, linked transaction takes the money from the balance. If the
-     * balance is too small, the operator bears it until a person decides. A repetition changes nothing.
+     * The sandbox bank reverses the credit. A new, linked transaction debits the balance. If the balance is too
+     * small, the operator bears the difference until a person decides. A repeated request has no further effect.
      *
      * `POST /v1/simulations/credits/{creditId}/reversal`, permission `simulations:write`, sandbox only.
      * Problem codes: not_found, request_in_progress, idempotency_key_reused.
@@ -10951,7 +10953,8 @@ export type Namespaces = {
      * Send a sample of an event.
      *
      * Appends a sample of the event to your feed. Every subscription that wants the event receives it like a real
-     * one: signed, retried and in order. Its data name no existing transaction. Idempotent by `Idempotency-Key`.
+     * one: signed, retried and in order. Its data does not refer to an existing transaction. Idempotent by
+     * `Idempotency-Key`.
      *
      * `POST /v1/simulations/events`, permission `simulations:write`, sandbox only.
      * Problem codes: request_in_progress, idempotency_key_reused.
@@ -10981,7 +10984,7 @@ export type Namespaces = {
     /**
      * Create blocks on the simulated chain.
      *
-     * Makes blocks on the simulated chain at once, so that deposits and payouts get their confirmations.
+     * Creates blocks on the simulated chain at once, so that deposits and payouts get their confirmations.
      *
      * `POST /v1/simulations/chain/blocks`, permission `simulations:write`, sandbox only.
      * Problem codes: request_in_progress, idempotency_key_reused.
@@ -10992,7 +10995,7 @@ export type Namespaces = {
      *
      * Verifies the signature of a request that you describe, with the key and the secret of the calling service
      * account. Names the likely mistake and returns the canonical string that the service builds, with the secret as
-     * `<API_SECRET>`. If you send your own `canonicalString`, the two are compared as well. Changes nothing: the
+     * `<API_SECRET>`. If you send your own `canonicalString`, the two are compared as well. Has no effect: the
      * described nonce stays unused.
      *
      * `POST /v1/simulations/signature`, permission `simulations:write`, sandbox only.
@@ -11019,8 +11022,8 @@ export type Namespaces = {
      * Sum transactions.
      *
      * Returns how many transactions match the filters, and their sums by direction and currency. Takes the filters
-     * of `GET /v1/transactions`. At most 5,000 transactions are read: if more match, `capped` is true, and the sums
-     * are at least reached.
+     * of `GET /v1/transactions`. At most 5,000 transactions are summed: if more match, `capped` is true, and the
+     * actual sums are higher.
      *
      * `GET /v1/sums/transactions`, permission `transactions:read`.
      */
@@ -11032,7 +11035,7 @@ export type Namespaces = {
      * `{"cursor", "transaction"}`. Store the `cursor` of the last whole line. To resume a broken download, or to get
      * what has changed since, send it as `after`. A transaction that changes again appears again. Changes appear
      * about half a minute after they were made, and none is skipped. A partner may read two streams at once (429). A
-     * stream whose reader takes nothing for a minute is broken off.
+     * stream that the client does not read for a minute is aborted.
      *
      * `GET /v1/exports/transactions`, permission `transactions:read`.
      */
@@ -11082,7 +11085,7 @@ export type Namespaces = {
       /** The key that verifies `signature`, SPKI in DER, Base64. Keep it with your heads. */
       readonly publicKey: string
     }[]
-    /** Says which records there are, so that none can be left out. Null until your first head is signed. */
+    /** Signed list of the records, so that none can be omitted. Null until your first head is signed. */
     readonly statement: {
       /** The signed text, a JSON object: `version`, `partnerId`, `reference`, `at`, `records`, `pending`. The last two are ids: records that are in the proof, and records without a signed head. */
       readonly content: string
@@ -11098,7 +11101,7 @@ export type Namespaces = {
      * List related transactions.
      *
      * Returns the other transactions of the same payment with their relation to it, and the exchange. A return is a
-     * transaction of its own. The same transactions are related whichever of them you name.
+     * separate transaction. Each of the related transactions returns the others.
      *
      * `GET /v1/transactions/{reference}/related`, permission `transactions:read`.
      * Problem codes: not_found.
@@ -11107,8 +11110,8 @@ export type Namespaces = {
     /**
      * Retrieve the timeline of a transaction.
      *
-     * Returns every step of a transaction with who caused it and the reason of the bank. Steps are only added, so
-     * that a step is identified by its `sequence`.
+     * Returns every step of a transaction with its actor and the reason of the bank. Steps never change, so
+     * `sequence` identifies a step.
      *
      * `GET /v1/transactions/{reference}/timeline`, permission `transactions:read`.
      * Problem codes: not_found.
@@ -11121,7 +11124,7 @@ export type Namespaces = {
      *
      * Creates one invitation per entry, or none if any entry is refused. Each invitation is emailed to its address
      * in the background. An invitation expires after `expiryInDays` days, 7 by default. It also ends when you may no
-     * longer give its role. An address with a pending invitation is refused with 409 `invitation_exists` and a
+     * longer grant its role. An address with a pending invitation is refused with 409 `invitation_exists` and a
      * pointer to the entry. Idempotent by `Idempotency-Key`; without a key a repeated request is refused with that
      * code.
      *
@@ -11154,8 +11157,8 @@ export type Namespaces = {
      * Issues a new token, revokes the previous one and emails the invitation again in the background. An expired
      * invitation becomes `Pending` again, unless a newer one for the address is pending. At most 5 resends per
      * invitation, 60 seconds apart. Without `redirectUrl`, the earlier redirect URL stays. A role with permissions
-     * that you do not have is refused (403): the token goes only where you could have sent it by inviting.
-     * Idempotent by `Idempotency-Key`; without a key each request counts as a resend.
+     * that you do not have is refused (403), as for a new invitation. Idempotent by `Idempotency-Key`; without a key
+     * each request counts as a resend.
      *
      * `POST /v1/users/invitations/{invitationId}/resend`, permission `users:write`.
      * Problem codes: not_found, invitation_not_pending, resend_too_soon, resend_limit_reached, request_in_progress,
@@ -11166,7 +11169,8 @@ export type Namespaces = {
      * Revoke a pending invitation.
      *
      * Revokes the invitation and its token, and cancels its unsent emails. An invitation that is not `Pending` is
-     * refused with 409 `invitation_not_pending`, and one to a role with permissions that you do not have with 403.
+     * refused with 409 `invitation_not_pending`. An invitation to a role with permissions that you do not have is
+     * refused with 403.
      *
      * `DELETE /v1/users/invitations/{invitationId}`, permission `users:write`.
      * Problem codes: not_found, invitation_not_pending, request_in_progress, idempotency_key_reused.
@@ -11195,7 +11199,7 @@ export type Namespaces = {
      * Update the role of a user.
      *
      * Takes effect with the next request of the user, also in open sessions. The last `Admin` cannot get another
-     * role (409 `last_admin`). A role with permissions that you do not have is refused (403), before and after. The
+     * role (409 `last_admin`). Refused (403) if the old or the new role has permissions that you do not have. The
      * user and all Admins get a mail.
      *
      * `PATCH /v1/users/{userId}`, permission `users:write`.
@@ -11216,7 +11220,7 @@ export type Namespaces = {
     /**
      * Retrieve the single sign-on.
      *
-     * Returns the provider of OpenID Connect at which your team signs in, without the secret of the client.
+     * Returns the OpenID Connect provider of your team, without the client secret.
      *
      * `GET /v1/users/single-sign-on`, permission `users:read`.
      * Problem codes: not_found.
@@ -11225,12 +11229,12 @@ export type Namespaces = {
     /**
      * Set single sign-on.
      *
-     * Sets the provider of OpenID Connect at which your team signs in. It signs people in once the domain is proved.
-     * Another domain has to be proved again; at another issuer each person is connected again. All Admins get a
-     * mail. An Admin does this in the console, within five minutes of a sign-in (else 403). In the sandbox a service
-     * account with every permission does it too. Where your payouts wait for a second person, the change of a person
-     * waits for a second Admin. The answer then has what was proposed. Refused with 409 `last_admin` if no Admin
-     * could still sign in.
+     * Sets the OpenID Connect provider of your team. It signs people in once the domain is proved. After a change of
+     * the domain it must be proved again. After a change of the issuer each person must be connected again. All
+     * Admins get a mail. An Admin does this in the console, within five minutes of a sign-in (else 403). In the
+     * sandbox a service account with every permission does it too. If your payouts need a second person, a change in
+     * the console waits for a second Admin, and the answer has the proposal. Refused with 409 `last_admin` if no
+     * Admin could still sign in.
      *
      * `PUT /v1/users/single-sign-on`, permission `users:write`.
      * Problem codes: validation_failed, last_admin, request_in_progress, idempotency_key_reused.
@@ -11239,7 +11243,7 @@ export type Namespaces = {
     /**
      * Prove the domain of the single sign-on.
      *
-     * Reads the DNS record of `domainRecord`. From then on the provider signs people in. Refused with 400 if the
+     * Checks the DNS record of `domainRecord`. After that the provider signs people in. Refused with 400 if the
      * record is absent or has another value. An Admin does this in the console, within five minutes of a sign-in
      * (else 403). In the sandbox a service account with every permission does it too. In the sandbox a domain that
      * ends with `.example` or `.test` needs no record (RFC 2606).
@@ -11262,10 +11266,10 @@ export type Namespaces = {
     /**
      * List audit records.
      *
-     * Returns who did what, newest first. Each step of a transaction has a record, committed with the step. Each
-     * other request that changes something has a record that was committed before it began. So has each read of a
-     * customer, of a report or of a stream. What a request makes has a further record with its `id`, which commits
-     * with it. Filters combine.
+     * Returns the records of the audit log, newest first. Each step of a transaction has a record that commits with
+     * the step. Other writes, and reads of a customer, a report or a stream, have a record that commits before the
+     * request runs. A resource that a request creates has a further record with its `id`, which commits with it.
+     * Filters combine.
      *
      * `GET /v1/audit`, permission `users:read`.
      */
@@ -11291,9 +11295,9 @@ export type Namespaces = {
       }
       /** Recorded action: `transaction.steps`, or the id of the operation that was requested, such as `getCustomer`. */
       readonly action: string
-      /** Subject of the action: the `reference` of a transaction, the path parameters of the operation, or the `id` of what it made. */
+      /** Subject of the action: the `reference` of a transaction, the path parameters of the operation, or the `id` of the created resource. */
       readonly subject: { readonly [name: string]: unknown }
-      /** Further recorded details, such as the steps. `made`: true in the record of what a request has made. */
+      /** Further recorded details, such as the steps. `made`: true in the record of a created resource. */
       readonly details?: { readonly [name: string]: unknown }
       /** Reason: the bank's code of ISO 20022. Absent if none was given. */
       readonly reason?: string
@@ -11328,9 +11332,9 @@ export type Namespaces = {
       }
       /** Recorded action: `transaction.steps`, or the id of the operation that was requested, such as `getCustomer`. */
       readonly action: string
-      /** Subject of the action: the `reference` of a transaction, the path parameters of the operation, or the `id` of what it made. */
+      /** Subject of the action: the `reference` of a transaction, the path parameters of the operation, or the `id` of the created resource. */
       readonly subject: { readonly [name: string]: unknown }
-      /** Further recorded details, such as the steps. `made`: true in the record of what a request has made. */
+      /** Further recorded details, such as the steps. `made`: true in the record of a created resource. */
       readonly details?: { readonly [name: string]: unknown }
       /** Reason: the bank's code of ISO 20022. Absent if none was given. */
       readonly reason?: string
@@ -11345,8 +11349,8 @@ export type Namespaces = {
     /**
      * List signed heads of the audit log.
      *
-     * Returns the signed heads, newest first: one for each day (UTC) that has records. Each names the head before
-     * it. Keep them: with them you can prove that no record was changed, dropped or moved later.
+     * Returns the signed heads, newest first: one for each day (UTC) with records. Each names the previous head.
+     * Keep them: with them you can prove that no record was changed, dropped or moved later.
      *
      * `GET /v1/audit/heads`, permission `users:read`.
      */
@@ -11386,8 +11390,8 @@ export type Namespaces = {
      *
      * Emails a link that lets a person without an account into the webhook pages of the console, and no other page.
      * The link works once. Its session ends with the link, and when you lose `users:write` or the permission for
-     * webhooks. No answer has the link. Idempotent by `Idempotency-Key`; without a key a repeated request emails a
-     * second link.
+     * webhooks. Responses never contain the link. Idempotent by `Idempotency-Key`; without a key a repeated request
+     * emails a second link.
      *
      * `POST /v1/users/guest-links`, permission `users:write`.
      * Problem codes: validation_failed, request_in_progress, idempotency_key_reused.
@@ -11397,7 +11401,7 @@ export type Namespaces = {
       readonly email: string
       /** Name of the guest, 1 to 140 characters. */
       readonly fullName: string
-      /** `read`: endpoints, events and attempts. `manage`: also creates, tests and deletes endpoints, rotates secrets and sends events again. You give only what you have. */
+      /** `read`: endpoints, events and attempts. `manage`: also creates, tests and deletes endpoints, rotates secrets and sends events again. You can grant only access that you have. */
       readonly access: 'read' | 'manage'
       /** Hours until link and session end, 1 to 168. Absent or null: 24. */
       readonly expiresInHours?: number | null | undefined
@@ -11410,7 +11414,7 @@ export type Namespaces = {
     readonly fullName: string
     /** `read`: endpoints, events and attempts. `manage`: also creates, tests and deletes endpoints, rotates secrets and sends events again. */
     readonly access: 'read' | 'manage'
-    /** `Pending`: not opened yet. `Open`: the guest is signed in. `Expired`: the time is over. `Revoked`: withdrawn. `Ended`: its maker has lost the permission. */
+    /** `Pending`: not opened yet. `Open`: the guest is signed in. `Expired`: the time is over. `Revoked`: withdrawn. `Ended`: its creator has lost the permission. */
     readonly status: 'Pending' | 'Open' | 'Expired' | 'Revoked' | 'Ended'
     /** Identifies the user or service account that made the link. */
     readonly madeById: string
@@ -11445,7 +11449,7 @@ export type Namespaces = {
       readonly fullName: string
       /** `read`: endpoints, events and attempts. `manage`: also creates, tests and deletes endpoints, rotates secrets and sends events again. */
       readonly access: 'read' | 'manage'
-      /** `Pending`: not opened yet. `Open`: the guest is signed in. `Expired`: the time is over. `Revoked`: withdrawn. `Ended`: its maker has lost the permission. */
+      /** `Pending`: not opened yet. `Open`: the guest is signed in. `Expired`: the time is over. `Revoked`: withdrawn. `Ended`: its creator has lost the permission. */
       readonly status: 'Pending' | 'Open' | 'Expired' | 'Revoked' | 'Ended'
       /** Identifies the user or service account that made the link. */
       readonly madeById: string
@@ -11479,7 +11483,7 @@ export type Namespaces = {
       readonly fullName: string
       /** `read`: endpoints, events and attempts. `manage`: also creates, tests and deletes endpoints, rotates secrets and sends events again. */
       readonly access: 'read' | 'manage'
-      /** `Pending`: not opened yet. `Open`: the guest is signed in. `Expired`: the time is over. `Revoked`: withdrawn. `Ended`: its maker has lost the permission. */
+      /** `Pending`: not opened yet. `Open`: the guest is signed in. `Expired`: the time is over. `Revoked`: withdrawn. `Ended`: its creator has lost the permission. */
       readonly status: 'Pending' | 'Open' | 'Expired' | 'Revoked' | 'Ended'
       /** Identifies the user or service account that made the link. */
       readonly madeById: string
@@ -11504,8 +11508,8 @@ export type Namespaces = {
     /**
      * Revoke a guest link.
      *
-     * Ends the link and the session of the guest at once, and cancels an unsent email. You revoke only what you
-     * could give (403). A link that has ended is not found.
+     * Ends the link and the session of the guest at once, and cancels an unsent email. You can revoke only access
+     * that you could grant (403). A link that has ended is not found.
      *
      * `DELETE /v1/users/guest-links/{guestLinkId}`, permission `users:write`.
      * Problem codes: not_found, request_in_progress, idempotency_key_reused.
@@ -11514,10 +11518,10 @@ export type Namespaces = {
     /**
      * Create a service account.
      *
-     * Issues an API key and an API secret for your public key. You give only permissions that you have (403). A
-     * service account that has an end or addresses itself gives no later end and no other address (403). All Admins
-     * get a mail. At most 100 are active at once. Idempotent by `Idempotency-Key`; without a key a repeated request
-     * creates a second one.
+     * Issues an API key and an API secret for your public key. You can grant only permissions that you have (403). A
+     * service account with an expiry or allowed addresses cannot grant a later expiry or other addresses (403). All
+     * Admins get a mail. At most 100 are active at once. Idempotent by `Idempotency-Key`; without a key a repeated
+     * request creates a second service account.
      *
      * `POST /v1/service-accounts`, permission `users:write`.
      * Problem codes: validation_failed, service_account_limit_reached, request_in_progress, idempotency_key_reused.
@@ -11527,7 +11531,7 @@ export type Namespaces = {
       readonly name: string
       /** RSA public key of 2048 to 4096 bits: PEM with `BEGIN PUBLIC KEY` (SPKI). Make the key pair yourself, and keep the private key. */
       readonly publicKeyPem: string
-      /** Permissions of the service account. You give only what you have. */
+      /** Permissions of the service account. You can grant only permissions that you have. */
       readonly permissions: readonly ('accounts:read' | 'accounts:write' | 'beneficiaries:read' | 'beneficiaries:write' | 'checkout:read' | 'checkout:write' | 'customers:read' | 'customers:write' | 'fx:read' | 'fx:write' | 'payouts:read' | 'payouts:write' | 'reports:read' | 'reports:write' | 'simulations:read' | 'simulations:write' | 'transactions:read' | 'transactions:write' | 'users:read' | 'users:write' | 'wallets:read' | 'wallets:write' | 'webhooks:read' | 'webhooks:write')[]
       /** Addresses and networks (CIDR) from which the service account may be used. A request from elsewhere gets 403 `permission_denied`. Absent, null or empty: any address. */
       readonly allowedAddresses?: readonly string[] | null | undefined
@@ -11537,7 +11541,7 @@ export type Namespaces = {
     readonly serviceAccountId: string
     /** Name of the service account, 1 to 140 characters, such as the program that uses it. */
     readonly name: string
-    /** The API key, which is no secret. */
+    /** The API key, which is not secret. */
     readonly apiKey: string
     /** Permissions of the service account. */
     readonly permissions: readonly string[]
@@ -11545,23 +11549,23 @@ export type Namespaces = {
     readonly allowedAddresses: readonly string[]
     /** `Active`: it can sign requests. `Expired`: `expiresAt` is over. `Revoked`: it was revoked. */
     readonly status: 'Active' | 'Expired' | 'Revoked'
-    /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
+    /** Whether the operator's staff uses it to read your data. It cannot write, and expires within an hour. You can revoke it. */
     readonly impersonation: boolean
-    /** The user or service account of your team that made it, or for whom a key made it. Null: the operator issued it. A service account that your team made approves no payouts, and its maker approves none of its payouts. */
+    /** The user or service account of your team that created it, directly or through another service account. Null: the operator issued it. Service accounts that your team created cannot approve payouts, and their creator cannot approve their payouts. */
     readonly issuedById: string | null
-    /** Name of the maker. Null: the operator issued it. */
+    /** Name of the creator. Null: the operator issued it. */
     readonly issuedByFullName: string | null
-    /** The service account that this one replaces. Null: none. */
+    /** The service account that it replaces. Null: none. */
     readonly replaces: string | null
     /** Time of creation. */
     readonly createdAt: string
-    /** Time from which on it signs no request. Null: no end is set. */
+    /** Time from which it can no longer sign requests. Null: it does not expire. */
     readonly expiresAt: string | null
     /** Time of the revocation. Null: it was not revoked. */
     readonly revokedAt: string | null
     /** Time of the last signed request, to the minute. Null: none yet. */
     readonly lastUsedAt: string | null
-    /** The API secret. Only this answer and a replay of its request have it. */
+    /** The API secret. Only this answer and a replay of its request contain it. */
     readonly apiSecret: string
   }>
     /**
@@ -11578,7 +11582,7 @@ export type Namespaces = {
       readonly serviceAccountId: string
       /** Name of the service account, 1 to 140 characters, such as the program that uses it. */
       readonly name: string
-      /** The API key, which is no secret. */
+      /** The API key, which is not secret. */
       readonly apiKey: string
       /** Permissions of the service account. */
       readonly permissions: readonly string[]
@@ -11586,17 +11590,17 @@ export type Namespaces = {
       readonly allowedAddresses: readonly string[]
       /** `Active`: it can sign requests. `Expired`: `expiresAt` is over. `Revoked`: it was revoked. */
       readonly status: 'Active' | 'Expired' | 'Revoked'
-      /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
+      /** Whether the operator's staff uses it to read your data. It cannot write, and expires within an hour. You can revoke it. */
       readonly impersonation: boolean
-      /** The user or service account of your team that made it, or for whom a key made it. Null: the operator issued it. A service account that your team made approves no payouts, and its maker approves none of its payouts. */
+      /** The user or service account of your team that created it, directly or through another service account. Null: the operator issued it. Service accounts that your team created cannot approve payouts, and their creator cannot approve their payouts. */
       readonly issuedById: string | null
-      /** Name of the maker. Null: the operator issued it. */
+      /** Name of the creator. Null: the operator issued it. */
       readonly issuedByFullName: string | null
-      /** The service account that this one replaces. Null: none. */
+      /** The service account that it replaces. Null: none. */
       readonly replaces: string | null
       /** Time of creation. */
       readonly createdAt: string
-      /** Time from which on it signs no request. Null: no end is set. */
+      /** Time from which it can no longer sign requests. Null: it does not expire. */
       readonly expiresAt: string | null
       /** Time of the revocation. Null: it was not revoked. */
       readonly revokedAt: string | null
@@ -11616,7 +11620,7 @@ export type Namespaces = {
       readonly serviceAccountId: string
       /** Name of the service account, 1 to 140 characters, such as the program that uses it. */
       readonly name: string
-      /** The API key, which is no secret. */
+      /** The API key, which is not secret. */
       readonly apiKey: string
       /** Permissions of the service account. */
       readonly permissions: readonly string[]
@@ -11624,17 +11628,17 @@ export type Namespaces = {
       readonly allowedAddresses: readonly string[]
       /** `Active`: it can sign requests. `Expired`: `expiresAt` is over. `Revoked`: it was revoked. */
       readonly status: 'Active' | 'Expired' | 'Revoked'
-      /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
+      /** Whether the operator's staff uses it to read your data. It cannot write, and expires within an hour. You can revoke it. */
       readonly impersonation: boolean
-      /** The user or service account of your team that made it, or for whom a key made it. Null: the operator issued it. A service account that your team made approves no payouts, and its maker approves none of its payouts. */
+      /** The user or service account of your team that created it, directly or through another service account. Null: the operator issued it. Service accounts that your team created cannot approve payouts, and their creator cannot approve their payouts. */
       readonly issuedById: string | null
-      /** Name of the maker. Null: the operator issued it. */
+      /** Name of the creator. Null: the operator issued it. */
       readonly issuedByFullName: string | null
-      /** The service account that this one replaces. Null: none. */
+      /** The service account that it replaces. Null: none. */
       readonly replaces: string | null
       /** Time of creation. */
       readonly createdAt: string
-      /** Time from which on it signs no request. Null: no end is set. */
+      /** Time from which it can no longer sign requests. Null: it does not expire. */
       readonly expiresAt: string | null
       /** Time of the revocation. Null: it was not revoked. */
       readonly revokedAt: string | null
@@ -11659,7 +11663,7 @@ export type Namespaces = {
     readonly serviceAccountId: string
     /** Name of the service account, 1 to 140 characters, such as the program that uses it. */
     readonly name: string
-    /** The API key, which is no secret. */
+    /** The API key, which is not secret. */
     readonly apiKey: string
     /** Permissions of the service account. */
     readonly permissions: readonly string[]
@@ -11667,17 +11671,17 @@ export type Namespaces = {
     readonly allowedAddresses: readonly string[]
     /** `Active`: it can sign requests. `Expired`: `expiresAt` is over. `Revoked`: it was revoked. */
     readonly status: 'Active' | 'Expired' | 'Revoked'
-    /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
+    /** Whether the operator's staff uses it to read your data. It cannot write, and expires within an hour. You can revoke it. */
     readonly impersonation: boolean
-    /** The user or service account of your team that made it, or for whom a key made it. Null: the operator issued it. A service account that your team made approves no payouts, and its maker approves none of its payouts. */
+    /** The user or service account of your team that created it, directly or through another service account. Null: the operator issued it. Service accounts that your team created cannot approve payouts, and their creator cannot approve their payouts. */
     readonly issuedById: string | null
-    /** Name of the maker. Null: the operator issued it. */
+    /** Name of the creator. Null: the operator issued it. */
     readonly issuedByFullName: string | null
-    /** The service account that this one replaces. Null: none. */
+    /** The service account that it replaces. Null: none. */
     readonly replaces: string | null
     /** Time of creation. */
     readonly createdAt: string
-    /** Time from which on it signs no request. Null: no end is set. */
+    /** Time from which it can no longer sign requests. Null: it does not expire. */
     readonly expiresAt: string | null
     /** Time of the revocation. Null: it was not revoked. */
     readonly revokedAt: string | null
@@ -11687,19 +11691,19 @@ export type Namespaces = {
     /**
      * Update a service account.
      *
-     * Changes name, permissions, addresses and end of an active service account, within two seconds. You change only
-     * accounts whose permissions you have (403). A service account with an end or addresses lifts neither, its own
-     * included (403). All Admins get a mail.
+     * Changes name, permissions, allowed addresses and expiry of an active service account. Takes effect within two
+     * seconds. You can change only accounts whose permissions you have (403). A service account with an expiry or
+     * allowed addresses cannot remove these restrictions, not even its own (403). All Admins get a mail.
      *
      * `PATCH /v1/service-accounts/{serviceAccountId}`, permission `users:write`.
      * Problem codes: validation_failed, not_found, request_in_progress, idempotency_key_reused.
      */
     readonly updateServiceAccount: (serviceAccountId: string, body: {
-      /** Name of the service account, 1 to 140 characters, such as the program that uses it. Absent or null: the one before stays. */
+      /** Name of the service account, 1 to 140 characters, such as the program that uses it. Absent or null: unchanged. */
       readonly name?: string | null | undefined
-      /** Permissions of the service account. You give only what you have. Absent or null: those before stay. */
+      /** Permissions of the service account. You can grant only permissions that you have. Absent or null: unchanged. */
       readonly permissions?: readonly ('accounts:read' | 'accounts:write' | 'beneficiaries:read' | 'beneficiaries:write' | 'checkout:read' | 'checkout:write' | 'customers:read' | 'customers:write' | 'fx:read' | 'fx:write' | 'payouts:read' | 'payouts:write' | 'reports:read' | 'reports:write' | 'simulations:read' | 'simulations:write' | 'transactions:read' | 'transactions:write' | 'users:read' | 'users:write' | 'wallets:read' | 'wallets:write' | 'webhooks:read' | 'webhooks:write')[] | null | undefined
-      /** Addresses and networks (CIDR) from which the service account may be used. A request from elsewhere gets 403 `permission_denied`. Absent or null: those before stay. Empty: any address. */
+      /** Addresses and networks (CIDR) from which the service account may be used. A request from elsewhere gets 403 `permission_denied`. Absent or null: unchanged. Empty: any address. */
       readonly allowedAddresses?: readonly string[] | null | undefined
       readonly expiresAt?: string | null | undefined
     }, options?: CallOptions) => Promise<{
@@ -11707,7 +11711,7 @@ export type Namespaces = {
     readonly serviceAccountId: string
     /** Name of the service account, 1 to 140 characters, such as the program that uses it. */
     readonly name: string
-    /** The API key, which is no secret. */
+    /** The API key, which is not secret. */
     readonly apiKey: string
     /** Permissions of the service account. */
     readonly permissions: readonly string[]
@@ -11715,17 +11719,17 @@ export type Namespaces = {
     readonly allowedAddresses: readonly string[]
     /** `Active`: it can sign requests. `Expired`: `expiresAt` is over. `Revoked`: it was revoked. */
     readonly status: 'Active' | 'Expired' | 'Revoked'
-    /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
+    /** Whether the operator's staff uses it to read your data. It cannot write, and expires within an hour. You can revoke it. */
     readonly impersonation: boolean
-    /** The user or service account of your team that made it, or for whom a key made it. Null: the operator issued it. A service account that your team made approves no payouts, and its maker approves none of its payouts. */
+    /** The user or service account of your team that created it, directly or through another service account. Null: the operator issued it. Service accounts that your team created cannot approve payouts, and their creator cannot approve their payouts. */
     readonly issuedById: string | null
-    /** Name of the maker. Null: the operator issued it. */
+    /** Name of the creator. Null: the operator issued it. */
     readonly issuedByFullName: string | null
-    /** The service account that this one replaces. Null: none. */
+    /** The service account that it replaces. Null: none. */
     readonly replaces: string | null
     /** Time of creation. */
     readonly createdAt: string
-    /** Time from which on it signs no request. Null: no end is set. */
+    /** Time from which it can no longer sign requests. Null: it does not expire. */
     readonly expiresAt: string | null
     /** Time of the revocation. Null: it was not revoked. */
     readonly revokedAt: string | null
@@ -11735,9 +11739,9 @@ export type Namespaces = {
     /**
      * Rotate the key of a service account.
      *
-     * Issues a new service account with name, permissions, addresses and end of this one, for a new key pair. This
-     * one works on for the overlap. You rotate only accounts whose permissions you have (403). All Admins get a
-     * mail.
+     * Issues a new service account with the same name, permissions, allowed addresses and expiry, for a new key
+     * pair. The old service account stays valid during the overlap. You can rotate only accounts whose permissions
+     * you have (403). All Admins get a mail.
      *
      * `POST /v1/service-accounts/{serviceAccountId}/rotate`, permission `users:write`.
      * Problem codes: validation_failed, not_found, service_account_limit_reached, request_in_progress,
@@ -11746,14 +11750,14 @@ export type Namespaces = {
     readonly rotateServiceAccount: (serviceAccountId: string, body: {
       /** RSA public key of 2048 to 4096 bits: PEM with `BEGIN PUBLIC KEY` (SPKI). Make the key pair yourself, and keep the private key. */
       readonly publicKeyPem: string
-      /** Hours for which the key before works on, 0 to 2160. Absent or null: 24. */
+      /** Hours for which the old key stays valid, 0 to 2160. Absent or null: 24. */
       readonly overlapHours?: number | null | undefined
     }, options?: CallOptions) => Promise<{
     /** Identifies the service account. */
     readonly serviceAccountId: string
     /** Name of the service account, 1 to 140 characters, such as the program that uses it. */
     readonly name: string
-    /** The API key, which is no secret. */
+    /** The API key, which is not secret. */
     readonly apiKey: string
     /** Permissions of the service account. */
     readonly permissions: readonly string[]
@@ -11761,30 +11765,30 @@ export type Namespaces = {
     readonly allowedAddresses: readonly string[]
     /** `Active`: it can sign requests. `Expired`: `expiresAt` is over. `Revoked`: it was revoked. */
     readonly status: 'Active' | 'Expired' | 'Revoked'
-    /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
+    /** Whether the operator's staff uses it to read your data. It cannot write, and expires within an hour. You can revoke it. */
     readonly impersonation: boolean
-    /** The user or service account of your team that made it, or for whom a key made it. Null: the operator issued it. A service account that your team made approves no payouts, and its maker approves none of its payouts. */
+    /** The user or service account of your team that created it, directly or through another service account. Null: the operator issued it. Service accounts that your team created cannot approve payouts, and their creator cannot approve their payouts. */
     readonly issuedById: string | null
-    /** Name of the maker. Null: the operator issued it. */
+    /** Name of the creator. Null: the operator issued it. */
     readonly issuedByFullName: string | null
-    /** The service account that this one replaces. Null: none. */
+    /** The service account that it replaces. Null: none. */
     readonly replaces: string | null
     /** Time of creation. */
     readonly createdAt: string
-    /** Time from which on it signs no request. Null: no end is set. */
+    /** Time from which it can no longer sign requests. Null: it does not expire. */
     readonly expiresAt: string | null
     /** Time of the revocation. Null: it was not revoked. */
     readonly revokedAt: string | null
     /** Time of the last signed request, to the minute. Null: none yet. */
     readonly lastUsedAt: string | null
-    /** The API secret. Only this answer and a replay of its request have it. */
+    /** The API secret. Only this answer and a replay of its request contain it. */
     readonly apiSecret: string
   }>
     /**
      * Revoke a service account.
      *
-     * The service account can no longer sign requests, within two seconds. You revoke only accounts whose
-     * permissions, end and addresses you have, and the own one (403). All Admins get a mail.
+     * Revokes a service account: within two seconds it can no longer sign requests. You can revoke your own account,
+     * and accounts whose permissions, expiry and allowed addresses you could grant (403). All Admins get a mail.
      *
      * `DELETE /v1/service-accounts/{serviceAccountId}`, permission `users:write`.
      * Problem codes: not_found, request_in_progress, idempotency_key_reused.
@@ -11991,9 +11995,9 @@ export type Namespaces = {
     /**
      * Create a wallet.
      *
-     * Returns the wallet of a customer, or of the partner itself, for a token. The first request makes it; later
-     * ones return the same wallet. An address is given once and never again to another customer. Whatever arrives
-     * there in a configured token becomes a deposit.
+     * Returns the wallet of a customer, or of the partner itself, for a token. The first request creates the wallet;
+     * later requests return it. An address is never reused for another customer. Any amount of a configured token
+     * that arrives at the address becomes a deposit.
      *
      * `POST /v1/wallets`, permission `wallets:write`.
      * Problem codes: not_found, customer_not_verified, currency_not_supported, validation_failed,
@@ -12109,9 +12113,9 @@ export type Namespaces = {
     /**
      * Create a proof of ownership.
      *
-     * Returns a `message` that the owner of a wallet signs with it, to prove who controls it. With `vasp` nothing is
-     * signed: you declare that this provider keeps the wallet. An operator may require one of both for larger
-     * payments of tokens, to a wallet and from it.
+     * Returns a `message` that the owner signs with the wallet to prove control over it. With `vasp` no signature is
+     * needed: you declare that this provider keeps the wallet. The operator may require either for larger token
+     * payments to or from a wallet.
      *
      * `POST /v1/wallets/ownership-proofs`, permission `wallets:write`.
      * Problem codes: not_found, validation_failed, request_in_progress, idempotency_key_reused.
@@ -12146,7 +12150,7 @@ export type Namespaces = {
     /**
      * List proofs of ownership.
      *
-     * Returns what you have proved and declared of wallets, newest first. Filter by `customerId` or `address`.
+     * Returns your proofs and declarations about wallets, newest first. Filter by `customerId` or `address`.
      *
      * `GET /v1/wallets/ownership-proofs`, permission `wallets:read`.
      * Problem codes: validation_failed.
@@ -12237,8 +12241,8 @@ export type Namespaces = {
     /**
      * Sign a proof of ownership.
      *
-     * Checks the signature of the wallet over `message`, and keeps both as evidence. The key of the address must
-     * have made it; a wallet that is a contract (EIP-1271) cannot sign here. A proof that is `Proved` stays so.
+     * Checks the signature of the wallet over `message` and stores both as evidence. The signature must be made with
+     * the key of the address; contract wallets (EIP-1271) are not supported. A `Proved` proof does not change.
      *
      * `POST /v1/wallets/ownership-proofs/{proofId}/sign`, permission `wallets:write`.
      * Problem codes: not_found, validation_failed, ownership_proof_expired, request_in_progress,

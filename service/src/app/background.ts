@@ -1,4 +1,4 @@
-/** The background jobs of the service: one list of what each folder declares, and the ages of its queues. */
+/** Lists the background jobs that the folders declare, and the ages of their queues. */
 import { createChainStep } from '../audit/index.ts'
 import type { Config } from './config.ts'
 import { publicUrlOf, siteNameOf } from './derived-settings.ts'
@@ -36,7 +36,7 @@ import {
 import { ordersJob } from '../payouts/standing-orders/index.ts'
 import { type Observability, queueAgesJob, type QueueProbe } from '../edge/observability/index.ts'
 import type { Modules } from './modules.ts'
-import { analyseWhatHasGrown, type Database } from '../postgres/index.ts'
+import { analyseGrownTables, type Database } from '../postgres/index.ts'
 import { isIsoConnectorId } from '../rails/index.ts'
 import { reconciliationEveryMs } from '../cases/reconciliation/index.ts'
 import { screeningJobs } from '../screening/index.ts'
@@ -53,7 +53,6 @@ export type BackgroundDeps = {
   readonly mailboxFolder: string
 }
 
-/** Every job of the service. */
 export function backgroundJobs(deps: BackgroundDeps, modules: Modules): readonly Job[] {
   const { access, mailQueue, screener, screening, webhooks } = modules
   const { config, db, clock, log, observability, tracing } = deps
@@ -65,7 +64,7 @@ export function backgroundJobs(deps: BackgroundDeps, modules: Modules): readonly
       webhooks,
       allowLoopback: config.WEBHOOK_HTTP,
       proxy: config.WEBHOOK_PROXY_URL,
-      // A second one helps only if this one is always busy (docs/decisions/0014-threads-of-exchanges.md).
+      // A second thread helps only if the first is always busy (docs/decisions/0014-threads-of-exchanges.md).
       threads: 1,
       observe: {
         attempt: (outcome, durationMs, subscriptionId) => {
@@ -159,7 +158,7 @@ const checkpointMs = 10 * secondMs
 const checkpointEveryMs = 10 * minuteMs
 const auditMs = 10 * secondMs
 const auditStepsPerHead = 5
-/** A signed head of the audit log covers a day; in a sandbox so little that a developer sees one. */
+/** Interval of signed audit heads in a sandbox, so that a developer sees one. In production a head covers a day. */
 const sandboxHeadMs = 5 * secondMs
 
 /** The jobs that keep the database in order. No caller waits for them. */
@@ -193,7 +192,7 @@ function upkeepJobs(deps: BackgroundDeps, modules: Modules): readonly Job[] {
   ]
 }
 
-/** Records are chained when they are certain to be complete. Without new ones only the heads of the day are left to sign. */
+/** Chains audit records once they are certain to be complete. Without new records it only signs the heads of the day. */
 function chainJob(deps: BackgroundDeps, modules: Modules): Job {
   const { MODE, REPORT_CLOCK_DIFFERENCE_MS: clockDifferenceMsMax } = deps.config
   const headPeriodMs = MODE === 'sandbox' ? sandboxHeadMs : dayMs
@@ -215,7 +214,7 @@ const analyseEveryMs = 10 * secondMs
 /** Fewer commits seldom double a table. */
 const commitsPerAnalysis = 20
 
-/** Returns 0 so that the job rests: a table under analysis is still listed at the next look. */
+/** Returns 0 so that the job rests, because a table under analysis is still listed in the next run. */
 function analyseJob({ db, log }: { readonly db: Database; readonly log: Log }): Job {
   let commits = 0
   return defineJob({
@@ -230,7 +229,7 @@ function analyseJob({ db, log }: { readonly db: Database; readonly log: Log }): 
     everyMs: analyseEveryMs,
     run: async () => {
       commits = 0
-      await analyseWhatHasGrown(db, log)
+      await analyseGrownTables(db, log)
       return 0
     },
   })
@@ -255,7 +254,7 @@ const probesOf = (jobs: readonly Job[]): readonly QueueProbe[] =>
       : [{ name: age.queue, oldestDue: age.since, ...(age.connector ? { connector: age.connector } : {}) }],
   )
 
-/** The queues that no job works on: people decide, or a job looks at all of them. */
+/** The queues without a job: people decide, or one job handles all of them. */
 const otherProbes = ({ cases, deposits, payoutAges, screening }: Modules): readonly QueueProbe[] => [
   { name: 'cases', oldestDue: () => cases.oldestOpen() },
   { name: 'screening_hits', oldestDue: () => screening.oldestOpenHit() },
@@ -263,7 +262,7 @@ const otherProbes = ({ cases, deposits, payoutAges, screening }: Modules): reado
   { name: 'screening_deposits', oldestDue: () => deposits.oldestInScreening() },
 ]
 
-// The mails of the service: the template of each kind, and how they are sent.
+// Mails of the service: the template of each kind, and the sender.
 
 /** Renders a mail by its kind. */
 const mailTemplates = {
@@ -290,7 +289,7 @@ function mailParts({ config, mailboxFolder }: { readonly config: Config; readonl
   const sender = present(readMailbox(config.MAIL_FROM), 'no mailbox in MAIL_FROM, which the configuration checks')
   return {
     transport: config.SMTP_URL === undefined ? folderTransport(mailboxFolder) : smtpTransport(config.SMTP_URL),
-    // The name of MAIL_FROM counts first.
+    // A name in MAIL_FROM has precedence.
     from: { ...sender, name: sender.name === '' ? siteNameOf(config) : sender.name },
     senders: config.MAIL_SENDERS,
   }

@@ -49,7 +49,7 @@ type Deps = Pick<CaseEffectsDeps, 'access' | 'payoutLife'> &
     readonly banks: Parameters<typeof createIsoBooks>[0]['banks']
   }
 
-export type Composed = {
+type CaseDecisions = {
   readonly decisions: Decisions
   readonly caseOwners: CaseOwners
   readonly returns: Returns
@@ -58,7 +58,7 @@ export type Composed = {
   readonly cancelEntry: CancelEntry
 }
 
-export function composeDecisions(deps: Deps): Composed {
+export function composeDecisions(deps: Deps): CaseDecisions {
   const { db, clock, ledger, cases, facts, banks, bankAccounts: accounts } = deps
   const books = createIsoBooks({ operatorId: operatorPartnerId, clock, banks })
   const returns = createReturns({ db, clock, ledger, record: cases.record, ended: deps.checkout.returnEnded })

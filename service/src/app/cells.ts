@@ -1,6 +1,6 @@
 /**
- * The settings of cells: several installations with a database each, behind a router. All cells share the same `IBAN_ISSUERS`, so that each
- * cell sees at its start that its account numbers do not overlap with those of another.
+ * The settings of cells: several installations, each with its own database, behind a router. All cells have the same `IBAN_ISSUERS`, so that
+ * each cell checks at its start that its account numbers do not overlap with those of another cell.
  */
 import type { Cell } from '../edge/gateway/index.ts'
 import { refuseSetting, type Settings } from '../kernel/index.ts'
@@ -66,7 +66,7 @@ function readCells(value: string | undefined): readonly Cell[] {
   return cells
 }
 
-/** An origin without a path, because the router passes request targets to a cell unchanged. */
+/** Reports whether a text is an origin without a path, because the router forwards request targets unchanged. */
 const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text.replace(/\/$/, '')
 
 export const cellSettings = {
@@ -93,8 +93,8 @@ export const cellSettings = {
   },
 } as const satisfies Settings
 
-/** The issuers of this cell, or the reason why the selection is invalid. */
-export function issuersOf(
+/** Selects the issuers of this cell. Returns a problem if the selection is invalid. */
+export function selectIssuers(
   issuers: readonly CellIssuer[],
   cell: string | undefined,
 ): { readonly issuers: readonly Issuer[] } | { readonly problem: string } {

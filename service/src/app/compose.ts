@@ -65,11 +65,11 @@ export type Service = {
   readonly chainKeys: ChainKeys
   readonly customers: Customers
   readonly deposits: Deposits
-  /** Finds why a transaction waits. Used by the operator's commands. */
+  /** Explains why a transaction waits. Used by the operator's commands. */
   readonly holdOf: HoldOf
   /** Bank-file connectors, for the operator's commands. */
   readonly isoBanks: IsoBanks
-  /** The link of a partner without members, for the start of the sandbox. */
+  /** Creates the link by which the first member of a partner joins, for the start of the sandbox. */
   readonly firstAdmin: FirstAdmin
   readonly ledger: Ledger
   readonly payouts: Payouts
@@ -88,39 +88,38 @@ export type Service = {
   readonly members: Pick<Members, 'recoveries'>
   /** Used by the operator's commands. */
   readonly monitoring: Monitoring
-  /** The worker of screening, for the operator's command that waits for it. */
+  /** The screening worker, for the operator's command that waits for it. */
   readonly screener: Screener
   readonly screening: Screening
   readonly sealer: Sealer
-  /** Every column with sealed values. */
   readonly sealedColumns: readonly SealedColumn[]
   readonly staff: Staff
-  /** Mails the Admins of a partner, in the transaction that opens the session. */
+  /** Notifies the Admins of a partner by mail, in the transaction that opens the session. */
   readonly tellOfImpersonation: Modules['tellOfImpersonation']
   readonly undoPayment: Modules['undoPayment']
   readonly cancelEntry: Modules['cancelEntry']
-  /** Answers the requests of the operator's desk. `changes` carries out commands that a second person approves. */
+  /** Serves the operator's desk. `changes` runs commands that a second person has approved. */
   readonly desk: (changes: DeskChanges) => Promise<RequestListener>
-  /** The simulated identity provider. Undefined: it is not used, or runs in another process. */
+  /** The simulated identity provider. Undefined: it is not used or runs in another process. */
   readonly identitySimulator: Modules['identitySimulator']
   readonly gateway: (form: GatewayForm) => Promise<Gateway>
   readonly startWorkers: () => Stoppable
-  /** Only the workers that send payouts to the bank and process its notifications. */
+  /** Starts only the workers that send payouts to the bank and process its notifications. */
   readonly startSettlement: () => Stoppable
-  /** Wakes the workers of other processes after commits of this one, which runs no workers. */
+  /** Wakes the workers of other processes after commits of this process, which runs no workers. */
   readonly announceWork: () => Stoppable
   /**
-   * Ends every lease, so that work that a crashed process had leased continues at once. Only at the start of the embedded
-   * database, which serves one process: then no lease has an owner.
+   * Ends every lease, so that work of a crashed process continues at once. Only at the start of the embedded database, whose single
+   * process has not leased work yet.
    */
   readonly releaseLeases: () => Promise<void>
-  /** Refuses the partner's requests and releases its endpoint queues, before its rows leave this database. */
+  /** Refuses the partner's requests and releases its endpoint queues before its rows leave this database. */
   readonly closePartner: (tx: Tx, partnerId: string) => Promise<void>
   /** Resumes the service for a partner after its import, or after an export that failed. */
   readonly openPartner: (tx: Tx, partnerId: string) => Promise<void>
 }
 
-export type ServiceDeps = BackgroundDeps & {
+type ServiceDeps = BackgroundDeps & {
   /** See `PayoutsDeps`. */
   readonly payoutsPerBatchMax?: number
 }

@@ -1,11 +1,11 @@
 /**
- * The configuration: the settings that each folder declares, merged, read once at start and printed redacted. The only
- * reader of `process.env`. `npm run docs` makes the page of the configuration from the same declarations.
+ * The configuration: merges the settings that the folders declare, reads them once at start and prints them redacted. The
+ * only reader of `process.env`. `npm run docs` generates the configuration page from the same declarations.
  */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { brandingSettings } from '../branding/settings.ts'
-import { cellSettings, type Issuer, issuersOf } from './cells.ts'
+import { cellSettings, type Issuer, selectIssuers } from './cells.ts'
 import { evmSettings } from '../chains/evm/settings.ts'
 import { bankProblem, isoSettings, readJsonOrFile, readSettingFile } from '../banks/files/settings.ts'
 import { sandboxSettings } from '../banks/sandbox/settings.ts'
@@ -31,6 +31,7 @@ import {
   type Setting,
   type Settings,
   type SettingValues,
+  slipsBetween,
   textOf,
   url,
 } from '../kernel/index.ts'
@@ -53,7 +54,7 @@ const staffRoles = ['support', 'compliance', 'finance', 'admin'] as const
 const providerFields = ['issuer', 'clientId', 'clientSecretFile', 'roleClaim', 'roles', 'required'] as const
 const urlCharsMax = 2000
 
-/** Undefined: none. The secret of the client is read from its file, so that the setting can be printed. */
+/** Reads the identity provider of staff, if any. The client secret is in a file, so that the setting can be printed. */
 function readProvider(value: string | undefined, mode: string) {
   if (value === undefined || value.trim() === '') return undefined
   const fields = fieldsOf(readJsonOrFile(value.trim(), '{'), 'the provider', providerFields)
@@ -69,7 +70,7 @@ function readProvider(value: string | undefined, mode: string) {
   const roleClaim = optionalText(fields, 'roleClaim') ?? null
   const given = fields.given['roles'] === undefined ? undefined : nested(fields, 'roles', staffRoles)
   if ((roleClaim === null) !== (given === undefined))
-    return refuseSettingField(fields, 'roles', 'the values of roleClaim for each role, if there is a roleClaim')
+    return refuseSettingField(fields, 'roles', 'the values of roleClaim for each role, required with roleClaim')
   const valuesOf = (role: string) =>
     given === undefined
       ? []
@@ -90,14 +91,14 @@ const staffSettings = {
     default: 'none: staff sign in with passkeys or passwords',
     description:
       'Single sign-on of staff by OpenID Connect: JSON, or the path of a file with JSON: `issuer`, `clientId`, `clientSecretFile`, and if wanted `roleClaim` with `roles` (the values that each role needs) and `required` (staff other than admins come by it only). The redirect URI is DESK_URL with `/desk/sso`',
-    // What is read holds the secret of the client.
+    // The value contains the client secret.
     secret: true,
     read: (value: string | undefined, mode) => readProvider(value, mode),
   },
   KEYS_SET_SINGLE_SIGN_ON: {
     default: 'on in a sandbox; off in production',
     description:
-      'Whether a service account with `users:write` sets how the team of its partner signs in. `off`: only an Admin does, in the console',
+      "Whether a service account with `users:write` can set how its partner's team signs in. `off`: only an Admin can, in the console",
     read: (value: string | undefined, mode) => onOff(mode === 'sandbox' ? 'on' : 'off')(value),
   },
   TWO_PERSONS: {
@@ -108,7 +109,7 @@ const staffSettings = {
   },
 } as const satisfies Settings
 
-// The settings of customers: whose money pays, what they may do, and how long their data are kept.
+// The settings of customers: segregation of money, default gate, and retention of personal data.
 
 const customerSettings = {
   ...screeningSettings,
@@ -130,13 +131,13 @@ const customerSettings = {
   KYC_GATES: {
     default: 'open in a sandbox; strict in production',
     description:
-      'What customers may do whose partner has no gate (`operator gate set`). `open`: everything. `strict`: only one whose verification is `Complete` opens accounts, receives and pays',
+      'What customers may do if their partner has no gate (`operator gate set`). `open`: everything. `strict`: only customers with the verification `Complete` can open accounts, receive and pay',
     read: (value: string | undefined, mode) => oneOf(['open', 'strict'], mode === 'sandbox' ? 'open' : 'strict')(value),
   },
   CUSTOMER_IDENTIFIERS: {
     default: 'unique',
     description:
-      'Whether a `partnerCustomerIdentifier` names one customer (`unique`: another one with it is 409) or several (`shared`)',
+      'Whether a `partnerCustomerIdentifier` belongs to one customer (`unique`: a second customer is refused with 409) or to several (`shared`)',
     read: (value: string | undefined) => oneOf(['unique', 'shared'], 'unique')(value),
   },
 } as const satisfies Settings
@@ -168,7 +169,7 @@ const reportClockDifferenceMsMax = 600_000
 const processSettings = {
   MODE: {
     default: 'sandbox',
-    description: '`sandbox` or `production`. Production refuses to start with settings that only a sandbox may have',
+    description: '`sandbox` or `production`. Production does not start with settings that are for sandboxes only',
     read: oneOf(['sandbox', 'production'], 'sandbox'),
   },
   SANDBOX_DEFAULTS: {
@@ -245,23 +246,23 @@ type Name = keyof typeof settings
 
 type Raw = SettingValues<typeof settings>
 export type Config = Omit<Raw, 'MASTER_KEY' | 'OPS_PORT' | 'WEBHOOK_HTTP' | 'PUBLIC_URL' | 'IBAN_ISSUERS'> & {
-  /** Issuers of this cell. */
+  /** The IBAN issuers of this cell. */
   readonly IBAN_ISSUERS: readonly Issuer[]
-  /** The first one seals, all of them open. */
+  /** The first key seals. All keys open. */
   readonly MASTER_KEY: MasterKeys
-  /** The sandbox's own key: read from the file, or new and not yet written. Undefined: MASTER_KEY is set. */
+  /** The file of the sandbox's own key. `isNew`: not yet written. Undefined: MASTER_KEY is set. */
   readonly masterKeyFile: { readonly path: string; readonly isNew: boolean } | undefined
   readonly OPS_PORT: number
   readonly WEBHOOK_HTTP: boolean
-  /** Variables of earlier versions that are set. They have no effect. */
+  /** Variables of earlier versions that are set but have no effect. */
   readonly retired: readonly string[]
-  /** Undefined: built from the host and the port in use. */
+  /** Undefined: derived from the host and the port in use. */
   readonly PUBLIC_URL: string | undefined
 }
 
 /** Prefixes that no other program uses; `WEBHOOK_URL` or `OPS_TOKEN` may belong to another service on the machine. */
 const ownPrefixes = /^(SANDBOX_BANK|WEBHOOK_RETRY|TIMESTAMP_WINDOW)_/
-/** Settings of earlier versions: their values are fixed, or follow from another setting. */
+/** Settings of earlier versions, whose values are now fixed or follow from another setting. */
 const retiredNames: readonly string[] = [
   'API_TIMEOUT_MS',
   'AUDIT_HEAD_PERIOD_MS',
@@ -280,15 +281,15 @@ const retiredNames: readonly string[] = [
   'WEBHOOK_THREADS',
   'WORKER_IDLE_MS',
 ]
-/** Shorter names are too similar to those of other programs: `MODE` and `NODE`. */
+/** Shorter names are too similar to variables of other programs: `MODE` and `NODE`. */
 const nearNameCharsMin = 7
 
 const loopbackHosts = new Set(['127.0.0.1', '::1', 'localhost'])
 
 export type ReadOptions = {
-  /** A single process may make its own master key in a sandbox; separate roles must be given the key that they share. */
+  /** A single process may create its own master key in a sandbox. Separate roles share a configured key. */
   readonly makesKey?: boolean
-  /** The process exchanges files with banks: their folders have to be usable. */
+  /** The process exchanges files with banks, so their folders must be usable. */
   readonly exchangesFiles?: boolean
   /** Values from the command line; they override the variable of the same name. */
   readonly given?: { readonly [K in Name]?: string }
@@ -296,7 +297,7 @@ export type ReadOptions = {
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Throws a ConfigError of one line. */
+/** Reads the configuration. Throws a ConfigError of one line. */
 export function readConfig(options: ReadOptions = {}, env: Environment = process.env): Config {
   const { makesKey = true, exchangesFiles = false, given = {} } = options
   const retired = retiredNames.filter((name) => env[name] !== undefined)
@@ -332,7 +333,7 @@ export function readRouterConfig(env: Environment = process.env): RouterConfig {
 
 const opsPortOf = ({ PORT, OPS_PORT }: Raw): number => (OPS_PORT >= 0 ? OPS_PORT : PORT === 0 ? 0 : PORT + 1)
 
-/** Settings whose default in a sandbox stands for a bank, a market, a scheme, a provider or a receiver outside. */
+/** Settings whose sandbox default simulates an external bank, market, scheme, provider or receiver. */
 export const standIns: readonly string[] = [
   'IBAN_ISSUERS',
   'IDENTITY_PROVIDER',
@@ -343,7 +344,7 @@ export const standIns: readonly string[] = [
   'WEBHOOK_HTTP',
 ]
 
-/** The mode by which a setting that is not given gets its default. */
+/** Returns the mode whose default applies to a setting that is not set. */
 const modeOfDefault = (name: string, mode: Mode, env: Environment): Mode =>
   env['SANDBOX_DEFAULTS'] === 'production' && !standIns.includes(name) ? 'production' : mode
 
@@ -367,7 +368,7 @@ function readSettings(given: NonNullable<ReadOptions['given']>, env: Environment
   return raw as Raw
 }
 
-/** Refuses a misspelt variable, which would otherwise leave the default in force unnoticed. */
+/** Refuses a misspelt variable, because the default would otherwise apply unnoticed. */
 function refuseMisspelt(names: readonly string[]): void {
   const own = Object.keys(settings)
   for (const name of names) {
@@ -379,15 +380,10 @@ function refuseMisspelt(names: readonly string[]): void {
   }
 }
 
-/** True if one letter is missing, extra, different or swapped with the next one; case and `_` are ignored. */
+/** Reports whether the names differ by at most one letter. Ignores case, `_` and `-`. */
 function isNear(known: string, name: string): boolean {
   const [a, b] = [known, name].map((text) => text.toUpperCase().replaceAll(/[_-]/g, '')) as [string, string]
-  if (a.length < nearNameCharsMin || Math.abs(a.length - b.length) > 1) return false
-  let at = 0
-  while (at < a.length && a[at] === b[at]) at += 1
-  const rest = (text: string, from: number) => text.slice(at + from)
-  const swapped = a[at] === b[at + 1] && a[at + 1] === b[at] && rest(a, 2) === rest(b, 2)
-  return swapped || rest(a, 1) === rest(b, 1) || rest(a, 1) === rest(b, 0) || rest(a, 0) === rest(b, 1)
+  return a.length >= nearNameCharsMin && Math.abs(a.length - b.length) <= 1 && slipsBetween(a, b) <= 1
 }
 
 function complete(raw: Raw, makesKey: boolean): Omit<Config, 'retired'> {
@@ -396,7 +392,7 @@ function complete(raw: Raw, makesKey: boolean): Omit<Config, 'retired'> {
   if (raw.MASTER_KEY === undefined && !makesKey)
     throw new ConfigError('MASTER_KEY is required for separate roles, which share it (openssl rand -base64 32)')
   const sandboxKey = raw.MASTER_KEY === undefined ? readSandboxMasterKey(raw.DATA_DIR) : undefined
-  const selected = issuersOf(raw.IBAN_ISSUERS, raw.CELL)
+  const selected = selectIssuers(raw.IBAN_ISSUERS, raw.CELL)
   if ('problem' in selected) throw new ConfigError(`IBAN_ISSUERS names cells: ${selected.problem}`)
   refuseUnknownChains(raw)
   refuseUnknownBanks(raw)
@@ -410,7 +406,7 @@ function complete(raw: Raw, makesKey: boolean): Omit<Config, 'retired'> {
   }
 }
 
-/** A rule that names a chain without a configuration would hold its payouts for ever. */
+/** Refuses a rule for a chain without a configuration, whose payouts would wait for ever. */
 function refuseUnknownChains({ EVM_CHAINS: chains, MODE, RAIL_RULES }: Raw): void {
   const configured = chains.map(({ chainId }) => chainConnectorId(chainId))
   const known = MODE === 'sandbox' ? [simulatedChainConnectorId, ...configured] : configured
@@ -419,7 +415,7 @@ function refuseUnknownChains({ EVM_CHAINS: chains, MODE, RAIL_RULES }: Raw): voi
       throw new ConfigError(`RAIL_RULES names ${connector}, which EVM_CHAINS does not`)
 }
 
-/** The banks that RAIL or a rule names. Other banks do not run. */
+/** Returns the banks that RAIL or a rule names. Other banks do not run. */
 export const usedIsoBanks = ({
   ISO20022_BANKS,
   RAIL,
@@ -434,7 +430,7 @@ function refuseUnusableFolders(config: Pick<Raw, 'ISO20022_BANKS' | 'RAIL' | 'RA
   }
 }
 
-/** The payouts of a bank without a configuration would wait for ever. */
+/** Refuses a bank without a configuration, whose payouts would wait for ever. */
 function refuseUnknownBanks({ ISO20022_BANKS: banks, RAIL, RAIL_RULES }: Raw): void {
   const isUnknown = (id: string) => isIsoConnectorId(id) && !banks.some((bank) => bank.id === id)
   if (isUnknown(RAIL)) throw new ConfigError(`RAIL is ${RAIL}, which ISO20022_BANKS does not have`)
@@ -443,27 +439,27 @@ function refuseUnknownBanks({ ISO20022_BANKS: banks, RAIL, RAIL_RULES }: Raw): v
       throw new ConfigError(`RAIL_RULES names ${connector}, which ISO20022_BANKS does not have`)
 }
 
-/** Refuses every setting that is made for a developer's machine. */
+/** Refuses settings that are for a developer's machine only. */
 function refuseSandboxDefaults(raw: Raw): void {
   const refuse = (reason: string) => {
     throw new ConfigError(`MODE=production: ${reason}`)
   }
-  if (raw.MASTER_KEY === undefined) refuse('MASTER_KEY is required from outside (openssl rand -base64 32)')
+  if (raw.MASTER_KEY === undefined) refuse('MASTER_KEY is required (openssl rand -base64 32)')
   if (raw.KEYS_SET_SINGLE_SIGN_ON) refuse('KEYS_SET_SINGLE_SIGN_ON must be off: an Admin decides how a team signs in')
-  if (raw.WEBHOOK_HTTP === true) refuse('WEBHOOK_HTTP must be off: webhooks go by https only')
+  if (raw.WEBHOOK_HTTP === true) refuse('WEBHOOK_HTTP must be off: webhooks are sent by https only')
   if (raw.SIMULATIONS) refuse('SIMULATIONS must be off')
   if (raw.RAIL_RULES.some(({ connector }) => connector === 'sandbox'))
-    refuse('RAIL_RULES must not name sandbox: the sandbox bank moves no money')
+    refuse('RAIL_RULES must not name sandbox: the sandbox bank does not move money')
   if (raw.RAIL_RULES.some(({ connector }) => connector === simulatedChainConnectorId))
-    refuse(`RAIL_RULES must not name ${simulatedChainConnectorId}: the simulated chain moves no money`)
-  if (raw.RAIL === 'sandbox') refuse('RAIL must not be sandbox: the sandbox bank moves no money')
+    refuse(`RAIL_RULES must not name ${simulatedChainConnectorId}: the simulated chain does not move money`)
+  if (raw.RAIL === 'sandbox') refuse('RAIL must not be sandbox: the sandbox bank does not move money')
   if (raw.FX_RATES.kind === 'sandbox') refuse('FX_RATES must not be sandbox: its rates are invented')
   if (raw.FX_RATES.kind === 'url' && raw.FX_RATES.url.protocol === 'http:')
     refuse('FX_RATES must not be http: a rate that is altered in transit costs money')
   if (raw.SMTP_URL === undefined) refuse('SMTP_URL is required: invitations are sent by mail')
 }
 
-/** The sandbox's own master key. `saveMasterKey` writes a new one when the database is seen to need no earlier key. */
+/** Reads or creates the sandbox's own master key. `saveMasterKey` writes a new key once the database is known not to need an earlier key. */
 function readSandboxMasterKey(dataDir: string): {
   readonly key: Buffer
   readonly path: string
@@ -481,7 +477,7 @@ function readSandboxMasterKey(dataDir: string): {
   }
 }
 
-/** Writes a new master key of a sandbox to its file. Throws a ConfigError if the file exists by now. */
+/** Writes a new master key of a sandbox to its file. Throws a ConfigError if the file exists. */
 export function saveMasterKey({ MASTER_KEY: [key], masterKeyFile }: Config): void {
   if (!masterKeyFile?.isNew) return
   try {
@@ -500,7 +496,7 @@ export function makeDataDir(dataDir: string): void {
   }
 }
 
-/** Makes a folder and its parents. `mkdirSync` with `recursive` never returns below /proc. */
+/** Creates a folder and its parents, because `mkdirSync` with `recursive` never returns below /proc. */
 function makeFolder(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return
   if (dirname(path) !== path) makeFolder(dirname(path))
@@ -512,7 +508,7 @@ function makeFolder(path: string): void {
   }
 }
 
-/** Every setting for the log, secrets as `[set]`. */
+/** Returns every setting for the log, secrets as `[set]`. */
 export function printConfig(config: Config): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     (Object.entries(settings) as [keyof Config, Setting<unknown>][]).map(([name, { secret }]) => [
@@ -522,7 +518,7 @@ export function printConfig(config: Config): Readonly<Record<string, unknown>> {
   )
 }
 
-/** True if npm started the process, for example by `npm start`. */
+/** Reports whether npm started the process, for example by `npm start`. */
 export function startedByNpm(env: Environment = process.env): boolean {
   return env['npm_lifecycle_event'] !== undefined
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { gatewaySettings } from '../edge/gateway/settings.ts'
 import { hstsAt } from './derived-settings.ts'
 
-test('browsers are told to keep to https where the address does, or as the operator says', () => {
+test('Strict-Transport-Security follows the scheme of the URL, or the setting of the operator', () => {
   const { read } = gatewaySettings.HSTS_SECONDS
   for (const [text, url, header] of [
     [undefined, 'https://pay.example.com', 'max-age=31536000'],

@@ -1,11 +1,11 @@
-/** Settings of parts that follow from several settings of the configuration. */
+/** Derives the settings of modules from the configuration. */
 import { bulkPayouts } from '@partner-payments/wire'
 import type { Setting } from '../kernel/index.ts'
 import { type Config, type RouterConfig, settings, standIns } from './config.ts'
 import type { Brand } from '../branding/index.ts'
 import { type BankSimulator, sandboxConnectorId } from '../rails/index.ts'
 
-/** The values that the signature debugger compares a described request with. */
+/** The values with which the signature debugger compares a described request. */
 export const signing = (config: Config) => ({
   windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
   publicUrl: publicUrlOf(config),
@@ -13,7 +13,7 @@ export const signing = (config: Config) => ({
 
 export const publicUrlOf = ({ PUBLIC_URL, HOST, PORT }: Config): string => PUBLIC_URL ?? `http://${HOST}:${PORT}`
 
-/** The bank of the payer has pages in the sandbox only. */
+/** The simulated bank of the payer has pages in the sandbox only. */
 export const checkoutSettings = (config: Config, bank: BankSimulator) => ({
   bank: config.SIMULATIONS && usesSandboxBank(config) ? bank : undefined,
   sandbox: config.MODE === 'sandbox',
@@ -21,7 +21,7 @@ export const checkoutSettings = (config: Config, bank: BankSimulator) => ({
   pageUrls: config.CHECKOUT_URLS,
 })
 
-/** A connector that neither RAIL nor a rule names does not run. */
+/** Reports whether RAIL or a rule names the sandbox bank. Other connectors do not run. */
 export const usesSandboxBank = ({ RAIL, RAIL_RULES }: Config) =>
   RAIL === sandboxConnectorId || RAIL_RULES.some(({ connector }) => connector === sandboxConnectorId)
 
@@ -30,11 +30,10 @@ export const invitationSettings = (config: Config) => ({
   invitationBaseUrl: `${consoleUrlOf(config)}/join`,
 })
 
-/** The pages of the team at an address of the API. Browsers make passkeys for `localhost` and for no IP address. */
+/** Returns the URL of the console at an address of the API. Browsers create passkeys for `localhost` but not for IP addresses. */
 export const consoleUrlAt = (baseUrl: string): string =>
   `${baseUrl.replace(/^(https?:\/\/)(?:127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?=[:/]|$)/, '$1localhost')}/console`
 
-/** The address of the console. */
 export const consoleUrlOf = (config: Config): string => consoleUrlAt(publicUrlOf(config))
 
 export const signInSettings = (config: Config) => ({
@@ -43,30 +42,31 @@ export const signInSettings = (config: Config) => ({
   signInUrl: `${consoleUrlOf(config)}/sign-in`,
   guestUrl: `${consoleUrlOf(config)}/guest`,
 })
-/** Browsers keep to https for a year, as long as TLS is in front of the address. */
+/** The time for which browsers use only https, if the address has TLS: a year. */
 const hstsSecondsDefault = 31_536_000
 
-/** The value of `Strict-Transport-Security` at an address. Undefined: no header. */
+/** Returns the value of `Strict-Transport-Security` for an address. Undefined: no header. */
 export function hstsAt({ HSTS_SECONDS }: Pick<Config, 'HSTS_SECONDS'>, url: string): string | undefined {
   const seconds = HSTS_SECONDS ?? (url.startsWith('https:') ? hstsSecondsDefault : undefined)
   return seconds === undefined ? undefined : `max-age=${seconds}`
 }
 
-/** The name in authenticator apps, passkeys and mails of staff. */
+/** Returns the name for authenticator apps, passkeys and mails of staff. */
 export const siteNameOf = ({ BRAND_NAME }: Pick<Config, 'BRAND_NAME'>): string => BRAND_NAME ?? 'Partner Payments'
 
-/** The brand of the installation, as its pages show it. */
+/** Returns the brand of the installation for its pages. */
 export const brandOf = ({
   BRAND_NAME: name,
   BRAND_LOGO: logo,
   BRAND_COLOUR: light,
   BRAND_COLOUR_DARK: dark,
 }: Config): Brand => ({
-  ...{ name, logo },
+  name,
+  logo,
   accent: light === undefined && dark === undefined ? undefined : { light, dark },
 })
 
-/** The address of the desk. Without DESK_URL a browser on the same machine, or behind a tunnel, opens it. */
+/** Returns the URL of the desk. Without DESK_URL, only a browser on the same machine or behind a tunnel can open it. */
 export const deskUrlOf = ({ DESK_URL, OPS_PORT }: Config): URL => new URL(DESK_URL ?? `http://localhost:${OPS_PORT}`)
 
 export const deskSettings = (config: Config) => ({
@@ -80,7 +80,7 @@ export const webhookSettings = ({ WEBHOOK_HTTP, WEBHOOK_LIMITS, WEBHOOK_RETRY_DE
   ...(WEBHOOK_RETRY_DELAYS_MS === undefined ? {} : { retryDelaysMs: WEBHOOK_RETRY_DELAYS_MS }),
 })
 
-/** The limits of requests as they arrive, also for the router. */
+/** Returns the limits of incoming requests, also for the router. */
 export const requestLimits = (config: Pick<Config, keyof RouterConfig>) => ({
   bodyBytesMax: 256 * 1024,
   bodyTimeoutMs: config.BODY_TIMEOUT_MS,
@@ -97,13 +97,13 @@ export const gatewayLimits = (config: Config) => ({
   requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
 })
 
-/** The rate of a service account: ten seconds' worth at once. */
+/** Returns the rate limit of a service account, with bursts of ten seconds. */
 export const requestRate = ({ RATE_PER_SECOND: perSecond }: Config) => ({ perSecond, burst: 10 * perSecond })
 
-/** The rate of a client address without an account. */
+/** Returns the rate limit of a client address without an account. */
 export const pageRate = ({ PAGE_RATE_PER_SECOND: perSecond }: Config) => ({ perSecond, burst: 10 * perSecond })
 
-/** The rate of the items of a partner. The largest bulk passes at any rate. */
+/** Returns the rate limit for items of a partner. The burst allows the largest bulk at any rate. */
 export const itemRate = ({ ITEM_RATE_PER_SECOND: perSecond }: Config) => ({
   perSecond,
   burst: Math.max(bulkPayouts.bulkPayoutsMax, 100 * perSecond),
@@ -116,7 +116,7 @@ export const issuingSettings = (config: Config) => ({
   poolLevels: { freeMin: config.IBAN_POOL_FREE_MIN, daysMin: config.IBAN_POOL_DAYS_MIN },
 })
 
-/** A setting whose default differs between a sandbox and production, in words and as it is read. */
+/** A setting whose default differs between a sandbox and production, with both values. */
 type DifferingDefault = {
   readonly name: string
   readonly sandbox: string

@@ -16,7 +16,14 @@ export async function composeDesk(
   const bankFiles = modules.isoBanks.shown
   return createSiteListener({
     site: await createDeskSite({
-      ...{ ...modules, changes, db, clock, log, partners, bankFiles, runbooks: { find: findRunbook } },
+      ...modules,
+      changes,
+      db,
+      clock,
+      log,
+      partners,
+      bankFiles,
+      runbooks: { find: findRunbook },
       sandbox: config.MODE === 'sandbox',
       brand: brandOf(config),
     }),

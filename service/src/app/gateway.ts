@@ -135,7 +135,7 @@ export async function composeGateway(deps: BackgroundDeps, modules: Modules, for
     pageRate: pageRate(config),
     strictTransport: hstsAt(config, publicUrlOf(config)),
   }
-  /** Writes the requests in memory after the last answer. */
+  /** Makes `close` write the buffered request log after the last answer. */
   const recorded = async (opening: Promise<Gateway>): Promise<Gateway> => {
     const gateway = await opening
     const close: Gateway['close'] = async (lingerMs) => {

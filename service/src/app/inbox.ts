@@ -1,4 +1,4 @@
-/** Composes the inbox: who the persons are, and what the modules know of the things that they are told of. A part of the composition root. */
+/** Composes the inbox: its readers, and the details of its subjects from the modules. A part of the composition root. */
 import type { Access } from '../access/index.ts'
 import type { Audit } from '../audit/index.ts'
 import { caseKindNames, type Cases, operatorPartnerId } from '../cases/index.ts'
@@ -30,7 +30,7 @@ type Deps = {
   readonly screening: Pick<Screening, 'isConfirmed' | 'openOf'>
 }
 
-/** A team has some tens of people. */
+/** Far above the size of a team. */
 const teamMax = 1000
 
 export function composeInbox(deps: Deps): Inbox {
@@ -51,7 +51,7 @@ export function composeInbox(deps: Deps): Inbox {
   })
 }
 
-type Read = (
+type ReadDetails = (
   deps: Deps,
   tx: Tx,
   partnerId: string,
@@ -59,7 +59,7 @@ type Read = (
 ) => Promise<ReadonlyMap<string, Details>>
 
 /** The reader of each family of types, by the text before the point. */
-const readers: Readonly<Record<string, Read>> = {
+const readers: Readonly<Record<string, ReadDetails>> = {
   payout: readPayouts,
   bulk: readWaiting,
   order: readOrders,
@@ -74,46 +74,46 @@ const readers: Readonly<Record<string, Read>> = {
   change: readChanges,
 }
 
-const familyOf = (type: string): string => type.split('.')[0] ?? type
+const typeFamily = (type: string): string => type.split('.')[0] ?? type
 
-/** Reads things by kind: one statement or two for each family of types, whatever the number of facts. */
+/** Reads details by family of types: one or two statements each, whatever the number of facts. */
 const createDetails =
   (deps: Deps) =>
   async (tx: Tx, partnerId: string, asked: readonly Asked[]): Promise<readonly (Details | undefined)[]> => {
     const found = new Map<string, ReadonlyMap<string, Details>>()
-    for (const [family, group] of Map.groupBy(asked, ({ type }) => familyOf(type))) {
+    for (const [family, group] of Map.groupBy(asked, ({ type }) => typeFamily(type))) {
       const subjects = [...new Set(group.map(({ subject }) => subject))].filter(isUuid)
       const read = readers[family]
       if (read !== undefined) found.set(family, await read(deps, tx, partnerId, subjects))
     }
     return asked.map(({ type, subject, facts }) => {
-      const details = found.get(familyOf(type))?.get(subject)
+      const details = found.get(typeFamily(type))?.get(subject)
       const { by = null, until = null } = facts
-      if (details !== undefined && until !== null) return untilThen(details, new Date(until), deps.clock.now())
-      // The person who rejected it knows.
+      if (details !== undefined && until !== null) return currentUntil(details, new Date(until), deps.clock.now())
+      // The person who rejected it is not notified.
       if (type.endsWith('.rejected') && by !== null) return { isCurrent: false, ...details, notForNames: [by] }
-      // The person who proposed it is not its second one.
+      // The person who proposed it cannot approve it.
       return details !== undefined && type.endsWith('.proposed') && by !== null
         ? { ...details, notForNames: [by] }
         : details
     })
   }
 
-/** A thing that waits until a time which its fact names. */
-const untilThen = (details: Details, until: Date, now: Date): Details => ({
+/** Marks details as current until the time in the fact. */
+const currentUntil = (details: Details, until: Date, now: Date): Details => ({
   ...details,
   until,
   isCurrent: details.isCurrent && now < until,
 })
 
-const moneyOf = ({ amount, currency }: Pick<PayoutRow, 'amount' | 'currency'>) => ({
+const moneyFields = ({ amount, currency }: Pick<PayoutRow, 'amount' | 'currency'>) => ({
   amount: amountText(amount, currency),
   currency,
 })
 
-const ofPayout = (payout: PayoutRow): Details => ({
+const payoutDetails = (payout: PayoutRow): Details => ({
   isCurrent: false,
-  amounts: [moneyOf(payout)],
+  amounts: [moneyFields(payout)],
   payee: payout.creditorName,
   reference: payout.remittance ?? payout.reference,
   reason: payout.errorDetails ?? undefined,
@@ -121,16 +121,16 @@ const ofPayout = (payout: PayoutRow): Details => ({
 
 type Issuers = ReadonlyMap<string, Awaited<ReturnType<Access['issuerOf']>>>
 
-/** The persons who made the keys that are makers, each read once: a key asks for many payments. */
-async function issuersOf({ access }: Deps, tx: Tx, partnerId: string, waiting: readonly WaitingApproval[]) {
+/** Reads who issued the keys that requested payments, each once, because a key can request many payments. */
+async function readIssuers({ access }: Deps, tx: Tx, partnerId: string, waiting: readonly WaitingApproval[]) {
   const issuers = new Map<string, Awaited<ReturnType<Access['issuerOf']>>>()
   for (const id of new Set(waiting.flatMap(({ requestedBy }) => requestedBy)))
     issuers.set(id, await access.issuerOf(tx, partnerId, id))
   return issuers
 }
 
-/** Names what waits, for all but its makers and the persons who made their keys: none of them approves it. */
-function ofWaiting(waiting: WaitingApproval, issuers: Issuers): Details {
+/** Describes a waiting approval. Excludes those who requested it and the issuers of their keys, because they may not approve it. */
+function waitingDetails(waiting: WaitingApproval, issuers: Issuers): Details {
   const { expiresAt: until, requestedBy, requestedNames } = waiting
   const known = requestedBy.flatMap((id) => issuers.get(id) ?? [])
   const common = {
@@ -139,8 +139,8 @@ function ofWaiting(waiting: WaitingApproval, issuers: Issuers): Details {
     notForNames: [...requestedNames, ...known.map(({ name }) => name)],
   }
   return waiting.kind === 'payout'
-    ? { ...ofPayout(waiting.payout), ...common }
-    : { ...common, amounts: waiting.totals.map(moneyOf), payouts: waiting.payouts }
+    ? { ...payoutDetails(waiting.payout), ...common }
+    : { ...common, amounts: waiting.totals.map(moneyFields), payouts: waiting.payouts }
 }
 
 async function readWaiting(
@@ -151,8 +151,8 @@ async function readWaiting(
   payoutIds: readonly string[] = [],
 ) {
   const waiting = await deps.payouts.waitingAmong(tx, partnerId, { payoutIds, bulkIds })
-  const issuers = await issuersOf(deps, tx, partnerId, [...waiting.values()])
-  return new Map([...waiting].map(([id, each]) => [id, ofWaiting(each, issuers)]))
+  const issuers = await readIssuers(deps, tx, partnerId, [...waiting.values()])
+  return new Map([...waiting].map(([id, each]) => [id, waitingDetails(each, issuers)]))
 }
 
 async function readPayouts(deps: Deps, tx: Tx, partnerId: string, ids: readonly string[]) {
@@ -164,7 +164,7 @@ async function readPayouts(deps: Deps, tx: Tx, partnerId: string, ids: readonly 
     [],
     rows.filter(({ status }) => status === 'PendingApproval').map(({ id }) => id),
   )
-  return new Map(rows.map((payout) => [payout.id, waiting.get(payout.id) ?? ofPayout(payout)]))
+  return new Map(rows.map((payout) => [payout.id, waiting.get(payout.id) ?? payoutDetails(payout)]))
 }
 
 async function readOrders({ standingOrders }: Deps, tx: Tx, partnerId: string, ids: readonly string[]) {
@@ -172,7 +172,7 @@ async function readOrders({ standingOrders }: Deps, tx: Tx, partnerId: string, i
   return new Map(
     rows.map(({ id, payee, reference, ...order }): [string, Details] => [
       id,
-      { isCurrent: false, amounts: [moneyOf(order)], payee, reference: reference ?? undefined },
+      { isCurrent: false, amounts: [moneyFields(order)], payee, reference: reference ?? undefined },
     ]),
   )
 }
@@ -180,10 +180,10 @@ async function readOrders({ standingOrders }: Deps, tx: Tx, partnerId: string, i
 async function readRefunds(deps: Deps, tx: Tx, partnerId: string, ids: readonly string[]) {
   // A refund has the id of its payout.
   const rows = await deps.payouts.byIds(tx, partnerId, [...ids])
-  return new Map(rows.map((payout) => [payout.id, ofPayout(payout)]))
+  return new Map(rows.map((payout) => [payout.id, payoutDetails(payout)]))
 }
 
-/** A late payment has the id of its case. Its partner may choose while the case is open and the money is not on its way back. */
+/** Describes late payments, by the id of their case. The partner may choose while the case is open and the money is not being returned. */
 async function readLate({ cases }: Deps, tx: Tx, partnerId: string, ids: readonly string[]) {
   const rows = await cases.byIds(tx, partnerId, ids)
   return new Map(
@@ -191,7 +191,7 @@ async function readLate({ cases }: Deps, tx: Tx, partnerId: string, ids: readonl
       id,
       {
         isCurrent: resolution === null && returningSince === null,
-        amounts: currency === null || booked === null ? [] : [moneyOf({ currency, amount: booked })],
+        amounts: currency === null || booked === null ? [] : [moneyFields({ currency, amount: booked })],
       },
     ]),
   )
@@ -206,13 +206,17 @@ async function readRecalls({ recalls, payouts }: Deps, tx: Tx, partnerId: string
       const payout = byId.get(payoutId)
       return [
         id,
-        { isCurrent: false, amounts: [moneyOf(recall)], ...(payout && { ...ofPayout(payout), reason: undefined }) },
+        {
+          isCurrent: false,
+          amounts: [moneyFields(recall)],
+          ...(payout && { ...payoutDetails(payout), reason: undefined }),
+        },
       ]
     }),
   )
 }
 
-/** A key that was given a later end is told then. */
+/** A fact about the end of a key is current only within this time before the end, which may have been postponed. */
 const keySoonMs = 15 * dayMs
 
 async function readKeys({ access, clock }: Deps, tx: Tx, partnerId: string, ids: readonly string[]) {
@@ -236,14 +240,14 @@ async function readSignOn({ members }: Deps, _tx: Tx, partnerId: string, ids: re
   ])
 }
 
-// What waits for staff: no name of a party and no report.
+// Work that waits for staff, without names of parties and reports.
 
 async function readCases({ cases }: Deps, tx: Tx, partnerId: string, ids: readonly string[]) {
   const rows = await cases.byIds(tx, partnerId, ids)
   return new Map(
     rows.map(({ id, kind, currency, booked, resolution }): [string, Details] => {
       const amount = booked === null || booked >= 0n ? booked : -booked
-      const amounts = currency === null || amount === null ? [] : [moneyOf({ currency, amount })]
+      const amounts = currency === null || amount === null ? [] : [moneyFields({ currency, amount })]
       const names = { en: caseKindNames.en[kind], de: caseKindNames.de[kind] }
       return [id, { isCurrent: resolution === null, amounts, kind: names }]
     }),

@@ -1,4 +1,4 @@
-/** Everything below the gateway and the workers: ledger, connectors, modules, webhook engine. `compose.ts` and tests use it. */
+/** Composes everything below the gateway and the workers: ledger, connectors, modules, webhook engine. For `compose.ts` and tests. */
 import { createAccess, type Access, type OnExpiring } from '../access/index.ts'
 import { createAudit } from '../audit/index.ts'
 import { type Config, usedIsoBanks } from './config.ts'
@@ -91,10 +91,10 @@ import { createTestDeliveries, createDeliveryEngine, createEndpointAlerts, type 
 import { composeIdentity, composeMembers, composeProofs, composeStaff } from './people.ts'
 import { composePersonalData } from './personal-data.ts'
 import { createSafeguarding, type Safeguarding, type SafeguardingDeps } from '../reports/safeguarding/index.ts'
-import { createHoldOf, createWaiting } from './waiting.ts'
+import { createHoldReader, createWaiting } from './waiting.ts'
 import { composeTokens, ownersOfAccounts } from './wallets.ts'
 
-export type ModulesDeps = {
+type ModulesDeps = {
   readonly config: Config
   readonly db: Database
   readonly clock: Clock
@@ -108,7 +108,7 @@ export type ModulesDeps = {
   readonly connectors?: readonly Connector[]
   /** Reconciled accounts at file-based banks. Default: those of the configuration. */
   readonly bankAccounts?: readonly BooksAccount[]
-  /** Default: the one of the configuration. Null: none. */
+  /** Default: the provider of the configuration. Null: no provider. */
   readonly identityProvider?: IdentityProvider | null
   /** Default: the name servers of the system. */
   readonly resolveTxt?: ChosenHostsOptions['resolveTxt']
@@ -129,7 +129,7 @@ export function composeModules(deps: ModulesDeps) {
     ...payments,
     inbox,
     waiting,
-    holdOf: createHoldOf({ ...deps, ...core, ...payments }),
+    holdOf: createHoldReader({ ...deps, ...core, ...payments }),
     staff: composeStaff({ ...deps, ...core, ...payments, mail: core.mailQueue, waiting, inbox: inboxOf }),
     monitors: composeMonitors(deps, core, delivery),
   }
@@ -137,7 +137,7 @@ export function composeModules(deps: ModulesDeps) {
 
 export type Modules = ReturnType<typeof composeModules>
 
-/** Makes the parts that every module needs. */
+/** Composes the parts that every module needs. */
 function composeCore(deps: ModulesDeps) {
   const { config, db, clock, log } = deps
   const sealer = createSealer(config.MASTER_KEY)
@@ -196,7 +196,7 @@ function composeCore(deps: ModulesDeps) {
   }
 }
 
-/** How long before its end the team is told of a key. */
+/** The team is notified so long before a key ends. */
 const keyLeadMs = 14 * dayMs
 
 const expiringFact =
@@ -353,7 +353,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
 /** Modules that are composed later. */
 type PayeesDeps = { readonly accountsOf: () => Accounts; readonly depositsOf: () => Deposits }
 
-/** Composes transfers inside: whether a payee's account takes money, and the payer as a bank would name it. */
+/** Composes internal transfers: whether the payee's account accepts money, and the payer as a bank would name it. */
 const composeInternal = (
   { db, clock }: ModulesDeps,
   { access, customers }: Core,
@@ -367,7 +367,7 @@ const composeInternal = (
         db,
         payees.map(({ account }) => account),
       )
-      // One by one: the payees are of several partners, which may be on several shards.
+      // One by one, because the payees' partners may be on several shards.
       return Promise.all(
         payees.map(async ({ account, currency }) => {
           const owner = owners.get(account)
@@ -433,7 +433,7 @@ type Screened = Core &
     readonly secondDatum: Config['SECOND_DATUM']
   }
 
-/** The worker of screening reads names from the modules that store them. */
+/** Composes the screening worker, which reads names from the modules that store them. */
 const composeScreener = ({
   db,
   clock,
@@ -482,7 +482,7 @@ const accountsOfBanks = (config: Config): readonly BooksAccount[] =>
     accounts.map(({ iban: account, currency }) => ({ connector, account, currency })),
   )
 
-/** Reads the payers of payments as banks are told of them: customers with their IBANs, or the partner itself. */
+/** Reads the payers of payments for the banks: customers with their IBANs, or the partner itself. */
 const createReadPayers =
   (db: Database, { access, customers }: Core, accountsOf: () => Accounts) =>
   async (keys: readonly PayerKey[]): Promise<readonly (PayerData | undefined)[]> => {
@@ -502,7 +502,7 @@ const createReadPayers =
     return keys.map(({ partnerId, customerId }) => found.get(partnerKey(partnerId, customerId ?? '')))
   }
 
-/** The partner as a payer. No address of it is recorded, and an id of `Othr` has 35 characters. */
+/** Describes the partner as a payer. Its address is not recorded, and an id of `Othr` has up to 35 characters. */
 const partnerAsPayer = (partnerId: string, name: string): PayerData => ({
   isPerson: false,
   name: name === '' ? null : name,
@@ -513,7 +513,7 @@ const partnerAsPayer = (partnerId: string, name: string): PayerData => ({
   lei: null,
 })
 
-/** The names of the customer that holds one of our IBANs. An IBAN that is not assigned has none. */
+/** Reads the names of the customer that holds one of our IBANs. None for an IBAN that is not assigned. */
 function createOwnNames(db: Database, access: Access, accounts: Accounts, customers: Customers): OwnNames {
   return async (iban) => {
     const owner = (await accounts.ownersOf(db, [iban])).get(iban)
@@ -533,7 +533,7 @@ const createSample =
     return payloadOf(type, now, sampleOf(type, { partnerId, partnerName, now }))
   }
 
-/** Safeguarding goes by the calendars of the configured banks. */
+/** Safeguarding uses the calendars of the configured banks. */
 type SafeguardingParts = Omit<
   SafeguardingDeps,
   'addOperator' | 'clockDifferenceMsMax' | 'dueOn' | 'internalConnector' | 'partnerIds' | 'waitMs'

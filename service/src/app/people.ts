@@ -34,7 +34,7 @@ type StaffParts = Omit<StaffDeps, 'deskName' | 'signIn' | 'singleSignOn' | 'prov
 /** Composes the operator's people, who sign in at the desk. */
 export function composeStaff(parts: StaffParts) {
   const { config, clock, sealer } = parts
-  // The operator trusts its own provider, which may be on a private network. It may be silent nevertheless, and anybody may ask for it.
+  // The operator trusts its provider, which may be on a private network. It may still be silent, and anybody can cause calls to it.
   const hosts = createChosenHosts({ clock, allowLoopback: true, isTrusted: true })
   const singleSignOn = createSingleSignOn({
     clock,
@@ -49,7 +49,7 @@ export function composeStaff(parts: StaffParts) {
   return createStaff({ ...parts, deskName: site.name, addOperator, signIn, singleSignOn, provider: config.STAFF_SSO })
 }
 
-/** Each realm has a budget of its own. */
+/** Limits calls to sign-in providers separately for each realm. */
 const signOnBy = ({ call, fetch }: ChosenHosts) => ({
   fetch,
   atProvider: <T>(realmId: string, host: string, work: () => Promise<T>) => call('signOn', realmId, host, work),
@@ -73,7 +73,7 @@ type MemberParts = Omit<
   readonly chosenHosts: ChosenHosts
 }
 
-/** Composes the people of a team. Partners choose the addresses of their providers, which are therefore reached as endpoints of webhooks are. */
+/** Composes the people of a team. Partners choose the URLs of their providers, so calls to them are guarded like webhooks. */
 export function composeMembers(parts: MemberParts) {
   const { config, clock, sealer, chosenHosts } = parts
   const { partnerName, isClosed } = parts.access
@@ -81,7 +81,13 @@ export function composeMembers(parts: MemberParts) {
   const allowHttp = config.WEBHOOK_HTTP
   const singleSignOn = createSingleSignOn({ clock, sealer, redirectUri, ...signOnBy(chosenHosts), allowHttp })
   return createMembers({
-    ...{ ...parts, singleSignOn, redirectUri, partnerName, isClosed, support: parts.access, ...signInSettings(config) },
+    ...parts,
+    singleSignOn,
+    redirectUri,
+    partnerName,
+    isClosed,
+    support: parts.access,
+    ...signInSettings(config),
     sandbox: config.MODE === 'sandbox',
     keysSetSingleSignOn: config.KEYS_SET_SINGLE_SIGN_ON,
     resolveTxt: chosenHosts.resolveTxt,
@@ -95,14 +101,14 @@ type IdentityParts = {
   readonly db: Database
   readonly clock: Clock
   readonly log: Log
-  /** Default: the one of the configuration. Null: none. */
+  /** Default: the provider of the configuration. Null: no provider. */
   readonly identityProvider?: IdentityProvider | null
 }
 
 /** The server of the simulated provider, in the process that runs the jobs of a sandbox. */
 export type SimulatedIdentity = {
   readonly listener: RequestListener
-  /** Says where the provider and the API listen. Until then no verification starts. */
+  /** Sets where the provider and the API listen. Verifications start only after this. */
   readonly opened: (addresses: { readonly simulatorUrl: string; readonly apiUrl: string }) => void
 }
 
@@ -114,13 +120,13 @@ type IdentityCore = {
   readonly audit: Audit
 }
 
-/** The proofs by which customers are judged. */
+/** Composes the proofs of identity that determine the verification of customers. */
 export const composeProofs = (
   { IDENTITY_PROVIDER, IDENTITY_REQUIRED: identityRequired, MODE }: Config,
   sealer: Sealer,
 ) => {
   if (MODE === 'production' && IDENTITY_PROVIDER === simulatedIdentityId)
-    throw new ConfigError('MODE=production: IDENTITY_PROVIDER must not be simulated: its answers are chosen')
+    throw new ConfigError('MODE=production: IDENTITY_PROVIDER must not be simulated: anybody can choose its answers')
   if (identityRequired && IDENTITY_PROVIDER === 'none')
     throw new ConfigError('IDENTITY_REQUIRED needs an IDENTITY_PROVIDER: no customer could become Complete')
   return { identitiesOf: createIdentitiesOf({ sealer }), identityRequired }
@@ -143,10 +149,14 @@ export function composeIdentity(
   return {
     identityProvider,
     identityChecks: createIdentityChecks({
-      ...{ ...core, db, clock, log, sandbox: config.MODE === 'sandbox' },
+      ...core,
+      db,
+      clock,
+      log,
+      sandbox: config.MODE === 'sandbox',
       calls: identityProvider && createIdentityCalls(identityProvider),
     }),
-    /** Undefined: the provider is another one, or runs in another process. */
+    /** Undefined: another provider is configured, or the simulated provider runs in another process. */
     identitySimulator: (): SimulatedIdentity | undefined => {
       if (configured === null || config.IDENTITY_SIMULATOR_URL !== undefined) return undefined
       const file = join(config.DATA_DIR, 'identity-simulator.jsonl')

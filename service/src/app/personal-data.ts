@@ -69,7 +69,7 @@ type Deps = {
   readonly wallets: Pick<Wallets, 'close' | 'list' | 'ownership'>
 }
 
-export type PersonalData = {
+type PersonalData = {
   readonly exports: CustomerExports
   readonly erasures: Erasures
   readonly keptRecords: KeptRecords
@@ -101,7 +101,7 @@ const identity = ({ db, accounts, customers, identityChecks, wallets }: Deps): r
     mapped(
       pagesOfList((query) => identityChecks.list(partnerId, id, query)),
       (verification) => {
-        // The address of the page is a credential.
+        // The URL of the page is a credential.
         const { url: _url, ...shown } = toVerification(verification)
         return { type: 'identityVerification', data: shown }
       },
@@ -155,7 +155,7 @@ const payments = ({ db, checkout, deposits, fx, payouts, transactions }: Deps): 
     mapped(
       pagesOfList((query) => checkout.list(partnerId, { ...query, customerId })),
       (session) => {
-        // The address of the page is a credential.
+        // The URL of the page is a credential.
         const { url: _url, ...shown } = sessionOf(session)
         const { residenceCountry: residenceCountryCode, returnUrl } = session
         return { type: 'checkoutSession', data: { ...shown, ...given({ residenceCountryCode, returnUrl }) } }
@@ -170,7 +170,7 @@ const payments = ({ db, checkout, deposits, fx, payouts, transactions }: Deps): 
     ),
 ]
 
-/** A line of an export with the fields of a deposit that its transaction lacks. */
+/** Creates an export line with the fields of a deposit that its transaction lacks. */
 const toDepositLine = (deposit: Deposit): ExportLine => ({
   type: 'deposit',
   data: {
@@ -188,7 +188,7 @@ const toDepositLine = (deposit: Deposit): ExportLine => ({
 const given = (fields: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
 
-/** Sections on the handling of the data: when names were screened, and who asked for them. */
+/** Export sections about the handling of the data: when names were screened, and who requested the data. */
 const handling = ({ db, audit, screening }: Deps): readonly ExportSection[] => [
   async function* (partnerId, { id }) {
     const at = await screening.screenedAt(db, { partnerId, kind: 'customer', id })
@@ -203,7 +203,7 @@ const handling = ({ db, audit, screening }: Deps): readonly ExportSection[] => [
   },
 ]
 
-/** Written in one transaction. */
+/** Rows erased in one transaction. */
 const erasedPerPageMax = 500
 
 function heldByModules(deps: Deps): HeldByModules {
@@ -212,10 +212,10 @@ function heldByModules(deps: Deps): HeldByModules {
   return {
     pendingOf: transactions.erasure.pendingOf,
     lastPaymentAt: transactions.erasure.lastPaymentAt,
-    holdsOf: (tx, partnerId, customerId) => holdsOf(deps, tx, partnerId, customerId),
+    holdsOf: (tx, partnerId, customerId) => readHolds(deps, tx, partnerId, customerId),
     forgetEmail: checkout.forgetEmail,
     endOpen: async (tx, partnerId, customerId, now) => {
-      await deps.standingOrders.eraseOf(tx, partnerId, await payeeIdsOf(deps, tx, partnerId, customerId), now)
+      await deps.standingOrders.eraseOf(tx, partnerId, await readPayeeIds(deps, tx, partnerId, customerId), now)
       await deps.fx.deleteOpenQuotesOf(tx, partnerId, customerId)
     },
     eraseLinked: async (tx, partnerId, { id, serviceId }, now) => {
@@ -232,7 +232,7 @@ function heldByModules(deps: Deps): HeldByModules {
       return [
         ...erased.map((row) => made('createBeneficiary', row, `the beneficiary ${row.id}`)),
         ...closed.map((row) => made('createWallet', row, `the wallet ${row.id}`)),
-        // The path of the request names the customer by either identifier.
+        // The request path contains either identifier of the customer.
         ...issued.flatMap((row) =>
           [id, serviceId].map((ref) => made('createCustomerAccount', row, `the account of the customer ${ref}`)),
         ),
@@ -253,13 +253,13 @@ function heldByModules(deps: Deps): HeldByModules {
         page.partnerId,
         erased.map(({ id }) => id),
       )
-      // A payout whose texts were found is a subject of screening with its id.
+      // A payout with a screening hit in its texts is a screening subject with its id.
       await deps.screening.forget(
         tx,
         page.partnerId,
         erased.map(({ id }) => id),
       )
-      // The instruction id is derived. In early versions it was the id of the payout.
+      // The instruction id is derived. In early versions it was the payout id.
       const ids = [...new Set(erased.flatMap((payout) => [payout.id, instructionIdOf(payout)]))]
       await eraseInstructions(tx, page.partnerId, ids)
       await eraseInternalTransfers(tx, page.partnerId, ids)
@@ -274,15 +274,15 @@ function heldByModules(deps: Deps): HeldByModules {
   }
 }
 
-/** Describes a created resource, under the name that it has in the operation's answer. */
+/** Describes a created resource by its name in the operation's answer. */
 const made = (operation: Made['operation'], { createdAt }: { readonly createdAt: Date }, created: string): Made => ({
   operation,
   createdAt,
   created,
 })
 
-/** Reads the ids of the payees of a customer, removed ones too. */
-async function payeeIdsOf({ beneficiaries }: Deps, tx: Tx, partnerId: string, customerId: string) {
+/** Reads the ids of a customer's payees, including removed payees. */
+async function readPayeeIds({ beneficiaries }: Deps, tx: Tx, partnerId: string, customerId: string) {
   const ids: string[] = []
   const pages = pagesBehind(nilId, (afterId, rowsMax) =>
     beneficiaries.ofCustomer(tx, partnerId, customerId, afterId, rowsMax),
@@ -291,8 +291,8 @@ async function payeeIdsOf({ beneficiaries }: Deps, tx: Tx, partnerId: string, cu
   return ids
 }
 
-async function holdsOf(deps: Deps, tx: Tx, partnerId: string, customerId: string) {
-  const ids = await payeeIdsOf(deps, tx, partnerId, customerId)
+async function readHolds(deps: Deps, tx: Tx, partnerId: string, customerId: string) {
+  const ids = await readPayeeIds(deps, tx, partnerId, customerId)
   const keys = [
     { partnerId, kind: 'customer' as const, id: customerId },
     ...ids.map((id) => ({ partnerId, kind: 'beneficiary' as const, id })),
@@ -324,7 +324,7 @@ async function erasePayments(
   const references = rows.map(({ reference }) => reference)
   const sessionIds = rows.flatMap(({ sessionId }) => (sessionId !== null && isUuid(sessionId) ? [sessionId] : []))
   const depositIds = await deposits.eraseFields(tx, partnerId, references, scope)
-  // A payer whose name was found is a subject of screening with the id of the deposit.
+  // A payer with a screening hit is a screening subject with the id of the deposit.
   if (scope === 'all') await screening.forget(tx, partnerId, depositIds)
   await checkout.eraseSessions(tx, partnerId, sessionIds)
   const ids = rows.map(({ id }) => id)

@@ -1,4 +1,4 @@
-/** The tasks of every process of the service: connect to the database, listen, stop in order, explain a failure in one line. */
+/** Tasks of every process: connect to the database, listen, stop in order, explain a failure in one line. */
 import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { allPartnerIds, masterKeyState, recordMasterKeys } from '../access/index.ts'
@@ -15,7 +15,7 @@ import {
   startEmbeddedPostgres,
 } from '../postgres/index.ts'
 
-/** A started part. Parts are stopped in the reverse order of their start. */
+/** A started part of the process. Parts are stopped in the reverse order of their start. */
 export type Started = {
   readonly name: string
   readonly stop: () => Promise<void>
@@ -30,7 +30,7 @@ export const answersRequests = (role: string): role is keyof typeof gatewayForms
 /** The time after which the process ends even if a part still hangs. The next start recovers as after a kill. */
 const stopTimeoutMs = 45_000
 
-/** Stops every part once, in the reverse order of the start, within `stopTimeoutMs`. */
+/** Creates a function that stops every part once, in the reverse order of the start, within `stopTimeoutMs`. */
 export function stopper(started: Started[], log: Log): () => Promise<void> {
   let stopping: Promise<void> | undefined
   return () => {
@@ -58,9 +58,8 @@ export async function drainParts(started: readonly Started[], delayMs: number): 
   if (draining.length > 0) await pause(delayMs)
 }
 
-/** Connections of a process beyond DATABASE_CONNECTIONS_MAX: those of unflushed writes (`postgres/database.ts`). */
+/** Connections of a process for unflushed writes, in addition to DATABASE_CONNECTIONS_MAX (`postgres/database.ts`). */
 const extraConnections = 2
-/** The connections of all processes together. */
 const connectionsOf = (config: Config, processes: number): number =>
   processes * (config.DATABASE_CONNECTIONS_MAX + extraConnections)
 
@@ -117,7 +116,7 @@ export async function startDatabase(
   return embedded
 }
 
-/** Starts the tracing of the process if a collector is configured. Pushes its end to `started`. */
+/** Starts tracing if a collector is configured, and pushes it to `started`. */
 export async function tracingOf(config: Config, role: string, started: Started[]): Promise<Tracing | undefined> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_TRACES_SAMPLER_ARG: ratio } = config
   if (endpoint === undefined) return undefined
@@ -142,7 +141,7 @@ export async function requireMasterKey(db: Database, config: Config): Promise<vo
   )
 }
 
-/** Checks the master key, writes a new one of a sandbox to its file, and then records it in the database. */
+/** Checks the master key, writes a sandbox's new key to its file, and then records it in the database. */
 export async function acceptMasterKey(db: Database, config: Config): Promise<void> {
   await requireMasterKey(db, config)
   saveMasterKey(config)
@@ -151,9 +150,8 @@ export async function acceptMasterKey(db: Database, config: Config): Promise<voi
 }
 
 /**
- * Opens the port of operations, before that of the API. If both are taken, as by a second service with the same
- * settings, the error names both. The API port is tried last: an open API port would look like a service that has
- * started.
+ * Opens the operations port, before the API port. If both are in use, for example by a second service with the same settings,
+ * the error names both. The API port is opened last, because an open API port looks like a started service.
  */
 export async function listenForOperations(
   { HOST, PORT, OPS_HOST, OPS_PORT }: Pick<Config, 'HOST' | 'PORT' | 'OPS_HOST' | 'OPS_PORT'>,
@@ -198,7 +196,7 @@ export async function listening(
   }
 }
 
-/** One line for a failure that an operator can correct; the stack for everything else, which is a bug. */
+/** Explains a failure in one line if an operator can correct it. Any other failure is a bug and has its stack. */
 export function explain(error: unknown): string {
   if (error instanceof ConfigError || error instanceof EmbeddedPostgresError || error instanceof MigrationError)
     return error.message

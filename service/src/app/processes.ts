@@ -14,14 +14,14 @@ import { type gatewayForms, listening } from './process.ts'
 /** The roles that answer requests, and so can run as several processes. */
 export type RequestRole = keyof typeof gatewayForms
 export type ParentMessage =
-  /** Has every further response say `Connection: close`. */
+  /** Adds `Connection: close` to every further response. */
   | { readonly type: 'drain' }
-  /** The process accepts no more connections, and answers on open ones for `lingerMs` before it closes idle ones. */
+  /** Stops accepting connections. Answers on open connections for `lingerMs`, then closes idle ones. */
   | { readonly type: 'stop'; readonly lingerMs: number }
   | { readonly type: 'metrics'; readonly id: number }
 export type ChildMessage =
   | { readonly type: 'listening' }
-  /** `reason` is one line, as `explain` makes it. The process ends after this message. */
+  /** `reason` is one line of `explain`. The process ends after this message. */
   | { readonly type: 'failed'; readonly reason: string }
   | { readonly type: 'metrics'; readonly id: number; readonly metrics: MetricsSnapshot }
   /** The database has refused a write of the process. */
@@ -30,9 +30,9 @@ export type ChildMessage =
 export type Processes = {
   /** Resolves to the port when all processes listen. Rejects with a ConfigError with the reason of the first failure. */
   readonly start: (databaseUrl: string) => Promise<number>
-  /** The reason why no process can answer a request; undefined if one can. */
+  /** Returns the reason why no process can answer requests. Undefined: at least one can. */
   readonly unready: () => string | undefined
-  /** The metrics of the processes that answer in time. */
+  /** Collects the metrics of the processes that answer in time. */
   readonly snapshots: () => Promise<readonly MetricsSnapshot[]>
   readonly drain: () => void
   /** Replaces one process after the other: each new process listens before the old one stops. */
@@ -47,17 +47,17 @@ const stableAfterMs = minuteMs
 /** Longer than a request in progress (15 s) and the close of its connections. */
 const stopMsMax = 30 * secondMs
 const metricsMsMax = secondMs
-/** A replaced process answers on open connections for this time, so that most of them get `Connection: close`. */
+/** A replaced process answers on open connections for this time, so that most clients get `Connection: close`. */
 const lingerMsMin = 5 * secondMs
 
-/** The place of one API process: the process that runs in it is replaced when it dies. */
+/** A slot for one API process, which is replaced when it dies. */
 type Slot = { readonly number: number; restartDelayMs: number; worker: Worker | undefined; isListening: boolean }
 
 type Options = {
   readonly role: RequestRole
   readonly config: Config
   readonly log: Log
-  /** The database has refused a write of one of the processes. */
+  /** Called when the database has refused a write of one of the processes. */
   readonly onWritesRefused: (reason: string) => void
 }
 
@@ -84,7 +84,7 @@ export function createProcesses({ role, config, log, onWritesRefused }: Options)
     },
     unready: () => (slots.some(({ isListening }) => isListening) ? undefined : 'no API process listens'),
     snapshots: async () => {
-      const answers = await Promise.all(workers().map(snapshotOf))
+      const answers = await Promise.all(workers().map(readSnapshot))
       return answers.filter((answer) => answer !== undefined)
     },
     drain: () => {
@@ -97,7 +97,7 @@ export function createProcesses({ role, config, log, onWritesRefused }: Options)
     },
     stop: async () => {
       forks.stopRestarting()
-      // The turn may be about to put a new process into its slot.
+      // A replacement in progress may still put a new process into its slot.
       await turn
       await Promise.all(workers().map((worker) => stopWorker(worker)))
     },
@@ -108,7 +108,7 @@ type Environment = Readonly<Record<string, string>>
 
 type Forks = ReturnType<typeof createForks>
 
-/** Replaces the processes one after the other. Ends at the first new process that does not start. */
+/** Replaces the processes one after the other. Stops if a new process does not start. */
 async function replaceAll(parts: {
   readonly slots: readonly Slot[]
   readonly forks: Forks
@@ -180,7 +180,7 @@ function createForks(role: RequestRole, log: Log, onWritesRefused: Options['onWr
   }
   return {
     fork,
-    /** Starts a process beside the one in the slot. Undefined: the processes are stopping. */
+    /** Starts a second process for the slot. Undefined: the processes are stopping. */
     start: (slot: Slot): Worker | undefined => restarts && launch(slot, restarts),
     restartFromNowOn: (env: Environment) => {
       restarts = env
@@ -192,7 +192,7 @@ function createForks(role: RequestRole, log: Log, onWritesRefused: Options['onWr
   }
 }
 
-/** A port that is free now. Chosen before the processes start, so that a restarted process finds the same port. */
+/** Finds a free port before the processes start, so that a restarted process uses the same port. */
 function freePort(host: string): Promise<number> {
   const server = createServer()
   return listening('PORT', host, 0, () => {
@@ -206,7 +206,7 @@ function freePort(host: string): Promise<number> {
   })
 }
 
-/** Resolves when the process listens; rejects with a ConfigError if it fails or ends before. */
+/** Waits until the process listens. Rejects with a ConfigError if it fails or ends first. */
 function untilListening(worker: Worker): Promise<void> {
   return new Promise((resolve, reject) => {
     worker.on('message', (message: ChildMessage) => {
@@ -234,7 +234,7 @@ function stopWorker(worker: Worker, lingerMs = 0): Promise<void> {
 
 let lastSnapshotId = 0
 
-function snapshotOf(worker: Worker): Promise<MetricsSnapshot | undefined> {
+function readSnapshot(worker: Worker): Promise<MetricsSnapshot | undefined> {
   return new Promise((resolve) => {
     lastSnapshotId += 1
     const id = lastSnapshotId

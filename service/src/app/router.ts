@@ -1,4 +1,4 @@
-/** The role `router`: the gateway of several cells. It has no database and no master key. */
+/** The role `router`: the gateway of several cells, without a database and a master key. */
 import type { RouterConfig } from './config.ts'
 import { requestLimits } from './derived-settings.ts'
 import { createRouter } from '../edge/gateway/index.ts'
@@ -8,7 +8,7 @@ import { drainParts, listenForOperations, listening, type Started } from './proc
 
 type RouterParts = { readonly log: Log; readonly started: Started[]; readonly stop: () => Promise<void> }
 
-/** Resolves, when the router is ready, to the function that drains and stops it. */
+/** Starts the router. Returns the function that drains and stops it. */
 export async function startRouter(config: RouterConfig, { log, started, stop }: RouterParts) {
   log.info({ role: 'router', config }, 'starting')
   const router = await createRouter({

@@ -30,8 +30,8 @@ export async function createSandboxPartner(
 }
 
 /**
- * Writes the sandbox's credentials file. Creates the partner if this database does not have the one in the file, and
- * updates the base URL, which may change from start to start. The rename makes the file appear whole. Returns the partner's id.
+ * Writes the sandbox's credentials file. Creates the partner if this database does not have the partner of the file, and updates the base
+ * URL, which may change between starts. Returns the partner's id.
  */
 export async function seedSandbox(service: Service, db: Database, dataDir: string, baseUrl: string): Promise<string> {
   makeDataDir(dataDir)
@@ -49,7 +49,7 @@ export async function seedSandbox(service: Service, db: Database, dataDir: strin
   return partnerId
 }
 
-/** The address at which the sandbox listens, or listened last: that of its credentials file. */
+/** Reads the address at which the sandbox listens, or last listened, from its credentials file. */
 export function sandboxAddress(dataDir: string): string | undefined {
   try {
     const { baseUrl } = ownJson<{ readonly baseUrl?: unknown }>(readFileSync(credentialsFile(dataDir), 'utf8'))

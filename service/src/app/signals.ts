@@ -1,9 +1,9 @@
-/** Signals of the process: they end its start, and drain and stop it once it runs. */
+/** Handles signals: during the start they abort it, later they drain and stop the service. */
 import { startedByNpm } from './config.ts'
 import type { Log } from '../kernel/index.ts'
 
 export type Signals = {
-  /** Aborted by a signal before the service is ready. The start then ends at its next step. */
+  /** Aborted by a signal before the service is ready. The start then ends after its current step. */
   readonly start: AbortSignal
   /** Makes a signal drain the service, which then stops. */
   readonly started: (service: RunningService) => void
@@ -27,7 +27,7 @@ export function handleSignals(): Signals {
   return { start: start.signal, started: (running) => void (service = running) }
 }
 
-/** Stops the service if npm, its parent, was killed: a killed npm forwards no signal. */
+/** Stops the service if its parent npm was killed, because a killed npm does not forward signals. */
 function onOrphaned(stop: () => void): void {
   const parent = process.ppid
   const timer = setInterval(() => {

@@ -1,4 +1,4 @@
-/** Finds what waits for a person with its reason and its age, until it no longer waits. */
+/** Work that waits for a person is found with its reason and its age, until it no longer waits. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addPartner, pay, stepMsDefault } from '../../../test/support/composition.ts'
@@ -23,7 +23,7 @@ const service = await useModules({
 const partner = await addPartner(service, 100_000_00n)
 await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
 
-/** Says why a thing waits, by the look and by the question for this one, which agree. */
+/** Returns why an entry waits, by the list and by the query for this entry, which must agree. */
 async function whyOf(subject: string, partnerId = partner.partnerId, kind: ThingKey['kind'] = 'payout') {
   const looked = (await service.waiting.look()).filter((thing) => thing.subject === subject)
   const asked = await service.waiting.of([{ partnerId, kind, subject }])
@@ -41,7 +41,7 @@ async function notified(): Promise<void> {
   }
 }
 
-test('a payout whose outcome is unknown waits until the bank has answered, and one that is on its way does not', async () => {
+test('a payout with an unknown outcome waits until the bank has answered; a payout in progress does not wait', async () => {
   const { payout } = await pay(service, partner, '10.00')
   isSilent = true
   await submitDuePayouts(service.settlement)
@@ -57,7 +57,7 @@ test('a payout whose outcome is unknown waits until the bank has answered, and o
   assert.deepEqual(await whyOf(payout.id), [])
 })
 
-test('a payout that its connector keeps until a later day does not wait, and stands still an hour after that day', async () => {
+test('a payout that its connector holds until a later day does not wait, and counts as stuck an hour after that day', async () => {
   const { payout } = await pay(service, partner, '10.00')
   const opens = new Date(service.clock.now().getTime() + dayMs)
   await service.db.run(sql`update payouts.payouts set status = 'Processing', send_attempts = 1, due_at = ${opens},
@@ -73,7 +73,7 @@ test('a payout that its connector keeps until a later day does not wait, and sta
   assert.deepEqual(await whyOf(payout.id), [])
 })
 
-test('a recall waits while it is not sent, and when the bank has not answered in the time of the scheme', async () => {
+test('a recall waits until it is sent, and again if the bank does not answer within the time limit of the scheme', async () => {
   const { payout } = await pay(service, partner, '10.00')
   await submitDuePayouts(service.settlement)
   service.clock.advance(stepMsDefault)
@@ -92,7 +92,7 @@ test('a recall waits while it is not sent, and when the bank has not answered in
   assert.deepEqual(await whyOf(payout.id), [], 'a month later the bank is no longer asked')
 })
 
-test('hits and what they hold wait until the decision', async () => {
+test('hits and the payments that they hold wait until the decision', async () => {
   const holder = await addHolder(service, listedName)
   const float = { debit: 'settlement.sandbox', currency: 'EUR', amount: 100_00n } as const
   await service.db.transaction((tx) => service.deposits.creditPartner(tx, holder.partnerId, float))
@@ -138,7 +138,7 @@ test('a connector waits when its payouts are held back, when its calls fail, and
   assert.deepEqual(await why(), [])
 })
 
-test('of many payouts that stand still each partner shows its oldest, and none is asked of another partner', async () => {
+test('the list shows the oldest stuck payouts of each partner, and a query for one partner finds no other', async () => {
   const [busy, calm] = [await addPartner(service, 1_000_00n), await addPartner(service, 1_000_00n)]
   const first = (await pay(service, busy, '1.00')).payout
   for (let n = 0; n < 24; n += 1) await pay(service, busy, '1.00')
@@ -154,7 +154,7 @@ test('of many payouts that stand still each partner shows its oldest, and none i
   assert.deepEqual(await service.waiting.of([{ partnerId: calm.partnerId, kind: 'pool', subject: newId() }]), [])
 })
 
-test('a change waits until it is decided or over, and a review until it is made', async () => {
+test('a change waits until it is decided or expires, and a review until it is done', async () => {
   const [ada, grace] = [newId(), newId()].map((id, index) => ({ id, fullName: `Person ${index}` })) as [
     { id: string; fullName: string },
     { id: string; fullName: string },

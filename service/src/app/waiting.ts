@@ -1,6 +1,6 @@
 /**
- * Gathers what waits for a person of staff besides cases, from the modules that know it, and how the connectors are; and for a partner why one
- * of its transactions waits.
+ * Collects work that waits for staff besides cases, and the state of the connectors. Also explains to a partner why one of its transactions
+ * waits.
  */
 import { type Cases, operatorPartnerId } from '../cases/index.ts'
 import { type Clock, minuteMs } from '../kernel/index.ts'
@@ -44,9 +44,9 @@ type Deps = {
 }
 
 export type Waiting = AskWaiting & {
-  /** The oldest of each kind, at most 100. */
+  /** Lists the oldest of each kind, at most 100. */
   readonly look: () => Promise<readonly WaitingThing[]>
-  /** Says why these things wait now. One that no longer waits is absent. */
+  /** Explains why these entries wait now. Omits entries that no longer wait. */
   readonly of: (keys: readonly ThingKey[]) => Promise<readonly WaitingThing[]>
   readonly connectors: () => Promise<readonly ConnectorFacts[]>
 }
@@ -55,17 +55,17 @@ const rowsMax = 100
 
 export function createWaiting(deps: Deps): Waiting {
   const { db, access, changes, customers, deposits, payoutAges, recalls, screening } = deps
-  const of = createOf(deps)
+  const of = createReasonReader(deps)
   return {
     look: async () => {
-      // The payouts ask for each partner: the others are read beside them, on one more connection.
+      // Payouts need a statement per partner, so the others are read concurrently on one more connection.
       const payouts = async () => payoutAges.waiting(await access.partnerIds(db), rowsMax)
       const others = async () => [
-        ...(await screening.oldestOpenHits(rowsMax)).map(ofHit),
-        ...(await deposits.waiting(rowsMax)).map(ofDeposit),
-        ...(await recalls.waiting(rowsMax)).map(ofRecall),
-        ...(await changes.waiting(db, rowsMax)).map(ofChange),
-        ...(await customers.reviews.overduePage(db, { after: undefined, rowsMax })).map(ofReview),
+        ...(await screening.oldestOpenHits(rowsMax)).map(hitEntry),
+        ...(await deposits.waiting(rowsMax)).map(depositEntry),
+        ...(await recalls.waiting(rowsMax)).map(recallEntry),
+        ...(await changes.waiting(db, rowsMax)).map(changeEntry),
+        ...(await customers.reviews.overduePage(db, { after: undefined, rowsMax })).map(reviewEntry),
         ...(await failingConnectors(deps)),
         ...(await lowPools(deps)),
       ]
@@ -76,7 +76,7 @@ export function createWaiting(deps: Deps): Waiting {
     stillWaiting: async (keys) => namesOf(await of(keys)),
     over: async (keys) => {
       const waiting = namesOf(await of(keys))
-      return namesOf(keys.filter((key) => !waiting.has(thingName(key)) && isSure(deps, key)))
+      return namesOf(keys.filter((key) => !waiting.has(thingName(key)) && isCertain(deps, key)))
     },
     connectors: () => readConnectors(deps),
   }
@@ -91,8 +91,8 @@ type HoldDeps = Pick<Deps, 'db'> & {
 
 const openRecalls: ReadonlySet<string> = new Set(['Requested', 'Sent', 'Accepted'])
 
-/** A payment that has ended may wait for the answer to a recall, or for a decision about its money. */
-export function createHoldOf({ db, cases, deposits, payoutAges, recalls }: HoldDeps): HoldOf {
+/** Reads why a payment is held. A completed payment may wait for the answer to a recall, or for a decision about its money. */
+export function createHoldReader({ db, cases, deposits, payoutAges, recalls }: HoldDeps): HoldOf {
   const ofCases = async (partnerId: string, subjects: readonly string[]): Promise<Hold | undefined> => {
     const kinds = (await cases.openAbout(db, partnerId, subjects)).map(({ kind }) => holdsOfCases[kind])
     const kind = kinds.find((each) => holds[each].told === 'OperatorCheck') ?? kinds[0]
@@ -120,8 +120,8 @@ export function createHoldOf({ db, cases, deposits, payoutAges, recalls }: HoldD
 
 const namesOf = (keys: readonly ThingKey[]): ReadonlySet<string> => new Set(keys.map(thingName))
 
-/** A failure that another process has seen ends for this one when the bank has answered it. */
-function isSure({ clock, connectors, connectorHealth }: Deps, { kind, subject }: ThingKey): boolean {
+/** Reports whether the end of a failure is certain: another process may have seen it, so the bank must have answered this process recently. */
+function isCertain({ clock, connectors, connectorHealth }: Deps, { kind, subject }: ThingKey): boolean {
   if (kind !== 'connector' || !connectors.some(({ id }) => id === subject)) return true
   const { answeredAt } = connectorHealth.stateOf(subject)
   return answeredAt !== null && clock.now().getTime() - answeredAt.getTime() < sureMs
@@ -131,16 +131,22 @@ const sureMs = 10 * minuteMs
 type Found = { readonly partnerId: string; readonly id: string; readonly status: string; readonly since: Date }
 
 type OpenHit = Awaited<ReturnType<Screening['oldestOpenHits']>>[number]
-const ofHit = ({ partnerId, id: subject, source, score, openedAt: since, proposal, proposedBy }: OpenHit) =>
+const hitEntry = ({ partnerId, id: subject, source, score, openedAt: since, proposal, proposedBy }: OpenHit) =>
   ({
-    ...{ partnerId, kind: 'hit', subject, why: 'hit', since, detail: source, score },
+    partnerId,
+    kind: 'hit',
+    subject,
+    why: 'hit',
+    since,
+    detail: source,
+    score,
     ...(proposal === null || proposedBy === null ? {} : { proposal: { outcome: proposal, by: proposedBy } }),
   }) satisfies WaitingThing
 
 const payoutReasons = { held: 'payoutHeld', unknown: 'payoutUnknown', stands: 'payoutStands' } as const
 type FoundPayout = Awaited<ReturnType<PayoutAges['waitingOf']>>[number]
 
-/** Tells apart what holds a payout: an alert of a rule, or names. Two statements for each partner. */
+/** Distinguishes payouts held by an alert from payouts held by names. Two statements per partner. */
 async function withRules(
   { db, monitoring, cases }: Pick<Deps, 'db' | 'monitoring' | 'cases'>,
   found: readonly FoundPayout[],
@@ -164,7 +170,7 @@ async function withRules(
 }
 
 const depositReasons = { held: 'depositHeld', stands: 'depositStands' } as const
-const ofDeposit = ({
+const depositEntry = ({
   partnerId,
   id: subject,
   why,
@@ -174,8 +180,8 @@ const ofDeposit = ({
   ({ partnerId, kind: 'deposit', subject, why: depositReasons[why], since, detail }) satisfies WaitingThing
 
 const recallReasons = { unsent: 'recallUnsent', overdue: 'recallOverdue' } as const
-/** A recall is looked into with its payout. */
-const ofRecall = ({
+/** Staff examine a recall with its payout. */
+const recallEntry = ({
   partnerId,
   payoutId: subject,
   why,
@@ -184,38 +190,38 @@ const ofRecall = ({
 }: Awaited<ReturnType<Recalls['waiting']>>[number]) =>
   ({ partnerId, kind: 'payout', subject, why: recallReasons[why], since, detail }) satisfies WaitingThing
 
-/** A change belongs to no partner. */
-const ofChange = ({ id: subject, proposedAt: since, command: detail }: StaffChange) =>
+/** A change does not belong to a partner. */
+const changeEntry = ({ id: subject, proposedAt: since, command: detail }: StaffChange) =>
   ({ partnerId: operatorPartnerId, kind: 'change', subject, why: 'changeWaits', since, detail }) satisfies WaitingThing
 
-const ofReview = ({ partnerId, customerId: subject, dueOn, risk: detail }: Review) => {
+const reviewEntry = ({ partnerId, customerId: subject, dueOn, risk: detail }: Review) => {
   const since = new Date(`${dueOn}T00:00:00Z`)
   return { partnerId, kind: 'review', subject, why: 'reviewOverdue', since, detail } satisfies WaitingThing
 }
 
-/** More than wait in 72 hours, after which a change is over. */
+/** Far more than the changes of 72 hours, after which a change expires. */
 const changesMax = 1000
 
-/** One statement for each partner and kind. */
-function createOf(deps: Deps): Waiting['of'] {
+/** Creates `of`, with one statement per partner and kind. */
+function createReasonReader(deps: Deps): Waiting['of'] {
   const { db, changes, customers, deposits, payoutAges, recalls, screening } = deps
   const ofPartner = async (
     partnerId: string,
     kind: ThingKey['kind'],
     ids: readonly string[],
   ): Promise<readonly WaitingThing[]> => {
-    if (kind === 'hit') return (await screening.openOf(partnerId, ids)).map(ofHit)
-    if (kind === 'deposit') return (await deposits.waitingOf(partnerId, ids)).map(ofDeposit)
+    if (kind === 'hit') return (await screening.openOf(partnerId, ids)).map(hitEntry)
+    if (kind === 'deposit') return (await deposits.waitingOf(partnerId, ids)).map(depositEntry)
     if (kind === 'payout')
       return [
         ...(await withRules(deps, await payoutAges.waitingOf(partnerId, ids))),
-        ...(await recalls.waitingOf(partnerId, ids)).map(ofRecall),
+        ...(await recalls.waitingOf(partnerId, ids)).map(recallEntry),
       ]
-    if (kind === 'review') return (await customers.reviews.overdueOf(db, partnerId, ids)).map(ofReview)
+    if (kind === 'review') return (await customers.reviews.overdueOf(db, partnerId, ids)).map(reviewEntry)
     if (partnerId !== operatorPartnerId) return []
     const found: readonly WaitingThing[] =
       kind === 'change'
-        ? (await changes.waiting(db, changesMax)).map(ofChange)
+        ? (await changes.waiting(db, changesMax)).map(changeEntry)
         : kind === 'pool'
           ? await lowPools(deps)
           : await failingConnectors(deps)
@@ -242,15 +248,15 @@ const lowPools = async ({ accounts }: Deps): Promise<readonly WaitingThing[]> =>
       ...{ why: 'poolLow', detail: String(free) },
     }))
 
-/** Failed exchanges one after the other that are more than a hiccup. The breaker opens at as many. */
+/** Consecutive failed exchanges that count as a failure. The breaker opens after as many. */
 const failuresMin = 5
-/** The age at which the alerts of queues and files begin. */
+/** The age at which queues and files cause alerts. */
 const waitsMsMax = 5 * minuteMs
 
 async function failingConnectors(deps: Deps): Promise<readonly WaitingThing[]> {
   const found: WaitingThing[] = []
   for (const connector of deps.connectors) {
-    const { trouble: detail, troubleSince: since } = troubleOf(
+    const { trouble: detail, troubleSince: since } = firstTrouble(
       deps.connectorHealth.stateOf(connector.id),
       await readWaits(deps, connector),
       deps.clock.now(),
@@ -293,19 +299,19 @@ async function readConnectors(deps: Deps): Promise<readonly ConnectorFacts[]> {
     const state = connectorHealth.stateOf(id)
     const waits = { ...(await readWaits(deps, connector)), recall: await recalls.oldestUnsent(id) }
     const files = { received: await newest('received'), sent: await newest('sent'), aside: await newest('aside') }
-    found.push({ id, byFiles, state, waits, files, ...troubleOf(state, waits, clock.now()) })
+    found.push({ id, byFiles, state, waits, files, ...firstTrouble(state, waits, clock.now()) })
   }
   return found
 }
 
-/** The time since which the oldest payout is due. Null: none is. */
+/** Reads since when the oldest payout is due. Null: no payout is due. */
 async function oldestDue(db: Database, connector: string, now: Date): Promise<Date | null> {
   const row = await db.row<{ readonly dueAt: Date | null }>(payoutsDue(connector, new Date(0)))
   return row?.dueAt === undefined || row.dueAt === null || row.dueAt > now ? null : row.dueAt
 }
 
-/** The first that a person should look at. */
-function troubleOf(
+/** Returns the most urgent trouble of a connector. */
+function firstTrouble(
   { heldBack, failures, failedAt }: ConnectorFacts['state'],
   waits: Waits,
   now: Date,

@@ -112,7 +112,7 @@ const createPartiesOf =
     return { originator, beneficiary }
   }
 
-/** An account is an IBAN or the address of a wallet. */
+/** Reads the owners of accounts, which are IBANs or wallet addresses. */
 export const ownersOfAccounts =
   (accounts: Pick<Accounts, 'ownersOf'>, wallets: Pick<Wallets, 'ownersOf'>) =>
   async (tx: Tx, given: readonly string[]) => {

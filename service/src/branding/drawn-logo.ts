@@ -1,22 +1,22 @@
 /**
- * The form of a logo that documents draw: a PNG of a few pixels in red, green and blue on white, whose bytes the PDF library
- * embeds as they are. The logo as it was given costs by its decoded size: 19 kB may be four million pixels.
+ * Converts a logo for documents to a small RGB PNG on white, which the PDF library embeds unchanged. The original could be expensive to
+ * decode: 19 kB may be four million pixels.
  */
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { crc32, deflateSync, inflate } from 'node:zlib'
 import { chunksOf, pngSignature } from './logo.ts'
 
-/** Three pixels a point of the mark of a document. */
+/** Three pixels per point of the mark in a document. */
 const drawnSize = { width: 450, height: 126 } as const
 
-/** Samples of a pixel by the colour type (PNG, section 11.2.1). */
+/** Samples per pixel, by colour type (PNG, section 11.2.1). */
 const samplesOf: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 }
-/** Rows that are decoded before other work runs. */
+/** Rows decoded before other work can run. */
 const rowsAtOnce = 64
 const white = 255
 
-/** Names the logo from which a drawn one was made. */
+/** Returns the digest that identifies the original logo. */
 export const digestOfLogo = (logo: Uint8Array): Buffer => createHash('sha256').update(logo).digest()
 
 type Picture = {
@@ -30,7 +30,7 @@ type Picture = {
   readonly alpha: Buffer
 }
 
-/** Undefined: documents show the name instead. They draw no SVG, and no PNG of other depths, interlaced or damaged. */
+/** Converts a PNG logo. Undefined: an SVG, or a PNG that is interlaced, damaged or of another depth. Documents then show the name. */
 export async function drawnLogo(logo: Uint8Array): Promise<Buffer | undefined> {
   const picture = await decode(Buffer.from(logo))
   return picture && encode(await scale(picture))
@@ -63,7 +63,7 @@ async function decode(bytes: Buffer): Promise<Picture | undefined> {
   }
 }
 
-/** Each row begins with one of five filters (PNG, section 9.2). Undefined: with another one. */
+/** Removes the filter of each row (PNG, section 9.2). Undefined: a filter is unknown. */
 async function unfilter(filtered: Buffer, rowBytes: number, samples: number): Promise<Buffer | undefined> {
   const length = rowBytes - 1
   const height = filtered.length / rowBytes
@@ -78,13 +78,13 @@ async function unfilter(filtered: Buffer, rowBytes: number, samples: number): Pr
       const left = at < samples ? 0 : (raw[to + at - samples] ?? 0)
       const up = row === 0 ? 0 : (raw[to + at - length] ?? 0)
       const corner = row === 0 || at < samples ? 0 : (raw[to + at - length - samples] ?? 0)
-      raw[to + at] = (filtered[from + at] ?? 0) + predictionOf(filter, left, up, corner)
+      raw[to + at] = (filtered[from + at] ?? 0) + predict(filter, left, up, corner)
     }
   }
   return raw
 }
 
-function predictionOf(filter: number, left: number, up: number, corner: number): number {
+function predict(filter: number, left: number, up: number, corner: number): number {
   if (filter === 0) return 0
   if (filter === 1) return left
   if (filter === 2) return up
@@ -94,12 +94,12 @@ function predictionOf(filter: number, left: number, up: number, corner: number):
   return toUp <= toCorner ? up : corner
 }
 
-/** Lets other work run. */
+/** Lets other work of the event loop run. */
 const pause = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 type Drawn = { readonly width: number; readonly height: number; readonly pixels: Buffer }
 
-/** Fits the picture into the size of the mark: each pixel is the mean of those that it covers. A small picture keeps its pixels. */
+/** Scales the picture down to the size of the mark: each pixel is the mean of those that it covers. */
 async function scale(picture: Picture): Promise<Drawn> {
   const factor = Math.max(1, picture.width / drawnSize.width, picture.height / drawnSize.height)
   const width = Math.max(1, Math.floor(picture.width / factor))

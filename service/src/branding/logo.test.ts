@@ -6,7 +6,15 @@ import { readFileSync } from 'node:fs'
 import { png } from '../../../test/support/png.ts'
 import { chunksOf, logoBytesMax, readLogo } from './logo.ts'
 import { drawnLogo } from './drawn-logo.ts'
-import { accentCss, contrastOf, contrastProblem, darkOf, grounds, nearestWith, readColour } from './colours.ts'
+import {
+  accentCss,
+  contrastRatio,
+  contrastProblem,
+  darkAccent,
+  backgrounds,
+  nearestReadable,
+  readColour,
+} from './colours.ts'
 
 const svg = (inner: string, attributes = '') =>
   Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"${attributes}>${inner}</svg>`)
@@ -49,13 +57,13 @@ describe('a logo', () => {
       assert.match(problemOf(bytes), problem)
   })
 
-  test('of few bytes and many pixels is refused where it is decoded', () => {
+  test('with few bytes and many pixels is refused if documents must decode it', () => {
     assert.deepEqual(readLogo(png(1000), 1_000_000), { bytes: png(1000), type: 'image/png' })
     assert.match(String(readLogo(png(1001, 1000), 1_000_000)), /at most 1000000 pixels, and has 1001 x 1000/)
     assert.equal(problemOf(png(2000)), 'none')
   })
 
-  test('is refused if it could run, load or grow', () => {
+  test('is refused if it contains scripts, external references or nested copies', () => {
     const entities = '<!DOCTYPE svg [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;">]>'
     for (const bytes of [
       svg('<script>alert(1)</script>'),
@@ -103,7 +111,7 @@ function pngOf({ width, type, rows }: Made, more: readonly Buffer[] = [], [depth
   return Buffer.concat([signature, chunk('IHDR', head), ...more, data, chunk('IEND', Buffer.alloc(0))])
 }
 
-/** The size and the pixels of a drawn logo, by rows. */
+/** Decodes the size and the rows of pixels of a converted logo. */
 async function drawn(logo: Buffer) {
   const bytes = await drawnLogo(logo)
   assert.ok(bytes, 'it can be drawn')
@@ -158,7 +166,7 @@ describe('a drawn logo', () => {
     ])
   })
 
-  test('has at most the pixels of the mark, whatever the logo has, and keeps those of a small one', async () => {
+  test('is scaled down to the size of the mark, and a small logo keeps its pixels', async () => {
     for (const [sides, size] of [
       [
         [1000, 1000],
@@ -190,7 +198,7 @@ describe('a drawn logo', () => {
     assert.deepEqual([mean.width, new Set(mean.rows.flat())], [126, new Set([50])])
   })
 
-  test('is none for a picture that cannot be decoded', async () => {
+  test('is undefined for a picture that cannot be decoded', async () => {
     const made: Made = { width: 1, type: 2, rows: [[0, 1, 2, 3]] }
     for (const bytes of [
       Buffer.alloc(0),
@@ -227,18 +235,18 @@ const tokenOf = (css: string, name: string): readonly [string, string] => {
 
 describe('contrast', () => {
   test('agrees with the examples of WCAG', () => {
-    assert.equal(contrastOf('#000000', '#ffffff'), 21)
-    assert.equal(contrastOf('#777777', '#ffffff').toFixed(2), '4.48')
-    assert.equal(contrastOf('#ffffff', '#767676').toFixed(2), '4.54')
-    assert.equal(contrastOf('#0000ff', '#0000ff'), 1)
+    assert.equal(contrastRatio('#000000', '#ffffff'), 21)
+    assert.equal(contrastRatio('#777777', '#ffffff').toFixed(2), '4.48')
+    assert.equal(contrastRatio('#ffffff', '#767676').toFixed(2), '4.54')
+    assert.equal(contrastRatio('#0000ff', '#0000ff'), 1)
   })
 
-  test('is refused with its ratio and a colour that passes by little', () => {
+  test('below the limit is refused with its ratio and the nearest colour that passes', () => {
     let refused = 0
     for (const theme of themes)
       for (const colour of colours) {
         const problem = contrastProblem(colour, theme)
-        const isReadable = contrastOf(colour, grounds[theme].hardest) >= 4.5
+        const isReadable = contrastRatio(colour, backgrounds[theme].hardest) >= 4.5
         assert.equal(problem === undefined, isReadable, colour)
         if (problem === undefined) continue
         refused += 1
@@ -246,25 +254,25 @@ describe('contrast', () => {
         assert.equal(contrastProblem(proposed, theme), undefined, `${colour}: ${proposed}`)
         assert.ok(Number(/contrast of ([\d.]+) /.exec(problem)?.[1]) < 4.5)
         // Of the least change: the proposed colour has hardly more contrast than is needed.
-        assert.ok(contrastOf(proposed, grounds[theme].hardest) < 4.7, `${colour}: ${proposed}`)
+        assert.ok(contrastRatio(proposed, backgrounds[theme].hardest) < 4.7, `${colour}: ${proposed}`)
       }
     assert.ok(refused > 300)
   })
 
-  test('holds for every token that is derived of a colour which passes', () => {
+  test('is sufficient for every token derived from a colour that passes', () => {
     for (const light of colours.filter((colour) => contrastProblem(colour, 'light') === undefined)) {
-      assert.equal(contrastProblem(darkOf(light), 'dark'), undefined)
+      assert.equal(contrastProblem(darkAccent(light), 'dark'), undefined)
       const css = accentCss({ light })
       const tokens = ['accent', 'accent-soft', 'accent-strong', 'on-accent'].map((name) => tokenOf(css, name))
       for (const at of [0, 1]) {
         const [accent = '', soft = '', strong = '', text = ''] = tokens.map((token) => token[at] ?? '')
         for (const pair of [[accent, soft] as const, [text, accent] as const, [text, strong] as const])
-          assert.ok(contrastOf(...pair) >= 4.5, `${light}: ${pair.join(' on ')}`)
+          assert.ok(contrastRatio(...pair) >= 4.5, `${light}: ${pair.join(' on ')}`)
       }
     }
   })
 
-  test('is measured on the hardest grounds of the style sheets', () => {
+  test('is measured on the hardest backgrounds of the style sheets', () => {
     for (const site of ['console', 'checkout']) {
       const css = readFileSync(new URL(`../pages/browser/${site}.css`, import.meta.url), 'utf8')
       const [lightPart = '', darkPart = ''] = css.split('@media (prefers-color-scheme: dark)')
@@ -272,20 +280,22 @@ describe('contrast', () => {
         const [light, dark] = tokenOf(css, name)
         const plain = (part: string) => new RegExp(`--${name}: (#[0-9a-f]{6});`).exec(part)?.[1]
         const [lightGround, darkGround] = [light || plain(lightPart), dark || plain(darkPart)]
-        if (lightGround) assert.ok(contrastOf('#000000', lightGround) >= contrastOf('#000000', grounds.light.hardest))
-        if (darkGround) assert.ok(contrastOf('#ffffff', darkGround) >= contrastOf('#ffffff', grounds.dark.hardest))
+        if (lightGround)
+          assert.ok(contrastRatio('#000000', lightGround) >= contrastRatio('#000000', backgrounds.light.hardest))
+        if (darkGround)
+          assert.ok(contrastRatio('#ffffff', darkGround) >= contrastRatio('#ffffff', backgrounds.dark.hardest))
       }
     }
   })
 
-  test('is not measured of other texts than #rrggbb', () => {
+  test('is undefined for texts other than #rrggbb', () => {
     for (const text of ['', 'red', '#fff', '#12345g', '#1234567', ' #123456', '#123456\n;}', 'url(x)'])
       assert.equal(readColour(text), undefined)
     assert.equal(readColour('#ABCDEF'), '#abcdef')
   })
 
-  test('a colour that passes is its own nearest one', () => {
-    assert.equal(nearestWith('#123456', 'light'), '#123456')
-    assert.equal(nearestWith('#ffffff', 'dark'), '#ffffff')
+  test('a colour that passes is returned unchanged', () => {
+    assert.equal(nearestReadable('#123456', 'light'), '#123456')
+    assert.equal(nearestReadable('#ffffff', 'dark'), '#ffffff')
   })
 })

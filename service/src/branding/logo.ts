@@ -1,18 +1,18 @@
-/** Pure: whether bytes are a logo that browsers can show without harm: a PNG, or an SVG of plain shapes. */
+/** Pure: checks that bytes are a logo that is safe in browsers: a PNG, or an SVG of plain shapes. */
 import { crc32 } from 'node:zlib'
 import sax from 'sax'
 
 export type Logo = { readonly bytes: Buffer; readonly type: LogoType }
 const logoTypes = ['image/png', 'image/svg+xml'] as const
-export type LogoType = (typeof logoTypes)[number]
+type LogoType = (typeof logoTypes)[number]
 
 export const logoBytesMax = 64 * 1024
-/** A PNG of few bytes can be huge once it is decoded. */
+/** A small PNG file can be huge when decoded. */
 const sideMax = 2000
-/** The pixels of a logo that documents draw, which is decoded once. */
+/** Pixels of a logo for documents, which is decoded once. */
 export const drawnPixelsMax = 1_000_000
 
-/** Reads the type from the bytes. A text says what is wrong. */
+/** Reads a logo and its type from the bytes. Returns a text if the logo is invalid. */
 export function readLogo(bytes: Buffer, pixelsMax = sideMax ** 2): Logo | string {
   if (bytes.length > logoBytesMax) return `must have at most ${logoBytesMax} bytes`
   const isPng = bytes.subarray(0, pngSignature.length).equals(pngSignature)
@@ -27,7 +27,7 @@ const chunkSumBytes = 4
 
 type Chunk = { readonly name: string; readonly data: Buffer; readonly isWhole: boolean; readonly end: number }
 
-/** The chunks of a PNG until its end, or until one that is damaged, which is not whole. */
+/** Reads the chunks of a PNG up to its end or the first damaged chunk. */
 export function* chunksOf(bytes: Buffer): Generator<Chunk> {
   let at = pngSignature.length
   while (at + chunkHeadBytes + chunkSumBytes <= bytes.length) {
@@ -58,7 +58,7 @@ function pngProblem(bytes: Buffer, pixelsMax: number): string | undefined {
 }
 
 const svgNamespace = 'http://www.w3.org/2000/svg'
-/** Shapes and paints. No scripts, styles, foreign content, animations, images, filters or copies, which can be nested without a bound. */
+/** Shapes and paints. Excludes scripts, styles, foreign content, animations, images, filters, and copies, which can be nested endlessly. */
 const elements: ReadonlySet<string> = new Set(
   'svg g path rect circle ellipse line polyline polygon text tspan defs linearGradient radialGradient stop clipPath mask title desc'.split(
     ' ',
@@ -117,7 +117,7 @@ const namespaces: Readonly<Record<string, string>> = {
   'xmlns:xlink': 'http://www.w3.org/1999/xlink',
 }
 
-/** References lead to parts of the file only. A backslash could hide one in CSS. */
+/** Checks an attribute: references may lead only to parts of the file. A backslash could hide a reference in CSS. */
 function readAttribute(name: string, value: string): void {
   const refused = () => refuse(`must be an SVG of plain shapes, without the attribute ${shown(name)} or its value`)
   if (name in namespaces) {

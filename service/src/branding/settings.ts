@@ -43,19 +43,19 @@ export const brandingSettings = {
   BRAND_LOGO: {
     default: 'none',
     description: 'Path of the logo: a PNG, or an SVG of plain shapes, of at most 64 KiB. Every page shows it',
-    // What is read are the bytes of the file.
+    // The value is the content of the file.
     secret: true,
     read: readLogoFile,
   },
   BRAND_COLOUR: {
     default: 'none: blue',
     description:
-      'Accent colour of the pages, as `#rrggbb`. Refused if its contrast on the light ground is below 4.5 (WCAG 2.2)',
+      'Accent colour of the pages, as `#rrggbb`. Refused if its contrast on the light background is below 4.5 (WCAG 2.2)',
     read: readColourOf('light'),
   },
   BRAND_COLOUR_DARK: {
     default: 'derived from BRAND_COLOUR',
-    description: 'Accent colour of the dark theme. Refused if its contrast on the dark ground is below 4.5',
+    description: 'Accent colour of the dark theme. Refused if its contrast on the dark background is below 4.5',
     read: readColourOf('dark'),
   },
 } as const satisfies Settings

@@ -1,23 +1,23 @@
 /**
- * Bounds calls to another system by a circuit breaker and a time limit. Without the breaker, while a bank is away, every due payout
- * would be claimed, wait for the whole time-out and count an attempt; and every verification of a payee would wait for its time limit.
+ * Limits calls to another system by a circuit breaker and a time limit. Without the breaker, during an outage of a bank, every due payout
+ * would be claimed, wait for the time-out and count an attempt, and every verification of a payee would wait for its time limit.
  */
 import { secondMs } from './clock.ts'
 
-/** Calls that fail one after the other before the breaker opens. */
+/** Consecutive failures before the breaker opens. */
 const failuresMax = 5
 const pauseMsMin = secondMs
 const pauseMsMax = 30 * secondMs
 
 export type Breaker = {
-  /** `closed`: calls may be made. `half-open`: one call may be made, to see whether the bank answers again. */
+  /** `closed`: calls are allowed. `half-open`: a single call is allowed, to check whether the bank answers again. */
   readonly state: () => 'closed' | 'open' | 'half-open'
   /** Records whether a call was answered. */
   readonly answered: () => void
   readonly failed: () => void
 }
 
-/** `now`: milliseconds that only grow. */
+/** `now`: a monotonic clock in milliseconds. */
 export function createBreaker(now: () => number = () => performance.now()): Breaker {
   let failures = 0
   let openUntil = 0
@@ -29,7 +29,7 @@ export function createBreaker(now: () => number = () => performance.now()): Brea
       openUntil = 0
     },
     failed: () => {
-      // Calls that were in progress when it opened fail together: they are one failure.
+      // Calls that were in progress when the breaker opened count as one failure.
       if (isOpen()) return
       failures += 1
       if (failures >= failuresMax) openUntil = now() + Math.min(pauseMsMax, pauseMsMin * 2 ** (failures - failuresMax))
@@ -37,7 +37,7 @@ export function createBreaker(now: () => number = () => performance.now()): Brea
   }
 }
 
-/** The work has not ended within its time limit. */
+/** Error of work that exceeded its time limit. */
 export class Late extends Error {
   override readonly name = 'Late'
   constructor(timeoutMs: number) {
@@ -55,7 +55,7 @@ export async function inTime<T>(timeoutMs: number, work: (signal: AbortSignal) =
     limit.abort(error)
   }, timeoutMs)
   const asked = Promise.try(work, limit.signal)
-  // The loser of the race may still fail.
+  // The work may still fail after the limit.
   asked.catch(() => undefined)
   try {
     return await Promise.race([asked, late.promise])

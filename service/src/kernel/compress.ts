@@ -1,4 +1,4 @@
-/** Compression (zstd), off the thread of requests. Fast rather than small: level 1. */
+/** Compression (zstd) outside the main thread, at level 1 for speed. */
 import { promisify } from 'node:util'
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
 

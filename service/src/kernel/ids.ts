@@ -2,11 +2,11 @@
 import { hash, randomBytes, randomFillSync } from 'node:crypto'
 import { systemClock } from './clock.ts'
 
-/** Random bytes are generated in blocks: a call to the generator costs more than the bytes of one identifier. */
+/** Random bytes are generated in blocks, because a call to the generator costs more than the bytes of one identifier. */
 const pool = Buffer.alloc(4096)
 let poolAt = pool.length
 
-/** The next unused bytes of the pool. Use them before the next call, which may overwrite them. */
+/** Returns unused bytes of the pool, which the next call may overwrite. */
 function pooled(bytes: number): Buffer {
   if (poolAt + bytes > pool.length) {
     randomFillSync(pool)
@@ -20,7 +20,7 @@ let lastMs = 0
 let counter = 0
 
 /**
- * UUID version 7 (RFC 9562 section 5.7), strictly increasing within a process, so that rows sort in creation order.
+ * Creates a UUID version 7 (RFC 9562 section 5.7), strictly increasing within a process, so that rows sort in creation order.
  * Section 6.2, method 1: a 12-bit counter in rand_a, seeded with a low random value each millisecond.
  */
 export function newId(): string {
@@ -40,8 +40,8 @@ export function newId(): string {
 }
 
 /**
- * A UUID derived from its inputs: the same inputs give the same id. It begins with the 48-bit timestamp of `timeId`, a
- * UUID version 7, so that the ids of a period are one range. Its form is version 7 as well.
+ * Derives a UUID of version 7 from its inputs: the same inputs give the same id. It begins with the 48-bit timestamp of `timeId`, a
+ * UUID version 7, so that the ids of a period are one range.
  */
 export function derivedTimeId(timeId: string, ...names: readonly string[]): string {
   // Built from text because each delivery needs one: building it from bytes takes four times as long.
@@ -50,7 +50,7 @@ export function derivedTimeId(timeId: string, ...names: readonly string[]): stri
   return `${timeId.slice(0, 13)}-7${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
-/** The id `steps` places after `id`: related rows have neighbouring ids, which form one range of a key. */
+/** Returns the id `steps` after `id`: related rows have neighbouring ids, which form one range of a key. */
 export function idAfter(id: string, steps: number): string {
   if (steps === 0) return id
   const hex = (BigInt(`0x${id.replaceAll('-', '')}`) + BigInt(steps)).toString(16).padStart(32, '0')
@@ -63,7 +63,7 @@ export const nilId = '00000000-0000-0000-0000-000000000000'
 const uuidForm = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 export const isUuid = (text: string): boolean => uuidForm.test(text)
 
-/** The timestamp of a UUID version 7, and the least id of a timestamp: a period is a range of ids. */
+/** Returns the time of a UUID version 7. `firstIdOf` is the inverse: the smallest id of a time, so that a period is a range of ids. */
 export const momentOfId = (id: string): Date => new Date(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16))
 export function firstIdOf(moment: Date): string {
   const bytes = Buffer.alloc(16)
@@ -87,7 +87,7 @@ export function randomText(chars: number): string {
   return text
 }
 
-/** Begins with the time, in the same alphabet, so that texts created together are neighbours in an index. */
+/** Creates a random text that begins with the time, so that texts created together are neighbours in an index. */
 export function timedText(randomChars: number): string {
   let rest = systemClock.now().getTime()
   let text = ''
@@ -98,12 +98,12 @@ export function timedText(randomChars: number): string {
   return text + randomText(randomChars)
 }
 
-/** 256 bits, URL-safe: secrets and one-time tokens. */
+/** Creates a URL-safe token of 256 bits, for secrets and one-time tokens. */
 export function randomToken(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** A number in [0, 1) for jitter. */
+/** Returns a random number in [0, 1), for jitter. */
 export function randomFraction(): number {
   return pooled(4).readUInt32BE() / 2 ** 32
 }
@@ -111,7 +111,6 @@ export function randomFraction(): number {
 export { randomBytes }
 
 /**
- * The map key of an item that belongs to a partner. Identifiers contain no line feed, so that different parts never give
- * the same key.
+ * Joins the parts of a partner's map key. Identifiers do not contain line feeds, so different parts never give the same key.
  */
 export const partnerKey = (partnerId: string, ...parts: readonly string[]): string => [partnerId, ...parts].join('\n')

@@ -36,7 +36,7 @@ test('an id begins with its creation time', () => {
   assert.ok(ms >= before && ms < before + 1000, `${ms - before}`)
 })
 
-test('the ids behind an id are its neighbours, and those of the next id are others', () => {
+test('ids after an id are its neighbours and differ from those of the next id', () => {
   const [first, second] = [newId(), newId()]
   const ids = Array.from({ length: 100 }, (_, steps) => idAfter(first, steps))
   assert.equal(ids[0], first)
@@ -97,7 +97,7 @@ test('a sealed value does not open for another row, column or partner', () => {
     assert.throws(() => sealer.open(sealed, other), AssertionFailure, other.join())
 })
 
-test('each seal has its own stable mark, also for the same text', () => {
+test('each sealed value has its own stable mark, also for the same text', () => {
   const seals = Array.from({ length: 100 }, () => sealer.seal('secret', context))
   assert.equal(new Set(seals.map(sealer.mark)).size, seals.length)
   for (const sealed of seals) assert.equal(sealer.mark(Buffer.from(sealed)), sealer.mark(sealed))

@@ -37,7 +37,7 @@ const silentLog = (): Log => {
 
 export function createLog(level: LogLevel, destination: Pino.DestinationStream = process.stderr): Log {
   if (level === 'silent') return silentLog()
-  // The first log loads the package: a command of the operator writes none.
+  // The first log loads the package, because operator commands do not write logs.
   const { pino } = require('pino') as typeof Pino
   return pino(
     {
@@ -53,7 +53,7 @@ export function createLog(level: LogLevel, destination: Pino.DestinationStream =
   )
 }
 
-/** True also of an error that an outage caused: the sum of what failed in a step. */
+/** Reports whether an outage caused the error, also for an aggregate of such errors. */
 function isOutage(error: Error): boolean {
   return error.name === 'Unreachable' || (error.cause instanceof Error && isOutage(error.cause))
 }
@@ -61,7 +61,7 @@ function isOutage(error: Error): boolean {
 function errorFields(error: unknown, withStack = true): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: typeof error }
   const { name, cause } = error
-  // An outage is no fault of the code: the line names the system that failed, without stacks.
+  // An outage is not a fault of the code: the line names the failed system, without a stack.
   const stack = withStack && !isOutage(error) ? error.stack : undefined
   const code = (error as { code?: unknown }).code
   // Messages of PostgreSQL's error class 22 quote the rejected value, and the stack begins with the message.
@@ -76,14 +76,14 @@ function errorFields(error: unknown, withStack = true): Record<string, unknown> 
   }
 }
 
-/** Distributed traces (W3C Trace Context), off unless an operator names a collector. `observability/tracing.ts` makes them. */
-export type SpanAttributes = Readonly<Record<string, string | number | boolean>>
+/** Distributed traces (W3C Trace Context), off unless the operator configures a collector (`observability/tracing.ts`). */
+type SpanAttributes = Readonly<Record<string, string | number | boolean>>
 
-export type SpanOptions = {
+type SpanOptions = {
   readonly name: string
   readonly kind: 'server' | 'client'
   readonly attributes?: SpanAttributes
-  /** Headers of an incoming request; their `traceparent` is the parent. Without it, the active span is. */
+  /** Headers of an incoming request, whose `traceparent` is the parent. Default: the active span. */
   readonly incoming?: Readonly<Record<string, unknown>>
 }
 
@@ -95,8 +95,8 @@ export type Tracing = {
   ) => Promise<T>
   /** Records a span that has just ended. */
   readonly ended: (name: string, durationMs: number, attributes: SpanAttributes) => void
-  /** The headers that continue the active span in another process. */
+  /** Returns headers that continue the active span in another process. */
   readonly outgoingHeaders: () => Readonly<Record<string, string>>
-  /** Sends the spans that are not sent yet. */
+  /** Sends the remaining spans. */
   readonly close: () => Promise<void>
 }

@@ -7,8 +7,8 @@ import { type RawNumber, rawNumber } from '@partner-payments/wire'
 export type Minor = bigint
 
 /**
- * Minor digits: by ISO 4217 for currencies, by the token contract for tokens. A currency that is added later needs the mark of rules on the
- * balances of partners with rules over all currencies (decision 0140).
+ * Minor digits: by ISO 4217 for currencies, by the token contract for tokens. If you add a currency, mark the balances of partners that have
+ * rules for all currencies (decision 0140).
  */
 export const currencies = {
   EUR: { digits: 2, method: 'Fiat' },
@@ -27,10 +27,10 @@ export function isFiat(code: string): code is Currency {
   return isCurrency(code) && currencies[code].method === 'Fiat'
 }
 
-/** docs/groups/payouts.md: an amount is 0.01 to 10,000,000.00 in major units. */
+/** Largest amount in major units (docs/groups/payouts.md). */
 export const amountMajorMax = 10_000_000n
 
-/** The amount as decimal text with all digits of the currency: 1234n EUR is `12.34`. */
+/** Formats an amount as decimal text with all digits of the currency: 1234n EUR is `12.34`. */
 export function amountText(minor: Minor, currency: Currency): string {
   const { digits } = currencies[currency]
   const sign = minor < 0n ? '-' : ''
@@ -38,7 +38,7 @@ export function amountText(minor: Minor, currency: Currency): string {
   return `${sign}${text.slice(0, -digits)}.${text.slice(-digits)}`
 }
 
-/** The amount as an exact JSON number. */
+/** Writes an amount as an exact JSON number. */
 export function writeAmount(minor: Minor, currency: Currency): RawNumber {
   return rawNumber(amountText(minor, currency))
 }

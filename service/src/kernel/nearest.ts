@@ -1,9 +1,9 @@
 /** Finds the intended name for a mistyped one. */
 
-/** Two letters: a longer name may have two slips; two slips in a short one would make another name. */
+/** Largest number of slips. Short names allow fewer, because two slips would make another name. */
 const slipsMax = 2
 
-/** The name with the fewest slips, at most two and fewer than half of its letters. Undefined: none is close enough. */
+/** Finds the name with the fewest slips: at most two, and fewer than half of its letters. Undefined: no name is close enough. */
 export function nearest(typed: string, names: readonly string[]): string | undefined {
   const [best] = names
     .map((name) => ({ name, slips: slipsBetween(typed, name) }))
@@ -12,7 +12,7 @@ export function nearest(typed: string, names: readonly string[]): string | undef
   return best?.name
 }
 
-/** The distance of Damerau and Levenshtein: letters that are added, left out, changed, or swapped with the next one. */
+/** Computes the Damerau-Levenshtein distance: letters that are added, missing, changed, or swapped with the next letter. */
 export function slipsBetween(typed: string, name: string): number {
   let before: readonly number[] = []
   let row: readonly number[] = Array.from({ length: name.length + 1 }, (_value, index) => index)

@@ -1,4 +1,4 @@
-/** Returns a function that makes a value at its first call and returns it from then on. Calls at the same time share it; a failure is forgotten. */
+/** Caches the value that `make` returns at the first call. Concurrent calls share it. A failure is not cached. */
 export function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined
   return () => {

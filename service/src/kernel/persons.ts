@@ -1,8 +1,7 @@
-/** Names of persons and service accounts, normalised for comparison where a second person has to decide. */
+/** Compares names of persons and service accounts, for decisions that need a second person. */
 
 /**
- * Letters of other scripts that look like a Latin one, in either case (Unicode TS 39, confusables). Limited to letters
- * in names.
+ * Letters of other scripts that look like Latin letters, in either case (Unicode TS 39, confusables). Limited to letters in names.
  */
 const lookAlikes = new Map(
   [
@@ -31,8 +30,8 @@ const lookAlikes = new Map(
 )
 
 /**
- * Normalises a name: removes case, spaces, accents, invisible characters and look-alikes of other scripts, so that
- * one person does not count as two.
+ * Normalises a name: removes case, spaces, accents and invisible characters, and replaces look-alikes of other scripts, so
+ * that one person does not count as two.
  */
 export const personKey = (name: string): string => {
   const plain = name
@@ -45,27 +44,27 @@ export const personKey = (name: string): string => {
 export const isNoName = (name: string): boolean => personKey(name) === ''
 export const isSamePerson = (one: string, other: string): boolean => personKey(one) === personKey(other)
 
-/** Names who decided, in English. `second`: null if one person decided alone. */
+/** Formats who decided, in English. `second`: null if one person decided alone. */
 export const decidersText = (first: string | null, second: string | null): string =>
   second === null ? (first ?? '') : `${first ?? ''}, approved by ${second}`
 
-/** The stored form of a name: no blanks at its ends, one between two words. */
+/** Returns the stored form of a name, without extra spaces. */
 export const tidyName = (name: string): string =>
   name
     .normalize('NFKC')
     .replaceAll(/[\s\p{Cf}]+/gu, ' ')
     .trim()
 
-/** A person of two who decide. `id`: of the account that signed in; absent for a name that was typed. */
+/** A person who proposes or approves a decision. `id`: the signed-in account. Absent: the name was typed. */
 export type Decider = { readonly id?: string | undefined; readonly name: string }
 
-/** The person when the decision takes effect. `may`: false if the account was removed, or its role no longer allows it. */
+/** A decider at the time when the decision takes effect. `may`: false if the account was removed or its role no longer allows it. */
 export type Standing = Decider & { readonly may: boolean }
 
-/** The reason why two persons do not decide. `author`: who proposed it lost the right, and a person who has it proposes it again. */
+/** The reason why a decision of two persons is invalid. `author`: the proposer has lost the right, and another person must propose again. */
 export type NotTwo = { readonly who: 'same' | 'author' | 'approver'; readonly why: string }
 
-/** Judges the two persons of a decision when it takes effect: they are two, and each still may. Undefined: it takes effect. */
+/** Checks at the time of effect that two different persons decide and both still may. Undefined: the decision is valid. */
 export function judgeTwo(author: Standing, approver: Standing): NotTwo | undefined {
   if ((author.id !== undefined && author.id === approver.id) || isSamePerson(author.name, approver.name))
     return { who: 'same', why: `${author.name} proposed it: another person approves it.` }

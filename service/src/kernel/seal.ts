@@ -1,6 +1,6 @@
 /**
  * Encryption at rest: AES-256-GCM with a master key that is kept outside the database. The context (row and column) is
- * authenticated as well, so that a value moved to another row does not decrypt.
+ * authenticated as well, so that a value copied to another row cannot be decrypted.
  */
 import { createCipheriv, createDecipheriv, createHash, createSecretKey, hkdfSync } from 'node:crypto'
 import { randomBytes } from './ids.ts'
@@ -9,7 +9,7 @@ export type Sealer = {
   readonly seal: (plain: string, context: readonly string[]) => Buffer
   /** Throws an AssertionFailure if the text was sealed with another key or for another context. */
   readonly open: (sealed: Uint8Array, context: readonly string[]) => string
-  /** Identifies one sealed value: its iv and tag. Two seals of the same text differ. */
+  /** Returns the iv and tag, which identify a sealed value. Two seals of the same text differ. */
   readonly mark: (sealed: Uint8Array) => string
 }
 
@@ -25,12 +25,12 @@ const textAt = tagAt + tagBytes
 const keyId = (key: Uint8Array) => createHash('sha256').update(key).digest().subarray(0, keyIdBytes)
 const aad = (context: readonly string[]) => Buffer.from(context.join('\u0000'), 'utf8')
 
-/** Every sealed value contains the id of its key. */
+/** Returns the id of a key, which every sealed value contains. */
 export const masterKeyId = (key: Uint8Array): string => keyId(key).toString('hex')
 
-/** `keys[0]` encrypts; all keys decrypt, for key rotation. Layout: version, key id, iv, tag, text. */
+/** Creates a sealer. `keys[0]` encrypts and all keys decrypt, for key rotation. Layout: version, key id, iv, tag, text. */
 export function createSealer(keys: readonly Uint8Array[]): Sealer {
-  assert(keys.length > 0 && keys.every((key) => key.length === masterKeyBytes), 'a master key has 32 bytes')
+  assert(keys.length > 0 && keys.every((key) => key.length === masterKeyBytes), 'a master key must have 32 bytes')
   const byId = new Map(keys.map((key) => [keyId(key).readUInt32BE(), createSecretKey(key)]))
   const [sealing] = keys as readonly [Uint8Array]
   const bytesOf = (sealed: Uint8Array) => Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength)
@@ -43,9 +43,9 @@ export function createSealer(keys: readonly Uint8Array[]): Sealer {
     },
     open: (sealed, context) => {
       const bytes = bytesOf(sealed)
-      assert(bytes[0] === version, 'a sealed value has version 1')
-      // Node would compare a truncated tag over the bytes that remain.
-      assert(bytes.length >= textAt, 'a sealed value has all its parts')
+      assert(bytes[0] === version, 'the sealed value has an unknown version')
+      // Node would accept a truncated tag.
+      assert(bytes.length >= textAt, 'the sealed value is truncated')
       const key = byId.get(bytes.readUInt32BE(1))
       assert(key, 'the value was sealed under a master key that is not configured')
       const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(ivAt, tagAt), { authTagLength: tagBytes })
@@ -60,12 +60,12 @@ export function createSealer(keys: readonly Uint8Array[]): Sealer {
   }
 }
 
-/** Derives a key for one purpose from the master key (RFC 5869), so that no key has two purposes. */
+/** Derives a key for a single purpose from the master key (RFC 5869). */
 export function deriveKey(masterKey: Uint8Array, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', masterKey, '', `partner-payments/${purpose}`, masterKeyBytes))
 }
 
-/** A broken invariant is a bug. The request or the worker step fails, and its transaction is rolled back. */
+/** A broken invariant, which is a bug. The request or the worker step fails, and its transaction is rolled back. */
 export class AssertionFailure extends Error {
   override readonly name = 'AssertionFailure'
 }
@@ -74,7 +74,7 @@ export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new AssertionFailure(message)
 }
 
-/** Returns the value, which cannot be absent here. `message` says what is missing, and its id if there is one. */
+/** Returns a value that cannot be absent here. `message` names the missing value, with its id if there is one. */
 export function present<T>(value: T | null | undefined, message: string): T {
   if (value === null || value === undefined) throw new AssertionFailure(message)
   return value

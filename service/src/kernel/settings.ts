@@ -1,6 +1,6 @@
 /**
- * How a folder declares its settings: environment variables with a default, a description and a reader. `config.ts` merges
- * all of them and is the only reader of `process.env`; `npm run docs` makes the page of the configuration from the same declarations.
+ * Declarations of settings: environment variables with a default, a description and a reader. `config.ts` merges them and is the
+ * only reader of `process.env`. `npm run docs` generates the configuration page from the same declarations.
  */
 export type Mode = 'sandbox' | 'production'
 
@@ -10,7 +10,7 @@ export type Setting<T> = {
   readonly description: string
   /** Printed as `[set]`, never as its value. */
   readonly secret?: true
-  /** `undefined`: the variable is not set. Throws an Error whose message completes "NAME ...". */
+  /** Reads the value; `undefined` if the variable is not set. Throws an Error whose message completes "NAME ...". */
   readonly read: (text: string | undefined, mode: Mode) => T
 }
 export type Settings = Readonly<Record<string, Setting<unknown>>>
@@ -50,10 +50,10 @@ export const url = (protocols: readonly string[]) => (text: string | undefined) 
 export const text = (defaultValue: string) => (value: string | undefined) => value ?? defaultValue
 
 export const portMax = 65_535
-/** A sanity limit for counts of processes and threads: far above any machine this was tried on. */
+/** Sanity limit for counts of processes and threads, far above any tested machine. */
 export const coresMax = 128
 
-// Reads the fields of a JSON object that an operator writes. Each refusal is one line that names the field by its path.
+// Reads the fields of a JSON object in a setting. Each refusal is one line that names the field by its path.
 
 export type Fields = {
   readonly path: string
@@ -64,7 +64,7 @@ const nameOf = ({ path }: Fields, key: string): string => (path === '' ? key : `
 export const refuseSettingField = (fields: Fields, key: string, what: string): never =>
   refuseSetting(`must give ${nameOf(fields, key)}: ${what}`)
 
-/** An object with these fields and no others: a misspelt field would otherwise leave its default in force. */
+/** Reads an object with these fields. Refuses other fields, because a misspelt field would leave its default in force. */
 export function fieldsOf(value: unknown, path: string, names: readonly string[]): Fields {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return refuseSetting(`must give ${path} as an object`)
@@ -78,7 +78,7 @@ export function fieldsOf(value: unknown, path: string, names: readonly string[])
 export const nested = (fields: Fields, key: string, names: readonly string[]): Fields =>
   fieldsOf(fields.given[key], nameOf(fields, key), names)
 
-/** The items of a list, each with its path. */
+/** Reads the items of a list, each with its path. */
 export function listOf(fields: Fields, key: string, missing?: readonly unknown[]): readonly [unknown, string][] {
   const value = fields.given[key] ?? missing
   if (!Array.isArray(value)) return refuseSettingField(fields, key, 'a list')
@@ -118,7 +118,7 @@ export function choiceOf<T extends string>(fields: Fields, key: string, choices:
   return choices.find((choice) => choice === value) ?? refuseSettingField(fields, key, `one of ${choices.join(', ')}`)
 }
 
-/** `HH:MM` as minutes after midnight; `24:00` is the end of the day. */
+/** Reads `HH:MM` as minutes after midnight. `24:00` is the end of the day. */
 export function timeOfDay(fields: Fields, key: string, missing: string): number {
   const value = fields.given[key] ?? missing
   const [, hours, minutes] = (typeof value === 'string' ? /^([01]\d|2[0-4]):([0-5]\d)$/.exec(value) : null) ?? []

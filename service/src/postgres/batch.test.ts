@@ -60,37 +60,30 @@ test('a call that breaks its batch fails alone, and the other calls run exactly 
   assert.deepEqual(sizes, [1, 4, 1, 1, 1, 1, 1])
 })
 
-test('a call does not wait behind the many calls of another partner, and the calls of a partner keep their order', async () => {
+/** Runs calls of several partners at once, one batch at a time. Returns the batches. */
+async function batchesOf(calls: readonly string[], callsMax: number): Promise<readonly string[]> {
   const batches: string[] = []
   const work = createBatcher<string, string>({
     db: withoutTransaction(db),
-    work: async (_tx, calls) => {
-      batches.push(calls.join(' '))
-      return calls
+    work: async (_tx, batch) => {
+      batches.push(batch.join(' '))
+      return batch
     },
-    callsMax: 4,
+    callsMax,
     batchesMax: 1,
     partnerOf: (call) => call.slice(0, 1),
   })
-  const calls = ['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7', 'b1', 'c1', 'c2', 'c3']
   assert.deepEqual(await Promise.all(calls.map((call) => work(call))), calls)
-  assert.deepEqual(batches, ['a1 a2 b1 c1', 'a3 a4 c2 c3', 'a5 a6 a7'])
+  return batches
+}
+
+test('a call does not wait behind the many calls of another partner, and the calls of a partner keep their order', async () => {
+  const calls = ['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7', 'b1', 'c1', 'c2', 'c3']
+  assert.deepEqual(await batchesOf(calls, 4), ['a1 a2 b1 c1', 'a3 a4 c2 c3', 'a5 a6 a7'])
 })
 
 test('more partners than a batch holds take turns', async () => {
-  const batches: string[] = []
-  const work = createBatcher<string, string>({
-    db: withoutTransaction(db),
-    work: async (_tx, calls) => {
-      batches.push(calls.join(' '))
-      return calls
-    },
-    callsMax: 2,
-    batchesMax: 1,
-    partnerOf: (call) => call.slice(0, 1),
-  })
-  await Promise.all(['a1', 'a2', 'b1', 'b2', 'c1', 'c2'].map((call) => work(call)))
-  assert.deepEqual(batches, ['a1 b1', 'a2 c1', 'b2 c2'])
+  assert.deepEqual(await batchesOf(['a1', 'a2', 'b1', 'b2', 'c1', 'c2'], 2), ['a1 b1', 'a2 c1', 'b2 c2'])
 })
 
 test('with a sharded database a batch holds calls of one partner, and every partner is served', async () => {

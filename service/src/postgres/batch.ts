@@ -7,7 +7,7 @@ import type { Database } from './database.ts'
 import { sqlState, stateOf } from './errors.ts'
 import type { Tx } from './tx.ts'
 
-/** The place of a batch in the queue. A batch that runs again after a failure has none: it runs outside the queue. */
+/** The position of a batch in the queue. A rerun after a failure has no position: it runs outside the queue. */
 export type BatchPosition = {
   /** Resolves when every earlier batch of the queue has ended. */
   readonly earlierEnded: Promise<void>
@@ -16,10 +16,10 @@ export type BatchPosition = {
 }
 
 /**
- * Answers one result per call, in the order of the calls. A Refusal is the answer of its call; the work writes nothing
- * for that call. `read` is the result of the batcher's `read`. Work that depends on earlier batches awaits `earlierEnded`.
+ * Runs a batch and returns one result per call, in the order of the calls. A Refusal is the answer of its call, for which the work must
+ * not write. `read` is the result of the batcher's `read`. Work that depends on earlier batches awaits `earlierEnded`.
  */
-export type BatchWork<In, Out, Read = undefined> = (
+type BatchWork<In, Out, Read = undefined> = (
   tx: Tx,
   calls: readonly In[],
   read: Read,
@@ -35,13 +35,13 @@ type WaitingCall<In, Out> = {
 }
 type Batch<In, Out> = readonly WaitingCall<In, Out>[]
 
-/** A lock is normally held for far less. A batch that waits longer leaves the queue, and its partners wait alone. */
+/** Locks are normally held for far less. A batch that waits longer is rerun outside the queue, partner by partner. */
 const sharedLockTimeoutMs = 250
 
-/** A small batch costs nearly as much as a large one, and two close together mostly wait for the same disk flush. */
+/** A small batch costs nearly as much as a large batch, and concurrent batches often wait for the same disk flush. */
 const secondBatchMinDefault = 64
 
-/** The database refused a key or an amount that another transaction took after this batch read it. */
+/** The database refused a key or an amount that another transaction used after this batch read it. */
 const violationStates: ReadonlySet<string | undefined> = new Set([sqlState.uniqueViolation, sqlState.checkViolation])
 
 export type Batcher<In, Out> = (call: In) => Promise<Out>
@@ -56,9 +56,9 @@ export type BatcherOptions<In, Out, Read = undefined> = {
   readonly read?: (tx: Tx, calls: readonly In[]) => Promise<Read>
   readonly work: BatchWork<In, Out, Read>
   readonly callsMax: number
-  /** How many batches of the queue run at once. */
+  /** Largest number of concurrent batches of the queue. */
   readonly batchesMax: number
-  /** How many calls must wait before a batch starts while another one runs. */
+  /** Number of waiting calls at which a batch starts while another batch runs. */
   readonly secondBatchMin?: number
   readonly partnerOf: (call: In) => string
   /** Same options as in `TransactionOptions`. */
@@ -71,10 +71,10 @@ export function createBatcher<In, Out, Read = undefined>(options: BatcherOptions
   return createQueue(options, { slots: unlimited, onIdle: () => undefined })
 }
 
-/** Batches of all partners that run at once on a sharded database. Beyond that many they wait for connections. */
+/** Concurrent batches of all partners on a sharded database. More would only wait for connections. */
 const shardedBatchesMax = 32
 
-/** Slots that a queue needs to start a batch. `take` is false if none is free; `start` is then called when one is. */
+/** Slots that a queue needs to start a batch. If no slot is free, `take` returns false and `start` is called later. */
 type Slots = { readonly take: (start: () => void) => boolean; readonly free: () => void }
 const unlimited: Slots = { take: () => true, free: () => undefined }
 
@@ -135,7 +135,7 @@ function createQueue<In, Out, Read>(
       await attempt(batch, position)
     } catch (error) {
       await position.earlierEnded
-      // The outcome of a lost commit is unknown, so that the batch must not run again.
+      // The outcome of a lost commit is unknown, so the batch must not run again.
       if (error instanceof Unreachable) return rejectAll(batch, error)
       const lockTimedOut = stateOf(error) === sqlState.lockNotAvailable
       const partners = Map.groupBy(batch, ({ call }) => partnerOf(call))
@@ -146,7 +146,7 @@ function createQueue<In, Out, Read>(
     }
   }
 
-  /** Holds the partner's further calls back until this rerun ends: a partner reruns on one connection at most. */
+  /** Reruns the calls of a partner and holds back its further calls meanwhile, so that a partner uses one connection for reruns. */
   const rerunPartner = async (partnerId: string, calls: Batch<In, Out>): Promise<void> => {
     if (waiting.heldPartners.has(partnerId)) return waiting.putBack(partnerId, calls)
     waiting.heldPartners.add(partnerId)
@@ -190,18 +190,18 @@ function createQueue<In, Out, Read>(
 }
 
 /**
- * The calls that wait for a batch. Partners have equal shares of a batch, so that many calls of one do not delay another one's.
- * The calls of a partner are taken oldest first; those of a held partner stay until its rerun has ended.
+ * Keeps the calls that wait for a batch. Partners have equal shares of a batch, so that many calls of one partner do not delay another.
+ * Calls of a partner are taken oldest first. Calls of a held partner wait until its rerun has ended.
  */
 function createWaitingCalls<In, Out, Read>({ callsMax, partnerOf }: BatcherOptions<In, Out, Read>) {
-  /** Waiting calls by partner, in the order of turns: a partner that was served and has calls left goes to the end. */
+  /** Waiting calls by partner, in the order of their turns: a partner with calls left after its turn goes to the end. */
   const byPartner = new Map<string, WaitingCall<In, Out>[]>()
   const heldPartners = new Set<string>()
   let count = 0
   let places = 0
   const takeBatch = (): Batch<In, Out> => {
     const ready = [...byPartner].filter(([partnerId]) => !heldPartners.has(partnerId)).slice(0, callsMax)
-    // Partners with few calls first: what they leave of their shares goes to the others.
+    // Partners with few calls come first: the unused parts of their shares go to the others.
     const fewestFirst = ready.toSorted(([, calls], [, others]) => calls.length - others.length)
     const batch: WaitingCall<In, Out>[] = []
     fewestFirst.forEach(([partnerId, calls], index) => {
@@ -261,10 +261,10 @@ function createRerun<In, Out>(attempt: Attempt<In, Out>) {
   const run = (batch: Batch<In, Out>): Promise<void> =>
     attempt(batch).catch((error: unknown) => afterFailure(batch, error))
   const afterFailure = async (batch: Batch<In, Out>, error: unknown): Promise<void> => {
-    // The lock that this batch waited for would stop each of its calls.
+    // Each call alone would wait for the same lock.
     if (error instanceof Unreachable || stateOf(error) === sqlState.lockNotAvailable) rejectAll(batch, error)
     else if (batch.length > 1) for (const each of batch) await run([each])
-    // The second attempt reads the row that won the key, and answers with it.
+    // The second attempt reads the row that has the key, and answers with it.
     else if (violationStates.has(stateOf(error)))
       await attempt(batch).catch((again: unknown) => rejectAll(batch, again))
     else rejectAll(batch, error)

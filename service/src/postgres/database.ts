@@ -1,4 +1,4 @@
-/** The connection pools, and transactions with retries. Times, ids and JSON are made in TypeScript, not by the database. */
+/** The connection pools, and transactions with retries. TypeScript creates times, ids and JSON, not the database. */
 import { Socket } from 'node:net'
 import pg from 'pg'
 import { type Log, secondMs, type Tracing } from '../kernel/index.ts'
@@ -9,7 +9,7 @@ import {
   flushStatement,
   type TransactionOptions,
   type Unflushed,
-  type Work,
+  type TransactionWork,
 } from './transaction.ts'
 import { classify, isReadOnly, isRetryable } from './errors.ts'
 import { createLiveness, type Liveness } from './liveness.ts'
@@ -24,19 +24,19 @@ export type Database = Tx & {
    * the database. If the answer to the commit is lost, it throws `Unreachable`: the outcome is unknown, and the caller
    * repeats the request under the same idempotency key.
    */
-  readonly transaction: <T, P = undefined>(work: Work<T, P>, options?: TransactionOptions<P>) => Promise<T>
+  readonly transaction: <T, P = undefined>(work: TransactionWork<T, P>, options?: TransactionOptions<P>) => Promise<T>
   readonly unflushed: Unflushed
   readonly writes: Writes
-  /** Calls `listener` after each commit of this process that has inserted or updated rows. Returns the function that ends this. */
+  /** Calls `listener` after each commit of this process that has inserted or updated rows. Returns a function that removes it. */
   readonly onWritten: (listener: OnWritten) => () => void
-  /** Listens to notifications on a connection of its own. */
+  /** Listens to notifications on a separate connection. */
   readonly listen: Listen
   /** The pool of the driver, for migrations and `analyze`. */
   readonly pool: pg.Pool
   readonly close: () => Promise<void>
 }
 
-export type DatabaseOptions = {
+type DatabaseOptions = {
   readonly url: string
   readonly connectionsMax: number
   readonly log: Log
@@ -46,13 +46,13 @@ export type DatabaseOptions = {
   /** The server ends a transaction that waits longer than this for its next statement. */
   readonly idleInTransactionMsMax?: number
   /**
-   * Joins by hash or by sort, for statements that read all rows of a partner. With statistics from before the last minutes of
-   * traffic PostgreSQL chooses nested loops, which took 225 s for 10,000 transactions.
+   * Disables nested loops, for statements that read all rows of a partner. With outdated statistics PostgreSQL chooses nested loops, which
+   * took 225 s for 10,000 transactions.
    */
   readonly readsWholeTables?: boolean
   /** The database is sharded by partner (Citus). */
   readonly sharded?: boolean
-  /** Lists the ids of all partners, from a table that every node has: scans use it when a shard does not answer. */
+  /** Lists the ids of all partners from a table that every node has. Scans use it when a shard does not answer. */
   readonly partnerIds?: Sql
 }
 
@@ -60,7 +60,7 @@ const transactionTriesMax = 5
 const connectTimeoutMsDefault = 5_000
 /** A batch of nonces is one statement; two connections let one batch run while the other waits for its answer. */
 const unflushedConnectionsMax = 2
-/** The driver's timeout comes first, so that callers always see the same error. */
+/** The server's limit exceeds the driver's, so that callers always see the driver's error. */
 const statementGraceMs = 1_000
 /** Longer than a pause in traffic, because a new connection has to prepare its statements again. */
 const idleTimeoutMs = 300_000
@@ -74,7 +74,7 @@ function createPool(
   settings: PoolSettings,
   liveness: Liveness,
 ) {
-  // The driver waits for the promise, and closes the connection if it rejects. Its type does not say so.
+  // The driver awaits the promise and closes the connection if it rejects. Its types do not declare this.
   const onConnect = (client: pg.ClientBase): unknown => liveness.connected(client as pg.PoolClient)
   const pool = new pg.Pool({
     connectionString: url,
@@ -97,7 +97,7 @@ function createPool(
       .join(' '),
   })
   pool.on('error', (error) => {
-    // `end` resolves before the last connections are closed, so a server that stops then is no fault.
+    // `end` resolves before the last connections are closed, so the server may stop meanwhile.
     if (!pool.ending) log.warn({ err: classify(error) }, 'idle database connection lost')
   })
   // A connection that is lost between two statements fails the next one. Without a listener it would end the process.
@@ -111,7 +111,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   const settings = {
     timezone: 'UTC',
     lock_timeout: lockTimeoutMs,
-    // Without it, a statement that the driver gave up would continue at the server during its retry.
+    // Otherwise the server would continue a statement that the driver abandoned, during its retry.
     statement_timeout: queryTimeoutMs + statementGraceMs,
     // A process that freezes within a transaction would otherwise keep its locks on a partner's balance.
     idle_in_transaction_session_timeout: idleInTransactionMsMax,
@@ -140,7 +140,7 @@ export function createDatabase(options: DatabaseOptions): Database {
     flush: () => tx.run(flushStatement),
   })
   const scan = partnerIds && sharded ? createScan({ tx, partnerIds, log }) : undefined
-  // The setting of the connection reaches only the coordinator; that of a transaction reaches the shards as well.
+  // A setting of the connection reaches only the coordinator; a setting of the transaction also reaches the shards.
   const shardSettings = sharded ? { lockTimeoutMs } : undefined
   return {
     ...tx,
@@ -190,7 +190,7 @@ const createConnect =
     }
   }
 
-/** Sends each statement on a connection of its own. */
+/** Sends each statement on a connection from the pool. */
 const createSend =
   (connect: Connect, report: (error: unknown) => void): Send =>
   async (config) => {
@@ -212,7 +212,7 @@ const createSend =
 export const inTransaction = <T>(db: Database, tx: Tx | undefined, work: (tx: Tx) => Promise<T>): Promise<T> =>
   tx === undefined ? db.transaction(work) : work(tx)
 
-/** A failing hint must not make a committed transaction look failed. */
+/** Runs a hint. Its failure must not make a committed transaction look failed. */
 function give(hint: Hint, log: Log): void {
   try {
     hint()
@@ -223,8 +223,8 @@ function give(hint: Hint, log: Log): void {
 
 /**
  * Closes idle connections. After a failover they can still lead to the demoted server (SQLSTATE 25006). The pool
- * closes a connection that is released as broken; one that is ended from outside would stay in the pool and fail the
- * next caller.
+ * closes a connection that is released as broken. A connection ended from outside would stay in the pool and fail its next
+ * caller.
  */
 function closeIdle(pool: pg.Pool): void {
   for (let left = pool.idleCount; left > 0; left -= 1)
@@ -234,17 +234,17 @@ function closeIdle(pool: pg.Pool): void {
     )
 }
 
-// Tells which tables the commits of this process have written. It is a hint: the process may die between a commit and the
-// call, so a reader of the rows must also look by itself.
+// Reports which tables the commits of this process have written. Only a hint: the process may die between a commit and the
+// call, so readers of the rows must also poll.
 
 type OnWritten = (tables: ReadonlySet<string>) => void
 
-/** Texts that are remembered. A sharded database gets a text for each number of rows. */
+/** Statement texts in the cache. A sharded database gets a text for each number of rows. */
 const textsMax = 5_000
 const tablesByText = new Map<string, readonly string[]>()
 const written = /\b(?:insert\s+into|update)\s+([a-z_0-9]+\.[a-z_0-9]+)/g
 
-/** The tables that a statement inserts into or updates. A deleted row makes no work due. */
+/** Lists the tables that a statement inserts into or updates. Deleting a row does not make work due. */
 function tablesOf(text: string): readonly string[] {
   let tables = tablesByText.get(text)
   if (tables === undefined) {
@@ -255,14 +255,13 @@ function tablesOf(text: string): readonly string[] {
   return tables
 }
 
-/** The tables that a statement reads or writes. */
 export const tablesIn = (text: string): ReadonlySet<string> =>
   new Set([...text.matchAll(/\b(?:from|join|into|update)\s+([a-z_0-9]+\.[a-z_0-9]+)/g)].map((match) => match[1] ?? ''))
 
 function createWrittenTables(log: Log) {
   const listeners = new Set<OnWritten>()
   return {
-    /** Calls `listener` after each commit that has written tables. Returns the function that ends this. */
+    /** Calls `listener` after each commit that has written tables. Returns a function that removes it. */
     subscribe: (listener: OnWritten) => {
       listeners.add(listener)
       return () => void listeners.delete(listener)
@@ -287,7 +286,7 @@ function createWrittenTables(log: Log) {
 // While it refuses, a probe writes as a request would, so that the recovery is detected without a request.
 
 const probeMs = 500
-/** Extends a file by more than a small rest of free space, and leaves nothing. */
+/** Extends a file by more than a small amount of free space, then removes it. */
 const probeStatement = `
   begin;
   set local temp_tablespaces = '';
@@ -297,7 +296,6 @@ const probeStatement = `
 type Writes = {
   /** Reason why the database refuses writes. Undefined: it accepts them. */
   readonly problem: () => string | undefined
-  /** Reports a refused write. */
   readonly refused: (reason: string) => void
   /** Calls `listener` at every refused write. */
   readonly onRefused: (listener: (reason: string) => void) => void
@@ -342,16 +340,16 @@ const succeeds = (sending: Promise<unknown>): Promise<boolean> =>
     () => false,
   )
 
-// Listens to notifications of other processes on a connection of its own, and opens it again when it is lost. Notifications are hints:
-// those sent meanwhile are lost, and a pooler in transaction mode passes none.
+// Listens to notifications of other processes on a separate connection, and reopens it when it is lost. Notifications are hints:
+// they are lost during a reconnect, and a pooler in transaction mode does not pass them on.
 
-/** The delays before the database is tried again: 0.5, 1, 2 ... 10 s. */
+/** The delays before reconnecting: 0.5, 1, 2 ... 10 s. */
 const firstRetryMs = 500
 const retryMsMax = 10_000
 
 type Listener = {
   readonly received: (payload: string) => void
-  /** The connection is open, again or for the first time: notifications before it may be lost. */
+  /** Called when the connection is open, also after a reconnect: earlier notifications may be lost. */
   readonly connected: () => void
 }
 type Listen = (channel: string, listener: Listener) => { readonly stop: () => Promise<void> }
@@ -411,10 +409,10 @@ const createListen =
     }
   }
 
-// Scans for due work on a sharded database. A statement that reads all shards fails as a whole if one of them does not
-// answer. Then the scan reads partner by partner for a while, and leaves out the partners that cannot be read.
+// Scans for due work on a sharded database. A statement that reads all shards fails if one shard does not answer. Then
+// the scan reads partner by partner for a while and skips the partners that cannot be read.
 
-/** How long scans read partner by partner after one has failed as a whole, and how long a failed partner is left out. */
+/** Time for which scans read partner by partner after a failure, and for which they skip a failed partner. */
 const partnerByPartnerMs = 10 * secondMs
 const readsMax = 4
 
@@ -432,7 +430,7 @@ function createScan({ tx, partnerIds, log }: ScanDeps): Pick<Tx, 'rows' | 'row'>
       return rows
     } catch (error) {
       leftOutUntilMs.set(partnerId, performance.now() + partnerByPartnerMs)
-      log.error({ err: error, partnerId }, 'partner left out of a scan: its shard does not answer')
+      log.error({ err: error, partnerId }, 'partner skipped in a scan: its shard does not answer')
       return []
     }
   }
@@ -463,13 +461,13 @@ function createScan({ tx, partnerIds, log }: ScanDeps): Pick<Tx, 'rows' | 'row'>
   return { rows, row: async <T extends object>(statement: Sql) => (await rows<T>(statement))[0] }
 }
 
-/** Partners in the order of their ids. `complete`: no further partner follows the last one. */
+/** Partners in the order of their ids. `complete`: this is the last page. */
 export type PartnerPage = { readonly partnerIds: readonly string[]; readonly complete: boolean }
 
-/** Rows that a look for partners reads at most: a partner with many rows is found without reading all of them. */
+/** Rows read to find partners with work, so that not all rows of a busy partner are read. */
 const rowsPerLookMax = 200
 
-/** The partners of the first rows of `scan`, which lists a row per piece of work in the order of the partners. */
+/** Returns the partners of the first rows of `scan`, which lists due rows in the order of the partners. */
 export async function firstPartners(tx: Tx, partnersMax: number, scan: (rowsMax: number) => Sql): Promise<PartnerPage> {
   const rows = await tx.rows<{ readonly partnerId: string }>(scan(rowsPerLookMax))
   const partnerIds = [...new Set(rows.map((row) => row.partnerId))]
@@ -477,7 +475,7 @@ export async function firstPartners(tx: Tx, partnersMax: number, scan: (rowsMax:
   return { partnerIds: partnerIds.slice(0, partnersMax), complete }
 }
 
-/** Runs batches that are one statement: PostgreSQL makes it a transaction by itself, without `begin` and `commit`. */
+/** Runs batches of a single statement, which PostgreSQL runs as a transaction without `begin` and `commit`. */
 export const withoutTransaction = (tx: Tx): Pick<Database, 'transaction' | 'sharded'> => ({
   sharded: tx.sharded,
   transaction: async <T, P = undefined>(
@@ -486,7 +484,7 @@ export const withoutTransaction = (tx: Tx): Pick<Database, 'transaction' | 'shar
   ): Promise<T> => work(tx, await (before?.(tx) as Promise<P>)),
 })
 
-/** The name that a statement begins with: `payouts.insertPayouts` of its leading comment, or its first word. */
+/** Returns the name of a statement: its leading comment, such as `payouts.insertPayouts`, or its first word. */
 function statementName({ parts }: Sql): string {
   const text = parts[0] ?? ''
   return /^\/\* ([\w.-]+) \*\//.exec(text)?.[1] ?? /\w+/.exec(text)?.[0] ?? 'statement'
@@ -494,7 +492,7 @@ function statementName({ parts }: Sql): string {
 
 const attributes = { 'db.system.name': 'postgresql' } as const
 
-/** A database whose transactions and single statements are spans of the active trace. */
+/** Wraps a database so that its transactions and single statements become spans of the active trace. */
 export function tracedDatabase(db: Database, tracing: Tracing): Database {
   const traced = <T>(name: string, work: () => Promise<T>) => tracing.span({ name, kind: 'client', attributes }, work)
   return {

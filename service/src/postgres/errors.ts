@@ -1,4 +1,4 @@
-/** PostgreSQL's errors by SQLSTATE, never by their text. The name of a constraint may carry the number of its shard. */
+/** Distinguishes PostgreSQL's errors by SQLSTATE, never by their text. The name of a constraint may end with the number of a shard. */
 import { Unreachable } from '../kernel/api/index.ts'
 
 export const sqlState = {
@@ -21,8 +21,8 @@ export function stateOf(error: unknown): string | undefined {
 }
 
 /**
- * Reports whether `error` is a violation of the constraint `name` (or of its copy on a shard, `name_102049`). An error that a shard
- * reports names no constraint; then the state decides, so a caller must know that no other constraint can fail.
+ * Reports whether `error` violates the constraint `name` (or its copy on a shard, `name_102049`). Errors of a shard lack the name of the
+ * constraint. Then the state decides, so the caller must know that no other constraint can fail.
  */
 export function violates(error: unknown, state: string, name: string): boolean {
   if (stateOf(error) !== state) return false
@@ -33,11 +33,11 @@ export function violates(error: unknown, state: string, name: string): boolean {
 }
 
 /**
- * The server is not available: 08 (connection), 57P0x (shutdown, crash, starting), 53300 (too many connections). 25P03: it
- * has ended a connection whose transaction was idle too long. 58: the server's files are gone or its disk fails.
+ * The server is not available: 08 (connection), 57P0x (shutdown, crash, starting), 53300 (too many connections). 25P03: the server
+ * closed a connection whose transaction was idle too long. 58: the server's files are gone or its disk fails.
  */
 const awayStates = /^(08...|57P0[1-5]|53300|25P03|58...)$/
-/** The server answers and cannot store: disk full, input or output error, out of memory, read only. */
+/** The server answers but cannot store data: disk full, input or output error, out of memory, read only. */
 const storageStates = new Map([
   ['53100', 'the disk of the database is full'],
   ['58030', 'the database reports an input or output error'],
@@ -62,7 +62,7 @@ export function classify(error: unknown): unknown {
   const code = (error as DatabaseErrorLike).code
   const refusal = storageStates.get(String(code))
   if (refusal !== undefined) return new Unreachable('storage_unavailable', refusal, error)
-  // The driver gives its own errors a text and no code.
+  // The driver's own errors have a text but no code.
   if (code === 'ETIMEDOUT' || code === sqlState.queryCanceled || lateText.test(error.message))
     return new Unreachable('downstream_timeout', 'the database does not answer in time', error)
   const away = typeof code === 'string' ? awayStates.test(code) || awayCodes.has(code) : awayText.test(error.message)
@@ -70,8 +70,8 @@ export function classify(error: unknown): unknown {
 }
 
 /**
- * SQLSTATE class 22: a value that PostgreSQL cannot represent, for example a time out of range. The schemas refuse such
- * values with a pointer; this class shows that one of them is incomplete.
+ * Reports SQLSTATE class 22: a value that PostgreSQL cannot represent, for example a time out of range. The schemas should have refused
+ * it with a pointer.
  */
 export const isDataException = (error: unknown): boolean => stateOf(error)?.startsWith('22') === true
 
@@ -80,8 +80,8 @@ export const isReadOnly = (error: unknown): boolean =>
   stateOf(error instanceof Unreachable ? error.cause : error) === sqlState.readOnlyTransaction
 
 /**
- * Constraints on rows that a transaction has read without a lock: another transaction may change them before the
- * commit. A repeated transaction reads them again. test/model/constraints.test.ts says which others a race can reach.
+ * Constraints on rows that a transaction has read without a lock: another transaction may change the rows before the commit. A retry
+ * reads them again. test/model/constraints.test.ts lists the other constraints that a race can violate.
  */
 const racedConstraints = ['accounts_judged_by_state', 'accounts_closed_is_empty'] as const
 
@@ -100,8 +100,7 @@ export const isRetryable = (error: unknown): boolean => {
 }
 
 /**
- * Reports whether a concurrent transaction interfered, so that the same request may succeed when it is repeated. Nothing was
- * written.
+ * Reports whether a concurrent transaction interfered, so that a retry may succeed. The failed transaction wrote no rows.
  */
 export const isConflict = (error: unknown): boolean => {
   const state = stateOf(error)

@@ -101,7 +101,7 @@ const marking = insertBy<Inserted>(types, [['partnerId', 'at'], ['steps']], ['id
 const marked = JSON.stringify([{ record: rowMark }])
 
 for (const sharded of [false, true])
-  test(`a mark stands for a column of its row, ${sharded ? 'in values' : 'from arrays'}`, async () => {
+  test(`a placeholder is replaced by a column of its row, ${sharded ? 'in values' : 'from arrays'}`, async () => {
     for (const others of [marked, JSON.stringify([{ record: 'own' }])]) {
       const rows = [row(1, { steps: marked }), row(2, { steps: others })]
       const found = await db.rows<{ readonly steps: string }>(
@@ -115,7 +115,7 @@ for (const sharded of [false, true])
     }
   })
 
-test('rows with the same marked text send it once', () => {
+test('a text with placeholders that all rows share is sent once', () => {
   const rows = [row(1, { steps: marked }), row(2, { steps: marked })]
   const { values } = toStatement(marking({ sharded: false }, rows))
   assert.equal(values.filter((value) => value === marked).length, 1)

@@ -1,6 +1,6 @@
 /**
- * Turns the rows of a batch into the `select` of an `insert`. A value that all rows share is sent once: to write, send and
- * read a list of thirty equal texts costs more than the values that differ.
+ * Turns the rows of a batch into the `select` of an `insert`. A value that all rows share is sent once, because thirty equal
+ * texts cost more to write, send and read than the values that differ.
  */
 import { type Sql, sql, unprepared } from './sql.ts'
 import type { Tx } from './tx.ts'
@@ -10,8 +10,8 @@ type Cell = string | number | bigint | boolean | Date | Uint8Array | null
 type PgType = 'uuid' | 'text' | 'json' | 'bigint' | 'integer' | 'boolean' | 'date' | 'timestamptz' | 'jsonb' | 'bytea'
 
 /**
- * Separates JSON texts, as in RFC 7464. JSON escapes control characters, so that no text contains it. An array of texts
- * would escape every quote here and unescape it in PostgreSQL, one character at a time.
+ * Separates JSON texts, as in RFC 7464. JSON escapes control characters, so that no JSON text contains it. An array of texts
+ * would need escapes for every quote, one character at a time.
  */
 const separator = '\u001e'
 
@@ -19,7 +19,7 @@ const separator = '\u001e'
 type ColumnType = PgType | `${PgType}?`
 
 /** The columns of a table in the order of its `insert`, each with its type. */
-export type ColumnTypes = Readonly<Record<string, ColumnType>>
+type ColumnTypes = Readonly<Record<string, ColumnType>>
 
 type Values = Readonly<
   Record<'uuid' | 'text' | 'json' | 'jsonb' | 'date', string> & {
@@ -32,7 +32,7 @@ type Values = Readonly<
 >
 type ValueOf<T> = T extends `${infer Given}?` ? ValueOf<Given> | null : T extends PgType ? Values[T] : never
 
-/** The row that the columns declare. `Known` narrows fields: `RowOf<typeof columns, { status: PayoutStatus }>`. */
+/** The type of the rows of these columns. `Known` narrows fields: `RowOf<typeof columns, { status: PayoutStatus }>`. */
 export type RowOf<Types extends ColumnTypes, Known = unknown> = {
   readonly [K in keyof Types]: K extends keyof Known ? Known[K] | Extract<ValueOf<Types[K]>, null> : ValueOf<Types[K]>
 }
@@ -41,11 +41,11 @@ type Columns<Row> = { readonly [K in keyof Row & string]: ColumnType }
 
 const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** Fields whose columns have other names. */
-type StoredAs = Readonly<Record<string, string>>
+/** Columns whose names differ from those of their fields. */
+type ColumnNames = Readonly<Record<string, string>>
 
-/** `partner_id, id, ...`, for an insert. */
-export const namesOf = (columns: ColumnTypes, storedAs: StoredAs = {}): Sql => ({
+/** Lists the columns for an insert: `partner_id, id, ...`. */
+export const namesOf = (columns: ColumnTypes, storedAs: ColumnNames = {}): Sql => ({
   parts: [
     Object.keys(columns)
       .map((name) => storedAs[name] ?? snake(name))
@@ -54,8 +54,8 @@ export const namesOf = (columns: ColumnTypes, storedAs: StoredAs = {}): Sql => (
   values: [],
 })
 
-/** `partner_id, id, stored as field, ...`, for a select. */
-export const fieldsOf = (columns: ColumnTypes, storedAs: StoredAs): Sql => ({
+/** Lists the columns for a select: `partner_id, id, stored as field, ...`. */
+export const fieldsOf = (columns: ColumnTypes, storedAs: ColumnNames): Sql => ({
   parts: [
     Object.keys(columns)
       .map((name) => (name in storedAs ? `${storedAs[name]} as ${snake(name)}` : snake(name)))
@@ -66,21 +66,21 @@ export const fieldsOf = (columns: ColumnTypes, storedAs: StoredAs): Sql => ({
 
 const isSame = (a: Cell, b: Cell) => a === b || (a instanceof Date && b instanceof Date && a.getTime() === b.getTime())
 
-/** Stands in a JSON text for the value of another column of its row, so that all rows of a batch have one text. */
+/** Placeholder in a JSON text for the value of another column of its row, so that all rows of a batch share one text. */
 export const rowMark = '\u001f'
 /** The mark as `JSON.stringify` writes it. */
 const writtenMark = String.raw`\u001f`
 
-/** Columns of JSON texts, each with the column for whose value its mark stands. That column belongs to no group. */
+/** JSON columns with placeholders, each with the column that replaces them. That column must not be in a group. */
 type Marked<Row> = { readonly [K in keyof Row & string]?: keyof Row & string }
 
-/** Groups of columns whose values are mostly the same in all rows of a batch. */
+/** Groups of columns whose values are usually equal in all rows of a batch. */
 type SharedColumns<Row> = readonly (readonly (keyof Row & string)[])[]
 
 /**
- * Makes `select ... from unnest(...)` with the columns in the order of `columns`. A group of `shared` is sent as single
- * values when all rows agree on it. Each combination of groups is one more prepared statement per connection: two groups
- * make four. At least one column belongs to no group, because its array gives the number of rows.
+ * Creates `select ... from unnest(...)` with the columns in the order of `columns`. A group of `shared` is sent as single
+ * values if they are equal in all rows. Each combination of groups is one more prepared statement per connection: two groups
+ * make four. At least one column must not be in a group, because its array gives the number of rows.
  */
 export function givenBy<Row extends { readonly [K in keyof Row]: Cell }>(
   columns: Columns<Row>,
@@ -93,7 +93,7 @@ export function givenBy<Row extends { readonly [K in keyof Row]: Cell }>(
     return {
       name,
       as: snake(name),
-      // A marked text is JSON only after its mark is replaced.
+      // A text with placeholders is JSON only after they are replaced.
       type: by === undefined ? type : 'text',
       isJson: by !== undefined || /^json\b/.test(columns[name]),
       ofMark: by === undefined ? undefined : `, '${writtenMark}', ${snake(by)}::text)::${type}`,
@@ -128,7 +128,7 @@ export function givenBy<Row extends { readonly [K in keyof Row]: Cell }>(
       const cells = rows.map((row) => row[name])
       if (!isJson) return addParameter(cells, `::${type}[]`)
       append('string_to_array(')
-      // `join` writes null as the empty text, which is no JSON; the third argument turns it back into null.
+      // `join` writes null as the empty text, which is not JSON. The third argument converts it back to null.
       addParameter(cells.join(separator), `, E'\\x1e', '')${type === 'jsonb' ? '::jsonb[]' : ''}`)
     })
     append(`) as given (${lists.map(({ as }) => as).join(', ')})`)
@@ -161,7 +161,7 @@ function valuesOf<Row extends { readonly [K in keyof Row]: Cell }>(
 /** PostgreSQL numbers the parameters of a statement with 16 bits. */
 const parametersMax = 65_535
 
-/** How many rows one insert can hold. */
+/** Returns the largest number of rows for one insert. */
 export const rowsPerInsertMax = (columns: ColumnTypes): number =>
   Math.floor(parametersMax / Object.keys(columns).length)
 
@@ -171,9 +171,9 @@ const compare = (a: Cell, b: Cell): number => {
 }
 
 /**
- * Makes the source of an `insert`, its rows in the order of `orderBy`. On plain PostgreSQL it is the `select` of `givenBy`,
- * whose text is the same for every number of rows. Citus sends the rows of such an `insert` with COPY, where a taken key is
- * an internal error (XX000) and `on conflict` counts rows that were not inserted. There it is `values` with every row.
+ * Creates the source of an `insert`, with rows in the order of `orderBy`: on plain PostgreSQL a `select ... from unnest`, whose text is
+ * the same for every number of rows. Citus sends the rows of such an `insert` with COPY, where a duplicate key is an internal error
+ * (XX000) and `on conflict` counts rows that were not inserted. There it is `values` with every row.
  */
 export function insertBy<Row extends { readonly [K in keyof Row]: Cell }>(
   columns: Columns<Row>,

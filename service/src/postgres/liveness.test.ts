@@ -1,4 +1,4 @@
-/** Connections that lead nowhere after an outage are found long before the time-outs of the driver (15 s). */
+/** Dead connections are found long before the time-outs of the driver (15 s). */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
@@ -62,7 +62,7 @@ test('a statement that the server is executing is left alone, however slow', asy
   assert.equal(row?.slept, true)
 })
 
-test('a connection attempt without an answer is given up soon after the server is back', async () => {
+test('a connection attempt without an answer is abandoned soon after the server recovers', async () => {
   const empty = createDatabase({ url, connectionsMax: 1, log: createLog('silent'), connectTimeoutMs: driverTimeoutMs })
   wire.hold()
   const open = wire.open()

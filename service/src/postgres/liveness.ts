@@ -1,6 +1,6 @@
 /**
- * Finds dead connections after an outage: the network dropped them, or the server that held them is gone. The driver
- * would wait for its time-out. While a statement is unanswered, a new connection asks the server about it.
+ * Finds dead connections after an outage, when the network dropped them or their server is gone. The driver would wait for its
+ * time-out. While a statement is unanswered, a new connection asks the server about its process.
  */
 import type { Socket } from 'node:net'
 import pg from 'pg'
@@ -11,20 +11,19 @@ import type { Log } from '../kernel/index.ts'
 const silentMs = 1_000
 const checkMs = 250
 /**
- * The next check begins before a hanging one has ended, so that the recovery is detected soon after the database is
- * back.
+ * Concurrent checks. The next check begins although the previous one hangs, so that the recovery of the database is detected soon.
  */
-const looksMax = 3
+const checksMax = 3
 const lookTimeoutMs = 1_000
 /**
- * The time after an unanswered check during which a connection is checked after `checkMs` of silence. Otherwise a statement that
- * was sent shortly before the database came back would be checked a second later than the others.
+ * The time after an unanswered check during which connections are checked after only `checkMs` of silence. Otherwise a statement
+ * that was sent shortly before the recovery would be checked a second later than the others.
  */
 const recoveringMs = 2_000
-/** The server has ended the transaction of an abandoned connection by then (`idle_in_transaction_session_timeout`). */
+/** Time after which the server has ended the transaction of an abandoned connection (`idle_in_transaction_session_timeout`). */
 const abandonedMsMax = 60_000
 
-type Tracked = {
+type TrackedConnection = {
   readonly client: pg.PoolClient
   /** The process number and start time of the server process: unique, also after a failover. */
   readonly identity: string
@@ -32,51 +31,55 @@ type Tracked = {
   waiting: number
   /** Time of the last answer, or of the first statement after a pause. */
   sinceMs: number
-  /** The value of `sinceMs` at a look that found the server idle. */
+  /** The value of `sinceMs` at a check that found the server idle. */
   doubtedMs: number | undefined
 }
 
-type Seen = { readonly replica: boolean; readonly present: readonly string[]; readonly idle: readonly string[] }
+type BackendStates = {
+  readonly replica: boolean
+  readonly present: readonly string[]
+  readonly idle: readonly string[]
+}
 
-const identityOf = `pid || ' ' || extract(epoch from backend_start)`
+const backendIdentity = `pid || ' ' || extract(epoch from backend_start)`
 const connectedStatement = {
   name: 'connected',
-  text: `select pg_is_in_recovery() as replica, ${identityOf} as identity from pg_stat_activity where pid = pg_backend_pid()`,
+  text: `select pg_is_in_recovery() as replica, ${backendIdentity} as identity from pg_stat_activity where pid = pg_backend_pid()`,
 }
 const lookStatement = `
-  select pg_is_in_recovery() as replica, coalesce(array_agg(${identityOf}), '{}') as present,
-    coalesce(array_agg(${identityOf}) filter (where state like 'idle%'), '{}') as idle
-  from pg_stat_activity where ${identityOf} = any($1)`
+  select pg_is_in_recovery() as replica, coalesce(array_agg(${backendIdentity}), '{}') as present,
+    coalesce(array_agg(${backendIdentity}) filter (where state like 'idle%'), '{}') as idle
+  from pg_stat_activity where ${backendIdentity} = any($1)`
 /** Terminates idle connections only: a commit that waits for its replica is never cancelled. */
 const terminateStatement = `
-  select pg_terminate_backend(pid) from pg_stat_activity where ${identityOf} = any($1) and state like 'idle%'`
+  select pg_terminate_backend(pid) from pg_stat_activity where ${backendIdentity} = any($1) and state like 'idle%'`
 
 export type Liveness = {
   /** Watches a socket of a pool from its first byte. */
   readonly opened: (socket: Socket) => void
-  /** Registers a new connection. Throws Unreachable if the server is a replica, which accepts no writes. */
+  /** Registers a new connection. Throws Unreachable if the server is a read-only replica. */
   readonly connected: (client: pg.PoolClient) => Promise<void>
   /** Watches a statement until its answer. */
   readonly watch: <T>(client: pg.PoolClient, sending: Promise<T>) => Promise<T>
-  /** The pool gives the connection up. The server may still hold its locks. */
+  /** Records that the pool abandons a connection whose locks the server may still hold. */
   readonly abandoned: (client: pg.PoolClient) => void
   readonly close: () => void
 }
 
-type Watched = {
+type LivenessState = {
   readonly url: string
   readonly log: Log
-  /** A connection was lost, so that idle connections may be lost too. */
+  /** Called after a lost connection, because idle connections may be lost too. */
   readonly onLost: () => void
-  readonly tracked: Map<pg.PoolClient, Tracked>
+  readonly tracked: Map<pg.PoolClient, TrackedConnection>
   /** Sockets of the pools, with the time at which they were opened. */
   readonly sockets: Map<Socket, number>
-  /** Connections that the pool gave up, with the time. The server may still hold their locks. */
+  /** Abandoned connections, with the time. The server may still hold their locks. */
   readonly abandoned: Map<string, number>
 }
 
-export function createLiveness(options: Pick<Watched, 'url' | 'log' | 'onLost'>): Liveness {
-  const watched: Watched = { ...options, tracked: new Map(), sockets: new Map(), abandoned: new Map() }
+export function createLiveness(options: Pick<LivenessState, 'url' | 'log' | 'onLost'>): Liveness {
+  const watched: LivenessState = { ...options, tracked: new Map(), sockets: new Map(), abandoned: new Map() }
   const { tracked, sockets, abandoned } = watched
   let looks = 0
   let failedMs = -recoveringMs
@@ -87,9 +90,9 @@ export function createLiveness(options: Pick<Watched, 'url' | 'log' | 'onLost'>)
   }
   const check = () => {
     if (isAtRest(watched)) return rest()
-    if (looks >= looksMax) return
+    if (looks >= checksMax) return
     looks += 1
-    look(watched, performance.now() - failedMs < recoveringMs ? checkMs : silentMs)
+    checkConnections(watched, performance.now() - failedMs < recoveringMs ? checkMs : silentMs)
       // The database does not answer: the time-outs of the driver apply.
       .catch(() => {
         failedMs = performance.now()
@@ -127,13 +130,16 @@ export function createLiveness(options: Pick<Watched, 'url' | 'log' | 'onLost'>)
   }
 }
 
-/** Reports that every statement is answered, so that no check is needed until the next one. */
-const isAtRest = ({ tracked, sockets, abandoned }: Watched): boolean =>
+/** Reports whether every statement is answered, so that no check is needed until the next statement. */
+const isAtRest = ({ tracked, sockets, abandoned }: LivenessState): boolean =>
   abandoned.size === 0 &&
   tracked.values().every(({ waiting }) => waiting === 0) &&
   sockets.keys().every(({ bytesRead }) => bytesRead > 0)
 
-async function look({ url, log, onLost, tracked, sockets, abandoned }: Watched, silenceMs: number): Promise<void> {
+async function checkConnections(
+  { url, log, onLost, tracked, sockets, abandoned }: LivenessState,
+  silenceMs: number,
+): Promise<void> {
   const now = performance.now()
   const isSilent = (sinceMs: number) => now - sinceMs >= silenceMs
   const suspects = new Map(
@@ -148,12 +154,12 @@ async function look({ url, log, onLost, tracked, sockets, abandoned }: Watched, 
   const seen = await readServer(url, identities, [...abandoned.keys()])
   if (seen.replica) return
   for (const identity of abandoned.keys()) if (!seen.present.includes(identity)) abandoned.delete(identity)
-  const lost = lostOf(suspects, seen)
+  const lost = findLost(suspects, seen)
   for (const { client, identity } of lost) {
     abandoned.set(identity, performance.now())
     client.connection.stream.destroy()
   }
-  // A new connection works, so that a connection attempt without a first byte is dead.
+  // A new connection works, so a connection attempt without a first byte is dead.
   const hanging = unanswered.filter(([socket]) => socket.bytesRead === 0)
   for (const [socket] of hanging) socket.destroy()
   if (lost.length + hanging.length === 0) return
@@ -161,8 +167,11 @@ async function look({ url, log, onLost, tracked, sockets, abandoned }: Watched, 
   onLost()
 }
 
-/** An answer may be on its way, so that a connection counts as lost only when a second check finds the server idle. */
-function lostOf(suspects: ReadonlyMap<Tracked, number>, { present, idle }: Seen): readonly Tracked[] {
+/** Finds lost connections. An answer may be on its way, so a second check must also find the server idle. */
+function findLost(
+  suspects: ReadonlyMap<TrackedConnection, number>,
+  { present, idle }: BackendStates,
+): readonly TrackedConnection[] {
   const found = [...suspects].filter(([{ identity, waiting, sinceMs }, suspectedMs]) => {
     const isExecuting = present.includes(identity) && !idle.includes(identity)
     return !isExecuting && waiting > 0 && sinceMs === suspectedMs
@@ -172,7 +181,7 @@ function lostOf(suspects: ReadonlyMap<Tracked, number>, { present, idle }: Seen)
   return lost.map(([connection]) => connection)
 }
 
-async function watchAnswer<T>(connection: Tracked | undefined, sending: Promise<T>): Promise<T> {
+async function watchAnswer<T>(connection: TrackedConnection | undefined, sending: Promise<T>): Promise<T> {
   if (connection === undefined) return sending
   if (connection.waiting === 0) connection.sinceMs = performance.now()
   connection.waiting += 1
@@ -184,8 +193,12 @@ async function watchAnswer<T>(connection: Tracked | undefined, sending: Promise<
   }
 }
 
-/** Reads over a new connection, and ends what abandoned connections have left open. Rejects if the server does not answer. */
-async function readServer(url: string, identities: readonly string[], abandoned: readonly string[]): Promise<Seen> {
+/** Reads the state of the server over a new connection, and terminates abandoned connections. Rejects if the server does not answer. */
+async function readServer(
+  url: string,
+  identities: readonly string[],
+  abandoned: readonly string[],
+): Promise<BackendStates> {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: lookTimeoutMs,
@@ -195,7 +208,7 @@ async function readServer(url: string, identities: readonly string[], abandoned:
   client.on('error', () => undefined)
   try {
     await client.connect()
-    const { rows } = await client.query<Seen>(lookStatement, [identities])
+    const { rows } = await client.query<BackendStates>(lookStatement, [identities])
     if (abandoned.length > 0) await client.query(terminateStatement, [abandoned])
     return rows[0] ?? { replica: true, present: [], idle: [] }
   } finally {

@@ -64,7 +64,7 @@ test('a migration that was changed after it was applied is refused by name', asy
   await assert.rejects(run(), failsWith(/0001-one\.sql was changed/))
 })
 
-test('a version starts on a newer database until a contract migration of it is applied, which the error names', async () => {
+test('a version starts on a newer database until a contract migration is applied, which the error names', async () => {
   await write('0003-three.sql', 'select 1')
   await write('0004-contract-four.sql', 'drop table public.one')
   const startsEarlier = async () => {
@@ -113,7 +113,7 @@ test('the migrations of the service are in ascending order and apply to an empty
   assert.equal((await migrate(db.pool)).length, own.length)
 })
 
-test('a migration that waits for a lock lets others pass, and is tried again', async () => {
+test('a migration that waits for a lock does not block other transactions, and is retried', async () => {
   await run()
   await write('0003-three.sql', 'alter table public.one add column text text')
   const holder = await db.pool.connect()
@@ -138,7 +138,7 @@ test('a migration that waits for a lock lets others pass, and is tried again', a
   other.release()
 })
 
-test('what only the version before uses is dropped when asked for, and nothing requires it', async () => {
+test('contract migrations are applied only on request, and no role requires them', async () => {
   await write('0003-contract-two.sql', 'drop table public.two')
   await write('0004-four.sql', 'create table public.four (id integer)')
   assert.deepEqual(await run({ contract: false }), ['0001-one.sql', '0002-two.sql', '0004-four.sql'])

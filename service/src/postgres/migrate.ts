@@ -1,7 +1,7 @@
 /**
  * Migrations: plain SQL files `NNNN-name.sql`, applied in order, forward only, each in its own transaction. Several
  * processes may start at once: a lock on the table of migrations lets one apply them while the others wait.
- * `NNNN-contract-name.sql` drops what only the version before uses, and is applied when asked for.
+ * `NNNN-contract-name.sql` drops what only the previous version uses, and is applied on request.
  */
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
@@ -23,7 +23,7 @@ type Migration = {
   readonly name: string
   readonly text: string
   readonly checksum: string
-  /** Drops what the version before uses. */
+  /** The migration drops what the previous version uses. */
   readonly contracts: boolean
 }
 
@@ -45,26 +45,26 @@ async function hasCitus(client: pg.PoolClient): Promise<boolean> {
   return found.rows.length > 0
 }
 
-/** One statement after the other on the shards, because a migration changes a table again after an update of all its rows. */
+/** Runs statements one after the other on the shards, because a migration may change a table after an update of all its rows. */
 const citusSettings = [
   "citus.multi_shard_modify_mode = 'sequential'",
-  // A table refers to partners before it is sharded. It would become a table of the coordinator, which is no longer sharded.
+  // Otherwise a table that refers to partners before it is sharded would become a table of the coordinator.
   'citus.enable_local_reference_table_foreign_keys = off',
 ] as const
 
-export type MigrateOptions = {
+type MigrateOptions = {
   readonly folder?: string
-  /** The last number, for tests of old data. */
+  /** The last migration to apply, for tests of old data. */
   readonly upTo?: number
-  /** True to apply migrations that drop what the version before uses. */
+  /** True to apply migrations that drop what the previous version uses. */
   readonly contract?: boolean
-  /** A migration that waits longer for a lock is rolled back and tried again. */
+  /** A migration that waits longer for a lock is rolled back and retried. */
   readonly lockTimeoutMs?: number
   readonly retryPauseMs?: number
   readonly triesMax?: number
 }
 
-/** Applies the missing migrations. Returns the names of those that it has applied or recorded. */
+/** Applies the missing migrations. Returns the names of applied and recorded migrations. */
 export async function migrate(pool: pg.Pool, options: MigrateOptions = {}): Promise<readonly string[]> {
   const { folder, upTo = Infinity, contract = true } = options
   const applied: string[] = []
@@ -87,7 +87,7 @@ export async function migrate(pool: pg.Pool, options: MigrateOptions = {}): Prom
     }
     await refuseNewerDatabase(client, migrations)
   } finally {
-    // Close the connection, because its limits are those of a migration.
+    // Closes the connection, because its limits are those of a migration.
     client.release(true)
   }
   return applied
@@ -97,8 +97,8 @@ export async function migrate(pool: pg.Pool, options: MigrateOptions = {}): Prom
 export type SchemaState = { readonly version: number; readonly problem: string | undefined }
 
 /**
- * Reads the highest migration that the database has. A database that is newer than this version can be used: a migration
- * leaves what the version before needs.
+ * Reads the highest migration of the database. This version can use a newer database, because migrations keep what the previous version
+ * needs.
  */
 export function createSchemaCheck(pool: pg.Pool, folder = migrationsFolder): () => Promise<SchemaState> {
   const read = once(() => readMigrations(folder))
@@ -112,7 +112,7 @@ export function createSchemaCheck(pool: pg.Pool, folder = migrationsFolder): () 
   }
 }
 
-/** Throws a MigrationError unless the database is exactly at this version. For roles that do not migrate. */
+/** Throws a MigrationError unless the database has all migrations of this version. For roles that do not migrate. */
 export async function requireMigrated(pool: pg.Pool, folder = migrationsFolder): Promise<void> {
   const migrations = await readMigrations(folder)
   const client = await pool.connect().catch((error: unknown) => {
@@ -137,8 +137,8 @@ export async function requireMigrated(pool: pg.Pool, folder = migrationsFolder):
 }
 
 /**
- * Concurrent `create table if not exists` can fail in PostgreSQL: with 23505, 42P07 or 42710, if another process has just
- * created the row, the table or the type.
+ * Ignores the errors of concurrent `create table if not exists`: 23505, 42P07 or 42710, if another process has just created the row, the
+ * table or the type.
  */
 function ignoreConcurrentCreate(error: unknown): void {
   if (!new Set(['23505', '42P07', '42710']).has(stateOf(error) ?? '')) throw error
@@ -155,7 +155,7 @@ const retryPauseMsDefault = 500
 /** Number of tries: about two minutes with the pauses. */
 const triesMaxDefault = 50
 
-/** Waits briefly for locks and tries often, because later transactions queue behind a lock request of the migration. */
+/** Applies a migration. Waits briefly for locks and retries often, because transactions queue behind a waiting migration. */
 async function applyWithRetries(
   client: pg.PoolClient,
   migration: Migration,
@@ -175,7 +175,6 @@ async function applyWithRetries(
   }
 }
 
-/** A lock is held, or the transactions that hold locks wait for each other. */
 const lockStates = new Set<string | undefined>([sqlState.lockNotAvailable, sqlState.deadlock])
 
 /** Runs `work` in a transaction while no other process migrates. */
@@ -200,7 +199,7 @@ async function record(client: pg.PoolClient, { number, name, checksum }: Applied
   await client.query('insert into public.schema_migrations values ($1, $2, $3, $4)', values)
 }
 
-/** Records the baseline in a database of the version before it. Refuses one that lacks a migration of that version. */
+/** Records the baseline in a database of the version before it. Refuses a database that lacks a migration of that version. */
 function recordBaseline(client: pg.PoolClient, migrations: readonly Migration[]): Promise<readonly string[]> {
   const baseline = migrations.filter(({ number }) => isBaseline(number))
   return locked(client, async () => {
@@ -222,7 +221,7 @@ function applyOne(client: pg.PoolClient, migration: Migration, lockTimeoutMs: nu
     )
     const [row] = found.rows
     if (row === undefined) {
-      // One by one: Citus repeats the text of a query on the shards.
+      // One by one, because Citus repeats the text of a query on the shards.
       for (const statement of statementsOf(migration.text)) await runLong(client, statement)
       await record(client, migration)
     } else if (row.checksum !== migration.checksum)
@@ -232,7 +231,7 @@ function applyOne(client: pg.PoolClient, migration: Migration, lockTimeoutMs: nu
 }
 
 /**
- * The statements of a migration, without comments. A semicolon within quotes or a body (`$$`) does not end a statement.
+ * Splits a migration into statements, without comments. A semicolon within quotes or a body (`$$`) does not end a statement.
  */
 export function statementsOf(text: string): readonly string[] {
   const tokens = text.matchAll(/--[^\n]*|\$\$[^]*?\$\$|'(?:[^']|'')*'|"[^"]*"|;|[^-$'";]+|[^]/g)
@@ -244,8 +243,8 @@ export function statementsOf(text: string): readonly string[] {
 }
 
 /**
- * Refuses a database whose contract migrations this version does not know. Other migrations of a newer version leave
- * what this one uses, so that it may start again until the contract.
+ * Refuses a database with contract migrations of a newer version. Other migrations of a newer version keep what this version uses, so
+ * that it can start again until the contract migration.
  */
 async function refuseNewerDatabase(client: pg.PoolClient, migrations: readonly Migration[]): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
@@ -259,11 +258,11 @@ async function refuseNewerDatabase(client: pg.PoolClient, migrations: readonly M
     )
 }
 
-// The baseline: version 0.1.0 makes with its first migrations the schema that 179 migrations before it had made. A database
-// that has exactly those goes on without a change of its schema: the baseline is recorded as applied. Their rows stay, so
-// that processes of the version before stay ready and may start again. Decision 0143.
+// The baseline: the first migrations of version 0.1.0 create the schema that 179 earlier migrations had created. In a
+// database with exactly those migrations, the baseline is only recorded as applied. The earlier rows stay, so that processes
+// of the previous version stay ready and can start again. Decision 0143.
 
-/** The numbers of the baseline go on behind those before it. */
+/** The numbers of the baseline continue the earlier numbers. */
 const first = 301
 export const baselineLast = 330
 
@@ -273,8 +272,7 @@ const isBeforeBaseline = (number: number): boolean => number < first
 type Applied = { readonly number: number; readonly name: string; readonly checksum: string }
 
 /**
- * Digests of all migrations before the baseline: the texts for PostgreSQL and those for Citus, each with one of the two texts
- * that 0046 has had.
+ * Digests of all migrations before the baseline, for PostgreSQL and for Citus, each with both texts that 0046 has had.
  */
 const digests: ReadonlySet<string> = new Set([
   '2989999ecb2197f0f961c89596950164ee0d81aac767e0783f21d330e4fed1d6',
@@ -283,7 +281,7 @@ const digests: ReadonlySet<string> = new Set([
   'a4872b24aa3cf613ea60f59bea75310b0030523ab15cfc19a5ce52abf5344b43',
 ])
 
-/** True if these are all migrations before the baseline, with their names and texts. */
+/** Reports whether these are all migrations before the baseline, with their names and texts. */
 function completesVersionBefore(applied: readonly Applied[]): boolean {
   const lines = applied
     .toSorted((a, b) => a.number - b.number)

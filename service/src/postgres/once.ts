@@ -1,24 +1,24 @@
 /**
- * Runs a verb once per idempotency key. The row that the verb makes keeps the key for ever, under a unique constraint. A
- * concurrent duplicate waits at that constraint and gets the first request's answer. A refused request leaves the key free.
+ * Runs a verb once per idempotency key. The row that the verb creates keeps the key for ever, under a unique constraint. A
+ * concurrent duplicate waits at that constraint and gets the answer of the first request. A refused request does not use its key.
  */
 import { Refusal } from '../kernel/api/index.ts'
 import { sqlState, stateOf } from './errors.ts'
 
 export type Keyed = {
   readonly requestFingerprint: string
-  /** Names what the first request created. */
+  /** Describes the resource that the first request created. */
   readonly reference: string
 }
 
-/** `make` throws it inside its transaction, to roll back: another request has won the key. */
+/** Thrown by `make` to roll its transaction back, because another request has used the key. */
 export class KeyTaken extends Error {
   override readonly name = 'KeyTaken'
 }
 
 /**
- * Refuses: idempotency_key_reused (422, names the reference) when the key of `row` belongs to another request. `pointer`
- * leads to the key in the request.
+ * Returns `row` if the key belongs to the same request. Refuses: idempotency_key_reused (422, names the reference) if it belongs to
+ * another request. `pointer` leads to the key in the request.
  */
 export function replayOf<T extends Keyed>(row: T, requestFingerprint: string, pointer = '/idempotencyKey'): T {
   const { reference } = row
@@ -33,20 +33,20 @@ export function replayOf<T extends Keyed>(row: T, requestFingerprint: string, po
 export const requestInProgress = () =>
   new Refusal('request_in_progress', undefined, { headers: { 'retry-after': '1' } })
 
-/** A lock time-out means that another request is in progress. Every other error passes through unchanged. */
+/** Converts a lock time-out to request_in_progress. Returns other errors unchanged. */
 export function asInProgress(error: unknown): unknown {
   return stateOf(error) === sqlState.lockNotAvailable ? requestInProgress() : error
 }
 
 /**
- * Refuses: idempotency_key_reused (422, names the reference) when the key belongs to another request;
- * request_in_progress (409) when a concurrent duplicate does not end in time.
+ * Runs `make` once per key. Refuses: idempotency_key_reused (422, names the reference) if the key belongs to another request;
+ * request_in_progress (409) if a concurrent duplicate does not end in time.
  */
 export async function once<T extends Keyed>(options: {
   readonly requestFingerprint: string
   /** See `replayOf`. */
   readonly pointer?: string
-  /** The row of the key; undefined when there is no row, or the request has no key. */
+  /** Finds the row of the key. Undefined: there is no row, or the request has no key. */
   readonly find: () => Promise<T | undefined>
   readonly make: () => Promise<T>
 }): Promise<{ readonly row: T; readonly replayed: boolean }> {

@@ -1,6 +1,6 @@
 /**
  * Tables in weekly partitions by a UUID version 7. Partitions are created ahead of time and dropped as a whole. Both lock
- * the table exclusively, so neither waits long for the lock; the next run tries again.
+ * the table exclusively, so they wait only briefly for the lock. The next run tries again.
  */
 import { assert, dayMs, firstIdOf, nilId } from '../kernel/index.ts'
 import type { Database } from './database.ts'
@@ -23,32 +23,32 @@ const monday = (moment: Date): Date =>
 function statement(text: string): Sql {
   return unprepared({ parts: [text], values: [] })
 }
-const checkedName = (name: string): string => {
-  assert(/^[a-z]+\.[a-z_0-9]+$/.test(name), 'the name of a table includes its schema')
+const checkTableName = (name: string): string => {
+  assert(/^[a-z]+\.[a-z_0-9]+$/.test(name), `invalid table name, expected schema.table: ${name}`)
   return name
 }
 
 export type Week = {
   readonly name: string
-  /** The first id of the week. */
   readonly from: string
   /** The first id of the next week. */
   readonly to: string
 }
 
-const boundOf = (text: string | undefined) => (text === undefined || text === 'MINVALUE' ? nilId : text.slice(1, -1))
+const partitionBound = (text: string | undefined) =>
+  text === undefined || text === 'MINVALUE' ? nilId : text.slice(1, -1)
 
-/** The weekly partitions of a table, oldest first, without the default partition. */
+/** Lists the weekly partitions of a table, oldest first, without the default partition. */
 export async function weeksOf(tx: Tx, table: string): Promise<readonly Week[]> {
   const rows = await tx.rows<{ name: string; bound: string }>(
     statement(`
       select part.oid::regclass::text as name, pg_get_expr(part.relpartbound, part.oid) as bound
       from pg_inherits inheritance join pg_class part on part.oid = inheritance.inhrelid
-      where inheritance.inhparent = '${checkedName(table)}'::regclass`),
+      where inheritance.inhparent = '${checkTableName(table)}'::regclass`),
   )
   const weeks = rows.flatMap(({ name, bound }) => {
     const [, from, to] = /^FOR VALUES FROM \((.+?)\) TO \((.+?)\)$/.exec(bound) ?? []
-    return to === undefined ? [] : [{ name, from: boundOf(from), to: boundOf(to) }]
+    return to === undefined ? [] : [{ name, from: partitionBound(from), to: partitionBound(to) }]
   })
   return weeks.toSorted((a, b) => (a.from < b.from ? -1 : 1))
 }
@@ -65,7 +65,7 @@ const transientStates = new Set<string | undefined>([
   '42710',
 ])
 
-/** False: `work` failed with a transient error. */
+/** Returns false if `work` fails with a transient error. */
 async function succeedsNow(work: Promise<unknown>): Promise<boolean> {
   try {
     await work
@@ -76,7 +76,7 @@ async function succeedsNow(work: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Creates the missing weeks from that of `moment` to `weeksAhead` later. Returns how many it created. */
+/** Creates missing weeks from `moment` to `weeksAhead` weeks later. Returns their number. */
 export async function ensureWeeks(db: Database, table: string, moment: Date, weeksAhead: number): Promise<number> {
   const existing = await weeksOf(db, table)
   const first = monday(moment).getTime()
@@ -86,7 +86,7 @@ export async function ensureWeeks(db: Database, table: string, moment: Date, wee
     if (existing.some((known) => known.from < to && from < known.to)) continue
     const day = new Date(first + week * weekMs).toISOString().slice(0, 10).replaceAll('-', '')
     const create = statement(
-      `create table if not exists ${checkedName(table)}_${day} partition of ${table} for values from ('${from}') to ('${to}')`,
+      `create table if not exists ${checkTableName(table)}_${day} partition of ${table} for values from ('${from}') to ('${to}')`,
     )
     if (await succeedsNow(db.transaction((tx) => tx.run(create), { lockTimeoutMs }))) created += 1
   }
@@ -106,25 +106,25 @@ export async function dropWeek(
   let dropped = false
   const work = async (tx: Tx) => {
     dropped = false
-    // On one connection per node: Citus refuses to drop a table that the transaction has read on several.
+    // Uses one connection per node: Citus refuses to drop a table that the transaction has read on several connections.
     if (tx.sharded) await tx.run(statement("set local citus.multi_shard_modify_mode = 'sequential'"))
-    await tx.run(statement(`lock table ${checkedName(table)} in access exclusive mode`))
+    await tx.run(statement(`lock table ${checkTableName(table)} in access exclusive mode`))
     // Another process may have dropped the week before this one had the lock.
     const exists = (await weeksOf(tx, table)).some(({ name }) => name === week.name)
     if (!exists || !(await mayDrop(tx))) return
-    await tx.run(statement(`drop table ${checkedName(week.name)}`))
+    await tx.run(statement(`drop table ${checkTableName(week.name)}`))
     dropped = true
   }
   return (await succeedsNow(db.transaction(work, { lockTimeoutMs }))) && dropped
 }
 
-/** Deletes about `rowsMax` rows of the default partition before an id, partner by partner. Returns how many. */
+/** Deletes about `rowsMax` rows of the default partition before an id, partner by partner. Returns their number. */
 export async function deleteDefault(
   tx: Tx,
   { table, column, before, rowsMax }: { table: string; column: string; before: string; rowsMax: number },
 ): Promise<number> {
-  const name = `${checkedName(table)}_default`
-  assert(/^[a-z_]+$/.test(column) && /^[0-9a-f-]{36}$/.test(before), 'a column and an id')
+  const name = `${checkTableName(table)}_default`
+  assert(/^[a-z_]+$/.test(column) && /^[0-9a-f-]{36}$/.test(before), `invalid column or id: ${column}, ${before}`)
   const found = await tx.rows<{ readonly partnerId: string; readonly id: string }>(
     acrossPartners(
       'finds old rows in a default partition, without a lock',

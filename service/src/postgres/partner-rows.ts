@@ -1,7 +1,7 @@
 /**
- * All rows of one partner, in tables that are found in the catalogue: a table of a later migration is included. They leave
- * a database and enter another one (docs/operations.md, "Move a partner"). The tidy rules cannot read these statements,
- * because their names come from the catalogue. Each of them names the partner.
+ * Moves all rows of a partner to another database (docs/operations.md, "Move a partner"). Finds the tables in the catalogue, so that
+ * tables of later migrations are included. The tidy rules cannot read these statements, because their names come from the catalogue.
+ * Each statement names the partner.
  */
 import { ownJson } from '@partner-payments/wire'
 import { assert } from '../kernel/index.ts'
@@ -16,13 +16,13 @@ export type PartnerTable = {
   readonly columns: readonly { readonly name: string; readonly type: string }[]
   readonly orderBy: string
 }
-/** Each value as PostgreSQL writes it, so that every type is exact. */
+/** A row with each value in PostgreSQL's text form, so that every type is exact. */
 export type TextRow = readonly (string | null)[]
 
 const rowsPerReadMax = 200
 const partnersTable = 'access.partners'
 
-type Found = {
+type CatalogTable = {
   readonly name: string
   readonly columns: string
   readonly key: readonly string[]
@@ -31,19 +31,19 @@ type Found = {
   readonly ownParent: readonly string[]
 }
 
-/** `$` stands for the next value. Names come from the catalogue, so that they cannot be parameters. */
+/** Builds a statement. `$` stands for the next value. Names come from the catalogue, because they cannot be parameters. */
 const statement = (text: string, ...values: readonly unknown[]): Sql => unprepared({ parts: text.split('$'), values })
 const quoted = (name: string): string => {
-  assert(/^[a-z_0-9]+(\.[a-z_0-9]+)?$/.test(name), 'a name of the service')
+  assert(/^[a-z_0-9]+(\.[a-z_0-9]+)?$/.test(name), `invalid name in the catalogue: ${name}`)
   return `"${name.replace('.', '"."')}"`
 }
 
 /**
- * The tables with rows of a partner, in the order in which rows are inserted: parents first, and tables without a
- * foreign key last. Before a transaction adds a row to one of the last, it changes a row of another table.
+ * Lists the tables with partner rows in the order of insertion: parents first, tables without a foreign key last. Before a transaction
+ * adds a row to a table without a foreign key, it changes a row of another table.
  */
 export async function partnerTables(tx: Tx): Promise<readonly PartnerTable[]> {
-  const found = await tx.rows<Found>(
+  const found = await tx.rows<CatalogTable>(
     statement(`/* postgres.partnerTables */
       select schema.nspname || '.' || class.relname as name,
         (select json_agg(json_build_object('name', attname, 'type', format_type(atttypid, atttypmod)) order by attnum)
@@ -68,31 +68,31 @@ export async function partnerTables(tx: Tx): Promise<readonly PartnerTable[]> {
     name,
     partnerColumn: name === partnersTable ? 'id' : 'partner_id',
     columns: ownJson<PartnerTable['columns']>(columns),
-    // A row that other rows of its table refer to comes before them.
+    // Rows come after the rows of their table that they refer to.
     orderBy: [...ownParent.map((column) => `${quoted(column)} is not null`), ...key.map(quoted)].join(', '),
   }))
 }
 
-function inOrder(tables: readonly Found[]): readonly Found[] {
-  const ordered: Found[] = []
+function inOrder(tables: readonly CatalogTable[]): readonly CatalogTable[] {
+  const ordered: CatalogTable[] = []
   for (let left = [...tables]; left.length > 0;) {
     const ready = left.filter(({ parents }) => parents.every((parent) => ordered.some(({ name }) => name === parent)))
     const next = ready.find(({ name, parents }) => parents.length > 0 || name === partnersTable) ?? ready[0]
-    assert(next, 'the foreign keys of the tables form no cycle')
+    assert(next, 'the foreign keys of the tables form a cycle')
     ordered.push(next)
     left = left.filter((table) => table !== next)
   }
   return ordered
 }
 
-/** Makes the transaction read one snapshot. Must be its first statement. Reads lock nothing. */
+/** Makes the transaction read a single snapshot, without locks. Must be its first statement. */
 export async function readAtOneMoment(tx: Tx): Promise<void> {
   await tx.run(statement('set transaction isolation level repeatable read, read only'))
 }
 
 /**
- * Locks the partner, so that no row that refers to it can be inserted, and then its rows. From then on no other
- * transaction changes them. At read committed, because each lock then sees what the transaction before it has committed.
+ * Locks the partner, so that no row that refers to it can be inserted, and then its rows, so that no other transaction changes them.
+ * At read committed, because each lock then sees the latest commits.
  */
 export async function lockPartnerRows(tx: Tx, tables: readonly PartnerTable[], partnerId: string): Promise<void> {
   for (const { name, partnerColumn, orderBy } of tables)
@@ -105,7 +105,7 @@ export async function lockPartnerRows(tx: Tx, tables: readonly PartnerTable[], p
     )
 }
 
-/** Reads in parts, so that memory use does not grow with the partner's data. */
+/** Reads the partner's rows in parts, so that memory use does not grow with the data. */
 export async function* readPartnerRows(
   tx: Tx,
   { name, partnerColumn, columns, orderBy }: PartnerTable,
@@ -127,7 +127,6 @@ export async function* readPartnerRows(
   await tx.run(statement('close partner_rows'))
 }
 
-/** Returns how many rows it inserted. */
 export function insertPartnerRows(tx: Tx, { name, columns }: PartnerTable, rows: readonly TextRow[]): Promise<number> {
   const names = columns.map((column) => quoted(column.name))
   const values = columns.map(({ type }, at) => `input.cell_${at}::${type}`)
@@ -142,7 +141,7 @@ export function insertPartnerRows(tx: Tx, { name, columns }: PartnerTable, rows:
   )
 }
 
-/** Deletes children first. Returns how many rows each table had. */
+/** Deletes the partner's rows, children first. Returns the number of rows per table. */
 export async function deletePartnerRows(
   tx: Tx,
   tables: readonly PartnerTable[],
@@ -156,7 +155,7 @@ export async function deletePartnerRows(
   return Object.fromEntries(deleted.toReversed())
 }
 
-/** The number of the last migration of the database. */
+/** Reads the number of the last migration of the database. */
 export async function schemaNumber(tx: Tx): Promise<number> {
   const text = '/* postgres.schemaNumber */ select max(number) as number from public.schema_migrations'
   return (await tx.row<{ readonly number: number }>(statement(text)))?.number ?? 0

@@ -1,6 +1,6 @@
 /**
- * The columns with personal data, the records that are erased by their own age, and the columns of sealed values. They are declared
- * beside the code that writes them; the statements that erase, count and replace them are here, for all tables.
+ * Columns with personal data, records that are erased by age, and columns with sealed values. They are declared beside the code that
+ * writes them. The statements that erase, count and replace them are here, for all tables.
  */
 import { acrossPartners, columnOf, noSql, type Sql, sql } from './sql.ts'
 import type { Tx } from './tx.ts'
@@ -10,13 +10,13 @@ import { ownJson } from '@partner-payments/wire'
 export type PersonalColumns = {
   /** `schema.table`. */
   readonly table: string
-  /** The column that finds the rows: their id, or that of the record that they belong to. */
+  /** The column that identifies the rows: their id, or the id of the record to which they belong. */
   readonly by: string
-  /** The value of each column after its erasure. It is compared, so that an erased row is not written again. */
+  /** The value of each column after its erasure. Erased rows are not written again. */
   readonly erased: Readonly<Record<string, string | null>>
 }
 
-/** Erases the columns of the rows of a partner that `ids` find. Returns how many rows it has changed. */
+/** Erases the columns in a partner's rows with these ids. Returns the number of changed rows. */
 export async function erasePersonal(
   tx: Tx,
   { table, by, erased }: PersonalColumns,
@@ -34,33 +34,33 @@ export async function erasePersonal(
     where target.partner_id = ${partnerId} and target.${named(by)} = any(${ids}::uuid[]) and (${listed(holds, sql` or `)})`)
 }
 
-/** Records that name persons and know no customer. Each is erased by its own age (docs/decisions/0055-erasure.md). */
+/** A table of records that name persons but do not belong to a customer. They are erased by age (docs/decisions/0055-erasure.md). */
 export type KeptTable = {
   /** `schema.table`. Its rows have an `id` that begins with their time. */
   readonly table: string
   /** Reports whether the retention of a row has ended. */
-  readonly isOver: (page: Pick<KeptPage, 'partnerId' | 'endedBefore'>) => Sql
-  /** Absent: the whole row is deleted. */
+  readonly isOver: (page: Pick<RetainedPage, 'partnerId' | 'endedBefore'>) => Sql
+  /** Columns to erase. Absent: the whole row is deleted. */
   readonly personal?: readonly PersonalColumns[]
 }
 
-export type KeptPage = {
+type RetainedPage = {
   readonly partnerId: string
   /** Records after this id and before `beforeId`. */
   readonly afterId: string
   readonly beforeId: string
-  /** A record that ended before this time is erased. */
+  /** Records that ended before this time are erased. */
   readonly endedBefore: Date
   readonly rowsMax: number
 }
-/** `isOver`: it is erased. Otherwise it is in use, and a later pass looks at it again. */
-export type KeptRecord = { readonly id: string; readonly isOver: boolean }
+/** `isOver`: the record is erased. Otherwise a later pass checks it again. */
+type KeptRecord = { readonly id: string; readonly isOver: boolean }
 
-/** Erases what is over in a page, and returns the whole page in the order of the ids. */
+/** Erases the ended records of a page. Returns the whole page in the order of the ids. */
 export async function eraseKept(
   tx: Tx,
   { table, isOver, personal }: KeptTable,
-  page: KeptPage,
+  page: RetainedPage,
 ): Promise<readonly KeptRecord[]> {
   const { partnerId, afterId, beforeId, rowsMax } = page
   const rows = await tx.rows<KeptRecord>(sql`/* postgres.eraseKept */
@@ -76,33 +76,33 @@ export async function eraseKept(
 
 const nameForm = /^[a-z_][a-z0-9_]*(?:\.[a-z_][a-z0-9_]*)?$/
 
-/** A name as a fragment. Only names of declarations, never input. */
+/** Creates a fragment of a declared name, never of input. */
 export function named(name: string): Sql {
-  assert(nameForm.test(name), 'a declared name is lower case and needs no quotes')
+  assert(nameForm.test(name), `invalid name in a declaration: ${name}`)
   return { parts: [name], values: [] }
 }
 
 export const listed = (fragments: readonly Sql[], separator = sql`, `): Sql =>
   fragments.reduce((list, fragment, index) => (index === 0 ? fragment : sql`${list}${separator}${fragment}`), noSql)
 
-/** A value of a column of the row that holds the sealed value, by the column's name. */
+/** Reads a column of the row with the sealed value, by name. */
 export type Cell = (column: string) => string
 
 export type SealedColumn = {
   /** `schema.table`. */
   readonly table: string
   readonly column: string
-  /** The columns that name a row, in the order of the primary key. `partner_id` alone: a partner has one row. */
+  /** The columns that identify a row, in the order of the primary key. Only `partner_id` if a partner has a single row. */
   readonly key: Readonly<Record<string, 'uuid' | 'text'>>
-  /** The rows belong to no partner. They are resealed with the first partner that a command processes. */
+  /** The rows do not belong to a partner. They are resealed with the first partner that a command processes. */
   readonly isShared?: true
-  /** Binds the value to its row (`Sealer`). `cell` gives the columns of `key`. */
+  /** Returns the context that binds the value to its row (`Sealer`). `cell` reads the columns of `key`. */
   readonly contextOf: (partnerId: string, cell: Cell) => readonly string[]
 }
 
-/** `id` is the key of the row as JSON. It names the row among those of its partner. */
-export type SealedValue = { readonly id: string; readonly sealed: Buffer; readonly context: readonly string[] }
-export type Resealed = Pick<SealedValue, 'id' | 'sealed'> & { readonly resealed: Buffer }
+/** `id`: the key of the row as JSON, unique for its partner. */
+type SealedValue = { readonly id: string; readonly sealed: Buffer; readonly context: readonly string[] }
+type Resealed = Pick<SealedValue, 'id' | 'sealed'> & { readonly resealed: Buffer }
 
 const keyOf = ({ key }: SealedColumn) => Object.entries(key).map(([name, type]) => [named(name), named(type)] as const)
 const belongsTo = ({ isShared }: SealedColumn, partnerId: string): Sql =>
@@ -110,7 +110,7 @@ const belongsTo = ({ isShared }: SealedColumn, partnerId: string): Sql =>
 
 export const sealedColumnName = ({ table, column }: SealedColumn): string => `${table}.${column}`
 
-/** The number of values under each key, of all partners. Bytes 2 to 5 of a sealed value are the id of its key. */
+/** Counts the values under each key, of all partners. Bytes 2 to 5 of a sealed value are the id of its key. */
 export function countByKey(
   tx: Tx,
   { table, column }: SealedColumn,
@@ -125,7 +125,7 @@ export function countByKey(
   )
 }
 
-/** Values of the partner that are not sealed under `keyId`, in the order of their keys, after the one of `afterId`. */
+/** Lists the partner's values that are not sealed under `keyId`, in the order of their keys, after `afterId`. */
 export async function valuesUnderOtherKeys(
   tx: Tx,
   declared: SealedColumn,
@@ -150,14 +150,14 @@ export async function valuesUnderOtherKeys(
     const cells = ownJson<string[]>(id)
     const cell: Cell = (name) => {
       const value = cells[names.indexOf(name)]
-      assert(value !== undefined, 'the context reads the columns of the key')
+      assert(value !== undefined, 'the context of a sealed value reads a column outside its key')
       return value
     }
     return { id, sealed, context: declared.contextOf(partnerId, cell) }
   })
 }
 
-/** Replaces the values that are unchanged since they were read. Returns how many. */
+/** Replaces the values that are unchanged since they were read. Returns their number. */
 export function replaceValues(
   tx: Tx,
   declared: SealedColumn,

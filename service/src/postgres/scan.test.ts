@@ -1,4 +1,4 @@
-/** Scans when a shard does not answer: a policy on the rows of one partner fails as a statement to a lost worker does. */
+/** Scans when a shard does not answer, simulated by a row policy that fails for one partner. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
@@ -8,7 +8,7 @@ import { acrossPartners, createDatabase, dueWork, firstPartners, sql } from './i
 
 const log = createLog('silent')
 const partnerIds = sql`select id from public.known order by id`
-/** The owner of the tables is above policies. */
+/** A role to which policies apply, unlike the owner of the tables. */
 const role = `scanner_${randomText(16)
   .toLowerCase()
   .replaceAll(/[^a-z0-9]/g, '0')}`
@@ -46,7 +46,7 @@ const due = (after = '00000000-0000-0000-0000-000000000000') =>
     select partner_id from public.work where partner_id > ${after} and ${whose()} order by partner_id`,
   )
 
-test('when a shard does not answer, a scan for due work finds that of the other partners', async () => {
+test('when a shard does not answer, a due-work scan finds the work of the other partners', async () => {
   const rows = await db.rows<{ partnerId: string }>(due())
   assert.deepEqual(
     rows.map(({ partnerId }) => partnerId),

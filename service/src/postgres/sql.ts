@@ -1,4 +1,4 @@
-/** The `sql` tag: it turns holes into numbered parameters, composes fragments and refuses `undefined`. */
+/** The `sql` tag: turns placeholders into numbered parameters, composes fragments and refuses `undefined`. */
 import { createHash } from 'node:crypto'
 import { assert } from '../kernel/index.ts'
 
@@ -10,14 +10,14 @@ export type Sql = {
   /** Reads the rows of all partners. */
   readonly scan?: Scan
 }
-/** `ofPartner`: the same statement for one partner, if its rows can be read without those of the others. */
+/** `ofPartner`: creates the same statement for one partner, if a partner's rows can be read alone. */
 export type Scan = { readonly reason: string; readonly ofPartner?: (partnerId: string) => Sql }
 export type Statement = { readonly name: string; readonly text: string; readonly values: readonly unknown[] }
 
 const isSql = (value: unknown): value is Sql =>
   typeof value === 'object' && value !== null && 'parts' in value && 'values' in value
 
-/** A hole is a parameter or another `sql` fragment. */
+/** Creates a statement. A placeholder is a parameter or another `sql` fragment. */
 export function sql(strings: TemplateStringsArray, ...holes: readonly unknown[]): Sql {
   const parts: string[] = [strings[0] ?? '']
   const values: unknown[] = []
@@ -44,24 +44,24 @@ export function sql(strings: TemplateStringsArray, ...holes: readonly unknown[])
 export const noSql: Sql = { parts: [''], values: [] }
 
 /**
- * The partners of a batch, as a condition on `partner_id`. A batch of one partner compares with a constant, by which a
- * sharded database finds the shard. Batches of several partners exist only where the database is not sharded.
+ * Creates a condition on `partner_id` for the partners of a batch. A batch of one partner compares with a constant, by which a
+ * sharded database finds the shard. Batches of several partners occur only if the database is not sharded.
  */
 export function ofPartners(partnerIds: readonly string[], column: Sql = sql`partner_id`): Sql {
   const [first, ...others] = new Set(partnerIds)
-  assert(first !== undefined, 'a batch has at least one partner')
+  assert(first !== undefined, 'a batch without partners')
   return others.length === 0 ? sql`${column} = ${first}` : sql`${column} = any(${[first, ...others]}::uuid[])`
 }
 
-/** The values of one column of `rows`, for `unnest`: `columnOf(rows)('name')`. */
+/** Reads the values of one column of `rows`, for `unnest`: `columnOf(rows)('name')`. */
 export const columnOf =
   <Row>(rows: readonly Row[]) =>
   <K extends keyof Row>(name: K): Row[K][] =>
     rows.map((row) => row[name])
 
 /**
- * Condition for a statement that joins the rows of a batch by `partner_id`. A batch of one partner also compares with
- * a constant, by which a sharded database finds the shard; otherwise the join is the condition.
+ * Creates a condition for a statement that joins the rows of a batch by `partner_id`. A batch of one partner also compares with a
+ * constant, by which a sharded database finds the shard. Otherwise the join is the condition.
  */
 export function ofOnePartner(partnerIds: readonly string[], column: Sql = sql`partner_id`): Sql {
   const [first, ...others] = new Set(partnerIds)
@@ -70,7 +70,7 @@ export function ofOnePartner(partnerIds: readonly string[], column: Sql = sql`pa
 
 /**
  * Marks a statement on a queue or on the rows of a batch as planned at each execution. A prepared statement would
- * keep a plan from its first five executions, when the table was perhaps empty and a full scan was the cheapest plan.
+ * keep a plan from its first five executions, when a full scan of a nearly empty table was cheapest.
  */
 export const unprepared = (statement: Sql): Sql => ({ ...statement, unprepared: true })
 
@@ -81,12 +81,12 @@ export const unprepared = (statement: Sql): Sql => ({ ...statement, unprepared: 
  */
 export const acrossPartners = (reason: string, statement: Sql): Sql => ({ ...statement, scan: { reason } })
 
-/** The condition that a scan for due work has in its `where`: `true`, or the partner. */
+/** Creates the partner condition of a due-work scan: `true`, or a comparison with one partner. */
 export type Whose = (column?: Sql) => Sql
 
 /**
- * Marks a scan for due work. If a shard does not answer, `Database.rows` reads partner by partner, so that the partners
- * of the other shards are served (scan.ts).
+ * Marks a due-work scan. If a shard does not answer, `Database.rows` reads partner by partner, so that the partners of the
+ * other shards are served (`createScan`).
  */
 export function dueWork(reason: string, statement: (whose: Whose) => Sql): Sql {
   const ofPartner = (partnerId: string) => statement((column = sql`partner_id`) => sql`${column} = ${partnerId}`)
@@ -95,7 +95,7 @@ export function dueWork(reason: string, statement: (whose: Whose) => Sql): Sql {
 
 const names = new Map<string, string>()
 
-/** The text with `$n` and a name derived from it, so that each connection prepares it once. Without a name: unprepared. */
+/** Returns the text with `$n`, and a name derived from the text, so that each connection prepares it once. Unprepared: no name. */
 export function toStatement({ parts, values, unprepared }: Sql): Statement {
   const text = parts.reduce((before, part, index) => `${before}$${index}${part}`)
   if (unprepared) return { name: '', text, values }

@@ -1,7 +1,7 @@
 /**
- * Keeps statistics up to date while tables grow. Connections plan a statement once. A lookup by key that was planned on an
- * empty table reads all rows of a partner (3 ms instead of 0.3 ms at 7,000 payouts), until `analyze` makes connections plan
- * it again. Autovacuum runs once a minute only.
+ * Keeps statistics up to date while tables grow. Connections plan a statement once. A lookup that was planned on an empty table
+ * reads all rows of a partner (3 ms instead of 0.3 ms at 7,000 payouts) until `analyze` causes a new plan. Autovacuum runs only
+ * once a minute.
  */
 import { type Log, present } from '../kernel/index.ts'
 import type { Database } from './database.ts'
@@ -9,8 +9,8 @@ import { sql } from './sql.ts'
 import type { Tx } from './tx.ts'
 
 /**
- * Smallest table that is analysed. In smaller ones every plan is fast; larger ones are analysed whenever they have
- * doubled.
+ * Rows of the smallest table that is analysed, because every plan is fast in smaller tables. Larger tables are analysed each time that
+ * they have doubled.
  */
 const rowsMin = 500
 const tablesMax = 10
@@ -18,11 +18,11 @@ const tablesMax = 10
 type Grown = { readonly schema: string; readonly name: string }
 
 /**
- * Returns how many tables were analysed. Processes may run it concurrently: each skips tables that another one analyses. The view
- * `pg_stat_user_tables` would also add up the counts of all indexes.
+ * Analyses grown tables and returns their number. Concurrent processes skip the tables of each other. Does not use the view
+ * `pg_stat_user_tables`, which would also add up the counts of all indexes.
  */
-export async function analyseWhatHasGrown(db: Pick<Database, 'rows' | 'pool'>, log: Log): Promise<number> {
-  const grown = await db.rows<Grown>(sql`/* postgres.analyseWhatHasGrown */
+export async function analyseGrownTables(db: Pick<Database, 'rows' | 'pool'>, log: Log): Promise<number> {
+  const grown = await db.rows<Grown>(sql`/* postgres.analyseGrownTables */
     select namespace.nspname as schema, class.relname as name
     from pg_catalog.pg_class class join pg_catalog.pg_namespace namespace on namespace.oid = class.relnamespace
     where class.relkind = 'r' and namespace.nspname !~ '^pg_' and namespace.nspname <> 'information_schema'
@@ -37,9 +37,9 @@ export async function analyseWhatHasGrown(db: Pick<Database, 'rows' | 'pool'>, l
 }
 
 /**
- * The start of the oldest transaction of a client, by the clock of the server: the writes of every transaction that began before it
- * are visible to the next statement, or were rolled back. The statement itself is one.
- * A transaction that waits for its replica to confirm its commit is one as well. pg_dump only reads, and may take hours.
+ * Reads the start of the oldest client transaction, by the server's clock. The writes of every transaction that began before it are visible
+ * to the next statement, or were rolled back. Includes this statement and transactions that wait for a replica to confirm their commit.
+ * Excludes pg_dump, which only reads and may take hours.
  */
 export async function oldestTransactionStart(tx: Tx): Promise<Date> {
   const row = await tx.row<{ readonly startedAt: Date }>(sql`/* postgres.oldestTransactionStart */

@@ -21,32 +21,32 @@ export type TransactionOptions<P = undefined> = {
   /** Forbids sequential scans where an index can be used, also of tables that the planner estimates as small. */
   readonly byIndex?: boolean
   /**
-   * Plans each statement once per connection, without its values: for lookups by whole keys, which have one good plan. Not on
-   * a sharded database, where the values decide which shard runs the statement.
+   * Plans each statement once per connection, without its values: for lookups by whole keys, which have a single good plan. Ignored on a
+   * sharded database, where the values decide which shard runs the statement.
    */
   readonly planOnce?: boolean
   /**
-   * Statements that are sent together with `begin`; `work` gets the result. Only reads, or one write that may be committed
-   * alone: if `begin` fails and the write does not, the outcome is unknown (`Unreachable`).
+   * Statements that are sent together with `begin`; `work` gets the result. Must be reads, or one write that may be committed
+   * alone: if `begin` fails but the write succeeds, the outcome is unknown (`Unreachable`).
    */
   readonly before?: (tx: Tx) => Promise<P>
 }
 
-export type Work<T, P> = (tx: Tx, read: P) => Promise<T>
-export type Committed<T> = {
+export type TransactionWork<T, P> = (tx: Tx, read: P) => Promise<T>
+type CommitResult<T> = {
   readonly result: T
   readonly hints: ReadonlySet<Hint>
-  /** The texts of the statements that have changed rows. */
+  /** Texts of the statements that changed rows. */
   readonly changes: ReadonlySet<string>
 }
 
-/** Lock limit that every transaction sends to the shards. Only on a sharded database. */
-export type ShardSettings = { readonly lockTimeoutMs: number }
+/** Lock limit that every transaction sends to the shards of a sharded database. */
+type ShardSettings = { readonly lockTimeoutMs: number }
 type Limits = Omit<TransactionOptions, 'before'> & { readonly shardSettings: ShardSettings | undefined }
 
 /**
- * The settings are sent with `begin` and end with the transaction. Citus forwards a `set local` to the shards as the text
- * of its whole query, so there each is a query of its own. It refuses generic plans: the plan names the shard.
+ * Returns `begin` with the settings of the transaction. Citus forwards a `set local` to the shards as the text of its whole query, so on
+ * Citus each setting is a separate query. Citus does not support generic plans, because the plan names the shard.
  */
 function beginOf({ lockTimeoutMs, byIndex = false, planOnce = false, shardSettings }: Limits): readonly string[] {
   const lockTimeout = lockTimeoutMs ?? shardSettings?.lockTimeoutMs
@@ -63,15 +63,15 @@ async function begin({ run }: Connection, limits: Limits): Promise<void> {
 }
 
 /**
- * One attempt. Statements are sent without waiting for the answers of earlier ones (the driver's pipeline). `work` starts
- * only after `begin` has succeeded, because without it each statement would be a transaction of its own.
+ * Tries the transaction once. Sends statements without waiting for earlier answers (the driver's pipeline). `work` starts only after
+ * `begin` has succeeded, because otherwise each statement would be a separate transaction.
  */
 export async function attempt<T, P>(
   connect: Connect,
-  work: Work<T, P>,
+  work: TransactionWork<T, P>,
   { before, ...limits }: TransactionOptions<P> & Pick<Limits, 'shardSettings'>,
   durability: Durability,
-): Promise<Committed<T>> {
+): Promise<CommitResult<T>> {
   const connection = await connect()
   const { client } = connection
   let broken = true
@@ -82,7 +82,11 @@ export async function attempt<T, P>(
       const begun = begin(connection, limits).catch((error: unknown) => {
         const failure = classify(error)
         if (before === undefined || failure instanceof Unreachable) throw failure
-        throw new Unreachable('downstream_unreachable', 'a transaction has not begun', error)
+        throw new Unreachable(
+          'downstream_unreachable',
+          '`begin` failed, and the outcome of the write sent with it is unknown',
+          error,
+        )
       })
       return Promise.all([begun, before?.(createTx(connection.send, outsideTransaction(sharded))) as Promise<P>])
     })
@@ -94,8 +98,11 @@ export async function attempt<T, P>(
     let touched = 0
     for (const { result: sending } of sent) touched += (await sending).count
     // The server answers the commit of a failed transaction with ROLLBACK and without an error.
-    assert((await committing).command === 'COMMIT', 'a transaction whose statements succeed commits')
-    // A commit after writes that affected no row flushes nothing, so unflushed writes stay unflushed.
+    assert(
+      (await committing).command === 'COMMIT',
+      'PostgreSQL rolled back a transaction although all its statements succeeded',
+    )
+    // A commit without changed rows does not flush, so unflushed writes stay unflushed.
     if (touched > 0) durability.flushedUpTo(written)
     broken = false
     return { result, hints, changes }
@@ -113,43 +120,43 @@ export async function attempt<T, P>(
   }
 }
 
-/** A statement after a failed one only reports that the transaction has failed. The cause is the first failed write. */
+/** Finds the cause of a failed transaction: the first failed write, because later statements only report the failed transaction. */
 async function causeOf(error: unknown, sent: readonly SentWrite[]): Promise<unknown> {
   if (stateOf(error) !== sqlState.inFailedTransaction) return error
   const outcomes = await Promise.allSettled(sent.map(({ result }) => result))
   return outcomes.find((outcome) => outcome.status === 'rejected')?.reason ?? error
 }
 
-// Writes that do not wait for the disk, and when they are durable. PostgreSQL flushes its log in order, so a durable
-// commit after such a write makes the write durable as well: the request pays for one flush instead of two. A request
-// without a durable commit waits for `flushed` before it answers.
+// Writes that do not wait for the disk. PostgreSQL flushes its log in order, so a later durable commit makes such a write
+// durable as well: the request needs one flush instead of two. A request without a durable commit waits for `flushed` before
+// it answers.
 
 /** The number of unflushed writes so far. */
-type Mark = number
+type FlushMark = number
 
 export type Unflushed = Tx & {
   /** Marks all unflushed writes of this process so far. */
-  readonly mark: () => Mark
-  /** Resolves when the marked writes are durable: at once if a durable commit has followed them. */
-  readonly flushed: (mark: Mark) => Promise<void>
+  readonly mark: () => FlushMark
+  /** Resolves when the marked writes are durable, at once if a durable commit has followed them. */
+  readonly flushed: (mark: FlushMark) => Promise<void>
 }
 
 type Durability = {
   readonly unflushed: Unflushed
-  readonly mark: () => Mark
-  /** Reports that a durable commit which began after `mark` was taken has ended. */
-  readonly flushedUpTo: (mark: Mark) => void
+  readonly mark: () => FlushMark
+  /** Records the end of a durable commit that began after `mark`. */
+  readonly flushedUpTo: (mark: FlushMark) => void
 }
 
-/** Writes a record to the log that belongs to no table, because a commit that has written nothing flushes nothing. */
+/** Writes a log record without a table, because a commit without writes does not flush. */
 export const flushStatement = sql`/* postgres.flushedUpTo */ select pg_logical_emit_message(true, 'partner-payments', 'flush')`
 
 export function createDurability(deps: { readonly unflushed: Tx; readonly flush: () => Promise<unknown> }): Durability {
-  let written: Mark = 0
-  let durable: Mark = 0
+  let written: FlushMark = 0
+  let durable: FlushMark = 0
   let flushing: Promise<void> | undefined
   const mark = () => written
-  const flushedUpTo = (upTo: Mark) => {
+  const flushedUpTo = (upTo: FlushMark) => {
     durable = Math.max(durable, upTo)
   }
   const flushOnce = async () => {
@@ -157,9 +164,9 @@ export function createDurability(deps: { readonly unflushed: Tx; readonly flush:
     await deps.flush()
     flushedUpTo(upTo)
   }
-  const flushed = async (upTo: Mark) => {
+  const flushed = async (upTo: FlushMark) => {
     while (durable < upTo) {
-      // One flush serves all callers that wait. Callers that come after it has begun share the next one.
+      // One flush serves all waiting callers. Callers that arrive during a flush share the next flush.
       flushing ??= flushOnce().finally(() => {
         flushing = undefined
       })

@@ -8,23 +8,23 @@ import { classify } from './errors.ts'
 import { type Sql, toStatement } from './sql.ts'
 
 export type Row = Readonly<Record<string, unknown>>
-/** Runs statements: each in a transaction of its own (`Database`), or all in one transaction (`Database.transaction`). */
+/** Runs statements, each in its own transaction (`Database`) or all in one transaction (`Database.transaction`). */
 export type Tx = {
   /** The database is sharded by partner: a statement names one partner, or is a scan over all partners. */
   readonly sharded: boolean
   readonly rows: <T extends object = Row>(statement: Sql) => Promise<readonly T[]>
-  /** The only row, or undefined. */
+  /** Reads at most one row. Undefined: there is no row. */
   readonly row: <T extends object = Row>(statement: Sql) => Promise<T | undefined>
   /** Returns the number of affected rows. */
   readonly run: (statement: Sql) => Promise<number>
   /**
-   * Queues a write without a result. It is sent with the next statement or with the commit. If it fails, the transaction
-   * fails. If it affects another number of rows than `rowsExpected`, nothing is committed. Only within a transaction.
+   * Queues a write without a result, which is sent with the next statement or the commit. The transaction fails if the write fails or
+   * does not affect `rowsExpected` rows. Only within a transaction.
    */
   readonly later: (statement: Sql, rowsExpected?: number) => void
   /**
-   * Registers a hint that runs once after the commit, however often it is registered. A hint may be lost with the process,
-   * so the rows must be found without it. Only within a transaction.
+   * Registers a hint that runs once after the commit, even if it is registered several times. A hint may be lost with the process,
+   * so the work must also be found without it. Only within a transaction.
    */
   readonly afterCommit: (hint: Hint) => void
 }
@@ -35,7 +35,7 @@ types.setTypeParser(20, (text) => BigInt(text))
 types.setTypeParser(114, (text) => text)
 types.setTypeParser(3802, (text) => text)
 types.setTypeParser(1082, (text) => text)
-// bigint[] too: batches come back as arrays.
+// Also for bigint[], because batches return arrays.
 types.setTypeParser(1016, (text) => text.slice(1, -1).split(',').filter(Boolean).map(BigInt))
 
 const camelNames = new Map<string, string>()
@@ -48,7 +48,7 @@ function camel(name: string): string {
   return mapped
 }
 
-/** Sends one statement, on a connection of its own or on that of a transaction. */
+/** Sends one statement, on a connection from the pool or on that of a transaction. */
 export type Send = (config: pg.QueryArrayConfig) => Promise<pg.QueryArrayResult>
 
 async function send(
@@ -75,7 +75,7 @@ async function send(
 }
 
 type WithinTransaction = Pick<Tx, 'sharded' | 'later' | 'afterCommit'> & {
-  /** A statement that changes rows has succeeded. */
+  /** Called when a statement has changed rows. */
   readonly changed?: (text: string) => void
 }
 
@@ -98,8 +98,8 @@ export const outsideTransaction = (sharded: boolean, changed?: (text: string) =>
 })
 
 /**
- * Sends everything that `write` sends in one system call instead of one per statement. Over TLS, `connection.stream` is the
- * TLS socket, so it is read at each call.
+ * Sends all output of `write` in one system call instead of one per statement. With TLS, `connection.stream` changes to the TLS socket,
+ * so it is read at each call.
  */
 export function inOneWrite<T>({ connection: { stream } }: pg.PoolClient, write: () => T): T {
   stream.cork()
@@ -120,14 +120,14 @@ export type Connection = {
 }
 export type Connect = () => Promise<Connection>
 
-const firstLineOf = ({ parts: [first = ''] }: Sql): string => first.split('\n', 1)[0] ?? ''
+const firstLine = ({ parts: [first = ''] }: Sql): string => first.split('\n', 1)[0] ?? ''
 
 type QueuedWrite = { readonly statement: Sql; readonly rowsExpected: number | undefined }
 export type SentWrite = QueuedWrite & { readonly result: Promise<{ readonly count: number }> }
 
 /**
- * The statements of one transaction. `sent` holds the results of queued writes, which the commit must check; `changes` the
- * texts of the statements that have changed rows.
+ * Sends the statements of one transaction. `sent` holds the results of queued writes, which the commit must check. `changes` holds the texts
+ * of the statements that changed rows.
  */
 export function createPipeline({ client, send: sendOn, run }: Connection, sharded: boolean) {
   let queued: QueuedWrite[] = []
@@ -140,7 +140,7 @@ export function createPipeline({ client, send: sendOn, run }: Connection, sharde
     queued = []
     for (const write of sending) {
       const result = send(sendOn, write.statement, changed)
-      // The commit checks the result. If another statement has failed before, no caller reads it.
+      // The commit checks the result. If an earlier statement has failed, no caller reads it.
       result.catch(() => undefined)
       sent.push({ ...write, result })
     }
@@ -165,26 +165,24 @@ export function createPipeline({ client, send: sendOn, run }: Connection, sharde
     run: (statement) => afterQueued(() => direct.run(statement)),
   }
   /**
-   * Checks the numbers of rows that writes expected, before the commit is sent. The answers have usually arrived with that
-   * of a later statement. Only a write that is still queued costs a round trip.
+   * Checks the row counts of queued writes before the commit is sent. The answers have usually arrived with that of a later
+   * statement. Only a write that is still queued costs a round trip.
    */
   const checkRows = async (): Promise<void> => {
     if (queued.some(({ rowsExpected }) => rowsExpected !== undefined)) inOneWrite(client, sendQueued)
     for (const { statement, rowsExpected, result } of sent) {
       if (rowsExpected === undefined) continue
       const { count } = await result
-      assert(count === rowsExpected, `${count} of ${rowsExpected} rows are written by ${firstLineOf(statement)}`)
+      assert(count === rowsExpected, `${firstLine(statement)} wrote ${count} rows instead of ${rowsExpected}`)
     }
   }
   return { tx, sent, hints, changes, checkRows, commit: () => afterQueued(() => run('commit')) }
 }
 
-/**
- * Writes arrays and times as PostgreSQL literals. Batches are arrays, and the driver's own conversion took 5% of the CPU
- * time of a busy process. This one searches a text before it rewrites it, and writes a Date as its ISO text.
- */
+// Writes arrays and times as PostgreSQL literals. Batches are arrays, and the driver's own conversion took 5% of the CPU
+// time of a busy process. This conversion searches a text before it rewrites it, and writes a Date as its ISO text.
 
-/** Most texts need no escapes. JSON has many quotes and rarely a backslash. */
+/** Quotes a text. Most texts need no escapes. JSON has many quotes and rarely a backslash. */
 function quoted(text: string): string {
   const withSlashes = text.includes('\\') ? text.replace(/\\/g, '\\\\') : text
   return `"${withSlashes.includes('"') ? withSlashes.replace(/"/g, '\\"') : withSlashes}"`
@@ -193,7 +191,7 @@ function quoted(text: string): string {
 let lastTime: Date | undefined
 let lastTimeText = ''
 
-/** The rows of a batch mostly share one Date, and `toISOString` is slow. No code changes a Date in place. */
+/** Caches the text of the last Date, which the rows of a batch mostly share, because `toISOString` is slow. */
 function timeText(time: Date): string {
   if (time !== lastTime) {
     lastTime = time
@@ -226,7 +224,7 @@ function arrayLiteral(values: readonly unknown[]): string {
   return `${text}}`
 }
 
-/** The value that the driver gets. It converts the other types itself. */
+/** Converts a value for the driver, which converts the other types itself. */
 export function literal(value: unknown): unknown {
   if (Array.isArray(value)) return arrayLiteral(value)
   return value instanceof Date ? timeText(value) : value

@@ -12,7 +12,7 @@ const sent = (...statement: Parameters<typeof toStatement>) => {
   return { text, values }
 }
 
-test('holes become numbered parameters, never text', () => {
+test('placeholders become numbered parameters, never text', () => {
   const evil = "'; drop table x; --"
   assert.deepEqual(sent(sql`select ${evil}, ${2n} from t where a = ${null}`), {
     text: 'select $1, $2 from t where a = $3',
@@ -80,7 +80,7 @@ test('a constraint is recognised by its name, with or without the number of its 
   assert.equal(is(null), false)
 })
 
-test('deadlocks, serialisation failures and the constraints over what was read are retryable', () => {
+test('deadlocks, serialisation failures and violations of constraints on rows read without a lock are retryable', () => {
   assert.deepEqual(
     [sqlState.deadlock, sqlState.serializationFailure, sqlState.lockNotAvailable, sqlState.uniqueViolation].map(
       (code) => isRetryable(error({ code })),
@@ -108,7 +108,7 @@ const findReturns = (...answers: readonly (Keyed | undefined)[]) => {
   return () => Promise.resolve(left.shift())
 }
 
-test('a free key makes the row, a taken key replays it', async () => {
+test('a new key creates the row, a used key replays it', async () => {
   const make = () => Promise.resolve(row)
   assert.deepEqual(await once({ requestFingerprint: 'h', find: findReturns(undefined), make }), {
     row,
@@ -120,7 +120,7 @@ test('a free key makes the row, a taken key replays it', async () => {
   })
 })
 
-test('a duplicate that lost the key gets the answer of the request that won it', async () => {
+test('a concurrent duplicate gets the answer of the request that used the key first', async () => {
   const make = () => Promise.reject(new KeyTaken())
   assert.deepEqual(await once({ requestFingerprint: 'h', find: findReturns(undefined, row), make }), {
     row,
@@ -128,7 +128,7 @@ test('a duplicate that lost the key gets the answer of the request that won it',
   })
 })
 
-test('another request under a taken key is refused with the reference, before and after a race', async () => {
+test('another request with a used key is refused with the reference, before and after a race', async () => {
   const named = (error: unknown) => {
     assert.ok(error instanceof Refusal && error.code === 'idempotency_key_reused')
     assert.match(error.detail, /R-1/)
@@ -148,7 +148,7 @@ test('409 with Retry-After when a duplicate does not end in time, or ended witho
     )
 })
 
-test('a refusal passes through, and the key stays free', async () => {
+test('a refusal is thrown unchanged, and the key can be used again', async () => {
   const make = () => Promise.reject(new Refusal('insufficient_funds'))
   await assert.rejects(
     once({ requestFingerprint: 'h', find: findReturns(undefined), make }),

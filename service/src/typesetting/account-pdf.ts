@@ -1,4 +1,4 @@
-/** An account document: a head, a box of balances, and a table that repeats its heads and carries its balance over pages. */
+/** An account document: a head, a box of balances, and a table that repeats its head and carries its balance over on each page. */
 import { boldShare, createSheet, type DocumentBrand, markBox, page, printable, type Sheet } from './sheet.ts'
 
 export type DocumentRow = {
@@ -7,18 +7,18 @@ export type DocumentRow = {
   /** Detail in small type below the text. */
   readonly detail: string
   readonly amount: string
-  /** Absent in a table without running balance. */
+  /** Absent in a table without a running balance. */
   readonly balance?: string
 }
 export type DocumentSection = {
   readonly heading: string
   readonly box: readonly (readonly [label: string, value: string])[]
   readonly columns: { readonly amount: string; readonly balance?: string }
-  /** Opening row before the first row, and closing row after the last one. */
+  /** Opening row before the first row, and closing row after the last row. */
   readonly opening?: readonly [label: string, value: string]
   readonly closing: readonly [label: string, value: string]
   readonly empty: string
-  /** Read twice: once to count the pages, once to write them. */
+  /** Called twice: to count the pages, and to write them. */
   readonly rows: () => AsyncIterable<readonly DocumentRow[]>
 }
 export type AccountDocument = {
@@ -27,7 +27,7 @@ export type AccountDocument = {
   readonly facts: readonly (readonly [label: string, value: string])[]
   readonly sections: readonly DocumentSection[]
   readonly note: string
-  /** The date in the document's own data. Not the time of the run. */
+  /** The date in the document's metadata, which is not the time of the run. */
   readonly createdAt: Date
   /**
    * True for a tagged PDF, with the structure that a screen reader follows. The library keeps it in memory, about 25
@@ -38,7 +38,7 @@ export type AccountDocument = {
 }
 
 const inner = page.width - page.left - page.right
-/** The right edges of the columns of figures, and the text between. */
+/** The right edges of the number columns, and the edges of the text column. */
 const columns = {
   date: page.left,
   text: page.left + 68,
@@ -51,8 +51,8 @@ const heights = { head: 20, carried: 18, text: 13, detail: 10.5, rowGap: 7 } as 
 const limit = page.height - page.bottom - heights.carried
 
 /**
- * Draws in two passes, because a table must know its place on the page. The first pass places all rows without drawing,
- * and so counts the pages; the second one places them in the same way and draws.
+ * Draws in two passes, because each page shows the number of pages. The first pass places all rows without drawing and counts the
+ * pages. The second pass places them in the same way and draws.
  */
 export async function* accountPdf(document: AccountDocument): AsyncGenerator<Uint8Array> {
   const draft = await createSheet(document, undefined)
@@ -81,7 +81,7 @@ async function* layOut(document: AccountDocument, sheet: Sheet): AsyncGenerator<
         drawn += 1
         balance = row.balance ?? balance
       }
-      // Writing a page does not pause: other work runs in between.
+      // Lets other work run between pages.
       yield* sheet.written()
       await new Promise((resolve) => setImmediate(resolve))
     }
@@ -199,7 +199,7 @@ function drawEmpty({ empty }: DocumentSection, sheet: Sheet, y: number): number 
   return y + heights.carried
 }
 
-/** The page limit leaves space for it. */
+/** Draws the closing row, for which the page limit leaves space. */
 function drawClosing({ closing: [label, value] }: DocumentSection, sheet: Sheet, y: number): number {
   sheet.row(() => {
     sheet.text('TD', label, { font: 'bold', size: sizes.body, x: columns.text, y: y + 2 })

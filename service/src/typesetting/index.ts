@@ -1,6 +1,6 @@
 /**
- * Typesetting: account documents as PDF, as a bank sends them. A page is written as soon as it is full, so that memory
- * does not grow with the document. The same input gives the same bytes: no time of the run, no random id.
+ * Typesetting: account documents, letters and receipts as PDF. A page is written as soon as it is full, so that memory does not
+ * grow with the document. The same input gives the same bytes, without the time of the run or random ids.
  */
 export { type Letter, letterPdf } from './letter-pdf.ts'
 export type { DocumentBrand } from './sheet.ts'

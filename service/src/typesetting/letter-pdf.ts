@@ -4,13 +4,13 @@ import { createSheet, page, printable, type Sheet } from './sheet.ts'
 export type Letter = {
   readonly sender: readonly string[]
   readonly recipient: readonly string[]
-  /** Place and date as they stand in the letter. */
+  /** Place and date as printed in the letter. */
   readonly date: string
   readonly subject: string
   readonly paragraphs: readonly string[]
   readonly facts: readonly (readonly [label: string, value: string])[]
   readonly closing: readonly string[]
-  /** The date in the document's own data. Not the time of the run. */
+  /** The date in the document's metadata, which is not the time of the run. */
   readonly createdAt: Date
 }
 
@@ -20,7 +20,7 @@ const width = page.width - page.left - page.right
 const labelWidth = 150
 const bottom = page.height - page.bottom - lineHeight
 
-/** The same letter gives the same bytes. */
+/** Writes a letter as PDF. The same letter gives the same bytes. */
 export async function* letterPdf(letter: Letter): AsyncGenerator<Uint8Array> {
   const head = { title: letter.subject, issuer: letter.sender[0] ?? '', createdAt: letter.createdAt, tagged: true }
   const draft = await createSheet(head, undefined)

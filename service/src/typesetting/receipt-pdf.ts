@@ -1,4 +1,4 @@
-/** A receipt: the brand, what was paid, and tables whose last column has amounts. */
+/** A receipt: the brand, the payment, and tables with amounts in the last column. */
 import { boldShare, createSheet, type DocumentBrand, markBox, page, printable, type Sheet } from './sheet.ts'
 
 export type ReceiptDocument = {
@@ -14,7 +14,7 @@ export type ReceiptDocument = {
     readonly rows: readonly (readonly [string, string, string])[]
   }[]
   readonly note: string | undefined
-  /** The date in the document's own data. Not the time of the run. */
+  /** The date in the document's metadata, which is not the time of the run. */
   readonly createdAt: Date
   readonly brand: DocumentBrand | undefined
 }
@@ -28,7 +28,7 @@ const bottom = page.height - page.bottom - lineHeight
 
 const rowsAtOnce = 10
 
-/** The same receipt gives the same bytes. */
+/** Writes a receipt as PDF. The same receipt gives the same bytes. */
 export async function* receiptPdf(receipt: ReceiptDocument): AsyncGenerator<Uint8Array> {
   const head = { ...receipt, tagged: true }
   const draft = await createSheet(head, undefined)
@@ -99,7 +99,7 @@ async function drawTable(
   sheet.beginTable()
   row('TH', heads)
   for (const [index, each] of rows.entries()) {
-    // Anybody with the link of a payment asks for its receipt: other work runs in between.
+    // Lets other work run, because anybody with the link of a payment can request its receipt.
     if (index % rowsAtOnce === 0) await new Promise((resolve) => setImmediate(resolve))
     row('TD', each)
   }

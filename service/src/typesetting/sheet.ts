@@ -1,6 +1,6 @@
 /**
- * The pages of a document, by pdfkit: text at its place with its role for screen readers, rules, and the running lines of
- * each page. A sheet without a number of pages draws nothing and only counts.
+ * The pages of a document, drawn by pdfkit: positioned text with a role for screen readers, rules, and the running lines of each
+ * page. A sheet without a number of pages only counts pages.
  */
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -15,7 +15,7 @@ type Placed = {
   readonly font: FontName
   readonly size: number
   readonly y: number
-  /** The left edge; or `end`, the right one. */
+  /** The left edge. `end`: the right edge instead. */
   readonly x?: number
   readonly end?: number
   readonly color?: Color
@@ -24,23 +24,23 @@ type Role = 'H1' | 'H2' | 'P' | 'TH' | 'TD'
 
 export type Sheet = {
   readonly text: (role: Role, text: string, placed: Placed) => void
-  /** A text of several lines. */
+  /** Draws a text of several lines. */
   readonly paragraph: (text: string, size: number, x: number, y: number, width: number) => void
   readonly wrap: (text: string, size: number, width: number) => readonly string[]
   readonly beginTable: () => void
   readonly endTable: () => void
   readonly row: (draw: () => void) => void
-  /** A cell of several texts. */
+  /** Draws a cell of several texts. */
   readonly cell: (draw: () => void) => void
   readonly rule: (y: number, width: number, color?: 'rule' | 'accent') => void
-  /** Draws the logo of the brand at the top right, or else its name. */
+  /** Draws the brand's logo at the top right, or its name without a logo. */
   readonly mark: () => void
   readonly box: (y: number, height: number) => void
   readonly addPage: () => void
-  /** The line at the top of the pages after the first. */
+  /** Sets the line at the top of the pages after the first. */
   readonly running: (left: string, right: string) => void
   readonly pages: () => number
-  /** The bytes that are ready. */
+  /** Returns the bytes that are ready. */
   readonly written: () => Iterable<Uint8Array>
   readonly end: () => AsyncIterable<Uint8Array>
 }
@@ -62,13 +62,13 @@ async function openPdf({ title, issuer, createdAt, tagged, language = 'en-GB' }:
   const pdf = new PDFDocument({
     size: 'A4',
     margin: 0,
-    // Without this, a default font would be read at each use of the same font under its name.
+    // Otherwise the library reads a default font at each use of a font of the same name.
     font: null as unknown as string,
     lang: language,
     tagged,
     displayTitle: true,
     pdfVersion: '1.7',
-    // The type of the library does not list it.
+    // The library's types do not list this value.
     ...(tagged ? { subset: 'PDF/UA' as unknown as 'PDF/A-1' } : {}),
     info: {
       Title: printable(title),
@@ -98,9 +98,9 @@ type EmbeddedFont = {
 }
 
 /**
- * Sets a glyph for each character, without the rules of the font for ligatures and kerning. With them the library spends a
- * hundred times as long on a line and keeps every word that it has set, so that memory would grow with the document. Latin,
- * Greek and Cyrillic text in its composed form needs none of them.
+ * Makes the library set one glyph per character, without ligatures and kerning. With these, a line takes a hundred times as long
+ * and the library keeps every word, so that memory grows with the document. Latin, Greek and Cyrillic text in composed form does
+ * not need them.
  */
 function simplify(embedded: EmbeddedFont): void {
   const known = new Map<string, { readonly glyph: Glyph; readonly position: Position }>()
@@ -122,10 +122,10 @@ function simplify(embedded: EmbeddedFont): void {
 }
 
 const nameSize = 12
-/** How much wider bold text is, at most, than the regular text by which lines are measured. */
+/** Largest width of bold text relative to regular text, by which lines are measured. */
 export const boldShare = 1.15
 
-/** `pages` undefined: counts them. */
+/** Creates a sheet. `pages` undefined: only counts the pages. */
 export async function createSheet(head: Head, pages: number | undefined): Promise<Sheet> {
   const pdf = await openPdf(head)
   if (pages === undefined) return draftOf(pdf)
@@ -142,7 +142,7 @@ function embed(pdf: Pdf, logo: Uint8Array): Image {
   return image
 }
 
-/** Measures characters one by one: a width is the sum of its glyphs, because no rules of the font move them. */
+/** Wraps text by the widths of its characters, which `simplify` makes independent of each other. */
 const wrapIn = (pdf: Pdf) => {
   const known = new Map<string, number>()
   const widthOf = (character: string): number => {
@@ -152,7 +152,7 @@ const wrapIn = (pdf: Pdf) => {
   }
   const sumOf = (text: string) => Array.from(text).reduce((sum, character) => sum + widthOf(character), 0)
   return (text: string, size: number, width: number): readonly string[] => {
-    // Most texts fit: an upper bound of the width of a character is enough to see it.
+    // Most texts fit, which an upper bound of the character width shows quickly.
     if (text.length * size * 0.95 <= width) return text === '' ? [] : [text]
     const limit = (width * unitSize) / size
     const lines: string[] = []
@@ -266,7 +266,7 @@ function sheetOf(pdf: Pdf, pages: number, { tagged, brand }: Head, logo: Image |
   }
 }
 
-/** Draws the logo, or else the name in at most three lines. */
+/** Draws the logo, or without a logo the name in up to three lines. */
 function drawMark(
   pdf: Pdf,
   put: (text: string, placed: Placed) => void,
@@ -299,7 +299,7 @@ const withoutTags: Tags = {
   cell: (draw) => draw(),
 }
 
-/** The structure of the document: a table for each page. */
+/** Creates the structure of the document, with a table for each page. */
 function createTags(pdf: Pdf): Tags {
   const root = pdf.struct('Document')
   pdf.addStructure(root)
@@ -342,20 +342,20 @@ function createTags(pdf: Pdf): Tags {
   }
 }
 
-/** The mark of a brand at the top of a document: its logo, or its name without one. */
+// The mark of a brand at the top of a document: its logo, or its name without a logo.
 
 export type DocumentBrand = {
   readonly name?: string | undefined
   /** `#rrggbb`, readable on white. */
   readonly accent?: string | undefined
-  /** The bytes of a PNG as `branding` draws it: the library would decode others on the main thread, or end the process. */
+  /** A PNG prepared by `branding`: the library would decode other images on the main thread, or end the process. */
   readonly logo?: Uint8Array | undefined
 }
 
-/** The mark is at the top right, and its height is that of the title with the issuer. */
+/** Size of the mark at the top right, as high as the title with the issuer. */
 export const markBox = { width: 150, height: 42 } as const
 
-// Noto Sans (SIL Open Font License): Latin, Greek and Cyrillic, and figures of one width, so that columns of amounts align.
+// Noto Sans (SIL Open Font License): Latin, Greek and Cyrillic, with digits of equal width, so that columns of amounts align.
 
 const files = {
   regular: '@expo-google-fonts/noto-sans/400Regular/NotoSans_400Regular.ttf',
@@ -367,7 +367,7 @@ const fontNames = Object.keys(files) as readonly FontName[]
 
 const loaded = new Map<FontName, Buffer>()
 
-/** Read once, at the first document. */
+/** Reads a font once, at the first document. */
 function fontBytes(name: FontName): Buffer {
   const known = loaded.get(name)
   if (known) return known
@@ -377,7 +377,7 @@ function fontBytes(name: FontName): Buffer {
 }
 
 /**
- * Replaces a character that the font lacks, which would be an empty box, by a question mark, and controls by a blank.
+ * Replaces characters that the font lacks by a question mark instead of an empty box, and control characters by a space.
  */
 const shown =
   /[^\u0020-\u007e\u00a0-\u024f\u0259\u02bb-\u02dd\u0370-\u03ff\u0400-\u04ff\u1e00-\u1eff\u1f00-\u1fff\u2010-\u2027\u202f-\u205e\u2070-\u209f\u20a0-\u20bf\u2212]/gu

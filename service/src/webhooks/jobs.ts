@@ -16,7 +16,7 @@ import { type Resolve, systemResolve } from './exchange/guard.ts'
 import { createThreads } from './exchange/exchange-thread.ts'
 
 export type DeliveryObserver = {
-  /** An attempt ended. The result of a `stale` one was discarded. */
+  /** Called when an attempt has ended. `stale`: its result was discarded. */
   readonly attempt?: (outcome: Verdict | 'stale', durationMs: number, subscriptionId: string) => void
   readonly fannedOut?: (events: number) => void
 }
@@ -26,22 +26,22 @@ export type DeliveryOptions = {
   readonly clock: Clock
   readonly log: Log
   readonly webhooks: DeliveryEngine
-  /** Only if the service itself listens on loopback alone. */
+  /** Allowed only if the service itself listens on loopback alone. */
   readonly allowLoopback: boolean
   readonly observe?: DeliveryObserver
-  /** Threads that make the exchanges. 0, the default: this thread makes them. */
+  /** Number of exchange threads. 0, the default: this thread makes the exchanges. */
   readonly threads?: number
-  /** The program of those threads, if it is not the default one. */
+  /** The program of the exchange threads, if it is not the default. */
   readonly threadProgram?: URL
-  /** Only without threads. */
+  /** Requires `threads` 0. */
   readonly resolve?: Resolve
   readonly proxy?: Proxy | undefined
   readonly exchangeTimeoutMs?: number
   /** Attempts in flight in this process. */
   readonly inFlightMax?: number
-  /** How often the endpoint queues that this process holds are looked after. */
+  /** Interval at which this process maintains the endpoint queues that it holds. */
   readonly idleMs?: number
-  /** How long a stop waits for attempts in flight before it abandons them. */
+  /** Time for which a stop waits for attempts in flight before it abandons them. */
   readonly drainMs?: number
 }
 
@@ -58,7 +58,7 @@ function openExchange(options: DeliveryOptions): Exchange {
   const { exchangeTimeoutMs: timeoutMs = exchangeTimeoutMsDefault } = options
   if (threads === 0)
     return createExchange({ clock, allowLoopback, resolve: resolve ?? systemResolve, timeoutMs, proxy })
-  assert(resolve === undefined, 'a function cannot be sent to another thread')
+  assert(resolve === undefined, '`resolve` requires `threads` 0: a function cannot be sent to another thread')
   return createThreads({
     count: threads,
     clock,
@@ -95,7 +95,7 @@ function createSender(options: DeliveryOptions, wake: () => void): Sender {
       if (result === undefined) worker.returnToQueue(attempt)
       else await record(attempt, result)
     } catch (error) {
-      // Nothing is lost: the delivery is read and attempted again.
+      // No delivery is lost: a worker reads and attempts it again.
       log.error({ err: error, eventId: attempt.eventId }, 'result of an attempt could not be recorded')
     } finally {
       exchanges -= 1
@@ -122,21 +122,19 @@ function createSender(options: DeliveryOptions, wake: () => void): Sender {
   }
 }
 
-type FanOutDeps = {
-  readonly db: Database
-  readonly log: Log
-  readonly webhooks: DeliveryEngine
-  /** The queue worker of this process, which starts before the first fan-out. */
+type FanOutDeps = Pick<DeliveryOptions, 'db' | 'log' | 'webhooks'> & {
+  /** Returns the queue worker of this process, which starts before the first fan-out. */
   readonly queueWorker: () => QueueWorker
 }
 
-const eventsMaxOf = (partners: number) => Math.max(eventsPerPartnerMin, Math.floor(eventsPerFanOutMax / partners))
+const eventsPerPartnerMax = (partners: number) =>
+  Math.max(eventsPerPartnerMin, Math.floor(eventsPerFanOutMax / partners))
 
-/** Fans out for the partners together, or one by one if that fails, so that one failure does not delay the others. */
+/** Fans out for all partners together. If that fails, fans out for each partner, so that one failure does not delay the others. */
 function createFanOut({ db, log, webhooks, queueWorker }: FanOutDeps) {
   const fanOut = async (partnerIds: readonly string[]): Promise<number> => {
     const worker = queueWorker()
-    const eventsMax = eventsMaxOf(partnerIds.length)
+    const eventsMax = eventsPerPartnerMax(partnerIds.length)
     const { events, deliveries } = await db.transaction((tx) =>
       webhooks.fanOut(tx, partnerIds, eventsMax, worker.workerId),
     )
@@ -162,8 +160,8 @@ function createFanOut({ db, log, webhooks, queueWorker }: FanOutDeps) {
 }
 
 /**
- * Fans out a page of partners, and returns how many events. Partners take turns: each run continues after the last
- * partner of the previous one.
+ * Fans out the events of a page of partners and returns their number. Partners take turns: each run continues after the
+ * last partner of the previous run.
  */
 function createFanOutStep(deps: FanOutDeps & Pick<DeliveryOptions, 'observe'>) {
   const { webhooks } = deps
@@ -187,7 +185,7 @@ function createFanOutStep(deps: FanOutDeps & Pick<DeliveryOptions, 'observe'>) {
 }
 
 /**
- * The last job that uses a sender ends it: fan-out gives it deliveries, and the attempts in flight end within
+ * Creates the jobs of delivery. `delivery.send` and `delivery.fan-out` share a sender; the last of them to stop drains it, within
  * `drainMs`.
  */
 export function deliveryJobs(options: DeliveryOptions): readonly Job[] {

@@ -2,19 +2,18 @@
 import { assert, dayMs, hourMs, minuteMs, secondMs } from '../kernel/index.ts'
 
 export const limitsDefault = {
-  /** How long a worker holds an endpoint queue without renewal: longer than an attempt and its recording. */
+  /** Time for which a worker holds an endpoint queue without renewal: longer than an attempt and its recording. */
   leaseMs: 60 * secondMs,
   /** No attempt starts on a lease that ends sooner. An exchange takes 15 s at most. */
   leaseMarginMs: 20 * secondMs,
-  /** How long an endpoint queue without work is held, because work often comes again. */
+  /** Time for which a worker keeps an idle endpoint queue, because more work often follows. */
   lingerMs: 5 * secondMs,
-  /** Attempts in flight to one endpoint. */
   inFlightPerEndpointMax: 10,
   /** Attempts in flight in one process. As many again may be delivered and wait to be recorded. */
   inFlightMax: 500,
   /** Endpoint queues that one process holds. */
   endpointQueuesMax: 5000,
-  /** The longest rest that an endpoint can ask for. A longer one is shortened to it. */
+  /** The longest rest that an endpoint can ask for. Longer rests are shortened to it. */
   retryAfterMsMax: hourMs,
   /** The breaker opens after this many consecutive failures. */
   breakerFailures: 10,
@@ -32,7 +31,7 @@ export const limitsDefault = {
   failingNoticeMs: dayMs,
   failingSecondNoticeMs: 3 * dayMs,
   failingDisableMs: 5 * dayMs,
-  /** How long held deliveries, delivered ones, attempts and events are kept. */
+  /** Retention of held deliveries, delivered deliveries, attempts and events. */
   retentionMs: 30 * dayMs,
 }
 
@@ -40,7 +39,7 @@ export type Limits = { readonly [K in keyof typeof limitsDefault]: number }
 
 const limitNames = Object.keys(limitsDefault) as readonly (keyof Limits)[]
 
-/** Limits that an operator can set (WEBHOOK_LIMITS). The others follow from the time limits of exchanges, or suit every installation. */
+/** Limits that an operator can set (WEBHOOK_LIMITS). The other limits follow from the time limits of exchanges, or suit every installation. */
 export const limitsOfOperator = [
   'inFlightPerEndpointMax',
   'inFlightMax',
@@ -70,13 +69,13 @@ export const retryDelaysMsDefault: readonly number[] = [
   dayMs,
 ]
 /**
- * The clocks of machines that work together differ by less. A lease or a rest that exceeds its longest time by more was
- * written before a clock was put back.
+ * The largest expected difference between the clocks of two machines. A lease or a rest that exceeds its maximum by more was
+ * written before a clock was set back.
  */
-export const clocksDifferMsMax = hourMs
+export const clockDifferenceMsMax = hourMs
 /** The clock difference between machines by which an event can seem older than a subscription that it follows. */
-export const subscribedMarginMs = 5 * minuteMs
-/** Up to a fifth is added to a pause, so that deliveries that failed together are not retried together. */
+export const subscriptionMarginMs = 5 * minuteMs
+/** Largest share added to a pause, so that deliveries that failed together are not retried together. */
 export const jitterMax = 0.2
-/** The rest of an endpoint queue that cannot be read or recorded, for example because a secret cannot be decrypted. */
-export const troubleRestMs = 30 * secondMs
+/** Pause of an endpoint queue after an error of ours, for example if a secret cannot be decrypted. */
+export const errorRestMs = 30 * secondMs

@@ -1,6 +1,6 @@
 /**
  * Drops data after the retention period of 30 days: events, the feed, deliveries and attempts by whole weeks, and held
- * deliveries one by one. A week stays as long as any record needs it. `owed` stays the sum of the rows.
+ * deliveries by row. A week stays as long as any record needs it. `owed` stays the sum of the rows.
  */
 import { after, type Clock, firstIdOf, type Log } from '../kernel/index.ts'
 import type { EventOutbox } from '../events/index.ts'
@@ -54,7 +54,7 @@ export function createRetention({ db, clock, eventOutbox, limits }: Deps) {
     return dropped
   }
 
-  /** The event id before which nothing is needed. */
+  /** Finds the event id before which no row is needed. */
   const horizon = async (tx: Tx, before: Date): Promise<string> => {
     const since = await earliestRecovery(tx)
     const needed = [await oldestOwed(tx), await eventOutbox.oldestPending(tx), since && firstIdOf(since)]
@@ -62,7 +62,7 @@ export function createRetention({ db, clock, eventOutbox, limits }: Deps) {
   }
 
   const dropOne = async (table: string, week: Week, before: Date): Promise<boolean> => {
-    // Counts without the lock, which blocks all writers. No row of an unneeded week changes meanwhile.
+    // Counts before it takes the lock, which blocks all writers. Rows of an unneeded week do not change.
     const delivered = table === 'delivery.deliveries' ? await deliveredBetween(db, week.from, week.to) : []
     return dropWeek(db, table, week, async (tx) => {
       if (week.to > (await horizon(tx, before))) return false
@@ -84,7 +84,7 @@ export function createRetention({ db, clock, eventOutbox, limits }: Deps) {
   }
 
   return {
-    /** One step. Returns how much it dropped. The next step drops rows that another transaction locks now. */
+    /** Runs one step. Returns the number of rows and weeks dropped. Rows that are locked now are left for the next step. */
     retain: async (log: Log): Promise<number> => {
       const now = clock.now()
       const before = after(now, -limits.retentionMs)
@@ -107,11 +107,11 @@ export function createRetention({ db, clock, eventOutbox, limits }: Deps) {
 // SQL of retention. Statements that change several endpoint queues lock them in the order of the subscription ids, before
 // their rows.
 
-type Expired = SubscriptionKey & { readonly eventId: string }
+type ExpiredDelivery = SubscriptionKey & { readonly eventId: string }
 
 /** Due-work scan: deliveries held since before `before`. */
-function expiredHeld(tx: Tx, before: Date, rowsMax: number): Promise<readonly Expired[]> {
-  return tx.rows<Expired>(
+function expiredHeld(tx: Tx, before: Date, rowsMax: number): Promise<readonly ExpiredDelivery[]> {
+  return tx.rows<ExpiredDelivery>(
     dueWork('finds deliveries that were held too long, without a lock', (whose) =>
       unprepared(sql`/* delivery.expiredHeld */
         select partner_id, subscription_id, event_id from delivery.queue
@@ -137,8 +137,8 @@ function expiredOf(
   { partnerId, subscriptionId }: SubscriptionKey,
   before: Date,
   rowsMax: number,
-): Promise<readonly Expired[]> {
-  return tx.rows<Expired>(
+): Promise<readonly ExpiredDelivery[]> {
+  return tx.rows<ExpiredDelivery>(
     unprepared(sql`/* delivery.expiredOf */
       select partner_id, subscription_id, event_id from delivery.queue
       where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and status = 'Pending'
@@ -147,11 +147,11 @@ function expiredOf(
   )
 }
 
-const totalOf = (rows: readonly { readonly count: bigint }[]): number =>
+const sumCounts = (rows: readonly { readonly count: bigint }[]): number =>
   rows.reduce((sum, row) => sum + Number(row.count), 0)
 
-/** Deletes the rows of one partner that are still expired, and subtracts them from `owed`. Returns how many. */
-async function dropExpired(tx: Tx, rows: readonly Expired[], before: Date): Promise<number> {
+/** Deletes the rows of one partner that are still expired, and subtracts them from `owed`. Returns their number. */
+async function dropExpired(tx: Tx, rows: readonly ExpiredDelivery[], before: Date): Promise<number> {
   const column = columnOf(rows)
   const [partnerId = ''] = column('partnerId')
   const subscriptionIds = [...new Set(column('subscriptionId'))]
@@ -173,7 +173,7 @@ async function dropExpired(tx: Tx, rows: readonly Expired[], before: Date): Prom
   )
   const counts = dropped.map((row) => ({ partnerId, ...row }))
   await subtractOwed(tx, counts)
-  return totalOf(dropped)
+  return sumCounts(dropped)
 }
 
 type DroppedCount = SubscriptionKey & { readonly count: bigint }
@@ -192,9 +192,9 @@ function deliveredBetween(tx: Tx, from: string, to: string): Promise<readonly Dr
   )
 }
 
-/** Deliveries in the default partition, of events before an id. */
-function oldInDefault(tx: Tx, before: string, rowsMax: number): Promise<readonly Expired[]> {
-  return tx.rows<Expired>(
+/** Finds deliveries in the default partition whose events are before an id. */
+function oldInDefault(tx: Tx, before: string, rowsMax: number): Promise<readonly ExpiredDelivery[]> {
+  return tx.rows<ExpiredDelivery>(
     acrossPartners(
       'finds old deliveries in the default partition, without a lock',
       sql`/* delivery.oldInDefault */
@@ -204,8 +204,8 @@ function oldInDefault(tx: Tx, before: string, rowsMax: number): Promise<readonly
   )
 }
 
-/** Deletes deliveries of one partner, and subtracts them from `owed`. Returns how many. */
-async function dropDelivered(tx: Tx, rows: readonly Expired[]): Promise<number> {
+/** Deletes deliveries of one partner, and subtracts them from `owed`. Returns their number. */
+async function dropDelivered(tx: Tx, rows: readonly ExpiredDelivery[]): Promise<number> {
   const column = columnOf(rows)
   const [partnerId = ''] = column('partnerId')
   const dropped = await tx.rows<SubscriptionKey>(
@@ -226,7 +226,7 @@ async function dropDelivered(tx: Tx, rows: readonly Expired[]): Promise<number> 
   return dropped.length
 }
 
-/** The oldest event in the queue. Probes the index once per endpoint queue, whatever its length. */
+/** Finds the oldest event in the queue. Probes the index once per endpoint queue, whatever its length. */
 async function oldestOwed(tx: Tx): Promise<string | undefined> {
   const partners = await tx.rows<{ readonly partnerId: string }>(
     acrossPartners(

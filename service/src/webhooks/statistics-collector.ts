@@ -1,4 +1,4 @@
-/** Collects the endpoint statistics of all partners. Counts slowly, because counting deliveries is expensive. */
+/** Collects the endpoint statistics of all partners, with long pauses, because counting deliveries is expensive. */
 import { defineJob, type Job } from '../postgres/jobs/index.ts'
 import { nilId, secondMs } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
@@ -71,13 +71,12 @@ export type EndpointState = {
 }
 
 export type EndpointStatistics = {
-  /** Lists the partners in pages. */
   readonly partnersAfter: (tx: Tx, afterId: string, partnersMax: number) => Promise<readonly string[]>
   /** Counts each endpoint of a partner, all at the same moment. The pending deliveries of a disabled one count as held. */
   readonly endpointsOf: (tx: Tx, partnerId: string) => Promise<readonly EndpointState[]>
 }
 
-function stateOf(row: store.EndpointCounts): EndpointState {
+function toEndpointState(row: store.EndpointCounts): EndpointState {
   const pending = Number(row.pending)
   const held = Number(row.held)
   return {
@@ -94,5 +93,5 @@ function stateOf(row: store.EndpointCounts): EndpointState {
 
 export const endpointStatistics: EndpointStatistics = {
   partnersAfter: store.partnersAfter,
-  endpointsOf: async (tx, partnerId) => (await store.countEndpoints(tx, partnerId)).map(stateOf),
+  endpointsOf: async (tx, partnerId) => (await store.countEndpoints(tx, partnerId)).map(toEndpointState),
 }

@@ -69,8 +69,8 @@ export const accountsOperations = {
     description:
       'Moves money of one balance between two customers, or between a customer and you: for example your fee, or a bonus. ' +
       'It is booked at once and needs no bank. Two transactions are completed, one outward and one inward, which names the ' +
-      'first one. More than the part of the giver is refused. Gates and blocks of customers apply. Limits, fees and ' +
-      'approvals of payouts do not, because no money leaves you.',
+      'outward one. An amount above the part of the sender is refused. Gates and blocks of customers apply. Limits, fees and ' +
+      'approvals of payouts do not, because the money does not leave your balance.',
     refusals: [
       'validation_failed',
       'not_found',
@@ -92,9 +92,9 @@ export const accountsOperations = {
     source: 'extension',
     summary: 'List the entries of a balance',
     description:
-      'Lists what moved posted money of a balance, newest first, each entry with the balance after it. Reserves are ' +
-      'not entries, because they move no money. An entry of the last half minute can still appear between others. ' +
-      'Set a `to` that is older for a statement that stays. A cursor is valid for the same `from` and `to`.',
+      'Lists the movements of posted money of a balance, newest first, each with the balance after it. Reserves are ' +
+      'not entries, because they do not move money. Entries of the last half minute can still appear between others. ' +
+      'For a final statement, set an older `to`. A cursor is valid for the same `from` and `to`.',
     refusals: ['not_found'],
     example: { params: { id: resource('balance') } },
   },
@@ -109,9 +109,9 @@ export const accountsOperations = {
     summary: 'List changes of account states',
     description:
       'Lists how the operator has blocked, unblocked or closed your balances and the accounts of your customers, newest ' +
-      'first. The first change of an account has its state now. An account without changes is `Active`. A balance that is ' +
-      'blocked for outgoing payments refuses payouts and conversions with 422 `account_blocked`. What comes in for a blocked ' +
-      'account is not credited: the deposit fails, and the operator returns or credits the money.',
+      'first. The newest change of an account has its current state. An account without changes is `Active`. Payouts and ' +
+      'conversions from a balance that is blocked outbound are refused with 422 `account_blocked`. Money for an account that ' +
+      'is blocked inbound is not credited: the deposit fails, and the operator returns or credits the money.',
     refusals: [],
     example: {},
   },
@@ -124,10 +124,10 @@ export const accountsOperations = {
     response: accounts.CustomerBalancePage,
     permission: 'accounts:read',
     source: 'extension',
-    summary: 'List what moved for a customer',
+    summary: 'List the balances of a customer',
     description:
       "Returns what the customer's payments add up to, one item per currency in which money moved or is reserved. The " +
-      'money is part of your balance of that currency. The customer needs no IBAN. `at` reads the sums of a past time.',
+      'money is part of your balance of that currency. The customer does not need an IBAN. `at` reads the sums of a past time.',
     refusals: ['not_found'],
     example: { params: { id: resource('customer') } },
   },
@@ -142,7 +142,7 @@ export const accountsOperations = {
     source: 'extension',
     summary: 'List entries of a customer',
     description:
-      'Lists what moved on your balance of a currency for one customer, newest first. Each entry has the sum of the ' +
+      'Lists the movements of a customer on your balance of a currency, newest first. Each entry has the sum of the ' +
       "customer's entries up to it. An entry of the last half minute can still appear between others. A cursor is " +
       'valid for the same `from` and `to`.',
     refusals: ['not_found'],

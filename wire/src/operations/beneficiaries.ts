@@ -20,7 +20,7 @@ export const beneficiariesOperations = {
       'Registers a payee. With `customerId` the beneficiary belongs to that customer, otherwise to the partner ' +
       'itself. Fiat currencies require `iban`; tokens require `walletAddress`. A `country` that contradicts the IBAN ' +
       'is refused. A `walletAddress` with capitals needs its check sum (EIP-55). These destination fields cannot be ' +
-      'changed later. An `address` is structured; `missingFields` of the answer says what a payout still needs. Idempotent by `Idempotency-Key`; without a key ' +
+      'changed later. An `address` is structured. `missingFields` of the answer lists what a payout still needs. Idempotent by `Idempotency-Key`; without a key ' +
       'a repeated request creates a second beneficiary.',
     refusals: [
       'validation_failed',
@@ -71,9 +71,9 @@ export const beneficiariesOperations = {
     response: beneficiaries.Requirements,
     permission: 'beneficiaries:read',
     source: 'extension',
-    summary: 'List what a payment needs',
+    summary: 'List the requirements of a payment',
     description:
-      'Returns what payments in a currency to accounts in a country need, with the days from and until which it holds and its source. ' +
+      'Returns the fields that payments in a currency to accounts in a country need, each with its validity and its source. ' +
       'Rules that begin later are included. A payout without a required field of the payee is refused.',
     refusals: [],
     example: { query: { country: 'US', currency: 'USD' } },
@@ -138,7 +138,7 @@ export const beneficiariesOperations = {
     description:
       'Asks whether a name and an IBAN belong together, before money is sent. The answer is kept as evidence. It is ' +
       'shown with every later payout to that name and IBAN. A scheme that does not answer in time gives `NotPossible`, ' +
-      'not an error. Without an idempotency key a repeated request asks again. No answer stops a payout.',
+      'not an error. Without an idempotency key a repeated request asks again. The answer does not stop payouts.',
     refusals: [],
     example: { body: { name: 'Grace Hopper', iban: 'NL91ABNA0417164300' } },
   },
@@ -178,8 +178,8 @@ export const beneficiariesOperations = {
     source: 'extension',
     summary: 'Retrieve the verification of a beneficiary',
     description:
-      'Returns the newest verification of the present name and IBAN of the beneficiary. After a change of the name ' +
-      'this is 404 until the new name is verified. The service does so by itself if the earlier name was verified.',
+      'Returns the newest verification of the current name and IBAN of the beneficiary. After a change of the name ' +
+      'this is 404 until the new name is verified. The service verifies it automatically if the earlier name was verified.',
     refusals: ['not_found'],
     example: { params: { id: resource('verifiedBeneficiary') } },
   },

@@ -20,9 +20,9 @@ export const bulkPayoutsOperations = {
     summary: 'Create many fiat payouts',
     description:
       'Takes up to 1,000 fiat payouts and answers at once. Workers then make them by the rules of `POST /v1/payouts/fiat`: follow the ' +
-      'bulk at the `Location` of the response, and each payout as any other. A body with a wrong field is refused as a whole, ' +
-      'with a pointer to each. What only shows when a payout is made (its beneficiary, the funds) is the result of that payout. ' +
-      'Idempotent by `idempotencyKey`, and each payout by its own key: a payout that was made before under its key is not made again.',
+      'bulk at the `Location` of the response, and each payout like any other payout. A body with invalid fields is refused as a whole, ' +
+      'with a pointer to each field. Other refusals, for example for insufficient funds, are results of single payouts. ' +
+      'Idempotent by `idempotencyKey`, and each payout by its own key: a payout that was already made under its key is not made again.',
     refusals: ['validation_failed', 'currency_not_supported', 'request_in_progress', 'idempotency_key_reused'],
     example: {
       body: {
@@ -55,9 +55,9 @@ export const bulkPayoutsOperations = {
     summary: 'Create many payouts from a pain.001',
     description:
       'Takes the payments of an ISO 20022 file as a bulk. The account of each creditor (`CdtrAcct`) must be that of one of the ' +
-      'beneficiaries, which is paid under its own name; `RmtInf` becomes the `reference`. The amounts leave your balance whatever the debtor ' +
-      'of the file is. A file with an execution date in the future, ultimate parties or a purpose is refused as a whole. ' +
-      'The key of each payment is made of `MsgId` and its place in the file. So a message with the same `MsgId` pays nothing twice.',
+      'beneficiaries, which is paid under its own name. `RmtInf` becomes the `reference`. The amounts leave your balance, whatever debtor ' +
+      'the file names. A file with an execution date in the future, ultimate parties or a purpose is refused as a whole. ' +
+      'The key of each payment consists of `MsgId` and its position in the file, so a file with the same `MsgId` is not paid twice.',
     refusals: [
       'validation_failed',
       'not_found',
@@ -109,7 +109,7 @@ export const bulkPayoutsOperations = {
     source: 'extension',
     summary: 'List the results of a bulk',
     description:
-      'Returns the payouts of the bulk in the order of the request, each with its result. There are no pages: a bulk has at most 1,000.',
+      'Returns all payouts of the bulk, at most 1,000, in the order of the request, each with its result. The list has no pages.',
     refusals: ['not_found', 'validation_failed'],
     example: { params: { bulkId: resource('bulk') } },
   },
@@ -141,8 +141,8 @@ export const bulkPayoutsOperations = {
     summary: 'Approve the payouts of a bulk',
     description:
       'Approves all payouts of the bulk that are `PendingApproval`, by the rules of `POST /v1/payouts/{id}/approve`. The daily maximum of the ' +
-      'caller is judged for their sum. Payouts that were decided or cancelled before stay as they are. If another number of them ' +
-      'waits than `payouts`, or the bulk is `Processing`, it is 409 and nothing is approved. Repeated after success it is 409 too.',
+      'caller applies to their sum. Payouts that were decided or cancelled before are unaffected. If the number of waiting payouts ' +
+      'differs from `payouts`, or the bulk is `Processing`, the request is refused with 409. So is a repeated request after a success.',
     refusals: [
       'validation_failed',
       'not_found',
@@ -166,7 +166,7 @@ export const bulkPayoutsOperations = {
     summary: 'Reject the payouts of a bulk',
     description:
       'Rejects all payouts of the bulk that are `PendingApproval`: they become `Cancelled`, and their money is available again. ' +
-      'Refusals as for the approval.',
+      'Refused in the same cases as the approval.',
     refusals: ['validation_failed', 'not_found', 'approver_is_creator', 'payout_not_awaiting_approval'],
     example: {
       params: { bulkId: resource('heldBulkToReject') },

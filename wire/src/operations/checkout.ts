@@ -19,7 +19,7 @@ export const checkoutOperations = {
     description:
       'Opens a deposit that awaits payment, and a payment page for the payer at `url`. The payer pays to the IBAN of the ' +
       'customer, which is issued if there is none, and states `creditorReference`. Only the exact amount in one payment ' +
-      'completes the session, or with `partialPayments` the exact sum of its parts. Other money waits apart for your choice (`latePayments`). A customer whose account takes no money, or that would hold more than its largest balance, gets no session. Idempotent by `idempotencyKey`: the same key with the same ' +
+      'completes the session, or with `partialPayments` the exact sum of its parts. Other money waits separately for your decision (`latePayments`). A customer whose account cannot receive payments, or that would hold more than its largest balance, gets no session. Idempotent by `idempotencyKey`: the same key with the same ' +
       'body returns the first answer with `Idempotent-Replayed: true`; with another body it is refused with 422 ' +
       '`idempotency_key_reused`.',
     refusals: [
@@ -81,7 +81,7 @@ export const checkoutOperations = {
     summary: 'Sum checkout sessions',
     description:
       'Returns how many checkout sessions match the filters, and the sums of their amounts by currency. Takes the filters of `GET /v1/checkout/sessions`. ' +
-      'At most 5,000 sessions are read: if more match, `capped` is true, and the sums are at least reached.',
+      'At most 5,000 sessions are summed: if more match, `capped` is true, and the actual sums are higher.',
     refusals: [],
     example: {},
   },
@@ -112,7 +112,7 @@ export const checkoutOperations = {
     description:
       'Expires the session at once, with the event `partner.customer.deposit.expired`. Once the bank of the payer has ' +
       'the payment, or the session has ended, the request is refused with 409 `checkout_session_not_open`. Money that ' +
-      'arrives later, and parts that are held, wait apart for your choice (`latePayments`).',
+      'arrives later, and parts that are held, wait separately for your decision (`latePayments`).',
     refusals: ['not_found', 'checkout_session_not_open', 'request_in_progress', 'idempotency_key_reused'],
     example: { params: { sessionId: resource('session') } },
   },
@@ -201,8 +201,8 @@ export const checkoutOperations = {
     source: 'extension',
     summary: 'Accept a late payment',
     description:
-      'Accepts money that did not fit its session. It becomes a payment of the customer with a transaction of its own (`acceptedReference`), and is checked like each payment. ' +
-      'The session keeps its status, and `paidAmount` its sum. The first choice counts: the same choice again returns the late payment, another one is refused with 409 `late_payment_decided`.',
+      'Accepts money that did not match its session. It becomes a payment of the customer with its own transaction (`acceptedReference`), and is checked like every payment. ' +
+      'The `status` and `paidAmount` of the session do not change. The first decision is final: repeating it returns the late payment, and the opposite decision is refused with 409 `late_payment_decided`.',
     refusals: [
       'not_found',
       'late_payment_decided',
@@ -228,8 +228,8 @@ export const checkoutOperations = {
     source: 'extension',
     summary: 'Return a late payment',
     description:
-      'Sends money that did not fit its session back to the account that paid. It was never in your balance. The bank transfer runs asynchronously: `Returning`, then `Returned`. ' +
-      'If the bank cannot return it, the operator decides (`WithOperator`). The first choice counts, as of an acceptance.',
+      'Sends money that did not match its session back to the account that paid. It was never in your balance. The bank transfer runs asynchronously: `Returning`, then `Returned`. ' +
+      'If the bank cannot return it, the operator decides (`WithOperator`). The first decision is final, as for an acceptance.',
     refusals: [
       'not_found',
       'late_payment_decided',
@@ -253,8 +253,8 @@ export const checkoutOperations = {
     source: 'extension',
     summary: 'Create a payment link',
     description:
-      'Makes a link that many payers can pay. Each payer who opens it and enters a name gets a checkout session of its own, with its own creditor reference. ' +
-      'All of them pay to the account of the customer. The event `checkout.session.opened` reports each session.',
+      'Creates a link that many payers can use. Each payer who opens it and enters a name gets a separate checkout session with its own creditor reference. ' +
+      'All payers pay to the account of the customer. The event `checkout.session.opened` reports each session.',
     refusals: [
       'validation_failed',
       'not_found',
@@ -323,7 +323,7 @@ export const checkoutOperations = {
     summary: 'Update a payment link',
     description:
       'Deactivates or activates the link, or changes its end, its number of payments or its description. A given field is set, `null` clears it, and an absent field is unchanged. ' +
-      'Sessions that payers have opened stay as they are, and can still be paid.',
+      'Sessions that payers have already opened are unaffected and can still be paid.',
     refusals: ['validation_failed', 'not_found'],
     example: { params: { linkId: resource('link') }, body: { paymentsMax: 200 } },
   },
@@ -351,8 +351,8 @@ export const checkoutOperations = {
     source: 'extension',
     summary: 'Set the branding',
     description:
-      'Sets what your payment pages show, also those of open sessions. A given field is set, `null` clears it, and an absent field is unchanged. ' +
-      'A colour that payers could not read is refused with 422 `contrast_too_low`, which names the nearest one that passes. A logo that could run or load something is refused.',
+      'Sets name, colours and logo of your payment pages, also for open sessions. A given field is set, `null` clears it, and an absent field is unchanged. ' +
+      'A colour with too little contrast is refused with 422 `contrast_too_low`, which names the nearest readable colour. A logo with scripts or external references is refused.',
     refusals: ['validation_failed', 'contrast_too_low'],
     example: { body: { name: 'Grace Coffee', accentColour: '#7a1f3d' } },
   },

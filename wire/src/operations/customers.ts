@@ -31,8 +31,8 @@ export const customersOperations = {
     description:
       'Creates a customer with its KYC data. At least one of `email`, `partnerCustomerIdentifier` and `kyc` is ' +
       'required. Without `customerType`, the service derives the type from the KYC fields. `email` need not be unique. ' +
-      'Another customer with the same `partnerCustomerIdentifier` is 409 `customer_exists`, which names the first one. Idempotent by `Idempotency-Key`; without a key a repeated request ' +
-      'creates a second customer, or is 409 if it has an identifier.',
+      'A second customer with the same `partnerCustomerIdentifier` is refused with 409 `customer_exists`, which names the first. Idempotent by `Idempotency-Key`; without a key a repeated request ' +
+      'creates a second customer, or is refused with 409 if it has an identifier.',
     refusals: ['validation_failed', 'customer_exists', 'country_not_supported'],
     example: {
       body: {
@@ -88,9 +88,9 @@ export const customersOperations = {
     source: 'extension',
     summary: 'Retrieve the verification of a customer',
     description:
-      'Judges each KYC field by rules, at the time of the request. Rules know the check digits of the LEI (ISO 17442), phone ' +
-      'numbers, websites, dates, ages, owners, and what each type of customer needs. They know the tax numbers of AT, BE, ' +
-      'DE, ES, FR, GB, IT, NL, PL and PT. A field that is wrong or missing has a `code` and a `remediation`. The rules ask no register. Identity ' +
+      'Checks each KYC field by rules, at the time of the request. Rules cover the check digits of the LEI (ISO 17442), phone ' +
+      'numbers, websites, dates, ages, owners and the required fields of each customer type. They cover the tax numbers of AT, BE, ' +
+      'DE, ES, FR, GB, IT, NL, PL and PT. An invalid or missing field has a `code` and a `remediation`. The rules do not query registers. Identity ' +
       'verifications of the customer count as well: a field that the provider has matched is `Valid`.',
     refusals: ['not_found'],
     example: { params: { id: resource('customer') } },
@@ -104,11 +104,11 @@ export const customersOperations = {
     permission: 'customers:read',
     sensitive: true,
     source: 'extension',
-    summary: 'Retrieve what a customer may do',
+    summary: 'Retrieve the capabilities of a customer',
     description:
-      'Returns whether the customer may open an account, receive money and make payouts, with every reason why not. `fields` are the KYC ' +
-      'fields to correct. The operator decides what each state of verification allows. Money for a customer that may not ' +
-      'receive stays with the operator until a person decides. `GET /v1/payouts/limits?customerId=` has the limits of a customer.',
+      'Returns whether the customer may open an account, receive money and make payouts, with every reason against it. `fields` are the KYC ' +
+      'fields to correct. The operator decides what each state of verification allows. If a customer may not receive money, ' +
+      'the operator holds it until a person decides. `GET /v1/payouts/limits?customerId=` has the limits of a customer.',
     refusals: ['not_found'],
     example: { params: { id: resource('customer') } },
   },
@@ -125,8 +125,8 @@ export const customersOperations = {
     summary: 'List the changes of a customer',
     description:
       'Returns who changed which fields of the customer, when, and the values before and after, newest first. An update ' +
-      'that changes no value is not listed. The history of a customer begins with the version of the service that records ' +
-      'it, thus without `Created` for an older customer.',
+      'without a changed value is not listed. The history of an older customer begins when the service began to record ' +
+      'changes, without `Created`.',
     refusals: ['not_found'],
     example: { params: { id: resource('customer') } },
   },
@@ -140,13 +140,13 @@ export const customersOperations = {
     permission: 'customers:read',
     sensitive: true,
     source: 'extension',
-    summary: 'Retrieve everything held about a customer',
+    summary: 'Export the data of a customer',
     description:
-      'Streams what is held about the customer, for a request of the data subject (GDPR, Art. 15 and 20), as one JSON object ' +
-      'on each line: `{"type", "data"}`. The first line has the type `export` and says what is left out, and why. The other types are ' +
+      'Streams all data about the customer, for a request of the data subject (GDPR, Art. 15 and 20), as one JSON object ' +
+      'per line: `{"type", "data"}`. The first line has the type `export` and lists what is omitted, and why. The other types are ' +
       '`customer`, `change`, `identityVerification`, `account`, `wallet`, `beneficiary`, `transaction`, `deposit`, `payout`, `checkoutSession`, ' +
       '`quote`, `screening` and `auditRecord`. The last line is `end`: an export without it is not complete. A partner ' +
-      'may read two exports at once (429). A stream whose reader takes nothing for a minute is broken off. The audit log ' +
+      'may read two exports at once (429). A stream that the client does not read for a minute is aborted. The audit log ' +
       'records each export.',
     refusals: ['not_found'],
     example: { params: { id: resource('customer') } },
@@ -164,10 +164,10 @@ export const customersOperations = {
     summary: 'Erase a customer',
     description:
       'Erases the personal data of a customer (GDPR, Art. 17). It cannot be undone. Refused (409) while a payment is pending, ' +
-      'while money of the customer is left, or while the service has to keep its data. If the customer had payments, names, ' +
+      'while the customer has a balance, or while the service must keep its data. If the customer had payments, names, ' +
       'dates, addresses and identifiers are kept with them until five years after the last one (AMLD, Art. 40). Everything ' +
-      'else is erased at once. The customer then no longer exists for other operations: 404. Lists of payments still find ' +
-      'what is theirs by its identifier. Idempotent: repeat the request to see the state of the erasure.',
+      'else is erased at once. For other operations the customer no longer exists: 404. Lists of payments still accept ' +
+      'its identifier as a filter. Idempotent: repeat the request to read the state of the erasure.',
     refusals: ['validation_failed', 'not_found', 'customer_not_erasable'],
     example: { params: { id: resource('erasable') }, body: { nothingOwed: true } },
   },

@@ -1,11 +1,10 @@
 /**
- * The example of a request, as data. The contract tests send it, and so does the recorder of the examples of the
- * OpenAPI document. Both fill its placeholders: values that only a running service knows, or that must differ between
- * requests.
+ * The example of a request, as data. The contract tests and the recorder of the OpenAPI examples send it. Both fill in its
+ * placeholders: values that only a running service knows, or that must differ between requests.
  */
 import { type RawNumber, rawNumber } from '../decimal.ts'
 
-/** The resources that an example may name. The world of the tests (test/support/world.ts) creates one of each. */
+/** The resources that an example can name. The tests' world (test/support/world.ts) creates one of each. */
 export const resources = {
   balance: 'a balance in euros',
   tokenBalance: 'a balance in USDC',
@@ -74,18 +73,18 @@ export type Placeholder =
   | { readonly fill: 'newYear' }
   | { readonly fill: 'pain001' }
 
-/** The value of a resource: its id, unless `resources` says otherwise. */
+/** Placeholder for a resource: its id, unless `resources` says otherwise. */
 export const resource = (name: Resource): Placeholder => ({ fill: 'resource', resource: name })
-/** A text that no other request has. The recorded example has `readable`, or else a UUID. */
+/** Placeholder for a unique text. The recorded example has `readable`, or else a UUID. */
 export const unique = (readable?: string): Placeholder => ({ fill: 'unique', readable })
-/** An email address that no other request has. */
+/** Placeholder for a unique email address. */
 export const email: Placeholder = { fill: 'email' }
 export const ago = (secondsAgo: number): Placeholder => ({ fill: 'time', secondsAgo })
-/** The first day of the next year. */
+/** Placeholder for the first day of the next year. */
 export const newYear: Placeholder = { fill: 'newYear' }
-/** A pain.001 file with one payment and a message id of its own. */
+/** Placeholder for a pain.001 file with one payment and a unique message id. */
 export const pain001: Placeholder = { fill: 'pain001' }
-/** An amount with exactly these digits. */
+/** Writes an amount with exactly these digits. */
 export const amount = (literal: string): RawNumber => rawNumber(literal)
 
 export type ExampleValue =
@@ -103,6 +102,6 @@ export type Example = {
   readonly params?: Readonly<Record<string, ExampleValue>>
   readonly query?: Readonly<Record<string, ExampleValue>>
   readonly body?: ExampleValue
-  /** A body with every field, for the tests of fields, if `body` leaves out some. */
+  /** A body with every field, for the tests of fields, if `body` omits some. */
   readonly fullBody?: ExampleValue
 }

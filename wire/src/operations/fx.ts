@@ -16,7 +16,7 @@ export const fxOperations = {
     summary: 'Retrieve exchange rates',
     description:
       'Returns the newest rates between `base` and every currency that it can be exchanged for. `midRate` is the rate ' +
-      'of the source, `rate` that of a firm quote. Only a quote holds: a rate here may differ a moment later. Rates ' +
+      'of the source, `rate` that of a firm quote. The rates are not binding: only a quote fixes a rate. Rates ' +
       'that are too old are refused with 503 `fx_rates_unavailable`.',
     refusals: ['currency_not_supported', 'fx_rates_unavailable'],
     example: {},
@@ -38,7 +38,7 @@ export const fxOperations = {
       'Offers an exchange at a rate that holds until `expiresAt`. Give either `sellAmount` or `buyAmount`. For a given ' +
       '`sellAmount` the bought amount is rounded down. For a given `buyAmount` the sold amount is rounded up. The fee is ' +
       'a part of `sellAmount`. No money is reserved. Accept the quote once, by a conversion or by a payout in the ' +
-      'bought currency. Idempotent by `Idempotency-Key`; without a key a repeated request makes another quote.',
+      'bought currency. Idempotent by `Idempotency-Key`; without a key a repeated request creates another quote.',
     refusals: ['validation_failed', 'not_found', 'currency_not_supported', 'fx_rates_unavailable'],
     example: {
       body: {
@@ -81,8 +81,8 @@ export const fxOperations = {
       'Accepts the quote and exchanges at once: the sold amount leaves its balance and the bought amount enters the ' +
       'other. The transaction has the category `Conversion` and is `Completed`. List conversions with ' +
       '`GET /v1/transactions?category=Conversion`. A quote is accepted once: any other attempt is refused with 422 ' +
-      '`fx_quote_accepted`, which names the transaction. Idempotent by `idempotencyKey`. A refused request uses up ' +
-      'neither its key nor its quote.',
+      '`fx_quote_accepted`, which names the transaction. Idempotent by `idempotencyKey`. After a refused request, ' +
+      'key and quote can be used again.',
     refusals: [
       'not_found',
       'fx_quote_expired',

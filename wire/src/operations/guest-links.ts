@@ -18,7 +18,7 @@ export const guestLinksOperations = {
     summary: 'Create a guest link',
     description:
       'Emails a link that lets a person without an account into the webhook pages of the console, and no other page. The link works ' +
-      'once. Its session ends with the link, and when you lose `users:write` or the permission for webhooks. No answer has the link. ' +
+      'once. Its session ends with the link, and when you lose `users:write` or the permission for webhooks. Responses never contain the link. ' +
       'Idempotent by `Idempotency-Key`; without a key a repeated request emails a second link.',
     refusals: ['validation_failed'],
     example: { body: { email, fullName: 'Joan Clarke', access: 'read', expiresInHours: 24 } },
@@ -45,7 +45,7 @@ export const guestLinksOperations = {
     source: 'extension',
     summary: 'Revoke a guest link',
     description:
-      'Ends the link and the session of the guest at once, and cancels an unsent email. You revoke only what you could give (403). ' +
+      'Ends the link and the session of the guest at once, and cancels an unsent email. You can revoke only access that you could grant (403). ' +
       'A link that has ended is not found.',
     refusals: ['not_found'],
     example: { params: { guestLinkId: resource('guestLink') } },

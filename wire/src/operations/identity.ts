@@ -19,9 +19,9 @@ export const identityOperations = {
     summary: 'Start an identity verification',
     description:
       'Asks the identity provider of the operator to verify the customer. The provider gets the KYC fields of the `kinds`, as they are now. Runs ' +
-      'asynchronously: the answer is `Pending`, and `url` follows in a moment. Read the verification, or follow it by the event ' +
-      '`customer.verification.updated`. What the provider finds is seen in `GET /v1/customers/{id}/verification` and in the capabilities at ' +
-      'once. A customer has at most one verification that is not decided.',
+      'asynchronously: the answer is `Pending`, and `url` follows shortly. Read the verification, or follow it by the event ' +
+      '`customer.verification.updated`. `GET /v1/customers/{id}/verification` and the capabilities show the findings of the provider at ' +
+      'once. A customer has at most one undecided verification.',
     refusals: ['validation_failed', 'not_found', 'identity_provider_not_configured', 'identity_verification_open'],
     example: { params: { id: resource('unproved') }, body: { kinds: ['Document', 'Address'] } },
   },
@@ -51,7 +51,7 @@ export const identityOperations = {
     source: 'extension',
     summary: 'Retrieve an identity verification',
     description:
-      'Returns an identity verification of a customer, with the page to open or what the provider has found.',
+      'Returns an identity verification of a customer, with the page to open or the findings of the provider.',
     refusals: ['not_found'],
     example: { params: { id: resource('customer'), verificationId: resource('identityVerification') } },
   },

@@ -18,10 +18,10 @@ export const monitorsOperations = {
     source: 'extension',
     summary: 'Create a monitor of a balance',
     description:
-      'Tells you when a balance crosses a threshold: by the event `account.balance.crossed`, by mail to members of your team, or both. ' +
-      'A worker judges the balance after every entry, in their order, so that a crossing is found although the balance came back. ' +
-      'It follows about half a minute after the entries. The monitor starts at the present balance: if that is across the threshold, ' +
-      'the monitor triggers at once. After it has triggered, it triggers again only when the balance came back to `rearmAt` and crosses again. ' +
+      'Notifies you when a balance crosses a threshold: by the event `account.balance.crossed`, by mail to members of your team, or both. ' +
+      'A worker checks the balance after every entry in order, so that it also finds short crossings, about half a minute after the ' +
+      'entries. The monitor starts at the current balance: if the balance is already across the threshold, the monitor triggers at once. ' +
+      'It triggers again only after the balance has returned to `rearmAt` and crosses again. ' +
       'A balance has at most 20 monitors.',
     refusals: ['validation_failed', 'not_found', 'account_blocked', 'monitor_limit_reached'],
     example: {
@@ -59,7 +59,7 @@ export const monitorsOperations = {
     permission: 'accounts:read',
     source: 'extension',
     summary: 'Retrieve a monitor of a balance',
-    description: 'Returns the monitor with its state and the last balance that was judged.',
+    description: 'Returns the monitor with its state and the last balance that was checked.',
     refusals: ['not_found'],
     example: { params: { id: resource('tokenBalance'), monitorId: resource('monitor') } },
   },
@@ -75,7 +75,7 @@ export const monitorsOperations = {
     summary: 'Update a monitor of a balance',
     description:
       'Sets the given fields; at least one is required. A new `direction`, `threshold`, `rearmAt` or `measure` starts the monitor ' +
-      'again at the balance of now. If that is across the threshold, it triggers at once. An ended monitor is refused.',
+      'again at the current balance. If the balance is across the threshold, it triggers at once. An ended monitor is refused.',
     refusals: ['validation_failed', 'not_found', 'account_blocked'],
     example: {
       params: { id: resource('tokenBalance'), monitorId: resource('monitor') },
@@ -98,7 +98,7 @@ export const monitorsOperations = {
     source: 'extension',
     summary: 'Delete a monitor of a balance',
     description:
-      'Deletes the monitor. A crossing that was found before is still sent. Entries that were not judged yet tell you nothing more.',
+      'Deletes the monitor. Crossings that were already found are still sent. Entries that were not checked yet are ignored.',
     refusals: ['not_found'],
     example: { params: { id: resource('tokenBalance'), monitorId: resource('monitor') } },
   },

@@ -1,6 +1,6 @@
 /**
- * The form of an operation: its single declaration. Routes, validation, permissions, handler types, the audit of
- * requests, the OpenAPI document, the SDK and the requests of the contract tests derive from it.
+ * The declaration of an operation, from which routes, validation, permissions, handler types, the audit of requests, the OpenAPI
+ * document, the SDK and the requests of the contract tests are derived.
  */
 import type { ProblemCode } from '../problems.ts'
 import type { TSchema } from '../shapes.ts'
@@ -35,16 +35,16 @@ export type Audience = 'signed' | 'public' | 'session' | 'staff'
  */
 export type RequestAudit = 'before' | 'meanwhile' | 'handler' | 'none'
 
-type Described = {
+type OperationDescription = {
   readonly tag: Tag
   /** Parameters are written `{name}`. A value that violates its schema in `params` is 404 (interface document, Errors). */
   readonly path: string
   readonly query?: TSchema
   /** Absent: the operation returns `content`, or else 204 without a body. */
   readonly response?: TSchema
-  /** The media types of a streamed answer, of which a request may read a range of bytes (RFC 9110, section 14). */
+  /** The media types of a streamed answer, which supports range requests (RFC 9110, section 14). */
   readonly content?: readonly string[]
-  /** The length of `content` is unknown, so that it has no ranges. */
+  /** The length of `content` is unknown, so it does not support range requests. */
   readonly streamed?: true
   /** The response has the headers `Location`, the path of the transaction, and `Payout-Id`. */
   readonly makesPayout?: true
@@ -52,19 +52,19 @@ type Described = {
   /** Default: `signed`. */
   readonly audience?: Audience
   /**
-   * The consumer of the nonce. Default: the gateway, before the handler runs. A handler that consumes it in its own
-   * transaction saves one.
+   * `handler`: the handler consumes the nonce in its own transaction, which saves a transaction. Default: the gateway consumes it before
+   * the handler runs.
    */
   readonly nonce?: 'handler'
-  /** The operation reads identity data or credentials, or takes data out of the service as a whole. */
+  /** The operation reads identity data or credentials, or exports data in bulk. */
   readonly sensitive?: true
   /** Default: `before` for a write and for a read of sensitive data, `none` for any other read. */
   readonly audit?: RequestAudit
-  /** The operation waits for a host that the partner has chosen. The gateway counts it apart, so that such hosts take no places from others. */
+  /** The operation waits for a host that the partner has chosen. The gateway admits it under a separate limit. */
   readonly callsChosenHost?: true
-  /** The field of the body whose items count against a rate of their own: a list, or a pain.001 with its payments. */
+  /** The field of the body whose items have a separate rate limit: a list, or a pain.001 with its payments. */
   readonly items?: string
-  /** A repeated POST has no further effect, also without a key, so that the SDK retries it. */
+  /** A repeated POST has no further effect even without a key, so the SDK can retry it. */
   readonly repeatable?: true
   /** The method of the SDK. Default: the id without the noun of its namespace (scripts/generate/methods.ts). */
   readonly sdkMethod?: string
@@ -82,36 +82,36 @@ type Described = {
 }
 
 /**
- * How a request with an idempotency key takes effect once. Every operation but a GET takes the header `Idempotency-Key`.
+ * The way in which a request with an idempotency key takes effect once. Every operation except a GET accepts the header `Idempotency-Key`.
  * `body`: also in the field `idempotencyKey`. `header`: key, effect and answer commit together. `kept`, the default of PUT,
- * PATCH and DELETE: the key is taken first, and the answer is kept after an effect that a second run would not double.
+ * PATCH and DELETE: the key is stored first, and the answer after the effect, which a second run would not repeat.
  */
-type Method =
+type MethodRules =
   | { readonly method: 'POST'; readonly idempotency: 'body' | 'header'; readonly makes: Makes }
   | { readonly method: 'POST'; readonly idempotency: 'kept'; readonly makes?: undefined }
   | { readonly method: 'PUT' | 'PATCH' | 'DELETE'; readonly idempotency?: 'kept'; readonly makes?: undefined }
   | { readonly method: 'GET'; readonly idempotency?: undefined; readonly makes?: undefined }
 
 /**
- * Declares what the request makes, so that the audit log names it. `id`: the field of the answer that identifies it, or of each item of the
- * list `each`. `payment`: a transaction, whose steps have records of their own. `nothing`: it acts on a thing of its path, or keeps nothing.
+ * Declares what the request creates, for the audit log. `id`: the field that identifies it in the answer, or in each item of the list `each`.
+ * `payment`: a transaction, whose steps have their own records. `nothing`: the request acts on a resource of its path, or stores nothing.
  */
 type Makes = { readonly id: string; readonly each?: string } | 'payment' | 'nothing'
 
-type Target =
+type PathParameters =
   | { readonly params?: undefined }
   | {
       readonly params: Readonly<Record<string, TSchema>>
       readonly example: { readonly params: Readonly<Record<string, ExampleValue>> }
     }
 
-type Payload =
+type RequestBody =
   | { readonly body?: undefined; readonly bodyOptional?: undefined }
   /** The request may omit the body. */
   | { readonly body: TSchema; readonly bodyOptional: true }
   | { readonly body: TSchema; readonly bodyOptional?: undefined; readonly example: { readonly body: ExampleValue } }
 
-export type Operation = Described & Method & Target & Payload
+export type Operation = OperationDescription & MethodRules & PathParameters & RequestBody
 
 export const isWrite = ({ permission }: Pick<Operation, 'permission'>): boolean => permission.endsWith(':write')
 
@@ -120,14 +120,14 @@ export const audienceOf = ({ audience = 'signed' }: Pick<Operation, 'audience'>)
 export const requestAuditOf = (operation: Operation): RequestAudit =>
   operation.audit ?? (operation.sensitive === true || isWrite(operation) ? 'before' : 'none')
 
-/** The place of a request's idempotency key, beside which the header is always taken. Undefined: a GET has none. */
+/** Returns the place of a request's idempotency key. The header is accepted in both cases. Undefined: a GET has no key. */
 export const keyPlaceOf = ({
   method,
   idempotency,
 }: Pick<Operation, 'method' | 'idempotency'>): 'body' | 'header' | undefined =>
   method === 'GET' ? undefined : idempotency === 'body' ? 'body' : 'header'
 
-/** Reads the ids of the things that an answer says were made. Empty: the operation makes nothing of its own. */
+/** Reads the ids of created resources from an answer. Empty: the operation does not create a resource with an id. */
 export function madeIn({ makes }: Pick<Operation, 'makes'>, answer: unknown): readonly string[] {
   if (makes === undefined || makes === 'payment' || makes === 'nothing') return []
   const fields = answer as Readonly<Record<string, unknown>>
@@ -135,9 +135,9 @@ export function madeIn({ makes }: Pick<Operation, 'makes'>, answer: unknown): re
   return things.map((thing) => String(thing[makes.id]))
 }
 
-/** True if a key is used up. A preview takes the key of the payment that it judges, and leaves it free. */
+/** Reports whether the operation uses up its key. A preview accepts the key of a payment but leaves it free. */
 export const usesKey = (operation: Operation): boolean => operation.method !== 'GET' && isWrite(operation)
 
-/** True if the answer is kept after the effect, and not with it. */
+/** Reports whether the answer is stored after the effect, not in the same transaction. */
 export const keepsAnswer = ({ method, idempotency = 'kept' }: Pick<Operation, 'method' | 'idempotency'>): boolean =>
   method !== 'GET' && idempotency === 'kept'

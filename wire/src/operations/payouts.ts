@@ -5,6 +5,21 @@ import { amount, resource, unique } from './example.ts'
 import type { Operation } from './operation.ts'
 import { payoutId } from './params.ts'
 
+/** The refusals of every operation that creates a payout. */
+const payoutRefusals = [
+  'not_found',
+  'insufficient_funds',
+  'limit_exceeded',
+  'possible_duplicate',
+  'account_blocked',
+  'customer_not_verified',
+  'currency_not_supported',
+  'beneficiary_currency_mismatch',
+  'beneficiary_not_payable',
+  'country_not_supported',
+  'beneficiary_cooling_off',
+] as const
+
 export const payoutsOperations = {
   createFiatPayout: {
     tag: 'payouts',
@@ -26,24 +41,12 @@ export const payoutsOperations = {
       'follow it by webhooks or at the `Location` of the response. Idempotent by `idempotencyKey`: the same request ' +
       'with the same key returns the first result with `Idempotent-Replayed: true`; a different request is refused ' +
       'with 422 `idempotency_key_reused`. Keys do not expire. A refused request does not use up its key. ' +
-      '`userReference` of the payout and of its transaction is your `reference`, always. It is also the transaction ' +
-      'reference if you have not used it before. Otherwise the service assigns one. Every path of a payout takes the ' +
+      'Your `reference` is always the `userReference` of the payout and of its transaction. It is also the transaction ' +
+      'reference if you have not used it before. Otherwise the service assigns one. Every path of a payout accepts the ' +
       '`reference` of the response, or the id in its header `Payout-Id`. With `onDuplicate` `Refuse` a payout that may ' +
-      'repeat an earlier one is refused with 422 `possible_duplicate`. Of two such requests at once one is made. To pay on a later day, ' +
+      'repeat an earlier one is refused with 422 `possible_duplicate`. Of two such concurrent requests, one is accepted. To pay on a later day, ' +
       'create a standing order with the frequency `Once`.',
-    refusals: [
-      'not_found',
-      'insufficient_funds',
-      'limit_exceeded',
-      'possible_duplicate',
-      'account_blocked',
-      'customer_not_verified',
-      'currency_not_supported',
-      'beneficiary_currency_mismatch',
-      'beneficiary_not_payable',
-      'country_not_supported',
-      'beneficiary_cooling_off',
-    ],
+    refusals: payoutRefusals,
     example: {
       body: {
         amount: amount('12.50'),
@@ -68,10 +71,10 @@ export const payoutsOperations = {
     source: 'extension',
     summary: 'Preview a fiat payout',
     description:
-      'Judges a payout by the rules by which it would be accepted now. It answers every rule with its verdict, the fee, ' +
-      'the rail, the cut-off and the expected arrival. The rule `duplicate` is a `warning` if the payout may repeat earlier ones or the next one of a standing order, ' +
-      'which it names. With `onDuplicate` `Refuse` it is `failed`. It reserves nothing and uses up no key. A rule that would refuse ' +
-      'the payout is not an error here: the answer is 200. It promises nothing: balances and limits may change before you ' +
+      'Checks a payout by the rules by which it would be accepted now. Returns every rule with its verdict, the fee, ' +
+      'the rail, the cut-off and the expected arrival. The rule `duplicate` is a `warning` if the payout may repeat earlier payouts or the next payout of a standing order, ' +
+      'which it names. With `onDuplicate` `Refuse` it is `failed`. A preview does not reserve money or use up a key. If a rule would refuse ' +
+      'the payout, the answer is still 200. The result is not binding: balances and limits may change before you ' +
       'create the payout.',
     refusals: ['currency_not_supported'],
     example: {
@@ -101,21 +104,8 @@ export const payoutsOperations = {
     description:
       'Accepts a payout of tokens to the wallet of a beneficiary and reserves its amount. The service signs the transfer ' +
       'and follows it on the chain. It is settled when its block has enough confirmations. The transaction then has ' +
-      '`transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.',
-    refusals: [
-      'not_found',
-      'insufficient_funds',
-      'limit_exceeded',
-      'possible_duplicate',
-      'account_blocked',
-      'customer_not_verified',
-      'currency_not_supported',
-      'beneficiary_currency_mismatch',
-      'beneficiary_not_payable',
-      'country_not_supported',
-      'ownership_proof_required',
-      'beneficiary_cooling_off',
-    ],
+      '`transactionHash`. Idempotent by `idempotencyKey`, like a fiat payout.',
+    refusals: [...payoutRefusals, 'ownership_proof_required'],
     example: {
       body: {
         amount: amount('1.25'),
@@ -153,7 +143,7 @@ export const payoutsOperations = {
     summary: 'Sum payouts',
     description:
       'Returns how many payouts match the filters, and their sums by currency. Takes the filters of `GET /v1/payouts`. ' +
-      'At most 5,000 payouts are read: if more match, `capped` is true, and the sums are at least reached.',
+      'At most 5,000 payouts are summed: if more match, `capped` is true, and the actual sums are higher.',
     refusals: [],
     example: {},
   },
@@ -167,9 +157,9 @@ export const payoutsOperations = {
     source: 'extension',
     summary: 'List payout limits',
     description:
-      'Returns the limits that the operator has set for you, newest first, with what is used and left now. With `customerId` or ' +
-      '`beneficiaryId` the limit of each customer or beneficiary has the amounts of that one. A limit of its own replaces it. The ' +
-      'amounts promise nothing: payouts that are created meanwhile use the same limits.',
+      'Returns the limits that the operator has set for you, newest first, with the used and remaining amounts. With `customerId` or ' +
+      '`beneficiaryId`, limits per customer or beneficiary have the amounts of that customer or beneficiary, whose individual limit ' +
+      'takes precedence. The amounts are not binding: other payouts use the same limits.',
     refusals: ['validation_failed', 'not_found'],
     example: {},
   },
@@ -183,8 +173,8 @@ export const payoutsOperations = {
     source: 'extension',
     summary: 'List fees of payouts',
     description:
-      'Returns what payouts cost: the rules that hold now and those that begin later, by currency and rail. A rule of a rail comes ' +
-      'before a rule of every rail. A payout without a rule is free. The preview of a payout says its fee.',
+      'Returns the fees of payouts by currency and rail: current rules, and rules that begin later. A rule for a rail takes ' +
+      'precedence over a rule for every rail. A payout without a rule is free. The preview of a payout shows its fee.',
     refusals: [],
     example: {},
   },
@@ -197,7 +187,7 @@ export const payoutsOperations = {
     permission: 'payouts:read',
     source: 'extension',
     summary: 'Retrieve a payout',
-    description: 'Returns a payout by its `id`, or by the `reference` that the answer to its creation had.',
+    description: 'Returns a payout by its `id`, or by the `reference` that was returned at its creation.',
     refusals: ['not_found'],
     example: { params: { id: resource('payout') } },
   },
@@ -227,9 +217,9 @@ export const payoutsOperations = {
     source: 'extension',
     summary: 'List payouts that a payout may repeat',
     description:
-      'Returns earlier payouts of the same amount to the same account. They have the same reference and were made within a year ' +
-      'before it, or were made within some days before it, which the operator sets. Payouts that failed, were cancelled or came back do not count, and ' +
-      'neither do those of the same standing order. `scheduled` has the standing orders made before it whose next payout it may repeat.',
+      'Returns earlier payouts of the same amount to the same account. They were made within a year before it if the reference is the ' +
+      'same, otherwise within a number of days that the operator sets. Excludes payouts that failed, were cancelled or were returned, and payouts ' +
+      'of the same standing order. `scheduled` has earlier standing orders whose next payout it may repeat.',
     refusals: ['not_found'],
     example: { params: { id: resource('payout') } },
   },
@@ -243,7 +233,7 @@ export const payoutsOperations = {
     sdkMethod: 'note',
     source: 'extension',
     summary: 'Retrieve the note of a payout',
-    description: 'Returns the note that your team has written about a payout. It is sent to no bank and no payee.',
+    description: 'Returns the note of your team about a payout. It is never sent to a bank or a payee.',
     refusals: ['not_found'],
     example: { params: { id: resource('payout') } },
   },
@@ -259,8 +249,8 @@ export const payoutsOperations = {
     source: 'extension',
     summary: 'Set the note of a payout',
     description:
-      'Writes a note for your colleagues, in place of the one before. Without `note` it is taken away. It changes nothing about ' +
-      'the payment, in any status, and is sent to no bank and no payee. It is erased with the customer of the payout.',
+      'Sets a note for your colleagues, which replaces the previous note. Without `note`, the note is removed. A note can be set in any ' +
+      'status, does not affect the payment, and is never sent to a bank or a payee. It is erased with the customer of the payout.',
     refusals: ['not_found'],
     example: {
       params: { id: resource('payout') },
@@ -285,22 +275,8 @@ export const payoutsOperations = {
       'Accepts a quote and pays what it buys to the beneficiary. The sold amount is reserved from its balance. If the ' +
       'payout fails, nothing is exchanged and the sold amount is available again. Money that the bank returns after the ' +
       'settlement is credited in the bought currency. A quote is accepted once, before it expires. Idempotent by ' +
-      '`idempotencyKey`, as a fiat payout is. A refused request uses up neither its key nor its quote.',
-    refusals: [
-      'not_found',
-      'fx_quote_expired',
-      'fx_quote_accepted',
-      'insufficient_funds',
-      'limit_exceeded',
-      'possible_duplicate',
-      'account_blocked',
-      'customer_not_verified',
-      'currency_not_supported',
-      'beneficiary_currency_mismatch',
-      'beneficiary_not_payable',
-      'country_not_supported',
-      'beneficiary_cooling_off',
-    ],
+      '`idempotencyKey`, like a fiat payout. After a refused request, key and quote can be used again.',
+    refusals: ['fx_quote_expired', 'fx_quote_accepted', ...payoutRefusals],
     example: {
       body: {
         quoteId: resource('payoutQuote'),
@@ -324,9 +300,9 @@ export const payoutsOperations = {
     source: 'extension',
     summary: 'Preview a payout in another currency',
     description:
-      'Judges a payout by quote by the rules by which it would be accepted now, as the preview of a fiat payout does. ' +
-      'Limits, approvals and cooling-offs are judged in the sold and in the paid currency. An expired or accepted quote ' +
-      'is the rule `quote`. It reserves nothing and accepts no quote.',
+      'Checks a payout by quote by the rules by which it would be accepted now, like the preview of a fiat payout. ' +
+      'Limits, approvals and cooling-offs apply in the sold and in the paid currency. The rule `quote` fails for an expired or ' +
+      'accepted quote. A preview does not reserve money or accept the quote.',
     refusals: ['not_found'],
     example: { body: { quoteId: resource('payoutQuote'), beneficiaryId: resource('foreignBeneficiary') } },
   },
@@ -359,11 +335,11 @@ export const payoutsOperations = {
     source: 'extension',
     summary: 'Approve a payout',
     description:
-      'Approves a payout that is `PendingApproval`, so that it is sent. Another service account than the one that created ' +
-      'the payout approves it, before `approvalExpiresAt`. Repeated by the same service account, it returns the payout. The operator ' +
-      'can limit what one person or service account approves on a day (UTC). An approval beyond it is refused with 403 ' +
-      '`approver_limit_exceeded`, and another one approves. A service account that your team made approves no payout (403 ' +
-      '`permission_denied`), and its maker approves none of its payouts.',
+      'Approves a payout that is `PendingApproval`, so that it is sent. A service account other than the creator of the payout must ' +
+      'approve it, before `approvalExpiresAt`. A repeated request by the same service account returns the payout. The operator ' +
+      'can limit the amount that one person or service account approves per day (UTC). An approval beyond the limit is refused with 403 ' +
+      '`approver_limit_exceeded`: another approver must approve it. Service accounts that your team created cannot approve payouts (403 ' +
+      '`permission_denied`), and their creator cannot approve their payouts.',
     refusals: ['not_found', 'approver_is_creator', 'approver_limit_exceeded', 'payout_not_awaiting_approval'],
     example: { params: { id: resource('held') } },
   },
@@ -379,10 +355,9 @@ export const payoutsOperations = {
     source: 'extension',
     summary: 'Reject a payout',
     description:
-      'Rejects a payout that is `PendingApproval`: it becomes `Cancelled`, and its money is available again. Another ' +
-      'service account than the one that created the payout rejects it. The creator cancels it instead. `approval` of the ' +
-      'payout has the reason. Repeated by the ' +
-      'same service account, it returns the payout.',
+      'Rejects a payout that is `PendingApproval`: it becomes `Cancelled`, and its money is available again. A ' +
+      'service account other than the creator of the payout must reject it. The creator can cancel it instead. `approval` of the ' +
+      'payout has the reason. A repeated request by the same service account returns the payout.',
     refusals: ['not_found', 'approver_is_creator', 'payout_not_awaiting_approval'],
     example: { params: { id: resource('heldToReject') }, body: { reason: 'The invoice has already been paid.' } },
   },

@@ -21,7 +21,7 @@ export const recallsOperations = {
       'Asks the bank of the recipient to send the money of a `Completed` SEPA payout back. Runs asynchronously: follow it by the event ' +
       '`payout.recall.updated`, or read it. The recipient may refuse. `DUPL` and `TECH` can be requested within 10 banking business ' +
       'days after the execution, the other reasons within 13 months. The answer is due 15 banking business days after the request. ' +
-      'A payout has at most one open recall, and at most one for each reason. Money that comes back is a new transaction, as of every return.',
+      'A payout has at most one open recall, and at most one for each reason. Returned money is a new transaction, like every return.',
     refusals: ['not_found', 'recall_not_supported', 'payout_not_recallable', 'recall_exists', 'recall_deadline_passed'],
     example: { params: { id: resource('recallable') }, body: { reason: 'DUPL', text: 'Paid twice.' } },
   },
@@ -47,7 +47,7 @@ export const recallsOperations = {
     permission: 'payouts:read',
     source: 'extension',
     summary: 'Retrieve a recall',
-    description: 'Returns a recall of a payout, with its deadlines and what became of it.',
+    description: 'Returns a recall of a payout, with its deadlines and its result.',
     refusals: ['not_found'],
     example: { params: { id: resource('recalled'), recallId: resource('recall') } },
   },

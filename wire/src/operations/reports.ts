@@ -18,7 +18,7 @@ export const reportsOperations = {
     summary: 'Request a report',
     description:
       'Queues a report; a worker writes it. The same kind, format, period, currency and customer always give the same ' +
-      'bytes. The worker begins when every movement of the period is certain to be recorded, about half a minute after ' +
+      'bytes. The worker begins when all movements of the period are certain to be recorded, about half a minute after ' +
       '`to`. Idempotent by `idempotencyKey` or `Idempotency-Key`. At most 50 reports of a partner are queued or running.',
     refusals: ['not_found', 'currency_not_supported', 'report_format_not_supported', 'report_limit_reached'],
     example: {

@@ -1,4 +1,4 @@
-/** The operations of service accounts, in the group `users`: who may manage the team may manage its keys. */
+/** The operations of service accounts, in the group `users`: the permissions for the team also cover its service accounts. */
 import * as accounts from '../service-accounts.ts'
 import { resource } from './example.ts'
 import type { Operation } from './operation.ts'
@@ -18,9 +18,9 @@ export const serviceAccountsOperations = {
     source: 'extension',
     summary: 'Create a service account',
     description:
-      'Issues an API key and an API secret for your public key. You give only permissions that you have (403). A service account that ' +
-      'has an end or addresses itself gives no later end and no other address (403). All Admins get a mail. ' +
-      'At most 100 are active at once. Idempotent by `Idempotency-Key`; without a key a repeated request creates a second one.',
+      'Issues an API key and an API secret for your public key. You can grant only permissions that you have (403). A service account with ' +
+      'an expiry or allowed addresses cannot grant a later expiry or other addresses (403). All Admins get a mail. ' +
+      'At most 100 are active at once. Idempotent by `Idempotency-Key`; without a key a repeated request creates a second service account.',
     refusals: ['validation_failed', 'service_account_limit_reached'],
     example: {
       body: {
@@ -68,8 +68,9 @@ export const serviceAccountsOperations = {
     source: 'extension',
     summary: 'Update a service account',
     description:
-      'Changes name, permissions, addresses and end of an active service account, within two seconds. You change only accounts whose ' +
-      'permissions you have (403). A service account with an end or addresses lifts neither, its own included (403). All Admins get a mail.',
+      'Changes name, permissions, allowed addresses and expiry of an active service account. Takes effect within two seconds. You can change ' +
+      'only accounts whose permissions you have (403). A service account with an expiry or allowed addresses cannot remove these ' +
+      'restrictions, not even its own (403). All Admins get a mail.',
     refusals: ['validation_failed', 'not_found'],
     example: {
       params: { serviceAccountId: resource('serviceAccount') },
@@ -90,8 +91,8 @@ export const serviceAccountsOperations = {
     source: 'extension',
     summary: 'Rotate the key of a service account',
     description:
-      'Issues a new service account with name, permissions, addresses and end of this one, for a new key pair. This one works on for the ' +
-      'overlap. You rotate only accounts whose permissions you have (403). All Admins get a mail.',
+      'Issues a new service account with the same name, permissions, allowed addresses and expiry, for a new key pair. The old service ' +
+      'account stays valid during the overlap. You can rotate only accounts whose permissions you have (403). All Admins get a mail.',
     refusals: ['validation_failed', 'not_found', 'service_account_limit_reached'],
     example: {
       params: { serviceAccountId: resource('serviceAccount') },
@@ -107,8 +108,8 @@ export const serviceAccountsOperations = {
     source: 'extension',
     summary: 'Revoke a service account',
     description:
-      'The service account can no longer sign requests, within two seconds. You revoke only accounts whose permissions, end and addresses ' +
-      'you have, and the own one (403). All Admins get a mail.',
+      'Revokes a service account: within two seconds it can no longer sign requests. You can revoke your own account, and accounts whose ' +
+      'permissions, expiry and allowed addresses you could grant (403). All Admins get a mail.',
     refusals: ['not_found'],
     example: { params: { serviceAccountId: resource('revocableAccount') } },
   },

@@ -107,9 +107,9 @@ export const simulationsOperations = {
     source: 'extension',
     summary: 'Simulate the payer of a checkout session',
     description:
-      'Does what a payer and a bank would do: all steps of an `outcome`, or one `step`. The sandbox bank runs the steps ' +
-      'asynchronously, and the answer has the status from before them. `settle` with another amount ' +
-      'fails the session, unless it takes `partialPayments`: then `amount` pays a part. Money for a session that has ended goes to suspense.',
+      'Simulates a payer and a bank: all steps of an `outcome`, or one `step`. The sandbox bank runs the steps ' +
+      'asynchronously, and the answer has the status before them. `settle` with another amount ' +
+      'fails the session, unless it allows `partialPayments`: then `amount` pays a part. Money for a session that has ended goes to suspense.',
     refusals: ['not_found', 'validation_failed', 'checkout_session_not_open', 'currency_not_supported'],
     sandboxOnly: true,
     example: { params: { sessionId: resource('session') }, body: { step: 'initiate', countryCode: 'DE' } },
@@ -127,7 +127,7 @@ export const simulationsOperations = {
     source: 'extension',
     summary: 'Simulate a transfer to an IBAN',
     description:
-      'Simulates a transfer that nothing announced. The sandbox bank credits the IBAN and reports it: the customer gets a ' +
+      'Simulates an unannounced transfer. The sandbox bank credits the IBAN and reports it: the customer gets a ' +
       'completed deposit. If `remittance` contains the creditor reference of a waiting checkout session, the session is ' +
       'paid instead. Idempotent by `Idempotency-Key`; without a key a repeated request sends a second transfer.',
     refusals: ['not_found', 'currency_not_supported'],
@@ -153,8 +153,8 @@ export const simulationsOperations = {
     source: 'extension',
     summary: 'Reverse a simulated transfer',
     description:
-      'The sandbox bank takes the credit back. A new, linked transaction takes the money from the balance. If the balance ' +
-      'is too small, the operator bears it until a person decides. A repetition changes nothing.',
+      'The sandbox bank reverses the credit. A new, linked transaction debits the balance. If the balance is too small, the ' +
+      'operator bears the difference until a person decides. A repeated request has no further effect.',
     refusals: ['not_found'],
     sandboxOnly: true,
     example: { params: { creditId: resource('credit') } },
@@ -173,7 +173,7 @@ export const simulationsOperations = {
     summary: 'Send a sample of an event',
     description:
       'Appends a sample of the event to your feed. Every subscription that wants the event receives it like a real one: ' +
-      'signed, retried and in order. Its data name no existing transaction. Idempotent by `Idempotency-Key`.',
+      'signed, retried and in order. Its data does not refer to an existing transaction. Idempotent by `Idempotency-Key`.',
     refusals: [],
     sandboxOnly: true,
     example: { body: { eventType: 'transaction.status.changed' } },
@@ -231,7 +231,7 @@ export const simulationsOperations = {
     sdkMethod: 'createChainBlocks',
     source: 'extension',
     summary: 'Create blocks on the simulated chain',
-    description: 'Makes blocks on the simulated chain at once, so that deposits and payouts get their confirmations.',
+    description: 'Creates blocks on the simulated chain at once, so that deposits and payouts get their confirmations.',
     refusals: [],
     sandboxOnly: true,
     example: { body: { count: 1 } },
@@ -249,7 +249,7 @@ export const simulationsOperations = {
     description:
       'Verifies the signature of a request that you describe, with the key and the secret of the calling service ' +
       'account. Names the likely mistake and returns the canonical string that the service builds, with the secret as ' +
-      '`<API_SECRET>`. If you send your own `canonicalString`, the two are compared as well. Changes nothing: the ' +
+      '`<API_SECRET>`. If you send your own `canonicalString`, the two are compared as well. Has no effect: the ' +
       'described nonce stays unused.',
     refusals: [],
     sandboxOnly: true,

@@ -17,11 +17,11 @@ export const standingOrdersOperations = {
     source: 'extension',
     summary: 'Create a standing order',
     description:
-      'Pays a beneficiary at a time or again and again by a schedule. A worker makes each payout when it is due, by the rules of ' +
+      'Pays a beneficiary once or repeatedly by a schedule. A worker makes each payout when it is due, by the rules of ' +
       '`POST /v1/payouts/fiat`: limits, fees, approvals and screening apply. All times are UTC, so that no date moves when clocks change. ' +
-      'If the funds do not suffice, the payout is tried again every 15 minutes until midnight UTC. Then it has failed, and the order ' +
-      'goes on with its next date. After an outage a payout is made up to three days late; an older one is skipped. ' +
-      'The first payout must lie in the future. Nothing is reserved before.',
+      'If the funds are insufficient, the payout is retried every 15 minutes until midnight UTC. Then it fails, and the order ' +
+      'continues with its next date. After an outage a payout is made up to three days late; older payouts are skipped. ' +
+      'The first payout must be in the future. The service does not reserve money in advance.',
     refusals: [
       'validation_failed',
       'not_found',
@@ -72,8 +72,8 @@ export const standingOrdersOperations = {
     source: 'extension',
     summary: 'Sum standing orders',
     description:
-      'Returns how many standing orders have a status, and the sums of what each pays once, by currency. ' +
-      'At most 5,000 orders are read: if more match, `capped` is true, and the sums are at least reached.',
+      'Returns the number of standing orders with a status, and the sums of their amounts per payout, by currency. ' +
+      'At most 5,000 orders are summed: if more match, `capped` is true, and the actual sums are higher.',
     refusals: [],
     example: {},
   },
@@ -101,8 +101,8 @@ export const standingOrdersOperations = {
     source: 'extension',
     summary: 'Pause a standing order',
     description:
-      'Makes no payout until the order is resumed. A payout that is being tried again is `Skipped`. Payouts that were made go on. An order ' +
-      'that is paused is returned unchanged.',
+      'Stops payouts until the order is resumed. A payout that is being retried becomes `Skipped`. Payouts already made are unaffected. A ' +
+      'paused order is returned unchanged.',
     refusals: ['not_found', 'standing_order_ended'],
     example: { params: { orderId: resource('standingOrder') } },
   },
@@ -117,8 +117,8 @@ export const standingOrdersOperations = {
     source: 'extension',
     summary: 'Resume a standing order',
     description:
-      'Continues with the first date that lies ahead. The dates of the pause are over: they count for `count`, and no payout is made for ' +
-      'them. If no date is left, the order ends. An order that is active is returned unchanged.',
+      'Continues with the next date. Dates during the pause count for `count`, but no payouts are made for them. If no date is left, the ' +
+      'order ends. An active order is returned unchanged.',
     refusals: ['not_found', 'standing_order_ended', 'standing_order_limit_reached'],
     example: { params: { orderId: resource('standingOrder') } },
   },
@@ -133,8 +133,8 @@ export const standingOrdersOperations = {
     source: 'extension',
     summary: 'Cancel a standing order',
     description:
-      'Ends the order. After the answer no payout of it is made. A payout that was made before goes on: cancel it with ' +
-      '`POST /v1/payouts/{id}/cancel`. An order that was cancelled is returned unchanged.',
+      'Ends the order. It makes no further payouts. Payouts already made are unaffected: cancel them with ' +
+      '`POST /v1/payouts/{id}/cancel`. A cancelled order is returned unchanged.',
     refusals: ['not_found', 'standing_order_ended'],
     example: { params: { orderId: resource('endedOrder') } },
   },
@@ -148,7 +148,7 @@ export const standingOrdersOperations = {
     permission: 'payouts:read',
     source: 'extension',
     summary: 'List the executions of a standing order',
-    description: 'Returns what became of each date of the order so far, newest first.',
+    description: 'Returns the result of each past date of the order, newest first.',
     refusals: ['not_found', 'validation_failed'],
     example: { params: { orderId: resource('madeOrder') } },
   },

@@ -36,7 +36,7 @@ export const transactionsOperations = {
     summary: 'Sum transactions',
     description:
       'Returns how many transactions match the filters, and their sums by direction and currency. Takes the filters of ' +
-      '`GET /v1/transactions`. At most 5,000 transactions are read: if more match, `capped` is true, and the sums are at least reached.',
+      '`GET /v1/transactions`. At most 5,000 transactions are summed: if more match, `capped` is true, and the actual sums are higher.',
     refusals: [],
     example: {},
   },
@@ -55,8 +55,8 @@ export const transactionsOperations = {
       'Streams every transaction that has changed, the oldest change first, as one JSON object on each line: ' +
       '`{"cursor", "transaction"}`. Store the `cursor` of the last whole line. To resume a broken download, or to get what ' +
       'has changed since, send it as `after`. A transaction that changes again appears again. Changes appear about half ' +
-      'a minute after they were made, and none is skipped. A partner may read two streams at once (429). A stream whose ' +
-      'reader takes nothing for a minute is broken off.',
+      'a minute after they were made, and none is skipped. A partner may read two streams at once (429). A stream that the ' +
+      'client does not read for a minute is aborted.',
     refusals: [],
     example: {},
   },
@@ -103,7 +103,7 @@ export const transactionsOperations = {
     summary: 'List related transactions',
     description:
       'Returns the other transactions of the same payment with their relation to it, and the exchange. A return is a ' +
-      'transaction of its own. The same transactions are related whichever of them you name.',
+      'separate transaction. Each of the related transactions returns the others.',
     refusals: ['not_found'],
     example: { params: { reference: resource('reference') } },
   },
@@ -117,8 +117,8 @@ export const transactionsOperations = {
     source: 'extension',
     summary: 'Retrieve the timeline of a transaction',
     description:
-      'Returns every step of a transaction with who caused it and the reason of the bank. Steps are only added, so that ' +
-      'a step is identified by its `sequence`.',
+      'Returns every step of a transaction with its actor and the reason of the bank. Steps never change, so `sequence` ' +
+      'identifies a step.',
     refusals: ['not_found'],
     example: { params: { reference: resource('reference') } },
   },

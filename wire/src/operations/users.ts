@@ -20,7 +20,7 @@ export const usersOperations = {
     summary: 'Invite team members',
     description:
       'Creates one invitation per entry, or none if any entry is refused. Each invitation is emailed to its address ' +
-      'in the background. An invitation expires after `expiryInDays` days, 7 by default. It also ends when you may no longer give its ' +
+      'in the background. An invitation expires after `expiryInDays` days, 7 by default. It also ends when you may no longer grant its ' +
       'role. An address with a pending ' +
       'invitation is refused with 409 `invitation_exists` and a pointer to the entry. Idempotent by ' +
       '`Idempotency-Key`; without a key a repeated request is refused with that code.',
@@ -71,7 +71,7 @@ export const usersOperations = {
       'Issues a new token, revokes the previous one and emails the invitation again in the background. An expired ' +
       'invitation becomes `Pending` again, unless a newer one for the address is pending. At most 5 resends per ' +
       'invitation, 60 seconds apart. Without `redirectUrl`, the earlier redirect URL stays. A role with permissions that you ' +
-      'do not have is refused (403): the token goes only where you could have sent it by inviting. ' +
+      'do not have is refused (403), as for a new invitation. ' +
       'Idempotent by `Idempotency-Key`; without a key each request counts as a resend.',
     refusals: ['not_found', 'invitation_not_pending', 'resend_too_soon', 'resend_limit_reached'],
     example: {
@@ -89,7 +89,7 @@ export const usersOperations = {
     summary: 'Revoke a pending invitation',
     description:
       'Revokes the invitation and its token, and cancels its unsent emails. An invitation that is not `Pending` is ' +
-      'refused with 409 `invitation_not_pending`, and one to a role with permissions that you do not have with 403.',
+      'refused with 409 `invitation_not_pending`. An invitation to a role with permissions that you do not have is refused with 403.',
     refusals: ['not_found', 'invitation_not_pending'],
     example: { params: { invitationId: resource('invitation') } },
   },
@@ -131,7 +131,7 @@ export const usersOperations = {
     summary: 'Update the role of a user',
     description:
       'Takes effect with the next request of the user, also in open sessions. The last `Admin` cannot get another role ' +
-      '(409 `last_admin`). A role with permissions that you do not have is refused (403), before and after. The user and all Admins get a mail.',
+      '(409 `last_admin`). Refused (403) if the old or the new role has permissions that you do not have. The user and all Admins get a mail.',
     refusals: ['validation_failed', 'not_found', 'last_admin'],
     example: { params: { userId: resource('user') }, body: { role: 'Developer' } },
   },
@@ -158,8 +158,7 @@ export const usersOperations = {
     permission: 'users:read',
     source: 'extension',
     summary: 'Retrieve the single sign-on',
-    description:
-      'Returns the provider of OpenID Connect at which your team signs in, without the secret of the client.',
+    description: 'Returns the OpenID Connect provider of your team, without the client secret.',
     refusals: ['not_found'],
     example: {},
   },
@@ -173,10 +172,10 @@ export const usersOperations = {
     source: 'extension',
     summary: 'Set single sign-on',
     description:
-      'Sets the provider of OpenID Connect at which your team signs in. It signs people in once the domain is proved. Another ' +
-      'domain has to be proved again; at another issuer each person is connected again. All Admins get a mail. ' +
+      'Sets the OpenID Connect provider of your team. It signs people in once the domain is proved. After a change of the domain it must ' +
+      'be proved again. After a change of the issuer each person must be connected again. All Admins get a mail. ' +
       'An Admin does this in the console, within five minutes of a sign-in (else 403). In the sandbox a service account with every permission does it too. ' +
-      'Where your payouts wait for a second person, the change of a person waits for a second Admin. The answer then has what was proposed. Refused with ' +
+      'If your payouts need a second person, a change in the console waits for a second Admin, and the answer has the proposal. Refused with ' +
       '409 `last_admin` if no Admin could still sign in.',
     refusals: ['validation_failed', 'last_admin'],
     example: {
@@ -202,7 +201,7 @@ export const usersOperations = {
     source: 'extension',
     summary: 'Prove the domain of the single sign-on',
     description:
-      'Reads the DNS record of `domainRecord`. From then on the provider signs people in. Refused with 400 if the record is ' +
+      'Checks the DNS record of `domainRecord`. After that the provider signs people in. Refused with 400 if the record is ' +
       'absent or has another value. An Admin does this in the console, within five minutes of a sign-in (else 403). In the sandbox a service account with every permission does it too. ' +
       'In the sandbox a domain that ends with `.example` or `.test` needs no record (RFC 2606).',
     refusals: ['validation_failed', 'not_found'],
@@ -232,9 +231,9 @@ export const usersOperations = {
     source: 'extension',
     summary: 'List audit records',
     description:
-      'Returns who did what, newest first. Each step of a transaction has a record, committed with the step. Each other ' +
-      'request that changes something has a record that was committed before it began. So has each read of a customer, ' +
-      'of a report or of a stream. What a request makes has a further record with its `id`, which commits with it. Filters combine.',
+      'Returns the records of the audit log, newest first. Each step of a transaction has a record that commits with the step. Other ' +
+      'writes, and reads of a customer, a report or a stream, have a record that commits before the request runs. A resource that a ' +
+      'request creates has a further record with its `id`, which commits with it. Filters combine.',
     refusals: [],
     example: {},
   },
@@ -248,7 +247,7 @@ export const usersOperations = {
     source: 'extension',
     summary: 'List signed heads of the audit log',
     description:
-      'Returns the signed heads, newest first: one for each day (UTC) that has records. Each names the head before it. ' +
+      'Returns the signed heads, newest first: one for each day (UTC) with records. Each names the previous head. ' +
       'Keep them: with them you can prove that no record was changed, dropped or moved later.',
     refusals: [],
     example: {},

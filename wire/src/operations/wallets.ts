@@ -17,9 +17,9 @@ export const walletsOperations = {
     source: 'extension',
     summary: 'Create a wallet',
     description:
-      'Returns the wallet of a customer, or of the partner itself, for a token. The first request makes it; later ones ' +
-      'return the same wallet. An address is given once and never again to another customer. Whatever arrives there ' +
-      'in a configured token becomes a deposit.',
+      'Returns the wallet of a customer, or of the partner itself, for a token. The first request creates the wallet; later requests ' +
+      'return it. An address is never reused for another customer. Any amount of a configured token that arrives at the address ' +
+      'becomes a deposit.',
     refusals: ['not_found', 'customer_not_verified', 'currency_not_supported', 'validation_failed'],
     example: { body: { customerId: resource('customer'), currency: 'EURC' } },
   },
@@ -61,8 +61,8 @@ export const walletsOperations = {
     source: 'extension',
     summary: 'Create a proof of ownership',
     description:
-      'Returns a `message` that the owner of a wallet signs with it, to prove who controls it. With `vasp` nothing is signed: you declare that ' +
-      'this provider keeps the wallet. An operator may require one of both for larger payments of tokens, to a wallet and from it.',
+      'Returns a `message` that the owner signs with the wallet to prove control over it. With `vasp` no signature is needed: you declare that ' +
+      'this provider keeps the wallet. The operator may require either for larger token payments to or from a wallet.',
     refusals: ['not_found', 'validation_failed'],
     example: {
       body: { customerId: resource('customer'), address: '0x52908400098527886E0F7030069857D2E4169EE7' },
@@ -83,7 +83,7 @@ export const walletsOperations = {
     source: 'extension',
     summary: 'List proofs of ownership',
     description:
-      'Returns what you have proved and declared of wallets, newest first. Filter by `customerId` or `address`.',
+      'Returns your proofs and declarations about wallets, newest first. Filter by `customerId` or `address`.',
     refusals: ['validation_failed'],
     example: {},
   },
@@ -114,8 +114,8 @@ export const walletsOperations = {
     source: 'extension',
     summary: 'Sign a proof of ownership',
     description:
-      'Checks the signature of the wallet over `message`, and keeps both as evidence. The key of the address must have made it; a wallet that is ' +
-      'a contract (EIP-1271) cannot sign here. A proof that is `Proved` stays so.',
+      'Checks the signature of the wallet over `message` and stores both as evidence. The signature must be made with the key of the address; ' +
+      'contract wallets (EIP-1271) are not supported. A `Proved` proof does not change.',
     refusals: ['not_found', 'validation_failed', 'ownership_proof_expired'],
     example: {
       params: { proofId: resource('ownershipProof') },

@@ -1,26 +1,26 @@
 /**
- * Admission control: limits the requests in progress. Above what a process can serve, a queue only adds latency to every
- * request, so that further requests are refused at once. Requests that wait for a host which a partner has chosen have
- * places of their own: a host that never answers must take none from the others.
+ * Admission control: limits the requests in progress. Above what a process can serve, a queue would only add latency to every
+ * request, so further requests are refused at once. Requests that wait for a host chosen by a partner have their own limit, so that
+ * a silent host cannot block other requests.
  */
 import { type Admitted, Refusal, Unreachable } from '../../kernel/api/index.ts'
 
 export type AdmissionControl = {
   /** Refuses: overloaded (503) with Retry-After. Returns a function that ends the request; calling it twice is safe. */
   readonly admit: (asked?: Admitted) => () => void
-  /** Reports whether the shared places are taken, so that the server refuses before it does any work. */
+  /** Reports whether all shared places are taken, so that the server can refuse before any work. */
   readonly isFull: () => boolean
 }
 
-/** A full process works off its requests in a fraction of a second. */
+/** A full process completes its requests in a fraction of a second. */
 export const retryHeaders = { 'retry-after': '1' } as const
 
-/** Twice as many as may wait for chosen hosts (`placesMax` in webhooks/exchange/chosen-hosts.ts): the others are refused after one look. */
-const callingMax = 128
+/** Twice `concurrentCallsMax` of webhooks/exchange/chosen-hosts.ts, which refuses the others at once. */
+const chosenHostRequestsMax = 128
 
 export function createAdmissionControl(requestsMax: number): AdmissionControl {
   const inProgress = { shared: 0, calling: 0 }
-  const max = { shared: requestsMax, calling: callingMax }
+  const max = { shared: requestsMax, calling: chosenHostRequestsMax }
   return {
     isFull: () => inProgress.shared >= max.shared,
     admit: ({ callsChosenHost = false } = {}) => {

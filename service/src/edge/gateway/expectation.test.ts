@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type FieldError, type Operation, operationIds, operations, type TSchema } from '@partner-payments/wire'
 import { Refusal } from '../../kernel/api/index.ts'
-import { nearestPath, servedBy } from './served.ts'
+import { nearestPath, toRoutePaths } from './served.ts'
 import { compileValidator } from './validate.ts'
 
 type SchemaLike = {
@@ -75,7 +75,7 @@ function errorsOf(schema: TSchema, value: unknown): readonly FieldError[] {
 
 let judged = 0
 for (const id of operationIds)
-  test(`a wrong value of each field names the field, what came and what is expected: ${id}`, () => {
+  test(`the error of each field names the field, the received value and the expected value: ${id}`, () => {
     const { body, query }: Operation = operations[id]
     for (const schema of [body, query].filter((each) => each !== undefined))
       for (const { pointer, value, came, wanted } of violationsOf(schema as SchemaLike)) {
@@ -87,9 +87,9 @@ for (const id of operationIds)
       }
   })
 
-test('the fields of all operations are judged', () => assert.ok(judged > 1000, `${judged}`))
+test('the fields of all operations are checked', () => assert.ok(judged > 1000, `${judged}`))
 
-test('what came is short, shows hidden characters by their codes, and repeats no secret', () => {
+test('the received value is shortened, shows hidden characters as codes, and does not repeat secrets', () => {
   const schema = operations.setSingleSignOn.body
   const messageOf = (fields: object, pointer: string) =>
     errorsOf(schema, fields).find((each) => each.pointer === pointer)?.message ?? ''
@@ -102,10 +102,12 @@ test('what came is short, shows hidden characters by their codes, and repeats no
   assert.ok(messageOf({ issuer: 'x'.repeat(100_000) }, '/issuer').length < 200)
 })
 
-test('a path that no route has names the nearest one, and a strange one names none', () => {
+test('an unknown path names the nearest route, if one is near', () => {
   const served = [
-    ...operationIds.map((id) => servedBy(operations[id].path.replaceAll(/\{(\w+)\}/g, ':$1'), [operations[id].method])),
-    servedBy('/docs', ['GET']),
+    ...operationIds.map((id) =>
+      toRoutePaths(operations[id].path.replaceAll(/\{(\w+)\}/g, ':$1'), [operations[id].method]),
+    ),
+    toRoutePaths('/docs', ['GET']),
   ]
   const nearest: Readonly<Record<string, string | undefined>> = {
     '/v1/customers/': '/v1/customers',

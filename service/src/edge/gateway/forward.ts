@@ -10,10 +10,10 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { ownJson, sha256Hex } from '@partner-payments/wire'
 import type { Headers } from './signature.ts'
 
-type Forwarded = {
+type ForwardOptions = {
   readonly caller: Caller
   readonly body: Buffer
-  /** Added to the response. */
+  /** Headers added to the response. */
   readonly headers: Readonly<Record<string, string>>
   /** The media types of the operation's content. */
   readonly content: readonly string[]
@@ -25,12 +25,12 @@ export type Forwarder = {
    * Sends the response of the api process on `reply` and returns undefined. Returns a problem if the api process is
    * unreachable or its response is invalid (502), or if it is too slow (504).
    */
-  readonly forward: (request: RawRequest, forwarded: Forwarded, reply: FastifyReply) => Promise<Reply | undefined>
-  /** Forwards a request for a public page, as `forward` does. Throws the failures. */
+  readonly forward: (request: RawRequest, forwarded: ForwardOptions, reply: FastifyReply) => Promise<Reply | undefined>
+  /** Forwards a request for a public page, as `forward` does. Throws if it fails. */
   readonly forwardPublic: (request: RawRequest, body: Buffer, reply: FastifyReply) => Promise<undefined>
 }
 
-/** The api process receives no other header of the partner, and so none of the credentials. */
+/** The api process receives only these headers of the partner, so that it does not receive credentials. */
 const forwardedHeaders = ['accept', 'user-agent', 'range', 'if-range', idempotencyKeyHeader] as const
 
 type ForwarderOptions = {
@@ -68,10 +68,10 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
 }
 
 const json = /^application\/(problem\+)?json\b/
-/** Pages, their assets, and the files that they offer. */
+/** The content types of pages, their assets and their files. */
 const jsonOrPage = /^(?:application\/(?:json|x-ndjson|pdf|xml)|text\/(?:html|css|javascript|csv))\b/
 
-type Sent = Omit<Forwarded, 'caller' | 'content'> & {
+type UpstreamRequest = Omit<ForwardOptions, 'caller' | 'content'> & {
   readonly request: RawRequest
   /** Null: a public page. */
   readonly caller: Caller | null
@@ -82,10 +82,10 @@ type Sent = Omit<Forwarded, 'caller' | 'content'> & {
 /** Sends the response on `reply`. Throws Unreachable. */
 const createSend =
   ({ tokens, tracing }: Pick<ForwarderOptions, 'tokens' | 'tracing'>) =>
-  ({ request, caller, body: received, headers: responseHeaders, accepts }: Sent, reply: FastifyReply) =>
+  ({ request, caller, body: received, headers: responseHeaders, accepts }: UpstreamRequest, reply: FastifyReply) =>
     new Promise<undefined>((resolve, reject) => {
       const { method, url, contentType } = request
-      // Nothing reads the body of a GET, and the proxy library refuses to send one.
+      // The proxy library refuses to send the body of a GET, which no handler reads.
       const body = method === 'GET' || method === 'HEAD' ? Buffer.alloc(0) : received
       const fail = (error: unknown) => reject(toUnreachable(error, 'the api process'))
       void reply.from('/', {
@@ -102,7 +102,7 @@ const createSend =
             headers: Record<string, string | undefined>
             stream: Readable
           }
-          const reason = refusalOf(response.statusCode, headers['content-type'], accepts)
+          const reason = responseFault(response.statusCode, headers['content-type'], accepts)
           if (reason === undefined) {
             void response.send(stream)
             resolve(undefined)
@@ -131,14 +131,14 @@ function upstreamHeaders(
   }
 }
 
-/** JSON, or a file of the operation. */
+/** Returns the content types that a response of the operation may have. */
 const acceptedTypes = (content: readonly string[]): RegExp =>
   content.length === 0
     ? json
     : new RegExp(`${json.source}|^(?:${content.map((type) => RegExp.escape(type)).join('|')})$`)
 
-/** Reason why the response of the api process cannot be passed on. Undefined: it can. */
-function refusalOf(status: number, contentType: string | undefined, accepts: RegExp): string | undefined {
+/** Returns the reason why the response of the api process cannot be forwarded, if any. */
+function responseFault(status: number, contentType: string | undefined, accepts: RegExp): string | undefined {
   // The gateway has verified the partner's signature, so that a 401 is about the internal token.
   if (status === 401) return 'the api process refused the internal token: compare MASTER_KEY and the clocks'
   if (status === 204 || status === 303 || status === 304 || accepts.test(contentType ?? '')) return undefined
@@ -159,15 +159,15 @@ export function targetOf(headers: Headers): string | undefined {
 }
 
 type BoundRequest = { readonly method: string; readonly url: string; readonly body: Uint8Array }
-/** Contents of an internal token. A null caller: a public page, which no operation accepts. */
-type Envelope = { readonly caller: Caller | null; readonly at: number; readonly ip: string }
+/** Contents of an internal token. A null caller: a public page. Operations refuse such a token. */
+type TokenContents = { readonly caller: Caller | null; readonly at: number; readonly ip: string }
 
 export type InternalTokens = {
-  /** Returns the headers of the token. Without a caller: of a public page. */
+  /** Returns the headers of a new token. A null caller: for a public page. */
   readonly issue: (caller: Caller | null, ip: string, bound: BoundRequest) => Readonly<Record<string, string>>
   /** Refuses (401): signature_required, signature_invalid. */
   readonly verify: (headers: Headers, bound: BoundRequest) => { readonly caller: Caller; readonly ip: string }
-  /** The address of the client of a public page. Refuses as `verify`. */
+  /** Verifies the token of a public page and returns the address of the client. Refuses as `verify` does. */
   readonly verifyPublic: (headers: Headers, bound: BoundRequest) => string
 }
 
@@ -177,7 +177,7 @@ export function createInternalTokens(deps: { readonly key: Uint8Array; readonly 
     createHmac('sha256', key)
       .update([text, method, url, sha256Hex(body)].join('\n'))
       .digest()
-  const open = (headers: Headers, bound: BoundRequest): Envelope => {
+  const open = (headers: Headers, bound: BoundRequest): TokenContents => {
     const text = headers[callerHeader]
     const given = headers[callerMacHeader]
     if (typeof text !== 'string' || typeof given !== 'string')
@@ -185,13 +185,13 @@ export function createInternalTokens(deps: { readonly key: Uint8Array; readonly 
     const bytes = Buffer.from(given, 'base64url')
     const expected = mac(text, bound)
     if (bytes.length !== expected.length || !timingSafeEqual(bytes, expected)) throw new Refusal('signature_invalid')
-    const envelope = ownJson<Envelope>(Buffer.from(text, 'base64url').toString('utf8'))
+    const envelope = ownJson<TokenContents>(Buffer.from(text, 'base64url').toString('utf8'))
     if (Math.abs(clock.now().getTime() - envelope.at) > minuteMs) throw new Refusal('signature_invalid')
     return envelope
   }
   return {
     issue: (caller, ip, bound) => {
-      const envelope: Envelope = { caller, at: clock.now().getTime(), ip }
+      const envelope: TokenContents = { caller, at: clock.now().getTime(), ip }
       const text = Buffer.from(JSON.stringify(envelope), 'utf8').toString('base64url')
       return {
         [callerHeader]: text,

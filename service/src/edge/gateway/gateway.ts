@@ -19,7 +19,7 @@ import { type Clock, type Log, secondMs } from '../../kernel/index.ts'
 import { type AdmissionControl, createAdmissionControl, type Deadline, startDeadline } from './admission.ts'
 import { createIncoming, type Incoming, type IncomingLimits, requireUnencoded } from './incoming.ts'
 import { createForwarder, createInternalTokens, type Forwarder, type InternalTokens, targetOf } from './forward.ts'
-import { createRateLimiter, createRefusals, type ItemRate } from './rate.ts'
+import { createRateLimiter, createRefusalBudget, type ItemRate } from './rate.ts'
 import {
   createNonceCheck,
   createSignatureVerifier,
@@ -30,7 +30,7 @@ import {
 } from './signature.ts'
 import { compileOperations, contentReply, type OperationRequest } from './operation.ts'
 import { forwardPublic, internalPublic, servePublic } from './public.ts'
-import { answering, createServer, type Pipeline, type RawRequest, type Reply, type ServerOptions } from './server.ts'
+import { handleRoute, createServer, type Pipeline, type RawRequest, type Reply, type ServerOptions } from './server.ts'
 import { mountStaticPages, type Page } from './static-pages.ts'
 import type { FastifyInstance } from 'fastify'
 import { toProblem } from './problems.ts'
@@ -48,7 +48,7 @@ export type GatewayOptions = {
   readonly log: Log
   readonly clock: Clock
   readonly sandbox: boolean
-  /** The rate of items that the requests of a partner ask for. */
+  /** The rate limit for items in the requests of a partner. */
   readonly itemRate: ItemRate['itemRate']
   readonly handlers: AllHandlers
   readonly downloads?: Downloads
@@ -57,9 +57,9 @@ export type GatewayOptions = {
   readonly observe?: ServerOptions['observe']
   readonly record?: ServerOptions['record']
 } & IncomingLimits &
-  (Standalone | Forwarding | Internal)
+  (StandaloneOptions | ForwardingOptions | InternalOptions)
 
-type Signed = {
+type SignedOptions = {
   readonly pages: readonly Page[]
   readonly access: Access
   readonly windowSeconds: number
@@ -68,11 +68,15 @@ type Signed = {
   readonly pageRate: { readonly perSecond: number; readonly burst: number }
 }
 /** Authenticates requests and runs the handlers. */
-type Standalone = Signed & { readonly form: 'standalone' }
+type StandaloneOptions = SignedOptions & { readonly form: 'standalone' }
 /** Authenticates requests and forwards them to an api process. */
-type Forwarding = Signed & { readonly form: 'gateway'; readonly apiUrl: string; readonly apiTimeoutMs: number }
+type ForwardingOptions = SignedOptions & {
+  readonly form: 'gateway'
+  readonly apiUrl: string
+  readonly apiTimeoutMs: number
+}
 /** Runs the handlers for requests that a gateway process has authenticated. */
-type Internal = { readonly form: 'api' }
+type InternalOptions = { readonly form: 'api' }
 
 export type Gateway = {
   /** Resolves to the port. Rejects with the socket's error (EADDRINUSE, EACCES, ...). */
@@ -94,7 +98,7 @@ const drainMsMax = 15_000
 export function createGateway(options: GatewayOptions): Gateway {
   const admission = createAdmissionControl(options.requestsMax)
   const incoming = createIncoming(options)
-  const refusals = createRefusals(options.clock)
+  const refusals = createRefusalBudget(options.clock)
   const shared = { ...options, admission, incoming }
   const mount: Forwarder['mount'] = (app) => {
     if (options.form !== 'api') mountStaticPages(app, options.pages, { ...options, admission })
@@ -141,16 +145,20 @@ async function closeServer(server: HttpServer, lingerMs: number): Promise<void> 
   clearTimeout(timer)
 }
 
-/** Operations say which places they take. An unknown path takes a shared one. */
-const askedBy = (id: OperationId | undefined): Admitted => (id === undefined ? {} : (table[id] as Operation))
+/** Operations declare which admission limit they use. An unknown path uses the shared limit. */
+const admissionOf = (id: OperationId | undefined): Admitted => (id === undefined ? {} : (table[id] as Operation))
 
-function standalone(options: GatewayOptions & Standalone, admission: AdmissionControl, incoming: Incoming): Pipeline {
+function standalone(
+  options: GatewayOptions & StandaloneOptions,
+  admission: AdmissionControl,
+  incoming: Incoming,
+): Pipeline {
   const authenticate = createAuthentication(options, admission, incoming)
   const dispatch = createDispatcher(options)
   const answer = async (id: OperationId | undefined, request: RawRequest): Promise<Reply | undefined> => {
-    const asked = askedBy(id)
+    const asked = admissionOf(id)
     const { caller, nonce, body, rateLimitHeaders, deadline, release } = await authenticate(request, asked)
-    // A request that was answered late still counts until its work has ended.
+    // A request that was answered at the deadline counts until its work has ended.
     const work = admitted(asked, () => dispatch(id, { ...request, caller, nonce, body })).finally(release)
     const reply = await deadline(work)
     return reply && { ...reply, headers: { ...rateLimitHeaders, ...reply.headers } }
@@ -160,7 +168,7 @@ function standalone(options: GatewayOptions & Standalone, admission: AdmissionCo
 }
 
 function forwarding(
-  options: GatewayOptions & Forwarding,
+  options: GatewayOptions & ForwardingOptions,
   forwarder: Forwarder,
   admission: AdmissionControl,
   incoming: Incoming,
@@ -182,7 +190,7 @@ function forwarding(
     },
     audiences: {
       signed: async (id, request, reply) => {
-        const authenticated = await authenticate(request, askedBy(id))
+        const authenticated = await authenticate(request, admissionOf(id))
         const { caller, nonce, body, rateLimitHeaders: headers, deadline, release } = authenticated
         try {
           await deadline(checkNonce({ ...request, caller, nonce }).consume())
@@ -199,10 +207,10 @@ function forwarding(
   }
 }
 
-type Verified = { readonly caller: Caller; readonly ip: string; readonly body: Buffer }
+type VerifiedRequest = { readonly caller: Caller; readonly ip: string; readonly body: Buffer }
 
 function internal(
-  options: GatewayOptions & Internal,
+  options: GatewayOptions & InternalOptions,
   tokens: InternalTokens,
   admission: AdmissionControl,
   incoming: Incoming,
@@ -211,7 +219,7 @@ function internal(
   const verified = async <T>(
     request: RawRequest,
     asked: Admitted,
-    work: (verified: Verified) => T | Promise<T>,
+    work: (verified: VerifiedRequest) => T | Promise<T>,
   ): Promise<T> => {
     const body = await incoming.read(request.message)
     const { caller, ip } = tokens.verify(request.headers, { method: request.method, url: request.url, body })
@@ -227,7 +235,7 @@ function internal(
     authenticateOnly: (request) => verified(request, {}, () => undefined),
     audiences: {
       signed: (id, request) =>
-        verified(request, askedBy(id), ({ caller, ip, body }): Promise<Reply> => {
+        verified(request, admissionOf(id), ({ caller, ip, body }): Promise<Reply> => {
           const { authorize, run } = operationOf(id)
           authorize(caller, request.params)
           requireUnencoded(request.headers['content-encoding'])
@@ -245,7 +253,7 @@ type Downloads = {
   readonly open: (token: string) => Promise<Content>
 }
 
-/** A token of 256 random bits cannot be guessed; the limit keeps attempts from loading the database. */
+/** A token of 256 random bits cannot be guessed. The limit protects the database from attempts. */
 const rate = { perSecond: 5, burst: 20 }
 
 type Options = Pick<ServerOptions, 'log' | 'observe' | 'tracing'> & {
@@ -255,7 +263,7 @@ type Options = Pick<ServerOptions, 'log' | 'observe' | 'tracing'> & {
 }
 
 /**
- * The link is a credential: the file sends no referrer to pages that it links to, and no problem body repeats the link.
+ * The link is a credential: the file does not send a referrer to linked pages, and problem bodies do not repeat the link.
  */
 const linkHeaders = {
   'referrer-policy': 'no-referrer',
@@ -273,7 +281,7 @@ function mountDownloads(app: FastifyInstance, { open }: Downloads, options: Opti
     return contentReply(content, headers)
   }
   // Logged and counted like a page, without its path.
-  const handle = answering(options, 'page', async (request) => {
+  const handle = handleRoute(options, 'page', async (request) => {
     const { requestId } = request
     const context = { requestId, instance: '/reports', log: log.child({ requestId }) }
     const reply = await download(request).catch((error: unknown): Reply => toProblem(error, context))
@@ -283,12 +291,12 @@ function mountDownloads(app: FastifyInstance, { open }: Downloads, options: Opti
 }
 
 // Authenticates a signed request: reads the signature headers and the body, admits the request, verifies the signature
-// and counts the request against the rate limit. The nonce comes after it, in the dispatcher.
+// and applies the rate limit. The dispatcher then consumes the nonce.
 
-/** Signatures per turn of the event loop: they take less than a millisecond. */
+/** Signatures verified per turn of the event loop, which take less than a millisecond. */
 const signaturesPerTurn = 8
 
-type Authenticated = {
+type AuthenticatedInput = {
   readonly caller: Caller
   /** 32 lower-case hexadecimal digits. */
   readonly nonce: string
@@ -305,17 +313,17 @@ type AuthenticationOptions = {
   readonly clock: Clock
   readonly windowSeconds: number
   readonly rate: { readonly perSecond: number; readonly burst: number }
-  /** Names the mistake in a refused signature. */
+  /** Adds a hint about the likely mistake to a refused signature. */
   readonly sandbox: boolean
   readonly requestTimeoutMs: number
 }
 
-/** Refuses what `readSentSignature`, `readSignatureHeaders`, `incoming.read`, `admit`, the signature verifier and the rate limiter refuse. */
+/** Refuses as `readSentSignature`, `readSignatureHeaders`, `incoming.read`, `admit`, the signature verifier and the rate limiter do. */
 function createAuthentication(
   options: AuthenticationOptions,
   admission: AdmissionControl,
   incoming: Incoming,
-): (request: RawRequest, asked: Admitted) => Promise<Authenticated> {
+): (request: RawRequest, asked: Admitted) => Promise<AuthenticatedInput> {
   const { access, clock, windowSeconds } = options
   const limiter = createRateLimiter({ clock, ...options.rate })
   const verifySignature = createSignatureVerifier({ credential: access.credential, clock, windowSeconds })
@@ -335,9 +343,9 @@ function createAuthentication(
       const { caller, allows } = await deadline(verifySignature(signed, { method, path, query, body }))
       request.trace.caller = caller
       incoming.verified(socket)
-      // After the signature, so that a forged request cannot use up the limit of another account.
+      // Runs after the signature check, so that a forged request cannot use up the limit of another account.
       limiter.take(caller.serviceAccountId)
-      // After the signature, so that a stranger does not learn which addresses an account has.
+      // Runs after the signature check, so that a stranger does not learn which addresses an account allows.
       if (allows?.(request.ip) === false)
         throw new Refusal('permission_denied', `The service account may not be used from the address ${request.ip}.`)
       access.recordUse(caller)
@@ -365,10 +373,10 @@ function createAuthentication(
   }
 }
 
-// Names the mistake in a refused signature: adds the canonical string and the likely mistake to the refusal. Only for the
-// sandbox and for a known key. A caller without the private key can cause this work, so that it is limited for each key.
+// Adds the canonical string and the likely mistake to the refusal of a signature, in the sandbox and for a known key.
+// Limited per key, because a caller without the private key can cause this work.
 
-/** A hint takes a few milliseconds of the thread. */
+/** Computing a hint blocks the thread for a few milliseconds. */
 const hintsPerSecond = 5
 const hintsAtOnceMax = 20
 const hintedCodes: ReadonlySet<string> = new Set(['timestamp_out_of_window', 'nonce_invalid', 'signature_invalid'])
@@ -397,11 +405,11 @@ function createSignatureHints(deps: {
     const host = typeof headers['host'] === 'string' ? [`http://${headers['host']}`, `https://${headers['host']}`] : []
     const signed = { method, path, query, timestamp, nonce, signature, body }
     const { apiSecret, publicKey } = credential
-    return hinted(refused, sent, diagnoseSignature(signed, { apiSecret, publicKey, apiKey }, host), clock.now())
+    return addHint(refused, sent, diagnoseSignature(signed, { apiSecret, publicKey, apiKey }, host), clock.now())
   }
 }
 
-function hinted(
+function addHint(
   { code, headers }: Refusal,
   { timestamp }: SentSignature,
   { mistakes, canonicalString }: SignatureDiagnosis,
@@ -437,8 +445,8 @@ type AuthenticatedRequest = OperationRequest &
   }
 
 /**
- * Returns the reply, problems included, once the nonce is durable. Without an operation (the not-found route) it only
- * consumes the nonce, and returns undefined unless that is refused.
+ * Runs the operation and returns its reply or problem once the nonce is durable. Without an operation (the not-found route) only
+ * consumes the nonce, and returns undefined unless the nonce is refused.
  */
 type Dispatch = (id: OperationId | undefined, request: AuthenticatedRequest) => Promise<Reply | undefined>
 
@@ -464,7 +472,7 @@ export function createDispatcher(options: {
       requireUnencoded(request.headers['content-encoding'])
       return await operation.run(request, nonce)
     } catch (error) {
-      // A refused request consumes its nonce too, and a replay is reported before any other refusal.
+      // A refused request also consumes its nonce, and a replay is reported before any other refusal.
       if (!(error instanceof Unreachable)) await consume()
       throw error
     } finally {

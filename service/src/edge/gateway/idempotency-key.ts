@@ -12,12 +12,12 @@ type Body = { readonly idempotencyKey?: string | null }
 /** No standard defines the encoding of other characters in headers. */
 const printableAscii = /^[\x20-\x7e]*$/
 
-export type KeyReader = {
-  /** Refuses (400, validation_failed): the header of a GET, or one of the wrong form. */
+type KeyReader = {
+  /** Reads the header. Refuses (400, validation_failed): the header on a GET, or an invalid value. */
   readonly header: (headers: Headers) => string | undefined
-  /** The body with the key of the header, if it has none and its operation takes one there. The body is not yet checked. */
+  /** Adds the key of the header to a body without a key, if the operation takes a key in the body. The body is not yet validated. */
   readonly complete: (body: unknown, header: string | undefined) => unknown
-  /** Refuses (400, validation_failed): a header that differs from the key in the body, naming both. */
+  /** Returns the key of the request. Refuses (400, validation_failed, at both places): a header that differs from the key in the body. */
   readonly agreed: (body: unknown, header: string | undefined) => string | undefined
 }
 
@@ -32,8 +32,7 @@ export function compileIdempotencyKey(operation: Pick<Operation, 'method' | 'ide
       const refuse = (code: 'unknown_field' | 'invalid_character' | 'invalid_value', message: string) =>
         refuseField({ pointer: headerPointer, code, message })
       if (given.length > 1) throw refuse('invalid_value', `is given ${given.length} times; give one key`)
-      if (place === undefined)
-        throw refuse('unknown_field', 'is not accepted by a GET, which changes nothing; leave the header out')
+      if (place === undefined) throw refuse('unknown_field', 'is not accepted by a GET; omit the header')
       if (!printableAscii.test(header)) throw refuse('invalid_character', 'must be printable ASCII')
       validate(header, headerPointer)
       return header
@@ -59,7 +58,6 @@ export function compileIdempotencyKey(operation: Pick<Operation, 'method' | 'ide
   }
 }
 
-/** A body without its required key is told of the other place for it. */
 export function mentionHeader(error: unknown): unknown {
   if (!(error instanceof Refusal)) return error
   const isMissingKey = ({ pointer, code }: FieldError) => pointer === fieldPointer && code === 'required'
@@ -70,7 +68,7 @@ export function mentionHeader(error: unknown): unknown {
   return new Refusal(error.code, `${errors[0]?.pointer}: ${errors[0]?.message}`, { errors })
 }
 
-/** A reused key is reported at the place where the request gave it, whichever place its rule names. */
+/** Points the error of a reused key to the header or the field that contained it. */
 export function pointToGivenKey(error: unknown, sent: unknown): unknown {
   if (!(error instanceof Refusal) || error.code !== 'idempotency_key_reused') return error
   const inBody = typeof sent === 'object' && sent !== null && (Object(sent) as Body).idempotencyKey !== undefined

@@ -1,7 +1,6 @@
 /**
- * Bounds what clients hold before their signature is verified: the connections, the bytes of incomplete bodies and the
- * time of a body. Beyond a bound the connection that has waited longest ends, so that a client that sends its request at
- * once is served while thousands of others send slowly.
+ * Limits what clients can use before their signature is verified: connections, bytes of incomplete bodies, and the time of a
+ * body. Beyond a limit the oldest connection is closed, so that a fast client is served while thousands of others send slowly.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -12,7 +11,7 @@ import { retryHeaders } from './admission.ts'
 export type IncomingLimits = {
   readonly bodyBytesMax: number
   readonly bodyTimeoutMs: number
-  /** Bytes of incomplete bodies together. One body may always be completed. */
+  /** Bytes of all incomplete bodies. One body may always be completed. */
   readonly unauthenticatedBytesMax: number
   readonly unauthenticatedConnectionsMax: number
 }
@@ -20,28 +19,28 @@ export type IncomingLimits = {
 export type Incoming = {
   /** Counts a connection until a signature is verified on it. */
   readonly open: (socket: Socket) => void
-  /** `bytesMax`: absent for the limit of requests. Refuses: body_too_large, malformed_request, request_timeout (408), overloaded (503). */
+  /** Reads the body, up to `bytesMax` or the limit of requests. Refuses: body_too_large, malformed_request, request_timeout (408), overloaded (503). */
   readonly read: (message: IncomingMessage, bytesMax?: number) => Promise<Buffer>
-  /** Keeps a connection open while its request is verified. Returns a function that ends this. */
+  /** Protects a connection from closing while its request is verified. Returns a function that ends the protection. */
   readonly protect: (socket: Socket) => () => void
-  /** A signature was verified on the connection. From now on only its incomplete bodies count. */
+  /** Records that a signature was verified on the connection. From now on only its incomplete bodies count. */
   readonly verified: (socket: Socket) => void
 }
 
 type Connection = {
   readonly socket: Socket
-  /** Each refuses an incomplete body. */
+  /** Functions that refuse the incomplete bodies. */
   readonly refusals: Set<() => void>
   heldBytes: number
   inVerification: number
 }
 
 type Connections = {
-  /** Makes the connection the one that has waited for the shortest time. */
+  /** Makes the connection the newest. */
   readonly renew: (socket: Socket) => Connection
   readonly find: (socket: Socket) => Connection | undefined
   readonly remove: (socket: Socket) => void
-  /** Changes the held bytes, and ends connections other than this one until the bounds hold. */
+  /** Changes the held bytes, and closes other connections until the limits hold. */
   readonly hold: (connection: Connection, bytes: number) => void
 }
 
@@ -49,7 +48,7 @@ type Connections = {
 const closeHeaders = { connection: 'close' } as const
 
 function createConnections(limits: IncomingLimits): Connections {
-  // In the order of waiting: the oldest first.
+  // Oldest first.
   const connections = new Map<Socket, Connection>()
   let heldBytes = 0
   const remove = (socket: Socket) => {
@@ -97,7 +96,7 @@ function createConnections(limits: IncomingLimits): Connections {
   }
 }
 
-/** An incomplete body gets an answer. A connection without a complete head gets none: it has sent no request. */
+/** Refuses the incomplete bodies, or closes a connection that has not sent a complete head. */
 function endConnection({ socket, refusals }: Connection): void {
   if (refusals.size === 0) socket.destroy()
   for (const refuse of [...refusals]) refuse()
@@ -160,12 +159,12 @@ export function createIncoming(limits: IncomingLimits): Incoming {
 // Reads the raw body, because the signature covers these bytes.
 
 /**
- * How much of a body that is too large is read and discarded. A client that is cut off while it writes sees a connection
- * reset instead of the 413. Above this size the connection ends.
+ * Bytes of a too large body that are read and discarded. A client that is cut off while it writes sees a connection
+ * reset instead of the 413. Above this size the connection is closed.
  */
 const discardBytesMax = 32 * 1024 * 1024
 
-/** A body as it arrives, in one block of memory: a body that arrives byte by byte holds no object for each byte. */
+/** A body as it arrives, in one block of memory. An object per chunk would be too large for a body sent byte by byte. */
 type BodyBuffer = {
   readonly bytesMax: number
   /** Ignores everything after `bytesMax`. */
@@ -173,11 +172,11 @@ type BodyBuffer = {
   /** Bytes received, including those that were ignored. */
   readonly received: () => number
   readonly take: () => Buffer
-  /** Frees the memory, and ignores what arrives later. */
+  /** Frees the memory and ignores later chunks. */
   readonly release: () => void
 }
 
-/** Calls `hold` with each change of the memory in use, in bytes. */
+/** Creates a buffer that calls `hold` with each change of its memory in bytes. */
 export function createBodyBuffer(bytesMax: number, hold: (bytes: number) => void): BodyBuffer {
   let block: Buffer = Buffer.alloc(0)
   let isReleased = false
@@ -242,7 +241,7 @@ export function requireJson(contentType: string | undefined): void {
     throw new Refusal('unsupported_media_type', 'Content-Type must be application/json in UTF-8.')
 }
 
-/** The signature covers the bytes as sent, so that compressed bodies are refused: unsupported_media_type. */
+/** Refuses compressed bodies, because the signature covers the bytes as sent: unsupported_media_type. */
 export function requireUnencoded(contentEncoding: string | string[] | undefined): void {
   if (contentEncoding !== undefined && contentEncoding !== 'identity')
     throw new Refusal('unsupported_media_type', 'Content-Encoding is not supported. Send the body unencoded.')

@@ -24,7 +24,7 @@ export const createSiteListener = async (options: SiteOptions): Promise<RequestL
   (await import('./site-listener.ts')).createSiteListener(options)
 export const docsAssets = async (options: DocsOptions): Promise<readonly DocsAsset[]> =>
   (await import('./docs/assets.ts')).docsAssets(options)
-/** A runbook of the repository as HTML, by its name. */
+/** Renders a runbook of the repository as HTML. */
 export const findRunbook = async (name: string) => (await import('./docs/markdown.ts')).findRunbook(name)
 export const createOperate = async (options: OperateOptions): Promise<InProcess> =>
   (await import('./operation.ts')).createOperate(options)

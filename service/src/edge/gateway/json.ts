@@ -80,7 +80,7 @@ function scan(text: string): void {
   }
 }
 
-/** The index of the closing quote, or of the last character if there is none. */
+/** Returns the index of the closing quote, or of the last character if there is none. */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at += 1) {
     const char = text.charCodeAt(at)
@@ -90,7 +90,7 @@ function endOfString(text: string, start: number): number {
   return text.length - 1
 }
 
-/** The decoded name: `"a"` and `"\u0061"` are the same name. */
+/** Decodes a name: `"a"` and `"\u0061"` are the same name. */
 function keyText(token: string): string {
   try {
     return String(JSON.parse(token))
@@ -108,7 +108,7 @@ function checkCharacters(value: unknown, pointer: string): void {
     value.forEach((item, index) => checkCharacters(item, `${pointer}/${index}`))
   } else if (typeof value === 'object' && value !== null) {
     for (const [key, item] of Object.entries(value)) {
-      // A name with such a character cannot be part of a pointer: the pointer leads to its parent.
+      // Such a name cannot be part of a pointer, so the pointer is that of its parent.
       if (key.includes('\u0000') || !key.isWellFormed()) checkCharacters(key, pointer)
       checkCharacters(item, `${pointer}/${escapePointer(key)}`)
     }
@@ -118,7 +118,6 @@ function checkCharacters(value: unknown, pointer: string): void {
 /** Finds where a text stops being JSON (RFC 8259). Runs only after `JSON.parse` has refused the text. */
 
 type JsonFault = {
-  /** Line, from 1. */
   readonly line: number
   /** Column, from 1, in UTF-16 code units. */
   readonly column: number
@@ -127,11 +126,11 @@ type JsonFault = {
 
 const whiteSpace = /[ \t\n\r]*/y
 const scalar = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])/y
-/** A string up to the first character that it must not contain. */
+/** Matches a string up to the first character that it must not contain. */
 const stringStart = /"[ !#-[\]-\u{10ffff}]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[ !#-[\]-\u{10ffff}]*)*/uy
 
-type State = 'value' | 'first item' | 'name' | 'first name' | 'colon' | 'after'
-const expectations: Readonly<Record<Exclude<State, 'after'>, string>> = {
+type ParserState = 'value' | 'first item' | 'name' | 'first name' | 'colon' | 'after'
+const expectations: Readonly<Record<Exclude<ParserState, 'after'>, string>> = {
   value: 'a value',
   'first item': 'a value or "]"',
   name: 'a field name in double quotes',
@@ -141,7 +140,7 @@ const expectations: Readonly<Record<Exclude<State, 'after'>, string>> = {
 
 export function findJsonFault(text: string): JsonFault | undefined {
   const closers: ('}' | ']')[] = []
-  let state = 'value' as State
+  let state = 'value' as ParserState
   let at = 0
   const skip = (pattern: RegExp): boolean => {
     pattern.lastIndex = at
@@ -153,7 +152,7 @@ export function findJsonFault(text: string): JsonFault | undefined {
     const lines = text.slice(0, at).split('\n')
     return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1, expected }
   }
-  /** Reads one token. Returns what was expected if it does not fit. */
+  /** Reads one token. If the token is wrong, returns what was expected. */
   const step = (): string | undefined => {
     const char = text.charAt(at)
     const closer = closers.at(-1)
@@ -191,12 +190,12 @@ export function findJsonFault(text: string): JsonFault | undefined {
   }
 }
 
-/** JSON pointers (RFC 6901). */
+// JSON pointers (RFC 6901).
 
-/** A field name as one part of a pointer. */
+/** Escapes a field name as a part of a pointer. */
 export const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
 
-/** The value that a pointer leads to; undefined if there is none. */
+/** Finds the value at a pointer. Undefined: there is none. */
 export function valueAt(root: unknown, pointer: string): unknown {
   return pointer
     .split('/')

@@ -8,7 +8,7 @@ import { Refusal } from '../../kernel/api/index.ts'
 import { createAdmissionControl } from './admission.ts'
 import { createManualClock } from '../../../../test/support/clock.ts'
 import { hourMs, newId, secondMs } from '../../kernel/index.ts'
-import { createAddressLimiter, createRateLimiter, networkOf } from './rate.ts'
+import { createAddressLimiter, createRateLimiter, clientNetwork } from './rate.ts'
 import { createTurnThrottle, takeTurns } from './turns.ts'
 
 const overloaded = (error: unknown) =>
@@ -71,7 +71,7 @@ test('several tokens are taken together or not at all, and Retry-After says when
   assert.equal(limiter.tryTake(caller), false)
 })
 
-test('a full table forgets who was away longest, and no other', () => {
+test('a full table drops only the least recently used bucket', () => {
   const clock = createManualClock(new Date('2026-01-01T00:00:00Z'))
   const { tryTake } = createRateLimiter({ clock, perSecond: 1, burst: 1 })
   const crowd = (from: number, count: number) => {
@@ -99,7 +99,7 @@ test('an IPv6 client is counted by its /64, in every spelling, and an IPv4 clien
     ['', ''],
     ['not:an:address', 'not:an:address'],
   ] as const)
-    assert.equal(networkOf(ip), name, ip)
+    assert.equal(clientNetwork(ip), name, ip)
   const limiter = createAddressLimiter({
     clock: createManualClock(new Date('2026-01-01T00:00:00Z')),
     perSecond: 1,
@@ -163,7 +163,7 @@ async function readAll(socket: Socket): Promise<string> {
 }
 const bodies = (received: string) => [...received.matchAll(/\r\n\r\n<(\w+)>/g)].map((match) => match[1])
 
-test('pipelined requests of a connection begin one after another, each after the answer before it', async (t) => {
+test('pipelined requests of a connection begin one after another, each after the previous answer', async (t) => {
   const count = 3000
   let inProgress = 0
   let most = 0
@@ -208,7 +208,7 @@ test('bodies between pipelined requests arrive whole, however the bytes are cut'
   }
 })
 
-test('nothing begins behind an answer that is not read, and its connection is closed', async (t) => {
+test('no request begins while an answer is unread, and the connection is closed', async (t) => {
   const body = Buffer.alloc(64 * 1024 * 1024)
   let begun = 0
   const closed = Promise.withResolvers<void>()
@@ -229,7 +229,7 @@ test('nothing begins behind an answer that is not read, and its connection is cl
   socket.destroy()
 })
 
-test('an answer that takes its time has no time limit of an unread one', async (t) => {
+test('a slow answer does not have the time limit of an unread answer', async (t) => {
   const first = Promise.withResolvers<void>()
   const open = await openServer(t, ({ url, socket }, answer) => {
     if (url === '/0') answer.once('close', first.resolve).end('<0>')

@@ -62,14 +62,14 @@ type CompiledOperation = {
   readonly consumesNonce: boolean
   /** Refuses: permission_denied, impersonation_write_blocked, not_found (a path parameter does not match its schema). */
   readonly authorize: (caller: Caller, params: Readonly<Record<string, string>>) => void
-  /** Refuses what the schema and the handler refuse, and rate_limited. */
+  /** Runs the operation. Refuses as the schema and the handler do, and rate_limited. */
   readonly run: (request: OperationRequest, nonce?: OpenNonce) => Promise<OperationReply>
 }
 
-type Options = { readonly handlers: AllHandlers; readonly sandbox: boolean } & ItemRate
+type CompileOptions = { readonly handlers: AllHandlers; readonly sandbox: boolean } & ItemRate
 
-/** Compiles an operation when it is first asked for. All of them together would delay each start by a third of a second. */
-export function compileOperations(options: Options): (id: OperationId) => CompiledOperation {
+/** Compiles each operation at its first use. Compiling all of them would delay each start by a third of a second. */
+export function compileOperations(options: CompileOptions): (id: OperationId) => CompiledOperation {
   const limitItems = createItemLimiter(options)
   const compiled = new Map<OperationId, CompiledOperation>()
   return (id) => {
@@ -79,7 +79,11 @@ export function compileOperations(options: Options): (id: OperationId) => Compil
   }
 }
 
-function compileOperation(id: OperationId, { handlers, sandbox }: Options, limitItems: ItemLimiter): CompiledOperation {
+function compileOperation(
+  id: OperationId,
+  { handlers, sandbox }: CompileOptions,
+  limitItems: ItemLimiter,
+): CompiledOperation {
   const operation: Operation = operations[id]
   const paramChecks = Object.entries(operation.params ?? {}).map(
     ([name, schema]) => [name, compileCheck(schema)] as const,
@@ -181,7 +185,7 @@ function compileQuery(operation: Operation): (query: string) => unknown {
   }
 }
 
-/** Only an api process reaches the refusal: with invalid percent-encoding no signature is valid. */
+/** Decodes percent-encoding. Only an api process reaches the refusal, because no signature is valid with invalid encoding. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -190,13 +194,13 @@ function decode(text: string): string {
   }
 }
 
-// The periods of queries: a pair of times named `from` and `to`, or with names that end so, such as `createdFrom` and `createdTo`.
+// The periods of queries: a pair of times named `from` and `to`, or such as `createdFrom` and `createdTo`.
 
 type SchemaLike = { readonly properties?: Readonly<Record<string, { readonly pattern?: string }>> }
 
 /**
- * Refuses (400, with a pointer) a period that ends before it begins, which would read as a list without rows. Equal times are an
- * empty period. The query has passed its schema.
+ * Creates a check that refuses (400, with a pointer) a period that ends before it begins, because its list would be empty. Equal times
+ * are an empty period. The query has passed its schema.
  */
 function compilePeriods(schema: TSchema): (query: Readonly<Record<string, string>>) => void {
   const { properties = {} } = schema as SchemaLike
@@ -216,8 +220,8 @@ function compilePeriods(schema: TSchema): (query: Readonly<Record<string, string
   }
 }
 
-// The normal form of identifiers: a UUID in lower case (RFC 9562 section 4). It is made once, before a handler runs, so
-// that no key, lock, limit or sealing context depends on how a caller spells an identifier.
+// The normal form of identifiers: a UUID in lower case (RFC 9562 section 4). Applied before a handler runs, so that no
+// key, lock, limit or sealing context depends on how a caller spells an identifier.
 
 /** Returns the same value if nothing changes. The value has passed the schema. */
 type Normalize = (value: unknown) => unknown
@@ -229,7 +233,7 @@ type NormalFormSchemaLike = {
   readonly anyOf?: readonly TSchema[]
 }
 
-/** Undefined if the schema contains no identifier. */
+/** Compiles a normalizer. Undefined: the schema contains no identifier. */
 function compileNormalizer(schema: TSchema): Normalize | undefined {
   const { pattern, properties, items, anyOf } = schema as NormalFormSchemaLike
   if (pattern !== undefined && identifierPatterns.has(pattern)) return lowerCase
@@ -265,9 +269,9 @@ function normalizeObject(properties: Readonly<Record<string, TSchema>>): Normali
   }
 }
 
-// The answer of an operation with `streamed` content: its length is not known before. The deadline of a request ends with
-// the head of its answer. The next part is made when the socket has taken the one before, so that a stream holds one part
-// in memory. A stream that fails breaks the connection without the last chunk, so that no part of it looks whole.
+// The answer of an operation with `streamed` content, whose length is not known in advance. The deadline of a request ends
+// with the head of its answer. A stream holds one part in memory: the next is made when the socket has taken the previous part.
+// A stream that fails breaks the connection without the last chunk, so that the client does not take it for complete.
 
 type StreamReply = {
   readonly status: 200
@@ -275,12 +279,12 @@ type StreamReply = {
   readonly body: Readable
 }
 
-/** The longest pause of a reader. A paused reader costs a socket and one part in memory. */
+/** The longest pause of a client, which costs a socket and one part in memory. */
 const readerPauseMsMax = minuteMs
 
 export function streamReply({ mediaType, fileName, read, closed }: Stream, pauseMsMax = readerPauseMsMax): StreamReply {
   const giveUp = () => body.destroy(new Error('the client does not read the stream'))
-  // From the start: an answer that is never sent must not stay open.
+  // Starts now, because an answer that is never sent must not stay open.
   let timer = setTimeout(giveUp, pauseMsMax)
   async function* parts() {
     for await (const part of read()) {
@@ -303,9 +307,9 @@ export function streamReply({ mediaType, fileName, read, closed }: Stream, pause
   }
 }
 
-// The answer of an operation with `content`: a stream, of which a request may read a range (RFC 9110, section 14). The
-// deadline of a request ends with the head of its answer, so that a download may take as long as its reader needs. A
-// paused reader holds only a socket and one part in memory.
+// The answer of an operation with `content`: a stream that supports range requests (RFC 9110, section 14). The deadline of
+// a request ends with the head of its answer, so that a download may take as long as the client needs. A paused client
+// costs only a socket and one part in memory.
 
 type ContentReply = {
   readonly status: 200 | 206
@@ -315,12 +319,12 @@ type ContentReply = {
 
 type Range = { readonly from: number; readonly until: number }
 
-const one = (value: string | readonly string[] | undefined) => (typeof value === 'string' ? value : undefined)
+const singleValue = (value: string | readonly string[] | undefined) => (typeof value === 'string' ? value : undefined)
 
-/** The requested range. The whole content is sent for another unit, several ranges, or a range of another version. */
+/** Reads the requested range. Undefined: the whole content, also for another unit, several ranges or another version. */
 function requestedRange(headers: Headers, bytes: number, etag: string): Range | undefined {
-  const text = one(headers['range'])
-  const condition = one(headers['if-range'])
+  const text = singleValue(headers['range'])
+  const condition = singleValue(headers['if-range'])
   if (text === undefined || (condition !== undefined && condition !== etag)) return undefined
   const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(text.trim()) ?? []
   if (first === '' && last === '') return undefined
@@ -333,7 +337,7 @@ function requestedRange(headers: Headers, bytes: number, etag: string): Range | 
   return { from, until }
 }
 
-/** Refuses: range_not_satisfiable (416). */
+/** Creates the reply with the content or a range of it. Refuses: range_not_satisfiable (416). */
 export function contentReply(content: Content, headers: Headers): ContentReply {
   const { mediaType, fileName, bytes, sha256, read } = content
   const etag = `"${sha256}"`
@@ -347,16 +351,16 @@ export function contentReply(content: Content, headers: Headers): ContentReply {
       'content-disposition': `attachment; filename="${fileName}"`,
       'accept-ranges': 'bytes',
       etag,
-      // RFC 9530: of the whole content, also in the answer to a range.
+      // RFC 9530: the digest is of the whole content, also in the answer to a range.
       'repr-digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`,
       ...(range ? { 'content-range': `bytes ${from}-${until - 1}/${bytes}` } : {}),
     },
-    // The next part is read when the socket has taken the one before.
+    // Reads the next part when the socket has taken the previous part.
     body: Readable.from(read(from, until), { objectMode: false, highWaterMark: 1 }),
   }
 }
 
-// Calls operations in this process, without a socket: a call takes the steps that follow the authentication of a request.
+// Calls operations in this process, without a socket: the steps after the authentication of a request.
 
 const nothing = Buffer.alloc(0)
 

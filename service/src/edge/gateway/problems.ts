@@ -8,7 +8,7 @@ import { retryHeaders } from './admission.ts'
 export type ProblemAnswer = {
   readonly status: number
   readonly code: ProblemCode
-  /** The first field that was refused. */
+  /** The first invalid field. */
   readonly pointer?: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -65,7 +65,7 @@ export function toProblem(error: unknown, context: ProblemContext): ProblemAnswe
     return problem(error.code, error.detail, context, error)
   }
   if (error instanceof Unreachable) {
-    // One log line for the whole outage comes from `postgres/writes.ts`.
+    // `postgres/writes.ts` logs the outage once.
     if (error.code === 'storage_unavailable') log.debug({ err: error }, 'a write was refused')
     else log.error({ err: error }, 'a dependency does not answer')
     const headers = error.code === 'storage_unavailable' ? retryHeaders : {}
@@ -83,8 +83,8 @@ export function toProblem(error: unknown, context: ProblemContext): ProblemAnswe
   return problem('internal_error', problems.internal_error.detail, context)
 }
 
-/** Built without an Error: under overload these responses must cost as little as possible. */
-export function overloaded(requestId: string, url: string): ProblemAnswer {
+/** Creates the problem of an overload without an Error, because these responses must cost as little as possible. */
+export function overloadedProblem(requestId: string, url: string): ProblemAnswer {
   const { status, title, detail } = problems.overloaded
   const [instance] = url.split('?', 1)
   const type = problemPath('overloaded')
@@ -101,8 +101,8 @@ const lateCodes = new Set([
 ])
 
 /**
- * Tells a process that does not answer in time (504) from one that cannot be reached (502). `upstream` names the process:
- * `the api process`.
+ * Converts a failed call to Unreachable: 504 if the process did not answer in time, else 502. `upstream` names it, for example `the api
+ * process`.
  */
 export function toUnreachable(error: unknown, upstream: string): Unreachable {
   if (error instanceof Unreachable) return error

@@ -20,37 +20,37 @@ import { toProblem } from './problems.ts'
 import { createAddressLimiter } from './rate.ts'
 import type { PublicPipeline, RawRequest, Reply } from './server.ts'
 
-/** A form of a page has a few fields, if its route says nothing else. */
+/** Default limit of a form, which has a few fields. */
 const fieldsBytesMax = 16_384
 
-type Options = {
+type PublicOptions = {
   readonly sites: readonly PublicSite[]
   readonly clock: Clock
   readonly log: Log
   readonly requestTimeoutMs: number
 }
-type Serving = { readonly admission: AdmissionControl; readonly incoming: Incoming }
-type Reading = { readonly admission: AdmissionControl; readonly incoming: Pick<Incoming, 'read'> }
-type Limited = { readonly pageRate: { readonly perSecond: number; readonly burst: number } }
+type ServingDeps = { readonly admission: AdmissionControl; readonly incoming: Incoming }
+type ReadingDeps = { readonly admission: AdmissionControl; readonly incoming: Pick<Incoming, 'read'> }
+type PageRate = { readonly pageRate: { readonly perSecond: number; readonly burst: number } }
 
-/** Runs the handlers in this process. */
-export function servePublic(options: Options & Limited, serving: Reading): PublicPipeline<unknown> {
+/** Serves public pages with handlers in this process. */
+export function servePublic(options: PublicOptions & PageRate, serving: ReadingDeps): PublicPipeline<unknown> {
   const guard = createGuard(options)
-  return answeringPages(options, async (route, request) => {
+  return withRefusalPages(options, async (route, request) => {
     guard(request)
     const body = await readForm(serving.incoming, route, request)
-    return carryOut(options, serving, route, toPublic(request, body, request.ip))
+    return runHandler(options, serving, route, toPublic(request, body, request.ip))
   })
 }
 
 /** Serves public pages in front of an api process: refuses requests that need not reach it. */
 export function forwardPublic(
-  options: Options & Limited,
-  { admission, incoming }: Serving,
+  options: PublicOptions & PageRate,
+  { admission, incoming }: ServingDeps,
   forwarder: Forwarder,
 ): PublicPipeline {
   const guard = createGuard(options)
-  return answeringPages(options, async (route, request, reply) => {
+  return withRefusalPages(options, async (route, request, reply) => {
     guard(request)
     const body = await readForm(incoming, route, request)
     const release = admission.admit(route)
@@ -63,20 +63,20 @@ export function forwardPublic(
 }
 
 /** Serves public pages in an api process: only its gateway may call, and it names the client. */
-export function internalPublic(options: Options, tokens: InternalTokens, serving: Serving): PublicPipeline {
-  return answeringPages(options, async (route, request) => {
+export function internalPublic(options: PublicOptions, tokens: InternalTokens, serving: ServingDeps): PublicPipeline {
+  return withRefusalPages(options, async (route, request) => {
     const body = await serving.incoming.read(request.message, route.bodyBytesMax)
     const { method, url } = request
     const ip = tokens.verifyPublic(request.headers, { method, url, body })
     request.trace.ip = ip
     serving.incoming.verified(request.message.socket)
-    return carryOut(options, serving, route, toPublic(request, body, ip))
+    return runHandler(options, serving, route, toPublic(request, body, ip))
   })
 }
 
-async function carryOut(
-  { requestTimeoutMs }: Options,
-  { admission }: Pick<Serving, 'admission'>,
+async function runHandler(
+  { requestTimeoutMs }: PublicOptions,
+  { admission }: Pick<ServingDeps, 'admission'>,
   route: PublicRoute,
   request: PublicRequest,
 ): Promise<Reply> {
@@ -91,7 +91,7 @@ const toReply = ({ body, ...answer }: PublicAnswer): Reply => ({
   body: typeof body === 'string' || Buffer.isBuffer(body) || body instanceof Readable ? body : Readable.from(body),
 })
 
-function answeringPages<Sent>({ sites, log }: Options, run: PublicPipeline<Sent>['run']): PublicPipeline<Sent> {
+function withRefusalPages<Sent>({ sites, log }: PublicOptions, run: PublicPipeline<Sent>['run']): PublicPipeline<Sent> {
   const siteOf = new Map(sites.flatMap((site) => site.routes.map((route) => [route, site] as const)))
   return {
     routes: [...siteOf.keys()],
@@ -120,7 +120,7 @@ function toPublic({ path, params, query, headers, requestId }: RawRequest, body:
   return { path, params, query, headers: Object.fromEntries(given), body, ip, requestId }
 }
 
-function createGuard({ clock, pageRate }: Options & Limited): (request: RawRequest) => void {
+function createGuard({ clock, pageRate }: PublicOptions & PageRate): (request: RawRequest) => void {
   const limiter = createAddressLimiter({ clock, ...pageRate })
   return (request) => {
     if (request.method === 'POST') refuseForeignSite(request)
@@ -152,15 +152,15 @@ async function readForm(
   if (Number(headers['content-length'] ?? 0) > bytesMax) throw tooLarge()
   const body = await incoming.read(message, bodyBytesMax)
   if (body.length > bytesMax) throw tooLarge()
-  // A form with a file may contain each byte, and JSON has its own reader.
+  // A form with a file may contain any byte, and JSON has its own reader.
   const isOther = /^(?:multipart\/form-data|application\/json)\b/i.test(String(headers['content-type']))
   if (!isOther && (body.includes(encodedNul) || body.includes(0))) throw hasNul()
   return body
 }
 
-/** A sign of percent is itself encoded, so that these three characters are always a NUL, which no field of ours can have. */
+/** A percent sign is itself encoded, so these characters are always a NUL, which PostgreSQL cannot store. */
 const encodedNul = '%00'
 const hasNul = () => new Refusal('malformed_request', 'The form contains a NUL character.')
 
-/** The rest of the body stays unread, so that the connection ends. */
+/** Closes the connection, because the rest of the body is not read. */
 const tooLarge = () => new Refusal('body_too_large', undefined, { headers: { connection: 'close' } })

@@ -11,15 +11,15 @@ import type { Operation } from '@partner-payments/wire'
 type Bucket = { tokens: number; at: number }
 
 type RateLimiter = {
-  /** Takes a token, or as many as are given. Refuses: rate_limited (429) with Retry-After. */
+  /** Takes one or more tokens. Refuses: rate_limited (429) with Retry-After. */
   readonly take: (name: string, tokens?: number) => void
-  /** Takes a token if there is one. */
+  /** Takes the tokens if they are available. Returns whether it did. */
   readonly tryTake: (name: string, tokens?: number) => boolean
-  /** The RateLimit fields of draft-ietf-httpapi-ratelimit-headers-10, for every authenticated response. */
+  /** Returns the RateLimit fields of draft-ietf-httpapi-ratelimit-headers-10, for every authenticated response. */
   readonly headers: (name: string) => Readonly<Record<string, string>>
 }
 
-/** Bounds the memory: beyond it the bucket that was used longest ago is forgotten, so that a crowd of names resets no other. */
+/** Limits the memory. When full, the least recently used bucket is dropped, so that many new names do not reset the active buckets. */
 const bucketsMax = 100_000
 
 export function createRateLimiter(options: {
@@ -78,22 +78,22 @@ export function createRateLimiter(options: {
   }
 }
 
-/** A limiter of the addresses of clients. */
+/** Limits the rate of each client address. */
 export function createAddressLimiter(
   options: Parameters<typeof createRateLimiter>[0],
 ): Pick<RateLimiter, 'take' | 'tryTake'> {
   const { take, tryTake } = createRateLimiter(options)
   return {
-    take: (ip, tokens) => take(networkOf(ip), tokens),
-    tryTake: (ip, tokens) => tryTake(networkOf(ip), tokens),
+    take: (ip, tokens) => take(clientNetwork(ip), tokens),
+    tryTake: (ip, tokens) => tryTake(clientNetwork(ip), tokens),
   }
 }
 
-/** The parts of an address that name a network of 64 bits: a line has at least one, and its owner any address in it (RFC 6177). */
+/** Parts of an IPv6 address that identify its /64. Each subscriber has at least a /64 and can use any address in it (RFC 6177). */
 const networkParts = 4
 
-/** The name under which a client is counted: an IPv4 address, or the /64 of an IPv6 address. */
-export function networkOf(ip: string): string {
+/** Returns the network by which a client is counted: an IPv4 address, or the /64 of an IPv6 address. */
+export function clientNetwork(ip: string): string {
   if (!ip.includes(':') || !ipaddr.isValid(ip)) return ip
   const address = ipaddr.process(ip)
   if (!(address instanceof ipaddr.IPv6)) return address.toString()
@@ -103,13 +103,12 @@ export function networkOf(ip: string): string {
     .join(':')}::/64`
 }
 
-// The budget of requests that are refused before authentication, per connection and per client address. Beyond it each
-// refusal closes its connection; beyond the budget of the address it is also delayed, so that an address that opens
-// many connections waits for each. Only refusals count: partners behind the same proxy or network keep their
-// connections.
+// The budget of refusals before authentication, per connection and per client address. Beyond it each refusal closes its
+// connection. Beyond the budget of the address it is also delayed, so that an address that opens many connections waits
+// for each. Only refusals count, so that other partners behind the same proxy or network keep their connections.
 
-export type Refusals = {
-  /** Counts a refusal. Says whether it closes its connection, and after what delay it is sent. */
+export type RefusalBudget = {
+  /** Counts a refusal. Returns whether it closes its connection, and the delay before it is sent. */
   readonly count: (socket: Socket, ip: string) => { readonly isLast: boolean; readonly delayMs: number }
 }
 
@@ -118,7 +117,7 @@ const perAddress = { perSecond: 20, burst: 1000 }
 /** 50 connections of an address get 200 refusals a second instead of 1,700, which took a third of a core. */
 const delayBeyondMs = 250
 
-export function createRefusals(clock: Clock): Refusals {
+export function createRefusalBudget(clock: Clock): RefusalBudget {
   const addresses = createAddressLimiter({ clock, ...perAddress })
   const counts = new WeakMap<Socket, number>()
   return {
@@ -131,7 +130,7 @@ export function createRefusals(clock: Clock): Refusals {
   }
 }
 
-// Counts the items of bulk requests against a rate of the partner, beside the rate of its requests.
+// Counts the items of bulk requests against a rate limit of the partner, in addition to the rate of requests.
 
 export type ItemRate = {
   readonly clock: Clock
@@ -148,10 +147,10 @@ export function createItemLimiter({ clock, itemRate }: ItemRate): ItemLimiter {
   }
 }
 
-/** The start tags of payments in a pain.001, with or without a prefix. The file is read later. */
+/** Matches the start tags of payments in a pain.001, with or without a prefix. The file is parsed later. */
 const paymentTag = /<(?:[\w.-]+:)?CdtTrfTxInf[\s/>]/g
 
-/** Counts the items of a valid body: the entries of a list, or the payments in the text of a pain.001. */
+/** Creates a function that counts the items of a valid body: the entries of a list, or the payments of a pain.001. */
 export function compileItemCount({ items: field }: Pick<Operation, 'items'>): (body: unknown) => number {
   if (field === undefined) return () => 0
   return (body) => {

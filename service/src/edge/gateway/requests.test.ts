@@ -12,11 +12,11 @@ import { createLog } from '../../kernel/index.ts'
 import { createClientAddress, createSiteListener } from './site-listener.ts'
 import { createBodyBuffer, createIncoming } from './incoming.ts'
 import { findJsonFault } from './json.ts'
-import { servingOf } from './server.ts'
-import { createRefusals } from './rate.ts'
+import { audienceHandler } from './server.ts'
+import { createRefusalBudget } from './rate.ts'
 import { streamReply } from './operation.ts'
 
-test('the address is the first one that no trusted proxy has, and nothing further out counts', () => {
+test('the address is the first that is not a trusted proxy, and entries further out are ignored', () => {
   const addressOf = createClientAddress(['10.0.0.0/8', '2001:db8::1'])
   for (const [remote, forwarded, expected] of [
     ['10.0.0.1', '203.0.113.7', '203.0.113.7'],
@@ -203,19 +203,19 @@ test('a body of 256 KiB is scanned in less than a second of processor time', () 
 const signed = () => Promise.resolve(undefined)
 
 test('an operation is served by the authentication of its audience', () => {
-  assert.equal(servingOf({ signed }, 'getCustomer', 'signed'), signed)
+  assert.equal(audienceHandler({ signed }, 'getCustomer', 'signed'), signed)
 })
 
-test('an operation whose audience nothing authenticates is not served', () => {
+test('an operation whose audience has no authentication is not served', () => {
   for (const audience of ['public', 'session', 'staff'] as const)
-    assert.throws(() => servingOf({ signed }, 'listCases', audience), /listCases .* authenticates: /)
+    assert.throws(() => audienceHandler({ signed }, 'listCases', audience), /listCases .* authenticates: /)
 })
 
 const start = new Date('2026-01-01T00:00:00Z')
 
 test('an address closes its connections and waits beyond 1,000 refusals at once and 20 a second; another address does not', () => {
   const clock = createManualClock(start)
-  const refusals = createRefusals(clock)
+  const refusals = createRefusalBudget(clock)
   const count = (times: number, ip: string) =>
     Array.from({ length: times }, () => refusals.count(new Socket(), ip)).filter(
       ({ isLast, delayMs }) => isLast && delayMs > 0,
@@ -227,7 +227,7 @@ test('an address closes its connections and waits beyond 1,000 refusals at once 
 })
 
 test('a connection closes with its 100th refusal', () => {
-  const refusals = createRefusals(createManualClock(start))
+  const refusals = createRefusalBudget(createManualClock(start))
   const socket = new Socket()
   const closed = Array.from({ length: 101 }, (_, index) => refusals.count(socket, `192.0.2.${index}`).isLast)
   assert.deepEqual([closed.indexOf(true), closed.lastIndexOf(false)], [99, 98])
@@ -272,7 +272,7 @@ test('a part is made when the reader has taken the one before', async () => {
   assert.deepEqual([state.ended, state.closed], [true, 1])
 })
 
-test('a reader that goes away ends the source, and is counted once', async () => {
+test('a client that disconnects ends the source, and is counted once', async () => {
   const { state, stream } = source(50)
   const { body } = streamReply(stream)
   await once(body, 'readable')
@@ -283,7 +283,7 @@ test('a reader that goes away ends the source, and is counted once', async () =>
   assert.equal(state.closed, 1)
 })
 
-test('a reader that takes nothing is given up, and so is an answer that is never sent', async () => {
+test('a client that does not read is disconnected, and an answer that is never sent is closed', async () => {
   for (const isRead of [true, false]) {
     const { state, stream } = source(50)
     const { body } = streamReply(stream, 5)

@@ -1,6 +1,6 @@
 /**
- * The router: passes each request to the cell of its partner, and the answer back. It verifies no signature and has no
- * database. A request whose API key or link names no partner goes to the first cell, because every cell answers it
+ * The router forwards each request to the cell of its partner and returns the answer. It does not verify signatures and has no
+ * database. A request whose API key or link does not identify a partner goes to the first cell, because every cell answers it
  * alike.
  */
 import { finished, type Readable } from 'node:stream'
@@ -12,7 +12,7 @@ import { assert, type Clock, type Log, present, secondMs } from '../../kernel/in
 import { createAdmissionControl } from './admission.ts'
 import { type Gateway, openGateway } from './gateway.ts'
 import { createIncoming, type IncomingLimits } from './incoming.ts'
-import { createRefusals } from './rate.ts'
+import { createRefusalBudget } from './rate.ts'
 import type { RawRequest, ServerOptions } from './server.ts'
 import { toUnreachable } from './problems.ts'
 
@@ -26,7 +26,7 @@ export type RouterOptions = {
 
 export type Router = Gateway & Pick<CellLookup, 'answering'>
 
-/** A cell refuses requests itself. Beyond this a cell hangs, and must not fill the memory that all cells share. */
+/** A cell refuses excess requests itself. More than this means that it hangs, and must not fill the router's memory. */
 const requestsPerCellMax = 1024
 
 export function createRouter(options: RouterOptions): Router {
@@ -35,19 +35,19 @@ export function createRouter(options: RouterOptions): Router {
   const lookup = createCellLookup(options)
   const upstreams = new Map(cells.map((cell) => [cell, createUpstream(cell, options.apiTimeoutMs)]))
   const [first] = cells
-  assert(first, 'CELL_URLS names a cell')
+  assert(first, 'CELL_URLS does not name a cell')
   const pass = async (request: RawRequest, reply: FastifyReply) => {
     const { socket } = request.message
     const body = await incoming.read(request.message)
     const leave = incoming.protect(socket)
     try {
-      const partnerId = partnerOf(request)
+      const partnerId = findPartnerId(request)
       const own = partnerId === undefined ? undefined : await lookup.find(partnerId)
       const answer = await present(upstreams.get(own ?? first), `no upstream for cell ${(own ?? first).name}`).send(
         request,
         body,
       )
-      // Only a request with a verified signature succeeds below /v1.
+      // Below /v1 only requests with a valid signature succeed.
       if (own && answer.status < 400 && request.path.startsWith('/v1/')) incoming.verified(socket)
       void reply.code(answer.status).headers(answer.headers).send(answer.body)
     } finally {
@@ -61,7 +61,7 @@ export function createRouter(options: RouterOptions): Router {
     log,
     admission,
     incoming,
-    refusals: createRefusals(options.clock),
+    refusals: createRefusalBudget(options.clock),
     pipeline: { pass },
   })
   return {
@@ -75,17 +75,17 @@ export function createRouter(options: RouterOptions): Router {
 }
 
 /** Finds the partner by the API key, or by the token in the link of a public page. */
-function partnerOf({ headers, path, query }: RawRequest): string | undefined {
+function findPartnerId({ headers, path, query }: RawRequest): string | undefined {
   const apiKey = headers['apikey']
   if (typeof apiKey === 'string') return apiKeyPartner(apiKey)
   if (path.startsWith('/reports/')) return readLink(path.slice('/reports/'.length))
   const [, audience, token = ''] = path.split('/')
-  if (audience === 'console') return partnerOfConsole(headers, query)
+  if (audience === 'console') return consolePartnerId(headers, query)
   return audience === 'checkout' ? linkTokenPartner(token) : undefined
 }
 
-/** The partner whose link was opened, whose member is signed in, or was last. */
-function partnerOfConsole({ cookie }: RawRequest['headers'], query: string): string | undefined {
+/** Finds the partner of the opened link, of the signed-in member, or of the last sign-in. */
+function consolePartnerId({ cookie }: RawRequest['headers'], query: string): string | undefined {
   const cookies = typeof cookie === 'string' ? cookie : undefined
   const given = new URLSearchParams(query)
   const token = given.get('token') ?? readCookie(cookies, sessionCookie)
@@ -94,18 +94,18 @@ function partnerOfConsole({ cookie }: RawRequest['headers'], query: string): str
 }
 const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-type Answer = {
+type CellResponse = {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[]>>
   readonly body: Readable
 }
 type Upstream = {
   /** Throws Unreachable if the cell does not answer. Refuses: malformed_request, overloaded. */
-  readonly send: (request: RawRequest, body: Buffer) => Promise<Answer>
+  readonly send: (request: RawRequest, body: Buffer) => Promise<CellResponse>
   readonly close: () => Promise<void>
 }
 
-/** The connections of one cell. A request is sent once: a partner repeats it under its idempotency key. */
+/** Connections to one cell. The router does not retry requests: partners repeat them with their idempotency key. */
 function createUpstream({ name, url }: Cell, timeoutMs: number): Upstream {
   const pool = new Pool(url, { headersTimeout: timeoutMs, bodyTimeout: timeoutMs, connect: { timeout: timeoutMs } })
   const { admit } = createAdmissionControl(requestsPerCellMax)
@@ -127,7 +127,7 @@ function createUpstream({ name, url }: Cell, timeoutMs: number): Upstream {
         return { status: statusCode, headers: responseHeaders(headers), body: stream }
       } catch (error) {
         release()
-        // A target such as `*`, or a duplicate of a header that may occur once.
+        // For example the target `*`, or a second header of a name that may occur once.
         const { code } = error as { readonly code?: unknown }
         if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_NOT_SUPPORTED') throw new Refusal('malformed_request')
         throw toUnreachable(error, `cell ${name}`)
@@ -137,8 +137,8 @@ function createUpstream({ name, url }: Cell, timeoutMs: number): Upstream {
   }
 }
 
-/** RFC 9110, section 7.6.1: they describe one connection. The router has read the body and answered the expectation. */
-const ofConnection = new Set([
+/** Headers that apply to one connection (RFC 9110, section 7.6.1). The router has read the body and answered the expectation. */
+const hopByHopHeaders = new Set([
   'connection',
   'keep-alive',
   'proxy-connection',
@@ -148,34 +148,33 @@ const ofConnection = new Set([
   'upgrade',
 ])
 const replaced = new Set(['content-length', 'expect', 'x-forwarded-for', 'x-request-id'])
-const namedBy = (connection: string | undefined) =>
+const connectionHeaders = (connection: string | undefined) =>
   new Set((connection ?? '').split(',').map((name) => name.trim().toLowerCase()))
 
-/** Request headers as sent, with their order and repetitions. */
+/** Returns the request headers as sent, with their order and repetitions. */
 function requestHeaders({ message, headers, ip, requestId }: RawRequest): string[] {
-  const named = namedBy(headers['connection'] as string | undefined)
+  const named = connectionHeaders(headers['connection'] as string | undefined)
   const kept: string[] = []
   for (let at = 0; at < message.rawHeaders.length; at += 2) {
     const [name = '', value = ''] = message.rawHeaders.slice(at, at + 2)
     const lower = name.toLowerCase()
-    if (!ofConnection.has(lower) && !replaced.has(lower) && !named.has(lower)) kept.push(name, value)
+    if (!hopByHopHeaders.has(lower) && !replaced.has(lower) && !named.has(lower)) kept.push(name, value)
   }
   return [...kept, 'X-Forwarded-For', ip, 'X-Request-Id', requestId]
 }
 
-function responseHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): Answer['headers'] {
+function responseHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): CellResponse['headers'] {
   const kept = Object.entries(headers).flatMap(([name, value]) =>
-    value === undefined || ofConnection.has(name) ? [] : [[name, value] as const],
+    value === undefined || hopByHopHeaders.has(name) ? [] : [[name, value] as const],
   )
   return Object.fromEntries(kept)
 }
 
-// Finds the cell that holds a partner. The router asks the operations ports of the cells and keeps each answer for
-// `freshMs`, so that a moved partner is found in its new cell after that time.
+// Finds the cell of a partner. The router asks the operations ports of the cells and caches each answer for `freshMs`. A
+// moved partner is found in its new cell after that time.
 
 export type Cell = {
   readonly name: string
-  /** URL of the cell's API. */
   readonly url: string
   /** URL of the cell's operations port. */
   readonly opsUrl: string
@@ -183,8 +182,8 @@ export type Cell = {
 
 type CellLookup = {
   /**
-   * Undefined: every cell answers that it does not have the partner. Throws Unreachable if no cell has the partner and
-   * one of them does not answer.
+   * Finds the cell of a partner. Undefined: every cell has answered that it does not have the partner. Throws Unreachable if no cell has
+   * confirmed the partner and a cell does not answer.
    */
   readonly find: (partnerId: string) => Promise<Cell | undefined>
   /** Reports whether each cell answers now. */
@@ -192,17 +191,16 @@ type CellLookup = {
   readonly close: () => Promise<void>
 }
 
-/** The time for which a gateway keeps a credential. */
+/** Time for which a lookup is cached, as long as a gateway caches a credential. */
 const freshMs = 2 * secondMs
-/** Callers can invent keys: beyond this number the oldest entry is dropped. */
 const lookupTimeoutMs = secondMs
-/** Keys are easily invented: beyond it the entry that was read first is forgotten. */
+/** Callers can invent keys. When full, the oldest entry is dropped. */
 const partnersKeptMax = 100_000
-/** Lookups of invented keys wait for each other, and take few connections of a cell. */
+/** Lookups of invented keys wait for each other and use few connections to a cell. */
 const connectionsMax = 16
 
-type Known = { readonly cell: Cell | undefined; readonly untilMs: number }
-type Ask = (cell: Cell, path: string) => Promise<boolean>
+type CachedCell = { readonly cell: Cell | undefined; readonly untilMs: number }
+type AskCell = (cell: Cell, path: string) => Promise<boolean>
 
 function createCellLookup(deps: {
   readonly cells: readonly Cell[]
@@ -211,7 +209,7 @@ function createCellLookup(deps: {
 }): CellLookup {
   const { cells, clock, log } = deps
   const { ask, close } = createAsk(cells)
-  const known = new Map<string, Known>()
+  const known = new Map<string, CachedCell>()
   const lookups = new Map<string, Promise<Cell | undefined>>()
 
   const keep = (partnerId: string, cell: Cell | undefined) => {
@@ -255,7 +253,7 @@ function createCellLookup(deps: {
   }
 }
 
-/** Asks the last cell first: usually the partner is still there. Otherwise the first cell that has the partner counts. */
+/** Asks the last known cell first, then all others. Returns the first cell that has the partner. */
 async function findCell(
   cells: readonly Cell[],
   last: Cell | undefined,
@@ -283,8 +281,8 @@ async function findCell(
   return found
 }
 
-/** Asks operations ports. True: 200, false: 404. Rejects on any other answer and on a timeout. */
-function createAsk(cells: readonly Cell[]): { readonly ask: Ask; readonly close: () => Promise<void> } {
+/** Queries the operations ports. Returns true for 200 and false for 404. Rejects on any other answer and on a timeout. */
+function createAsk(cells: readonly Cell[]): { readonly ask: AskCell; readonly close: () => Promise<void> } {
   const timeouts = { headersTimeout: lookupTimeoutMs, bodyTimeout: lookupTimeoutMs }
   const poolOf = ({ opsUrl }: Cell) =>
     new Pool(opsUrl, { ...timeouts, connections: connectionsMax, connect: { timeout: lookupTimeoutMs } })
@@ -293,7 +291,7 @@ function createAsk(cells: readonly Cell[]): { readonly ask: Ask; readonly close:
     ask: async (cell, path) => {
       const pool = pools.get(cell)
       if (pool === undefined) return false
-      // Undici measures each step. The signal also ends the wait for a connection.
+      // The timeouts of undici apply to single steps. The signal also ends the wait for a connection.
       const signal = AbortSignal.timeout(lookupTimeoutMs)
       const { statusCode, body } = await pool.request({ method: 'GET', path, signal })
       await body.dump()

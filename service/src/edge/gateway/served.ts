@@ -1,44 +1,43 @@
-/** The routes of a server: the methods of a path (405, RFC 9110, section 15.5.6), and the nearest path to one that none serves. */
+/** Looks up the methods of a path (405, RFC 9110, section 15.5.6), and the nearest route of an unknown path. */
 import { slipsBetween } from '../../kernel/index.ts'
 
-/** A route. `pattern`: of the paths that it serves. */
-export type Served = {
+export type RoutePaths = {
   readonly parts: readonly string[]
   readonly pattern: RegExp
   readonly methods: readonly string[]
 }
 
-/** `url`: in Fastify's notation of parameters, such as `/v1/customers/:id`. */
-export const servedBy = (url: string, methods: readonly string[]): Served => ({
-  parts: partsOf(url),
+/** Converts a URL in Fastify's notation, such as `/v1/customers/:id`. */
+export const toRoutePaths = (url: string, methods: readonly string[]): RoutePaths => ({
+  parts: splitPath(url),
   pattern: new RegExp(`^${url.replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`),
   methods,
 })
 
-const partsOf = (path: string): readonly string[] => path.split('/').filter((part) => part !== '')
+const splitPath = (path: string): readonly string[] => path.split('/').filter((part) => part !== '')
 
-/** Returns the methods of all routes with this path, each once. Empty: there is none. */
-export const methodsAt = (served: readonly Served[], path: string): readonly string[] => [
+/** Returns the methods of all routes that match the path, each once. */
+export const methodsAt = (served: readonly RoutePaths[], path: string): readonly string[] => [
   ...new Set(served.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods)),
 ]
 
-/** The bounds keep the search cheap, because strangers cause it too. No route is longer. */
+/** Longer than every route. Limits the cost of the search, which anybody can cause. */
 const pathCharsMax = 300
 const partCharsMax = 40
 const slipsMax = 2
 
 /**
- * The path that the caller meant: with single slashes, none at the end, the letters of the route, `/v1` in front, or up to
- * two slips fewer. Undefined: no route is near.
+ * Finds the path that the caller probably meant: corrects slashes, upper case, a missing `/v1` and up to two slips. Undefined: no route
+ * is near.
  */
-export function nearestPath(served: readonly Served[], path: string): string | undefined {
-  const given = partsOf(path)
+export function nearestPath(served: readonly RoutePaths[], path: string): string | undefined {
+  const given = splitPath(path)
   if (path.length > pathCharsMax || given.length === 0) return undefined
   const spellings = given[0]?.toLowerCase() === 'v1' ? [given] : [given, ['v1', ...given]]
   const [best] = served
-    .flatMap(({ parts }) => spellings.map((spelling) => ({ parts, spelling, slips: slipsOf(parts, spelling) })))
+    .flatMap(({ parts }) => spellings.map((spelling) => ({ parts, spelling, slips: countSlips(parts, spelling) })))
     .filter(({ slips }) => slips <= slipsMax)
-    // The route that leaves the fewest parts to parameters.
+    // Fewest slips first, then fewest parameters.
     .toSorted((a, b) => a.slips - b.slips || parametersIn(a.parts) - parametersIn(b.parts))
   if (best === undefined) return undefined
   const meant = `/${best.parts.map((part, at) => (isParameter(part) ? best.spelling[at] : part)).join('/')}`
@@ -48,7 +47,7 @@ export function nearestPath(served: readonly Served[], path: string): string | u
 const isParameter = (part: string): boolean => part.startsWith(':')
 const parametersIn = (parts: readonly string[]): number => parts.filter(isParameter).length
 
-function slipsOf(parts: readonly string[], spelling: readonly string[]): number {
+function countSlips(parts: readonly string[], spelling: readonly string[]): number {
   if (parts.length !== spelling.length) return Infinity
   let sum = 0
   for (const [at, part] of parts.entries()) {

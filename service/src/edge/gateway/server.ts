@@ -19,9 +19,9 @@ import { idempotencyKeyHeader } from './idempotency-key.ts'
 import type { Headers } from './signature.ts'
 import type { Incoming } from './incoming.ts'
 import type { AdmissionControl } from './admission.ts'
-import { overloaded, type ProblemAnswer, toProblem } from './problems.ts'
-import type { Refusals } from './rate.ts'
-import { methodsAt, nearestPath, type Served, servedBy } from './served.ts'
+import { overloadedProblem, type ProblemAnswer, toProblem } from './problems.ts'
+import type { RefusalBudget } from './rate.ts'
+import { methodsAt, nearestPath, type RoutePaths, toRoutePaths } from './served.ts'
 import { takeTurns } from './turns.ts'
 import type { RequestRecorder } from '../../requests/index.ts'
 import type { Socket } from 'node:net'
@@ -38,16 +38,16 @@ export type RawRequest = {
   readonly requestId: string
   readonly ip: string
   readonly message: IncomingMessage
-  /** Filled in while the request is handled, for its log line. */
+  /** Set while the request is handled, for its log line. */
   readonly trace: RequestTrace
 }
 
 /** Fields of the log line of a request besides its status. `ip`: the client of a forwarded request. */
-export type RequestTrace = { caller?: Caller; code?: ProblemCode; ip?: string }
+type RequestTrace = { caller?: Caller; code?: ProblemCode; ip?: string }
 
 export type Reply = {
   readonly status: number
-  /** Code of a problem, and the first field that was refused. */
+  /** Code of a problem. `pointer`: its first invalid field. */
   readonly code?: ProblemCode
   readonly pointer?: string
   readonly headers: Readonly<Record<string, string>>
@@ -65,13 +65,13 @@ declare module 'fastify' {
 
 export type Handle = (request: RawRequest, reply: FastifyReply) => Promise<Reply | undefined>
 
-/** Public pages: no signature, and each answer is a page. */
+/** Public pages, without a signature. Refusals are pages too. */
 export type PublicPipeline<Sent = FastifyReply> = {
   readonly routes: readonly PublicRoute[]
   readonly run: (route: PublicRoute, request: RawRequest, reply: Sent) => Promise<Reply | undefined>
 }
 
-type Authenticating = {
+type AuthenticatingPipeline = {
   /** Authenticates the request and runs the operation. Returns undefined if the response was sent on `reply`. */
   readonly audiences: Audiences<
     (id: OperationId, request: RawRequest, reply: FastifyReply) => Promise<Reply | undefined>
@@ -83,13 +83,13 @@ type Authenticating = {
   readonly authenticateOnly: (request: RawRequest) => Promise<Reply | undefined>
   readonly pages: PublicPipeline
 }
-/** Every request, also of pages and unknown paths, goes to another process. Returns undefined if the response was sent. */
-type Passing = { readonly pass: Handle }
-export type Pipeline = Authenticating | Passing
+/** Forwards every request to another process, also for pages and unknown paths. Returns undefined if the response was sent. */
+type PassThroughPipeline = { readonly pass: Handle }
+export type Pipeline = AuthenticatingPipeline | PassThroughPipeline
 
 /** Label in logs and metrics: an operation, a public page, or a path that is neither. */
-type Answering = OperationId | 'page' | 'unknown'
-type Observing = Pick<ServerOptions, 'admission' | 'log' | 'observe' | 'record' | 'tracing'>
+type RouteLabel = OperationId | 'page' | 'unknown'
+type ResponseObservers = Pick<ServerOptions, 'admission' | 'log' | 'observe' | 'record' | 'tracing'>
 
 export type ServerOptions = {
   readonly pipeline: Pipeline
@@ -106,15 +106,15 @@ export type ServerOptions = {
   /** Returns the request target that the partner sent to the gateway. Set in an api process. */
   readonly targetOf?: ((headers: Headers) => string | undefined) | undefined
   /** Counts refusals before authentication. Absent in an api process, which only gateways call. */
-  readonly refusals?: Refusals
+  readonly refusals?: RefusalBudget
   readonly admission: Pick<AdmissionControl, 'isFull'>
-  /** False: simulations answer 404, and no answer names their paths. */
+  /** False: simulations answer 404, and answers do not mention their paths. */
   readonly sandbox?: boolean
-  readonly observe?: ((operation: Answering, status: number, durationMs: number) => void) | undefined
-  readonly record?: ((...answered: ReturnType<typeof logged>) => void) | undefined
+  readonly observe?: ((operation: RouteLabel, status: number, durationMs: number) => void) | undefined
+  readonly record?: ((...answered: ReturnType<typeof toLogEntry>) => void) | undefined
 }
 
-/** How often Node looks for requests that exceed their time. */
+/** Interval at which Node checks for requests that exceed their time. */
 const timeoutCheckMs = 1000
 /** Bodies have a time limit of their own. Node's limit also ends bodies that no route reads. */
 const requestTimeoutMarginMs = 5000
@@ -131,17 +131,17 @@ export type Server = {
   readonly drain: () => void
 }
 
-/** Takes the place of Ajv and its serializer, whose loading costs 50 ms of each start. No route has a schema of Fastify. */
+/** Replaces Ajv and its serializer, because loading them would delay each start by 50 ms. No route has a Fastify schema. */
 const noCompiler = () => () => {
-  throw new Error('a route has a schema of Fastify: operations are checked by the types of the wire')
+  throw new Error('a route has a Fastify schema: define it in an operation of the wire package instead')
 }
 
 export function createServer(options: ServerOptions): Server {
   const { log, headerBytesMax, headersTimeoutMs, bodyTimeoutMs, targetOf } = options
   const { pipeline } = options
-  const served: Served[] = []
+  const served: RoutePaths[] = []
   const unknown = 'pass' in pipeline ? pipeline.pass : refuseUnknown(options, pipeline, served)
-  const notFound = answering(options, 'unknown', unknown)
+  const notFound = handleRoute(options, 'unknown', unknown)
   const app = Fastify({
     logger: false,
     // Node refuses a request without Host by itself, without a problem body. The service does not need Host.
@@ -150,7 +150,7 @@ export function createServer(options: ServerOptions): Server {
       headersTimeout: headersTimeoutMs,
       connectionsCheckingInterval: Math.min(timeoutCheckMs, headersTimeoutMs),
       requireHostHeader: false,
-      // Node would drop the second of two headers of one name unread, such as a bearer token behind other credentials.
+      // By default Node drops the second of two equal headers, such as a bearer token after other credentials.
       joinDuplicateHeaders: true,
     },
     requestTimeout: headersTimeoutMs + bodyTimeoutMs + requestTimeoutMarginMs,
@@ -159,13 +159,13 @@ export function createServer(options: ServerOptions): Server {
     return503OnClosing: false,
     trustProxy: options.trustedProxies === undefined ? false : [...options.trustedProxies],
     exposeHeadRoutes: false,
-    genReqId: requestIdOf,
+    genReqId: readRequestId,
     rewriteUrl: (request: IncomingMessage) => targetOf?.(request.headers) ?? originForm(request.url ?? '/'),
     routerOptions: { maxParamLength: paramCharsMax },
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     clientErrorHandler: (error, socket) =>
       refuseOnSocket(error, socket, ({ code, ...rest }) =>
-        answered(options, { ...rest, operation: 'unknown', durationMs: 0, trace: { code } }),
+        observeRequest(options, { ...rest, operation: 'unknown', durationMs: 0, trace: { code } }),
       ),
     // Fastify cannot read the URL (invalid percent-encoding).
     frameworkErrors: (_error, request, reply) => {
@@ -176,7 +176,7 @@ export function createServer(options: ServerOptions): Server {
   // Node answers an `Expect` that it does not know with a 417 without a problem. RFC 9110, section 10.1.1, permits to ignore it.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   takeTurns(app.server)
-  app.addHook('onRoute', ({ url, method }) => void served.push(servedBy(url, [method].flat())))
+  app.addHook('onRoute', ({ url, method }) => void served.push(toRoutePaths(url, [method].flat())))
   const { strictTransport } = options
   if (strictTransport !== undefined)
     app.addHook('onSend', (_request, reply, _payload, done) => {
@@ -189,7 +189,7 @@ export function createServer(options: ServerOptions): Server {
   app.setErrorHandler((error, request, reply) => {
     const failure =
       ((error as { readonly statusCode?: number }).statusCode ?? 500) < 500 ? new Refusal('malformed_request') : error
-    send(reply, request.id, problemOf(failure, request, log))
+    send(reply, request.id, toRequestProblem(failure, request, log))
   })
   const drain = closeAfterAnswer(app, options)
   mountPublic(app, options)
@@ -198,28 +198,28 @@ export function createServer(options: ServerOptions): Server {
   return { app, drain }
 }
 
-/** A server accepts a target with scheme and host (RFC 9112, section 3.2.2). The signature covers path and query. */
+/** Removes scheme and host, which a server must accept (RFC 9112, section 3.2.2). The signature covers path and query. */
 const originForm = (target: string): string => target.replace(/^https?:\/\/[^/?#]*\/?/i, '/')
 
 /** RFC 9110, section 15.5.6: a 405 lists the methods of the resource. A path that no route has is 404. */
 const refuseUnknown =
   (
     { sandbox = true }: Pick<ServerOptions, 'sandbox'>,
-    { authenticateOnly }: Authenticating,
-    served: readonly Served[],
+    { authenticateOnly }: AuthenticatingPipeline,
+    served: readonly RoutePaths[],
   ): Handle =>
   async (request) => {
     const isApi = request.path === '/v1' || request.path.startsWith('/v1/')
     const refused = isApi ? await authenticateOnly(request) : undefined
     if (refused) return refused
     const methods = methodsAt(served, request.path)
-    // A served method is here because of a parameter that no resource has: it is too long.
+    // Fastify does not match a route if a parameter is too long.
     if (methods.length === 0) {
       const known = sandbox ? served : served.filter(({ parts }) => parts[1] !== 'simulations')
       const nearest = nearestPath(known, request.path)
       throw new Refusal(
         'not_found',
-        nearest && `No such path. The nearest one is ${nearest}, and paths are exact: letters, slashes and /v1.`,
+        nearest && `The path does not exist. Did you mean ${nearest}? Letters, slashes and /v1 must match exactly.`,
       )
     }
     if (methods.includes(request.method)) throw new Refusal('not_found')
@@ -227,9 +227,9 @@ const refuseUnknown =
     throw new Refusal('method_not_allowed', `The resource allows ${allow}.`, { headers: { allow } })
   }
 
-/** Node removes the framing of chunks and no other coding: the signature would cover other bytes than the client has signed. */
+/** Refuses codings other than `chunked`, which Node does not decode: the server would verify other bytes than the client signed. */
 function refuseTransferCodings(app: FastifyInstance, options: ServerOptions): void {
-  const refuse = answering(options, 'unknown', () => {
+  const refuse = handleRoute(options, 'unknown', () => {
     throw new Refusal('transfer_coding_not_supported', undefined, { headers: { connection: 'close' } })
   })
   app.addHook('onRequest', async (request, reply) => {
@@ -238,9 +238,9 @@ function refuseTransferCodings(app: FastifyInstance, options: ServerOptions): vo
   })
 }
 
-/** Fastify ignores a fragment. A request target has none (RFC 9112, section 3.2), so that it is refused: 400. */
+/** Refuses (400) a request target with a fragment (RFC 9112, section 3.2), which Fastify would ignore. */
 function refuseFragments(app: FastifyInstance, options: ServerOptions): void {
-  const refuse = answering(options, 'unknown', () => {
+  const refuse = handleRoute(options, 'unknown', () => {
     throw new Refusal('malformed_request', 'The request target contains a fragment (`#`). Send the target without it.')
   })
   app.addHook('onRequest', async (request, reply) => {
@@ -249,8 +249,8 @@ function refuseFragments(app: FastifyInstance, options: ServerOptions): void {
 }
 
 /**
- * The pipeline reads the raw body, after it has checked the headers. Fastify would refuse an invalid Content-Type
- * before authentication (415 instead of 401), so that the header is hidden from Fastify.
+ * Leaves the raw body to the pipeline, which reads it after the headers. Hides the Content-Type header from Fastify, which would
+ * refuse an invalid one before authentication (415 instead of 401).
  */
 function leaveBodyUnread(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
@@ -264,10 +264,10 @@ function leaveBodyUnread(app: FastifyInstance): void {
   })
 }
 
-/** Returns `drain`. A connection that is closed without this header resets the request that a proxy is sending on it. */
+/** Adds `Connection: close` where needed, and returns `drain`. Closing without this header would reset a proxy's next request. */
 function closeAfterAnswer(app: FastifyInstance, { refusals, pipeline }: ServerOptions): () => void {
   let draining = false
-  // A router verifies no signature: of its answers only a 401 is surely a refusal before authentication.
+  // A router does not verify signatures: only a 401 is certainly a refusal before authentication.
   const isRefusal = (status: number) => ('pass' in pipeline ? status === 401 : status >= 400 && status < 500)
   app.addHook('onSend', ({ raw, ip, trace }, reply, _payload, done) => {
     const isRefused = trace?.caller === undefined && isRefusal(reply.statusCode)
@@ -288,7 +288,7 @@ function mountPublic(app: FastifyInstance, options: ServerOptions): void {
     app.route({
       method: route.method === 'GET' ? ['GET', 'HEAD'] : 'POST',
       url: toUrl(route.path),
-      handler: answering(options, 'page', (request, reply) => pipeline.pages.run(route, request, reply)),
+      handler: handleRoute(options, 'page', (request, reply) => pipeline.pages.run(route, request, reply)),
     })
 }
 
@@ -300,23 +300,23 @@ function mountOperations(app: FastifyInstance, options: ServerOptions, unknown: 
   for (const id of operationIds) {
     const operation: Operation = operations[id]
     const { method, path } = operation
-    const handle = handleOf(pipeline, id, operation)
-    // A parameter without characters is a slash too many.
+    const handle = operationHandler(pipeline, id, operation)
+    // An empty parameter means a duplicate slash.
     const serve: Handle = (request, reply) =>
       (Object.values(request.params).includes('') ? unknown : handle)(request, reply)
-    app.route({ method, url: toUrl(path), handler: answering(options, id, serve) })
+    app.route({ method, url: toUrl(path), handler: handleRoute(options, id, serve) })
   }
 }
 
-function handleOf(pipeline: Pipeline, id: OperationId, operation: Operation): Handle {
+function operationHandler(pipeline: Pipeline, id: OperationId, operation: Operation): Handle {
   if ('pass' in pipeline) return pipeline.pass
-  const run = servingOf(pipeline.audiences, id, audienceOf(operation))
+  const run = audienceHandler(pipeline.audiences, id, audienceOf(operation))
   return (request, reply) => run(id, request, reply)
 }
 
-type Answered = {
+type CompletedRequest = {
   readonly requestId: string
-  readonly operation: Answering
+  readonly operation: RouteLabel
   readonly status: number
   readonly durationMs: number
   /** The address of the client; see TRUSTED_PROXIES. */
@@ -325,7 +325,10 @@ type Answered = {
 }
 
 /** Writes one log line and one observation for every response. */
-function answered({ log, observe }: Observing, { durationMs, trace = {}, ...rest }: Answered): void {
+function observeRequest(
+  { log, observe }: ResponseObservers,
+  { durationMs, trace = {}, ...rest }: CompletedRequest,
+): void {
   observe?.(rest.operation, rest.status, durationMs)
   const { caller, code } = trace
   log.info(
@@ -340,11 +343,11 @@ function answered({ log, observe }: Observing, { durationMs, trace = {}, ...rest
 }
 
 /** Wraps a route: converts failures to problems, adds the request id and records the response. */
-export function answering(options: Observing, operation: Answering, handle: Handle) {
+export function handleRoute(options: ResponseObservers, operation: RouteLabel, handle: Handle) {
   const { log } = options
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const started = performance.now()
-    // Here, not in a hook: a request whose URL Fastify cannot read passes no hook.
+    // Not in a hook, because hooks do not run for a request whose URL Fastify cannot read.
     request.trace = {}
     let answer: Reply | undefined
     reply.raw.once('close', () => {
@@ -352,18 +355,18 @@ export function answering(options: Observing, operation: Answering, handle: Hand
       const status = reply.raw.headersSent ? reply.raw.statusCode : clientClosedStatus
       const { id: requestId, trace } = request
       const { ip = request.ip } = trace
-      answered(options, { requestId, operation, status, durationMs, ip, trace })
-      if (answer) options.record?.(...logged(request, { operation, status, durationMs, ip }, answer))
+      observeRequest(options, { requestId, operation, status, durationMs, ip, trace })
+      if (answer) options.record?.(...toLogEntry(request, { operation, status, durationMs, ip }, answer))
     })
     if (options.admission.isFull()) {
       request.trace.code = 'overloaded'
-      send(reply, request.id, overloaded(request.id, request.url))
+      send(reply, request.id, overloadedProblem(request.id, request.url))
       return reply
     }
     try {
       answer = await traced(options.tracing, operation, request, () => handle(toRaw(request), reply))
     } catch (error) {
-      answer = problemOf(error, request, log)
+      answer = toRequestProblem(error, request, log)
     }
     if (answer?.code !== undefined) request.trace.code = answer.code
     if (answer) send(reply, request.id, answer)
@@ -377,7 +380,7 @@ export function answering(options: Observing, operation: Answering, handle: Hand
  */
 function traced(
   tracing: Tracing | undefined,
-  operation: Answering,
+  operation: RouteLabel,
   request: FastifyRequest,
   work: () => Promise<Reply | undefined>,
 ): Promise<Reply | undefined> {
@@ -410,12 +413,12 @@ function toRaw(request: FastifyRequest): RawRequest {
   }
 }
 
-function problemOf(error: unknown, request: FastifyRequest, log: Log): ProblemAnswer {
+function toRequestProblem(error: unknown, request: FastifyRequest, log: Log): ProblemAnswer {
   const instance = request.url.split('?', 1)[0] ?? '/'
   return toProblem(error, { requestId: request.id, instance, log: log.child({ requestId: request.id }) })
 }
 
-/** Node joins headers of one name: two idempotency keys would become a third one. */
+/** Separates repeated idempotency keys, which Node would join to a third key. */
 function withRepeatedKeys(message: IncomingMessage): Headers {
   const { headers } = message
   if (headers[idempotencyKeyHeader]?.includes(',') !== true) return headers
@@ -430,8 +433,8 @@ function send(reply: FastifyReply, requestId: string, { status, headers, cookies
     .send(status === 204 ? null : body)
 }
 
-// Selects what the request log gets of an answer of this process. If a request was forwarded, the process to which it was
-// forwarded records it.
+// Converts an answer of this process to an entry of the request log. A forwarded request is recorded by the process that
+// answers it.
 
 type Answer = {
   readonly code?: string
@@ -439,34 +442,39 @@ type Answer = {
   readonly headers: Readonly<Record<string, string>>
 }
 /** `ip`: the address of the client, also if a gateway has forwarded the request. */
-type Observed = {
+type RecordedRequest = {
   readonly operation: string
   readonly status: number
   readonly durationMs: number
   readonly ip: string
 }
 
-function logged(
+function toLogEntry(
   { id: requestId, method, params, trace: { caller }, headers }: FastifyRequest,
-  observed: Observed,
+  observed: RecordedRequest,
   { code, pointer, headers: { 'idempotent-replayed': replayed } }: Answer,
 ): Parameters<RequestRecorder['record']> {
   const apiKey = headers['apikey']
   const isKnown = observed.operation !== 'unknown' && observed.operation !== 'page'
   const request = {
-    ...{ ...observed, requestId, method, code, pointer, userAgent: headers['user-agent'] },
+    ...observed,
+    requestId,
+    method,
+    code,
+    pointer,
+    userAgent: headers['user-agent'],
     params: isKnown ? (params as Readonly<Record<string, string>>) : {},
     replayed: replayed === 'true',
   }
   return [request, { caller, apiKey: typeof apiKey === 'string' ? apiKey : undefined }]
 }
 
-// The authentication of each audience: a form of the gateway has one for each audience that it serves.
+// The authentication of each audience that a form of the gateway serves.
 
 type Audiences<T> = Readonly<Partial<Record<Audience, T>>>
 
-/** Throws at the start if an operation has an audience without authentication. */
-export function servingOf<T>(audiences: Audiences<T>, id: string, audience: Audience): T {
+/** Returns the handler of an audience. Throws at the start if an operation has an audience without one. */
+export function audienceHandler<T>(audiences: Audiences<T>, id: string, audience: Audience): T {
   const serving = audiences[audience]
   assert(serving !== undefined, `the operation ${id} has an audience that the gateway authenticates: ${audience}`)
   return serving
@@ -474,7 +482,7 @@ export function servingOf<T>(audiences: Audiences<T>, id: string, audience: Audi
 
 // Requests that the parser of Node refuses before Fastify sees them: the problem is written to the socket.
 
-/** A client that still sends when it is refused has this time to read the answer. */
+/** Time for a client that still sends to read the refusal. */
 const lingerMs = 2000
 
 const socketProblems: Readonly<Record<string, ProblemCode>> = {
@@ -482,7 +490,7 @@ const socketProblems: Readonly<Record<string, ProblemCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
 
-type Refused = {
+type SocketRefusal = {
   readonly requestId: string
   readonly status: number
   readonly code: ProblemCode
@@ -492,9 +500,9 @@ type Refused = {
 function refuseOnSocket(
   error: Error & { readonly code?: string },
   socket: Socket,
-  refused: (refused: Refused) => void,
+  refused: (refused: SocketRefusal) => void,
 ): void {
-  // After an earlier answer on the connection, the client would take this one for the answer to its next request.
+  // After an earlier answer on this connection, the client would take the refusal for the answer to its next request.
   const isLateAgain = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesWritten > 0
   if (error.code === 'ECONNRESET' || !socket.writable || isLateAgain) {
     socket.destroy()
@@ -520,8 +528,8 @@ function refuseOnSocket(
   socket.once('close', () => clearTimeout(timer))
 }
 
-/** The id of a request: the caller's, if it is well-formed, so that it joins the logs of both sides. */
-export function requestIdOf(request: IncomingMessage): string {
+/** Returns the caller's request id if it is well-formed, so that it links the logs of both sides. Otherwise a new id. */
+export function readRequestId(request: IncomingMessage): string {
   const given = request.headers['x-request-id']
   return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : newId()
 }

@@ -67,8 +67,7 @@ export const gatewaySettings = {
   },
   UNAUTHENTICATED_CONNECTIONS_MAX: {
     default: '4096',
-    description:
-      'Connections of a process on which no signature was verified; beyond it the one that has waited longest is closed',
+    description: 'Connections of a process on which no signature was verified; beyond it the oldest is closed',
     read: integer(16, 1_000_000, 4096),
   },
   UNAUTHENTICATED_BYTES_MAX: {

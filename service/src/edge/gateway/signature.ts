@@ -22,34 +22,34 @@ export type SignatureHeaders = {
 }
 
 const base64 = /^[A-Za-z0-9+/]+={0,2}$/
-/** A signature in hexadecimal: Base64 of this length never consists of hexadecimal digits only. */
+/** Matches a signature in hexadecimal. Base64 of this length never consists of hexadecimal digits only. */
 const hexadecimal = /^[0-9a-f]{128,}$/i
 const signatureHeaderNames = ['ApiKey', 'Nonce', 'Timestamp', 'Signature'] as const
 
-const textOf = (value: string | string[] | undefined): string =>
+const headerText = (value: string | string[] | undefined): string =>
   Array.isArray(value) ? value.join(', ') : (value ?? '')
 
 /** The four headers as sent. */
 export type SentSignature = Readonly<Record<'apiKey' | 'nonce' | 'timestamp' | 'signature', string>>
 
-/** Refuses: jwt_not_accepted, signature_required. */
+/** Reads the signature headers. Refuses: jwt_not_accepted, signature_required. */
 export function readSentSignature(headers: Headers): SentSignature {
-  if (/(?:^|,\s*)bearer(?:\s|$)/i.test(textOf(headers['authorization']))) throw new Refusal('jwt_not_accepted')
-  const missing = signatureHeaderNames.filter((name) => textOf(headers[name.toLowerCase()]) === '')
+  if (/(?:^|,\s*)bearer(?:\s|$)/i.test(headerText(headers['authorization']))) throw new Refusal('jwt_not_accepted')
+  const missing = signatureHeaderNames.filter((name) => headerText(headers[name.toLowerCase()]) === '')
   if (missing.length > 0) {
     const names = missing.map((name) => `\`${name}\``).join(', ')
     const what = missing.length === 1 ? `The header ${names} is missing.` : `The headers ${names} are missing.`
     throw new Refusal('signature_required', `${what} ${problems.signature_required.detail}`)
   }
   return {
-    apiKey: textOf(headers['apikey']),
-    nonce: textOf(headers['nonce']),
-    timestamp: textOf(headers['timestamp']),
-    signature: textOf(headers['signature']),
+    apiKey: headerText(headers['apikey']),
+    nonce: headerText(headers['nonce']),
+    timestamp: headerText(headers['timestamp']),
+    signature: headerText(headers['signature']),
   }
 }
 
-/** Refuses: timestamp_out_of_window, nonce_invalid, signature_invalid. The details depend on the headers alone. */
+/** Parses the signature headers. Refuses: timestamp_out_of_window, nonce_invalid, signature_invalid. The details depend on the headers alone. */
 export function readSignatureHeaders({
   apiKey,
   nonce: nonceAsSent,
@@ -72,7 +72,7 @@ type SignedRequest = {
   readonly body: Uint8Array
 }
 
-/** The result refuses (401): timestamp_out_of_window, signature_invalid. */
+/** Creates a verifier of signatures. The verifier refuses (401): timestamp_out_of_window, signature_invalid. */
 export function createSignatureVerifier(deps: {
   readonly credential: Access['credential']
   readonly clock: Clock
@@ -93,7 +93,7 @@ export function createSignatureVerifier(deps: {
   }
 }
 
-/** RSA with SHA-256 and PKCS#1 v1.5 padding over the canonical string (interface document, Authentication). */
+/** Verifies RSA with SHA-256 and PKCS#1 v1.5 padding over the canonical string (interface document, Authentication). */
 function isSignatureValid(
   signed: SignatureHeaders,
   request: SignedRequest,
@@ -131,7 +131,7 @@ type NonceCheck = {
 
 /** Nonces are kept for twice the window, plus a minute for clock differences between processes. */
 const nonceMarginMs = minuteMs
-/** Rounded up to the second, so that the nonces of a batch share the value. */
+/** Rounds up to the second, so that the nonces of a batch share the value. */
 const nonceExpiry = (now: Date, windowSeconds: number): Date => {
   const exact = after(now, nonceMarginMs + 2 * windowSeconds * secondMs).getTime()
   return new Date(Math.ceil(exact / secondMs) * secondMs)

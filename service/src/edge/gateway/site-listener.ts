@@ -5,7 +5,7 @@ import { type Clock, type Log, present } from '../../kernel/index.ts'
 import { createAdmissionControl } from './admission.ts'
 import { createBodyBuffer, readBody } from './incoming.ts'
 import { servePublic } from './public.ts'
-import { type RawRequest, requestIdOf, strictTransportHeader } from './server.ts'
+import { type RawRequest, readRequestId, strictTransportHeader } from './server.ts'
 import { isIP } from 'node:net'
 import { allowedFrom } from '../../access/index.ts'
 
@@ -20,7 +20,7 @@ export type SiteOptions = {
   readonly strictTransport?: string | undefined
 }
 
-/** People of one company: more at once is an attack. */
+/** The users are people of one company: more concurrent requests are an attack. */
 const requestsMax = 32
 const bodyBytesMax = 16_384
 
@@ -30,7 +30,7 @@ export function createSiteListener({
   strictTransport,
   ...options
 }: SiteOptions): RequestListener {
-  // The page of an unknown path passes the same checks. Its path matches nothing.
+  // The route of unknown paths, with the same checks as pages.
   const unknown = {
     method: 'GET',
     path: '',
@@ -39,7 +39,7 @@ export function createSiteListener({
     },
   } as const
   const addressOf = createClientAddress(trustedProxies)
-  const routes = site.routes.map((route) => ({ route, pattern: patternOf(route.path) }))
+  const routes = site.routes.map((route) => ({ route, pattern: toPathPattern(route.path) }))
   const pipeline = servePublic(
     { ...options, sites: [{ ...site, routes: [...site.routes, unknown] }] },
     {
@@ -80,8 +80,9 @@ export function createSiteListener({
   }
 }
 
-/** The groups of the pattern are the parameters of the path. */
-const patternOf = (path: string): RegExp => new RegExp(`^(?<path>${path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')})$`)
+/** Returns a pattern whose groups are the parameters of the path. */
+const toPathPattern = (path: string): RegExp =>
+  new RegExp(`^(?<path>${path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')})$`)
 
 function toRaw(message: IncomingMessage, ip: string): Omit<RawRequest, 'params'> {
   const { method = 'GET', url = '/', headers } = message
@@ -93,20 +94,20 @@ function toRaw(message: IncomingMessage, ip: string): Omit<RawRequest, 'params'>
     query: rest.join('?'),
     headers,
     contentType: headers['content-type'],
-    requestId: requestIdOf(message),
+    requestId: readRequestId(message),
     ip,
     message,
     trace: {},
   }
 }
 
-// The address of a client behind proxies, for a server without Fastify, which reads it in the same way.
+// Reads the address of a client behind proxies in the same way as Fastify.
 
 type ClientAddress = (remote: string, forwarded: string | readonly string[] | undefined) => string
 
 /**
- * Walks `X-Forwarded-For` from the nearest proxy outwards, as long as the address before is trusted. What stands further out was written by the
- * client, and may be a lie. Without proxies the header is not read.
+ * Follows `X-Forwarded-For` from the nearest proxy outwards while the addresses are trusted. Entries further out may be forged by the
+ * client. Without proxies the header is ignored.
  */
 export function createClientAddress(proxies: readonly string[] | undefined): ClientAddress {
   const isTrusted = allowedFrom(proxies ?? [])

@@ -1,6 +1,6 @@
 /**
- * Static pages: the documentation and `/openapi.json`. Compressed once for each encoding, off the thread of requests, and sent from memory. A
- * client that has the page gets 304. The address of the client has a rate limit, and all strangers together a budget of bytes.
+ * Static pages: the documentation and `/openapi.json`. Compressed once per encoding outside the main thread, and sent from memory. A client
+ * that has the page gets 304. Each client address has a rate limit, and all clients together have a budget of bytes.
  */
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -11,14 +11,14 @@ import { type Clock, once } from '../../kernel/index.ts'
 import { retryHeaders } from './admission.ts'
 import { toProblem } from './problems.ts'
 import { createAddressLimiter, createRateLimiter } from './rate.ts'
-import { answering, type RawRequest, type Reply, type ServerOptions } from './server.ts'
+import { handleRoute, type RawRequest, type Reply, type ServerOptions } from './server.ts'
 
 export type Page = {
   readonly path: string
   /** Default: 200. */
   readonly status?: number
   readonly contentType: string
-  /** Called once, when the page is first asked for. */
+  /** Called once, at the first request. */
   readonly body: () => Promise<Buffer>
   readonly headers: Readonly<Record<string, string>>
 }
@@ -28,7 +28,7 @@ type Options = Pick<ServerOptions, 'log' | 'observe' | 'tracing' | 'admission'> 
   readonly pageRate: { readonly perSecond: number; readonly burst: number }
 }
 
-/** Takes a tenth of a second for the largest file. The best quality takes 20 times as long and saves 5 %. */
+/** Compresses the largest file in a tenth of a second. The best quality takes 20 times as long and saves 5 %. */
 const brotliQuality = 9
 
 const compressors = {
@@ -39,8 +39,8 @@ const compressors = {
 }
 
 /**
- * Bytes that a process sends to all strangers together. `/openapi.json` has 1.8 MB without compression: fifty addresses within their own rates
- * would ask for gigabytes a second, and the thread that copies them would answer no other client.
+ * Bytes that a process sends to all clients. `/openapi.json` has 1.8 MB without compression: fifty addresses within their own rates could
+ * request gigabytes a second, which would block the thread for all other clients.
  */
 export const strangersBudget = { perSecond: 8 * 1024 * 1024, burst: 32 * 1024 * 1024 } as const
 /** Cost of an answer without a body, in bytes that could have been sent meanwhile. */
@@ -52,19 +52,19 @@ function createStrangersBudget(clock: Clock): (bytes: number) => void {
     if (!limiter.tryTake('strangers', answerBytes + bytes))
       throw new Refusal(
         'overloaded',
-        'The documentation is asked for too often at the moment. Try again in a second, with `Accept-Encoding: br, gzip`.',
+        'Too many requests for the documentation at the moment. Try again in a second, with `Accept-Encoding: br, gzip`.',
         { headers: retryHeaders },
       )
   }
 }
 
-/** Each address has its own rate for these pages, beside that of payment pages. */
+/** Mounts the pages with a rate limit per client address, separate from the limit of payment pages. */
 export function mountStaticPages(app: FastifyInstance, pages: readonly Page[], options: Options): void {
   const limiter = createAddressLimiter({ clock: options.clock, ...options.pageRate })
   const spend = createStrangersBudget(options.clock)
   for (const page of pages) {
     const answer = createAnswer(page)
-    const handle = answering(options, 'page', async (request) => {
+    const handle = handleRoute(options, 'page', async (request) => {
       try {
         limiter.take(request.ip)
         const reply = await answer(request)
@@ -108,6 +108,6 @@ function createAnswer({ status = 200, contentType, body, headers }: Page): (requ
   }
 }
 
-/** Compares as RFC 9110, section 13.1.2, says: weakly, any of a list. */
+/** Compares entity tags weakly with any of a list (RFC 9110, section 13.1.2). */
 const names = (known: string, etag: string): boolean =>
   known.split(',').some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === etag)

@@ -1,18 +1,18 @@
 /**
- * Handles one request at a time on a connection. Node parses every pipelined request of a packet at once, thousands of
- * them, before any other connection is served. Here the parser gets one head; the bytes behind it wait in the socket
- * until the answer is sent. So nothing is queued behind an answer that the client does not read.
+ * Handles one request at a time per connection. Node would parse all pipelined requests of a packet, possibly thousands,
+ * before it serves another connection. Here the parser gets one head, and later bytes wait in the socket until the answer is
+ * sent. So no requests are queued for a client that does not read its answers.
  */
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { present, secondMs } from '../../kernel/index.ts'
 
 const endOfHead = '\r\n\r\n'
-/** Enough for a head and its body. Bounds the work that one packet causes in a turn of the event loop. */
+/** Enough for a head and its body. Limits the work that one packet causes in a turn of the event loop. */
 const partsPerTurn = 8
 /** Pipelined requests that all connections together begin in one turn of the event loop. */
 const resumedPerTurn = 4
-/** A client that reads no byte of its answer for so long is disconnected. */
+/** A client that does not read its answer for so long is disconnected. */
 const unreadAnswerMsMax = 20 * secondMs
 
 export function takeTurns(server: Server, unreadMsMax = unreadAnswerMsMax): void {
@@ -36,7 +36,7 @@ export function takeTurns(server: Server, unreadMsMax = unreadAnswerMsMax): void
     answer.once('prefinish', () => socket.setTimeout(unreadMsMax))
     answer.once('close', () => {
       open.delete(answer)
-      // An answer that is still prepared may take its time. Otherwise Node has set the time of an idle connection.
+      // The time limit applies only to unread answers. Without answers Node has set the timeout of an idle connection.
       if (open.size > 0) socket.setTimeout(0)
       else if (socket.isPaused()) void throttle().then(() => socket.resume())
     })
@@ -69,9 +69,9 @@ export function takeTurns(server: Server, unreadMsMax = unreadAnswerMsMax): void
 }
 
 /**
- * Limits what begins in one turn of the event loop. A signature takes a tenth of a millisecond on the thread that also reads
- * the database's answers: without the limit, thirty requests that arrive together would delay these answers by as long as
- * a commit takes. A pipelined request costs the same.
+ * Limits the work that begins in one turn of the event loop. A signature takes a tenth of a millisecond on the thread that also reads
+ * the answers of the database. Without the limit, thirty concurrent requests would delay these answers by as long as a commit takes. A
+ * pipelined request costs the same.
  */
 
 /** Resolves in the order of the calls, `perTurn` of them in each turn of the event loop. */

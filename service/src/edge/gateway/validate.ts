@@ -11,17 +11,17 @@ import {
   type TSchema,
 } from '@partner-payments/wire'
 import type { TLocalizedValidationError } from 'typebox/error'
-// Not `typebox/compile`, which loads 450 files more for codecs that nothing here uses.
+// Not `typebox/compile`, which loads 450 more files for codecs that the service does not use.
 import { Compile } from 'typebox/schema'
 import { Settings } from 'typebox/system'
 import { Refusal } from '../../kernel/api/index.ts'
 import { escapePointer, valueAt } from './json.ts'
 
-/** The errors in one response: enough to correct a form, bounded against a hostile body. */
+/** Errors in one response: enough to correct a form, limited against a hostile body. */
 const errorsMax = 50
 Settings.Set({ maxErrors: errorsMax })
 
-/** Refuses (400): unknown_field if every error is one, else validation_failed. `prefix` begins each pointer. */
+/** Refuses (400): unknown_field if all errors are unknown fields, else validation_failed. `prefix` begins each pointer. */
 type Validator = (value: unknown, prefix?: string) => void
 
 export function compileValidator(schema: TSchema, part: Part = 'field'): Validator {
@@ -38,7 +38,7 @@ export function compileValidator(schema: TSchema, part: Part = 'field'): Validat
   }
 }
 
-/** Compiles the check of path parameters: a mismatch is 404, without field errors. */
+/** Compiles the check of a path parameter: a mismatch is 404, without field errors. */
 export function compileCheck(schema: TSchema): (value: unknown) => boolean {
   const compiled = Compile(schema)
   return (value) => compiled.Check(value)
@@ -72,7 +72,7 @@ function toFieldErrors(
     code,
     message: text,
   })
-  // A number is represented as an object: where an object is required, report its type and not the missing fields.
+  // A number is represented as an object: if an object is required, report the wrong type, not the missing fields.
   if (isRawNumber(valueAt(root, pointer)) && (keyword === 'required' || keyword === 'additionalProperties'))
     return [{ pointer, code: 'wrong_type', message: expected }]
   switch (keyword) {
@@ -86,7 +86,7 @@ function toFieldErrors(
       )
     case 'minLength':
       return [{ pointer, code: 'empty', message: `is empty, ${expectationOf(fieldAt(schema, error.schemaPath))}` }]
-    // These repeat an error of a nullable field or of a closed object that is reported by itself.
+    // Skips errors that repeat those of a nullable field or a closed object.
     case 'anyOf':
     case 'boolean':
       return []
@@ -109,20 +109,20 @@ function toFieldErrors(
   }
 }
 
-/** The schema of the field that was refused: for a branch of a nullable field, the nullable schema. */
+/** Finds the schema of the invalid field: for a branch of a nullable field, the nullable schema. */
 const fieldAt = (schema: TSchema, schemaPath: string): TSchema =>
   valueAt(schema, schemaPath.slice(1).replace(/\/anyOf\/\d+$/, '')) as TSchema
 
 const propertyOf = (schema: TSchema, name: string): TSchema =>
   (schema as unknown as { readonly properties: Readonly<Record<string, TSchema>> }).properties[name] as TSchema
 
-/** The first error of each field, which is the most specific. */
+/** Keeps the first error of each field, which is the most specific. */
 function unique(errors: readonly FieldError[]): readonly FieldError[] {
   const seen = new Set<string>()
   return errors.filter(({ pointer }) => !seen.has(pointer) && seen.add(pointer))
 }
 
-// States what came, and what a schema accepts: the allowed values, the format with an example, the bounds, the known fields.
+// Describes the received value and what the schema accepts: allowed values, the format with an example, limits, known fields.
 
 type SchemaLike = {
   readonly type?: string
@@ -140,10 +140,10 @@ type SchemaLike = {
   readonly 'x-json-type'?: string
 }
 
-/** Names in one message. The largest object of the contract has fewer. */
+/** Field names in one message. The largest object of the contract has fewer. */
 const namesMax = 50
 
-/** Begins with "must be". */
+/** Describes the expected value, beginning with "must be". */
 function expectationOf(schema: TSchema): string {
   const { anyOf } = schema as SchemaLike
   // The only unions of the contract are nullable fields.
@@ -176,8 +176,7 @@ function stringMeaning({ pattern = '', format = '', minLength, maxLength }: Sche
 }
 
 /**
- * The schema checks the bounds before the money rules run: the message for a small number states the bound, not the
- * type.
+ * Describes an amount. The schema checks the limits before the money rules: the message for a small number states the limit, not the type.
  */
 function numberMeaning({ minimum, maximum }: SchemaLike): string {
   const range = minimum === undefined || maximum === undefined ? '' : ` from ${minimum} to ${maximum}`
@@ -196,7 +195,7 @@ function countMeaning(least: number | undefined, most: number | undefined, unit:
 
 const counted = (count: number, unit: string): string => `${count} ${count === 1 ? unit : `${unit}s`}`
 
-/** The names that an object defines, for the refusal of an unknown one. */
+/** Lists the known names of an object, for the refusal of an unknown name. */
 function knownNames(schema: TSchema, part: 'field' | 'parameter'): string {
   const names = Object.keys((schema as SchemaLike).properties ?? {})
   return names.length === 0 ? `it has no ${part}s` : `known ${part}s: ${listed(names)}`
@@ -207,17 +206,16 @@ const listed = (names: readonly string[]): string =>
     ? names.join(', ')
     : `${names.slice(0, namesMax).join(', ')} and ${names.length - namesMax} more`
 
-/** Longer texts are stated by their length. */
+/** A message shows only the length of longer texts. */
 const shownCharsMax = 60
-/** Fields whose content is not repeated in an answer. */
+/** Fields whose values are not repeated in an answer. */
 const secretNames = /(?:secret|password|token|pem|canonicalString)$/i
-/** Characters that an answer shows by their code, so that they change no line and no direction of it. */
+/** Characters that an answer shows as codes, because they could change its lines or text direction. */
 const hidden = /[\p{C}\u2028\u2029]/gu
 
 const escaped = (text: string): string =>
   JSON.stringify(text).replace(hidden, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`)
 
-/** A value as a refusal repeats it. */
 function cameText(value: unknown, pointer: string): string {
   if (typeof value === 'string') {
     if (value === '') return 'empty'
@@ -233,7 +231,7 @@ function cameText(value: unknown, pointer: string): string {
   return typeof value === 'object' && value !== null ? 'an object' : String(value)
 }
 
-/** The first item of an array that is in it twice. */
+/** Finds the first duplicate item of an array. */
 function repeatedText(value: unknown): string {
   const seen = new Set<string>()
   const items = Array.isArray(value) ? (value as readonly unknown[]) : []

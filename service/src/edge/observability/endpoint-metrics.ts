@@ -1,14 +1,14 @@
 /**
- * Metrics of endpoints. Each label is a time series, and there can be a hundred thousand endpoints. So the endpoints with
- * the most trouble have a series each, named by their subscription, and all others share the series `other`.
+ * Metrics of endpoints. Each label is a time series, and there can be a hundred thousand endpoints. So only the endpoints with
+ * the most failures have their own series, named by their subscription. All others share the series `other`.
  */
 import { Gauge, Histogram, type Registry } from 'prom-client'
 import { secondMs } from '../../kernel/index.ts'
 import type { EndpointState } from '../../webhooks/index.ts'
 
-/** Endpoints with a series of their own in the gauges. */
+/** Endpoints with their own series in the gauges. */
 const namedMax = 100
-/** Endpoints with a series of their own in the counts of attempts: the first that this process calls, so that counts stay. */
+/** Endpoints with their own series in the counts of attempts: the first that this process calls, so that no count is lost. */
 const namedAttemptsMax = 200
 const other = 'other'
 
@@ -26,7 +26,7 @@ const isHealthy = ({ pending, held, breakerOpen, failingSince }: EndpointState) 
 
 type Split = { readonly named: readonly EndpointState[]; readonly rest: readonly EndpointState[] }
 
-/** Sorts only the endpoints in trouble: few of a hundred thousand are. */
+/** Splits off the endpoints with the most failures. Sorts only unhealthy endpoints, which are few of a hundred thousand. */
 function splitByTrouble(states: readonly EndpointState[]): Split {
   const { troubled = [], healthy = [] } = Object.groupBy(states, (state) => (isHealthy(state) ? 'healthy' : 'troubled'))
   const sorted = [...troubled.toSorted(byTrouble), ...healthy]

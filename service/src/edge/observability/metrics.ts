@@ -7,49 +7,55 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 
 export type Metrics = {
   readonly request: (operation: string, status: number, durationMs: number) => void
-  /** Requests that are not in the request log. */
+  /** Counts requests that are not in the request log. */
   readonly requestsDropped: (reason: string, count: number) => void
   readonly delivery: (outcome: string, durationMs: number, subscriptionId: string) => void
   readonly endpoints: EndpointMetrics['endpoints']
-  /** One call with instructions: how many were `accepted`, `refused`, or remained `unknown`. */
+  /** Records one call with instructions: how many were `accepted`, `refused`, or remained `unknown`. */
   readonly instructions: (connector: string, outcomes: Readonly<Record<string, number>>, durationMs: number) => void
-  /** One bank notification: `applied`, `duplicate` or `failed`. */
+  /** Counts a bank notification: `applied`, `duplicate` or `failed`. */
   readonly bankNotification: (connector: string, outcome: string) => void
-  /** Payouts between their claim and the bank's answer, and whether the bank's payouts are held back. */
+  /** Sets the payouts between their claim and the bank's answer, and whether the bank's payouts are held back. */
   readonly connector: (connector: string, state: { readonly inFlight: number; readonly isOpen: boolean }) => void
-  /** The age of the oldest payment in a status that is not final, and its limit. */
+  /** Sets the age of the oldest payment in a status that is not final, and its limit. */
   readonly age: (payment: string, status: string, age: { readonly ageMs: number; readonly limitMs: number }) => void
-  /** One attempt to send a mail: `sent`, `postponed` or `given_up`. */
+  /** Counts an attempt to send a mail: `sent`, `postponed` or `given_up`. */
   readonly mail: (outcome: string) => void
-  /** The age of the exchange rates, and its limit. */
   readonly fxRatesAge: (age: { readonly ageMs: number; readonly limitMs: number }) => void
-  /** Files of banks. */
   readonly banks: BankMetrics
-  /** The number of free IBANs in the pools. */
   readonly ibanPools: IbanPoolMetrics
   readonly queueAge: (queue: string, connector: string, ageMs: number) => void
-  /** How often a job has failed in a row in the same way; 0 after a success. */
+  /** Sets how often a job has failed in a row in the same way; 0 after a success. */
   readonly jobFailures: (job: string, inARow: number) => void
-  /** Results of reconciliation, and the open cases. */
   readonly reconciliation: ReconciliationMetrics
 }
 
 const secondsBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15]
 
-export function createMetrics(registry: Registry, db: Database, clock: Clock): Metrics {
+type MetricFactory = ReturnType<typeof createMetricFactory>
+
+function createMetricFactory(registry: Registry) {
+  type Options = { readonly help: string; readonly labelNames?: string[] }
   const registers = [registry]
-  const deliveries = new Histogram({
-    name: 'payments_delivery_duration_seconds',
+  return {
+    counter: (name: string, options: Options) => new Counter({ name, ...options, registers }),
+    gauge: (name: string, options: Options) => new Gauge({ name, ...options, registers }),
+    durations: (name: string, options: Options) =>
+      new Histogram({ name, ...options, buckets: secondsBuckets, registers }),
+  }
+}
+
+export function createMetrics(registry: Registry, db: Database, clock: Clock): Metrics {
+  const factory = createMetricFactory(registry)
+  const deliveries = factory.durations('payments_delivery_duration_seconds', {
     help: 'Duration of webhook delivery attempts, by outcome',
     labelNames: ['outcome'],
-    buckets: secondsBuckets,
-    registers,
   })
   const pool = new Gauge({
     name: 'payments_database_connections',
     help: 'Connections of the pool: idle, busy, and requests that wait for one (waited_for)',
     labelNames: ['state'],
-    registers,
+    registers: [registry],
     collect: () => {
       pool.set({ state: 'idle' }, db.pool.idleCount)
       pool.set({ state: 'busy' }, db.pool.totalCount - db.pool.idleCount)
@@ -58,32 +64,28 @@ export function createMetrics(registry: Registry, db: Database, clock: Clock): M
   })
   const endpoints = createEndpointMetrics(registry, clock.now)
   return {
-    ...createPaymentMetrics(registry),
+    ...createPaymentMetrics(factory),
+    reconciliation: createReconciliationMetrics(registry),
     request: createRequestMetrics(registry),
-    requestsDropped: createDropMetrics(registers),
+    requestsDropped: createDropMetrics(factory),
     delivery: (outcome, durationMs, subscriptionId) => {
       deliveries.observe({ outcome }, durationMs / 1000)
       endpoints.attempt(subscriptionId, outcome, durationMs)
     },
     endpoints: endpoints.endpoints,
-    banks: createBankMetrics(registers),
+    banks: createBankMetrics(factory),
   }
 }
 
 export function createRequestMetrics(registry: Registry): Metrics['request'] {
-  const registers = [registry]
-  const requests = new Histogram({
-    name: 'payments_request_duration_seconds',
+  const { counter, durations } = createMetricFactory(registry)
+  const requests = durations('payments_request_duration_seconds', {
     help: 'Duration of answered requests, by operation and status',
     labelNames: ['operation', 'status'],
-    buckets: secondsBuckets,
-    registers,
   })
-  const failures = new Counter({
-    name: 'payments_requests_failed_total',
+  const failures = counter('payments_requests_failed_total', {
     help: 'Requests answered with 5xx, by operation',
     labelNames: ['operation'],
-    registers,
   })
   return (operation, status, durationMs) => {
     requests.observe({ operation, status }, durationMs / 1000)
@@ -91,50 +93,42 @@ export function createRequestMetrics(registry: Registry): Metrics['request'] {
   }
 }
 
-function createDropMetrics(registers: Registry[]): Metrics['requestsDropped'] {
-  const drops = new Counter({
-    name: 'payments_request_log_dropped_total',
+function createDropMetrics({ counter }: MetricFactory): Metrics['requestsDropped'] {
+  const drops = counter('payments_request_log_dropped_total', {
     help: 'Requests that are not in the request log, by reason: full, refused or unwritable',
     labelNames: ['reason'],
-    registers,
   })
   return (reason, count) => drops.inc({ reason }, count)
 }
 
-type PaymentMetrics = Omit<Metrics, 'request' | 'requestsDropped' | 'delivery' | 'endpoints' | 'banks'>
+type PaymentMetrics = Omit<
+  Metrics,
+  'request' | 'requestsDropped' | 'delivery' | 'endpoints' | 'banks' | 'reconciliation'
+>
 
-function createPaymentMetrics(registry: Registry): PaymentMetrics {
-  const registers = [registry]
-  const notifications = new Counter({
-    name: 'payments_bank_notifications_total',
+function createPaymentMetrics(factory: MetricFactory): PaymentMetrics {
+  const { counter, gauge } = factory
+  const notifications = counter('payments_bank_notifications_total', {
     help: 'Bank notifications processed, by connector and outcome',
     labelNames: ['connector', 'outcome'],
-    registers,
   })
-  const mails = new Counter({
-    name: 'payments_mails_total',
+  const mails = counter('payments_mails_total', {
     help: 'Attempts to send a mail, by outcome',
     labelNames: ['outcome'],
-    registers,
   })
-  const ages = new Gauge({
-    name: 'payments_queue_oldest_seconds',
+  const ages = gauge('payments_queue_oldest_seconds', {
     help: 'Seconds that the oldest due work of a queue has waited; 0 if nothing is due',
     labelNames: ['queue', 'connector'],
-    registers,
   })
-  const jobFailures = new Gauge({
-    name: 'payments_job_failures_in_a_row',
+  const jobFailures = gauge('payments_job_failures_in_a_row', {
     help: 'How often a background job has failed in a row in the same way; 0 after a success',
     labelNames: ['job'],
-    registers,
   })
   return {
-    ...createConnectorMetrics(registers),
-    age: createAgeMetrics(registers),
-    reconciliation: createReconciliationMetrics(registers),
-    ibanPools: createIbanPoolMetrics(registers),
-    fxRatesAge: createRatesMetrics(registers),
+    ...createConnectorMetrics(factory),
+    age: createAgeMetrics(factory),
+    ibanPools: createIbanPoolMetrics(factory),
+    fxRatesAge: createRatesMetrics(factory),
     bankNotification: (connector, outcome) => notifications.inc({ connector, outcome }),
     mail: (outcome) => mails.inc({ outcome }),
     queueAge: (queue, connector, ageMs) => ages.set({ queue, connector }, ageMs / 1000),
@@ -142,19 +136,15 @@ function createPaymentMetrics(registry: Registry): PaymentMetrics {
   }
 }
 
-function createAgeMetrics(registers: Registry[]): Metrics['age'] {
+function createAgeMetrics({ gauge }: MetricFactory): Metrics['age'] {
   const labelNames = ['payment', 'status']
-  const oldest = new Gauge({
-    name: 'payments_unfinished_oldest_seconds',
+  const oldest = gauge('payments_unfinished_oldest_seconds', {
     help: 'Age of the oldest payment in a status that is not final; 0 if there is none',
     labelNames,
-    registers,
   })
-  const limit = new Gauge({
-    name: 'payments_unfinished_limit_seconds',
+  const limit = gauge('payments_unfinished_limit_seconds', {
     help: 'Age limit of a payment in a status that is not final',
     labelNames,
-    registers,
   })
   return (payment, status, { ageMs, limitMs }) => {
     oldest.set({ payment, status }, ageMs / 1000)
@@ -162,16 +152,12 @@ function createAgeMetrics(registers: Registry[]): Metrics['age'] {
   }
 }
 
-function createRatesMetrics(registers: Registry[]): Metrics['fxRatesAge'] {
-  const age = new Gauge({
-    name: 'payments_fx_rates_age_seconds',
+function createRatesMetrics({ gauge }: MetricFactory): Metrics['fxRatesAge'] {
+  const age = gauge('payments_fx_rates_age_seconds', {
     help: 'Age of the newest exchange rates; of rates that are published on TARGET days, other days do not count',
-    registers,
   })
-  const limit = new Gauge({
-    name: 'payments_fx_rates_limit_seconds',
+  const limit = gauge('payments_fx_rates_limit_seconds', {
     help: 'Age limit of exchange rates; older ones are never quoted',
-    registers,
   })
   return ({ ageMs, limitMs }) => {
     age.set(ageMs / 1000)
@@ -179,32 +165,27 @@ function createRatesMetrics(registers: Registry[]): Metrics['fxRatesAge'] {
   }
 }
 
-function createConnectorMetrics(registers: Registry[]): Pick<Metrics, 'instructions' | 'connector'> {
+function createConnectorMetrics({
+  counter,
+  durations,
+  gauge,
+}: MetricFactory): Pick<Metrics, 'instructions' | 'connector'> {
   const labelNames = ['connector']
-  const calls = new Histogram({
-    name: 'payments_instruction_call_duration_seconds',
+  const calls = durations('payments_instruction_call_duration_seconds', {
     help: 'Duration of calls with payout instructions to a bank, by connector',
     labelNames,
-    buckets: secondsBuckets,
-    registers,
   })
-  const instructions = new Counter({
-    name: 'payments_instructions_total',
+  const instructions = counter('payments_instructions_total', {
     help: 'Payout instructions to a bank, by connector and outcome',
     labelNames: [...labelNames, 'outcome'],
-    registers,
   })
-  const inFlight = new Gauge({
-    name: 'payments_connector_in_flight',
+  const inFlight = gauge('payments_connector_in_flight', {
     help: 'Payouts between their claim and the answer of the bank, by connector',
     labelNames,
-    registers,
   })
-  const open = new Gauge({
-    name: 'payments_connector_held_back',
+  const open = gauge('payments_connector_held_back', {
     help: '1 while the payouts of a connector are held back because its bank does not answer',
     labelNames,
-    registers,
   })
   return {
     instructions: (connector, outcomes, durationMs) => {
@@ -221,37 +202,29 @@ function createConnectorMetrics(registers: Registry[]): Pick<Metrics, 'instructi
 // The metrics of file-based banks.
 
 type BankMetrics = {
-  /** Counts a made file, with the number of its payments or recalls. */
+  /** Records that a bank file was written, with the number of its payments or recalls. */
   readonly fileMade: (connector: string, kind: string, payments: number) => void
   readonly fileDelivered: (connector: string, kind: string) => void
-  /** Payments that wait for a file, or for the opening of the bank. */
+  /** Sets the number of payments that wait for a file or for the opening of the bank. */
   readonly queued: (connector: string, scheme: string, payments: number) => void
 }
 
-function createBankMetrics(registers: Registry[]): BankMetrics {
-  const made = new Counter({
-    name: 'payments_bank_files_made_total',
-    help: 'Files made for a bank, by connector and message',
+function createBankMetrics({ counter, gauge }: MetricFactory): BankMetrics {
+  const made = counter('payments_bank_files_made_total', {
+    help: 'Files written for a bank, by connector and message',
     labelNames: ['connector', 'message'],
-    registers,
   })
-  const payments = new Counter({
-    name: 'payments_bank_file_payments_total',
-    help: 'Payments and recalls in files made for a bank, by connector and message',
+  const payments = counter('payments_bank_file_payments_total', {
+    help: 'Payments and recalls in files written for a bank, by connector and message',
     labelNames: ['connector', 'message'],
-    registers,
   })
-  const delivered = new Counter({
-    name: 'payments_bank_files_delivered_total',
+  const delivered = counter('payments_bank_files_delivered_total', {
     help: 'Files delivered to a bank, by connector and message',
     labelNames: ['connector', 'message'],
-    registers,
   })
-  const queued = new Gauge({
-    name: 'payments_bank_payments_queued',
+  const queued = gauge('payments_bank_payments_queued', {
     help: 'Payments that wait for a file or for the opening of the bank, by connector and scheme',
     labelNames: ['connector', 'scheme'],
-    registers,
   })
   return {
     fileMade: (connector, message, count) => {
@@ -263,40 +236,30 @@ function createBankMetrics(registers: Registry[]): BankMetrics {
   }
 }
 
-// The metrics of pools of IBANs from banks' files.
+// Metrics of IBAN pools that were imported from bank files.
 
-type Level = {
+type PoolLevel = {
   readonly pool: string
   readonly currency: string
   readonly free: number
   readonly daysLeft: number | null
   readonly isLow: boolean
 }
-/** Replaces the levels of all pools. */
-type IbanPoolMetrics = (levels: readonly Level[]) => void
+type IbanPoolMetrics = (levels: readonly PoolLevel[]) => void
 
-/** Pools with a series of their own: the low ones first. All others share the series `other`. */
+/** Pools with their own series, low pools first. All others share the series `other`. */
 const namedMax = 100
 
-function createIbanPoolMetrics(registers: Registry[]): IbanPoolMetrics {
+function createIbanPoolMetrics({ gauge }: MetricFactory): IbanPoolMetrics {
   const labelNames = ['pool', 'currency']
-  const free = new Gauge({
-    name: 'payments_iban_pool_free',
-    help: 'Free IBANs of an imported pool',
-    labelNames,
-    registers,
-  })
-  const days = new Gauge({
-    name: 'payments_iban_pool_days_left',
+  const free = gauge('payments_iban_pool_free', { help: 'Free IBANs of an imported pool', labelNames })
+  const days = gauge('payments_iban_pool_days_left', {
     help: 'Days until an imported pool of IBANs is empty, by its use of the last 30 days; no series without use',
     labelNames,
-    registers,
   })
-  const low = new Gauge({
-    name: 'payments_iban_pool_low',
+  const low = gauge('payments_iban_pool_low', {
     help: '1 while an imported pool of IBANs is below IBAN_POOL_FREE_MIN or IBAN_POOL_DAYS_MIN',
     labelNames,
-    registers,
   })
   return (levels) => {
     const sorted = [...levels.filter(({ isLow }) => isLow), ...levels.filter(({ isLow }) => !isLow)]
@@ -313,7 +276,7 @@ function createIbanPoolMetrics(registers: Registry[]): IbanPoolMetrics {
 
 // Metrics of reconciliation: the components of the difference between banks and ledger, and the open cases.
 
-type Item = {
+type ReconciliationItem = {
   readonly side: string
   readonly kind: string
   readonly amount: bigint
@@ -330,7 +293,7 @@ type ReconciliationMetrics = {
     readonly account: string
     readonly currency: string
     readonly unexplained: bigint
-    readonly items: readonly Item[]
+    readonly items: readonly ReconciliationItem[]
     readonly statementAgeMs: number | undefined
   }) => void
   readonly cases: (
@@ -341,31 +304,22 @@ type ReconciliationMetrics = {
 
 const ofAccount = ['connector', 'account', 'currency']
 
-export function createReconciliationMetrics(registers: Registry[]): ReconciliationMetrics {
-  const items = createItemMetrics(registers)
-  const unexplained = new Gauge({
-    name: 'payments_reconciliation_unexplained_minor',
+export function createReconciliationMetrics(registry: Registry): ReconciliationMetrics {
+  const { gauge } = createMetricFactory(registry)
+  const items = createItemMetrics(gauge)
+  const unexplained = gauge('payments_reconciliation_unexplained_minor', {
     help: 'Difference between ledger and bank that no item explains, in minor units; for `suspense`, between suspense and the open cases',
     labelNames: ofAccount,
-    registers,
   })
-  const statement = new Gauge({
-    name: 'payments_statement_age_seconds',
+  const statement = gauge('payments_statement_age_seconds', {
     help: 'Seconds since the end of the day of the last statement of an account',
     labelNames: ofAccount,
-    registers,
   })
-  const open = new Gauge({
-    name: 'payments_cases_open',
+  const open = gauge('payments_cases_open', {
     help: 'Open cases, by connector and kind',
     labelNames: ['connector', 'kind'],
-    registers,
   })
-  const waiting = new Gauge({
-    name: 'payments_case_proposals',
-    help: 'Case proposals that wait for a second person',
-    registers,
-  })
+  const waiting = gauge('payments_case_proposals', { help: 'Case proposals that wait for a second person' })
   return {
     account: (state) => {
       const { connector, account, currency } = state
@@ -384,31 +338,28 @@ export function createReconciliationMetrics(registers: Registry[]): Reconciliati
 
 type Labels = { readonly connector: string; readonly account: string; readonly currency: string }
 
-/** An item that has disappeared has the value 0, so that a graph ends there. */
-function createItemMetrics(registers: Registry[]): (labels: Labels, items: readonly Item[]) => void {
+/** Sets items that have disappeared to 0, so that their graphs end. */
+function createItemMetrics(
+  gauge: MetricFactory['gauge'],
+): (labels: Labels, items: readonly ReconciliationItem[]) => void {
   const labelNames = [...ofAccount, 'side', 'kind']
-  const amounts = new Gauge({
-    name: 'payments_reconciliation_amount_minor',
+  const amounts = gauge('payments_reconciliation_amount_minor', {
     help: 'Parts of the difference between ledger and bank, and amounts in suspense, by kind, in minor units',
     labelNames,
-    registers,
   })
-  const counts = new Gauge({
-    name: 'payments_reconciliation_items',
+  const counts = gauge('payments_reconciliation_items', {
     help: 'Number of entries, payments or cases of a part',
     labelNames,
-    registers,
   })
-  const ages = new Gauge({
-    name: 'payments_reconciliation_oldest_seconds',
+  const ages = gauge('payments_reconciliation_oldest_seconds', {
     help: 'Age of the oldest entry, payment or case of a part',
     labelNames,
-    registers,
   })
   const seen = new Map<string, { readonly side: string; readonly kind: string }>()
   return ({ connector, account, currency }, items) => {
     const labels = { connector, account, currency }
-    const keyOf = ({ side, kind }: Pick<Item, 'side' | 'kind'>) => [connector, account, currency, side, kind].join(' ')
+    const keyOf = ({ side, kind }: Pick<ReconciliationItem, 'side' | 'kind'>) =>
+      [connector, account, currency, side, kind].join(' ')
     const present = new Set(items.map(keyOf))
     for (const [key, { side, kind }] of seen) {
       if (!key.startsWith(`${connector} ${account} ${currency} `) || present.has(key)) continue
@@ -427,8 +378,8 @@ const nanosecondsPerSecond = 1e9
 const lagName = 'nodejs_eventloop_lag_p99_seconds'
 
 /**
- * Measures the delay of the event loop by its iterations. The library measures it by a timer, which would wake an idle process a
- * hundred times a second: half of its processor time. Its gauges of the delay are removed, and its timer is made rare.
+ * Measures the event loop by its iterations. The library uses a timer that wakes an idle process a hundred times a second, which is half of
+ * its processor time. So the gauges of the library are removed, and its timer is slowed down.
  */
 export function collectProcessMetrics(register: Registry): void {
   collectDefaultMetrics({ register, eventLoopMonitoringPrecision: hourMs })

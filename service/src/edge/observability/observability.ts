@@ -16,7 +16,7 @@ export type OtherProcesses = {
 export type Observability = {
   readonly metrics: Metrics
   readonly snapshot: () => Promise<MetricsSnapshot>
-  /** Marks everything as started: `/readyz` answers 200 while the database answers. */
+  /** Marks the process as started: `/readyz` answers 200 while the database answers. */
   readonly ready: () => void
   /** Makes `/readyz` answer 503, so that load balancers use other instances while open requests end. */
   readonly drain: () => void
@@ -51,7 +51,7 @@ export function createObservability(deps: ObservabilityDeps): Observability {
   const metricsText = async () => {
     if (!others) return registry.metrics()
     const [own, rest] = await Promise.all([snapshot(), others.snapshots()])
-    // The label `process` separates the series, so that each sum has one summand.
+    // The label `process` keeps the series separate, so each sum has one summand.
     const summed = [own, ...rest].map((metrics) => metrics.map((metric) => ({ ...metric, aggregator: 'sum' as const })))
     return AggregatorRegistry.aggregate(summed).metrics()
   }

@@ -12,7 +12,7 @@ export type Readiness = {
   readonly cells?: Readonly<Record<string, boolean>>
 }
 
-type Pages = {
+type OperationsPages = {
   readonly readiness: () => Promise<Readiness>
   readonly metricsText: () => Promise<string>
   readonly metricsType: string
@@ -20,8 +20,8 @@ type Pages = {
   readonly findPartner?: (partnerId: string) => Promise<object | undefined>
 }
 
-/** Pages that share the port: the paths below `/desk`, and those of the simulated identity provider. */
-export type OperationsSites = {
+/** Sites that share the port: the paths below `/desk`, and those of the simulated identity provider. */
+type OperationsSites = {
   readonly desk?: RequestListener | undefined
   readonly identitySimulator?: RequestListener | undefined
 }
@@ -32,7 +32,7 @@ export type OperationsServer = {
   readonly close: () => Promise<void>
 }
 
-export function createOperationsServer(pages: Pages): OperationsServer {
+export function createOperationsServer(pages: OperationsPages): OperationsServer {
   const routes = createRoutes(pages)
   let sites: OperationsSites = {}
   const siteAt = (url: string): RequestListener | undefined => {
@@ -57,7 +57,7 @@ export function createOperationsServer(pages: Pages): OperationsServer {
 
 const partnerPath = /^\/partners\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
 
-function createRoutes({ readiness, metricsText, metricsType, findPartner }: Pages): RequestListener {
+function createRoutes({ readiness, metricsText, metricsType, findPartner }: OperationsPages): RequestListener {
   return (request, response) => {
     const answer = (status: number, type: string, body: string) => {
       response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body)

@@ -1,12 +1,11 @@
 /**
- * Reads how long the oldest due work of each queue has waited: one statement per queue and look, by an index. They follow each
- * other, because together they would keep a connection each.
+ * Reads how long the oldest due work of each queue has waited: one indexed statement per queue. The statements run one after
+ * another, because each would use a connection.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 import { type Clock, secondMs } from '../../kernel/index.ts'
 
-/** One queue of work. */
 export type QueueProbe = {
   /** The label of the metric: `events`, `payouts`, `bank_notifications`, `mail`, ... */
   readonly name: string
@@ -16,7 +15,7 @@ export type QueueProbe = {
   readonly oldestDue: (now: Date) => Promise<Date | null>
 }
 
-export type QueueAgesOptions = {
+type QueueAgesOptions = {
   readonly clock: Clock
   readonly probes: readonly QueueProbe[]
   readonly observe: (queue: string, connector: string, ageMs: number) => void
@@ -27,7 +26,7 @@ export type QueueAgesOptions = {
 const everyMsDefault = 30 * secondMs
 const lookMsMax = 10 * secondMs
 
-/** Limits a look, so that a hanging bank does not end all looks. */
+/** Limits the time of one probe, so that a hanging bank does not stop all probes. */
 async function inTime<T>(look: Promise<T>): Promise<T> {
   const timer = new AbortController()
   const late = pause(lookMsMax, undefined, { signal: timer.signal }).then(() => {
@@ -52,7 +51,7 @@ export function queueAgesJob({ clock, probes, observe, everyMs = everyMsDefault 
       } catch (error) {
         failures.push(error)
       }
-    // Thrown after the others: a queue that cannot be read hides no other one.
+    // Thrown at the end, so that one failed probe does not stop the others.
     if (failures.length > 0) throw failures[0]
     return 0
   }

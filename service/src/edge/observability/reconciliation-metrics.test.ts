@@ -10,9 +10,9 @@ async function linesOf(registry: Registry): Promise<readonly string[]> {
   return (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
 }
 
-test('an item that is gone ends at zero, and a kind of cases that is gone disappears', async () => {
+test('an item that no longer exists becomes zero, and a kind without open cases disappears', async () => {
   const registry = new Registry()
-  const { account: tell, cases } = createReconciliationMetrics([registry])
+  const { account: tell, cases } = createReconciliationMetrics(registry)
   tell({ ...account, unexplained: 0n, items: [item], statementAgeMs: 3_600_000 })
   cases([{ connector: 'iso20022', kind: 'unexplained', count: 2 }], 1)
   const labels = 'connector="iso20022",account="DE02",currency="EUR"'

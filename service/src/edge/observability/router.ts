@@ -10,10 +10,10 @@ export type RouterObservability = OperationsServer & {
   readonly drain: () => void
 }
 
-/** Tells of each cell whether it answers now. */
-export type CellsAnswering = () => Promise<Readonly<Record<string, boolean>>>
+/** Reports for each cell whether it answers now. */
+export type ReadCellStates = () => Promise<Readonly<Record<string, boolean>>>
 
-export function createRouterObservability(answering: CellsAnswering): RouterObservability {
+export function createRouterObservability(answering: ReadCellStates): RouterObservability {
   const registry = new Registry()
   collectProcessMetrics(registry)
   const cells = new Gauge({

@@ -1,4 +1,4 @@
-/** Reads amounts, currencies and times of a request. Amounts are read from the source text of the JSON. A refusal carries a pointer. */
+/** Reads amounts, currencies and times of a request. Amounts are read from the source text of the JSON. Refusals have a pointer. */
 import { type Decimal, decimalText, type FieldError, timeInputPattern, sumRowsMax } from '@partner-payments/wire'
 import { amountMajorMax, assert, currencies, type Currency, isCurrency, type Minor, writeAmount } from '../index.ts'
 import { refuseField } from './refusal.ts'
@@ -6,11 +6,11 @@ import { refuseField } from './refusal.ts'
 const expectedRange = `must be greater than 0 and at most ${amountMajorMax}.00`
 const supported = Object.keys(currencies).join(', ')
 
-/** No longer literal can be a valid amount. The bound also limits the cost of a hostile exponent. */
+/** Longer than any valid amount. Also limits the cost of a hostile exponent. */
 const literalCharsMax = 64
 const literal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/
 
-/** The digits without the decimal point, and how many follow it: `12.50` is 1250 with scale 2. */
+/** Parses a decimal into its digits and scale: `12.50` is 1250 with scale 2. */
 function exactDigits(
   text: string,
 ): { readonly negative: boolean; readonly digits: bigint; readonly scale: number } | undefined {
@@ -30,7 +30,7 @@ function exactDigits(
 export const readAmount = (value: Decimal, currency: Currency, pointer = '/amount'): Minor =>
   readMinor(value, currency, pointer, { majorMax: amountMajorMax, zero: false, expected: expectedRange })
 
-/** Largest balance in major units. With a token of 6 digits it still fits a PostgreSQL bigint. */
+/** Largest balance in major units, which fits a PostgreSQL bigint even for a token of 6 digits. */
 const balanceMajorMax = 1_000_000_000_000n
 
 /**
@@ -61,7 +61,7 @@ function readMinor(value: Decimal, currency: Currency, pointer: string, { majorM
   return minor
 }
 
-/** ISO 4217 without its X codes, which stand for metals, funds, tests (XTS) and no currency (XXX). */
+/** ISO 4217 without its X codes, which stand for metals, funds, tests (XTS) and the absence of a currency (XXX). */
 const iso4217 = new Set(Intl.supportedValuesOf('currency').filter((code) => !code.startsWith('X')))
 
 /**
@@ -89,17 +89,17 @@ export function readTime(text: string): Date {
   const [, fraction = ''] = /\.(\d+)/.exec(text) ?? []
   const milliseconds = fraction.slice(0, millisecondDigits).padEnd(millisecondDigits, '0')
   const time = new Date(`${text.slice(0, wholeSecondsChars).toUpperCase()}.${milliseconds}Z`)
-  assert(form.test(text) && !Number.isNaN(time.getTime()), 'a time has passed its schema')
+  assert(form.test(text) && !Number.isNaN(time.getTime()), 'invalid time: the schema should have refused it')
   return time
 }
 
-// Sums of filtered lists. A sum reads one row more than it may, so that it knows whether others match.
+// Sums of filtered lists. A sum reads one row more than its limit, to detect whether more rows match.
 
 export type CurrencySum = { readonly currency: Currency; readonly count: bigint; readonly amount: Minor }
-/** `capped`: more rows match than were read. */
+/** `capped`: more rows match than were summed. */
 export type Sums<Sum = CurrencySum> = { readonly data: readonly Sum[]; readonly capped: boolean }
 
-/** The rows that the statement of a sum reads. */
+/** Rows that the statement of a sum reads. */
 export const sumRowsRead = sumRowsMax + 1
 
 export const sumsOf = <Sum extends CurrencySum>(data: readonly Sum[]): Sums<Sum> => ({

@@ -95,7 +95,7 @@ suite('amounts', () => {
     assert.equal(read('0.29'), 29n)
   })
 
-  test('tells supported currencies, unsupported currencies and other codes apart', () => {
+  test('distinguishes supported currencies, unsupported currencies and other codes', () => {
     assert.equal(readCurrency('EUR'), 'EUR')
     refused(() => readCurrency('JPY'), '/currency', 'invalid_value', 'currency_not_supported')
     for (const code of ['XXX', 'XTS', 'ABC', 'toString', '__proto__'])
@@ -175,7 +175,7 @@ test('every form of an RFC 3339 UTC time is read to the millisecond', () => {
   for (const { text, read } of cases) assert.equal(readTime(text).toISOString(), read, text)
 })
 
-test('a text that has not passed the schema is a bug of the caller', () => {
+test('a text that has not passed the schema throws an AssertionFailure', () => {
   for (const text of ['', 'yesterday', '2026-11-22', '2026-13-01T00:00:00Z'])
     assert.throws(() => readTime(text), AssertionFailure)
 })

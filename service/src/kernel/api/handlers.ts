@@ -1,4 +1,4 @@
-/** The type of each operation's handler, derived from the operations table: a missing or misspelt one does not compile. */
+/** The types of the operations' handlers, derived from the operations table: a missing or misspelt handler does not compile. */
 import type {
   BodyOf,
   OperationGroup,
@@ -19,7 +19,7 @@ export type Call<K extends OperationId> = {
   readonly requestId: string
   /** The client's IP address. */
   readonly ip: string
-  /** The key of the header or the body. Undefined: none is given, or the operation accepts none. */
+  /** The idempotency key of the header or the body. Undefined: there is none, or the operation does not accept one. */
   readonly idempotencyKey?: string | undefined
   /** Open only if the operation declares `nonce: 'handler'`. Absent in an api process: its gateway has consumed the nonce. */
   readonly nonce?: OpenNonce
@@ -27,7 +27,7 @@ export type Call<K extends OperationId> = {
 
 export type Answer<T> = {
   readonly body: T
-  /** The customer whose data the body contains, if the body does not name it. An answer that is kept is erased with the customer. */
+  /** The customer whose data the body contains, if the body does not name the customer. Stored answers are erased with the customer. */
   readonly customerId?: string | null
   readonly headers?: Readonly<Record<string, string>>
   /** The file of an operation with `content`. */
@@ -40,20 +40,20 @@ export type Answer<T> = {
 export type Stream = {
   readonly mediaType: string
   readonly fileName: string
-  /** Read once. Throws if the content ends early, so that no partial content looks whole. */
+  /** Reads the content, once. Throws if the content ends early, so that partial content is not taken for complete. */
   readonly read: () => AsyncIterable<Uint8Array>
-  /** Called once, when the reader has everything or has disconnected. */
+  /** Called once, when the client has received all content or has disconnected. */
   readonly closed: () => void
 }
 
-/** A file that an operation answers. */
+/** A file as the answer of an operation. */
 export type Content = {
   readonly mediaType: string
   readonly fileName: string
   readonly bytes: number
   /** SHA-256 in hexadecimal. */
   readonly sha256: string
-  /** The bytes from `from` to before `until`. Throws if the content ends early, so that no partial file looks whole. */
+  /** Reads bytes from `from` up to `until`, exclusive. Throws if the content ends early, so that a partial file is not taken for complete. */
   readonly read: (from: number, until: number) => AsyncIterable<Uint8Array>
 }
 
@@ -61,7 +61,6 @@ export type Handler<K extends OperationId> = (call: Call<K>) => Promise<Answer<R
 
 /** All handlers of one operation group, or of several: `Handlers<'accounts' | 'monitors'>`. */
 export type Handlers<G extends OperationGroup> = { readonly [K in OperationOf<G>]: Handler<K> }
-/** All handlers of the API. */
 export type AllHandlers = { readonly [K in OperationId]: Handler<K> }
 
 type InProcessCall = {
@@ -77,8 +76,7 @@ type InProcessCall = {
 }
 
 /**
- * Calls an operation in this process for a person who has signed in, with the permissions, the validation, the audit and the refusals of
- * a request.
+ * Calls an operation in this process for a signed-in person, with the permissions, validation, audit and refusals of a request.
  */
 export type Operate = <K extends OperationId>(id: K, call: InProcessCall) => Promise<ResponseOf<K>>
 
@@ -92,7 +90,7 @@ export type Download = (
   readonly body: string | Buffer | AsyncIterable<Uint8Array>
 }>
 
-/** The nonce of a request: a service account may use it once. */
+/** The nonce of a request, which a service account may use once. */
 export type Nonce = {
   readonly partnerId: string
   readonly serviceAccountId: string
@@ -105,7 +103,7 @@ export type Nonce = {
 /** `consumed` becomes true when the nonce is committed. */
 export type OpenNonce = Nonce & { consumed: boolean }
 
-// The authenticated caller. The gateway creates it once the signature is verified; modules see nothing else of authentication.
+// The authenticated caller. The gateway creates it after it has verified the signature. Modules use no other part of authentication.
 
 /** Null: no end. An empty list: any address. */
 export type KeyBounds = { readonly expiresAt: Date | null; readonly allowedAddresses: readonly string[] }
@@ -115,13 +113,13 @@ export type Caller = {
   readonly serviceAccountId: string
   readonly name: string
   readonly permissions: readonly Permission[]
-  /** The end and the addresses of a service account, which its holder passes to no other one. Absent: a person, or a key without either. */
+  /** Expiry and allowed addresses of a service account, which also bind the accounts that it creates. Absent: a person, or no restriction. */
   readonly bounds?: KeyBounds
-  /** Time at which the person signed in in the console. Absent: a service account. */
+  /** When the person signed in to the console. Absent: a service account. */
   readonly signedInAt?: Date
   /** The staff member of an impersonation session. Its writes are refused. */
   readonly impersonatedBy?: string
-  /** How the person has confirmed this request. Only for requests that a page has asked to confirm. */
+  /** The person's confirmation of this request, if a page has asked for it. */
   readonly confirmation?: SignedApproval
   /** Id of the request that it sends. */
   readonly requestId?: string

@@ -8,11 +8,11 @@ const secretBytes = 32
 
 export const newLinkToken = (partnerId: string): string => linkTokenOf(partnerId, randomBytes(secretBytes))
 
-/** The token of a partner with this secret of 32 bytes. */
+/** Creates the token of a partner from a secret of 32 bytes. */
 export const linkTokenOf = (partnerId: string, secret: Uint8Array): string =>
   Buffer.concat([Buffer.from(partnerId.replaceAll('-', ''), 'hex'), secret]).toString('base64url')
 
-/** The partner of a token. Undefined: the text is no token. */
+/** Reads the partner of a token. Undefined: the text is not a token. */
 export function readLink(token: string): string | undefined {
   const bytes = Buffer.from(token, 'base64url')
   if (bytes.length !== partnerBytes + secretBytes || bytes.toString('base64url') !== token) return undefined

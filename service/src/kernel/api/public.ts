@@ -1,6 +1,6 @@
 /**
  * Routes of the audience `public`: pages that a browser opens without a signature. Their credential is a token in the path, or a cookie.
- * The gateway mounts them, and knows nothing of what they show.
+ * The gateway mounts them and does not depend on their content.
  */
 import type { ProblemCode } from '@partner-payments/wire'
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -17,7 +17,7 @@ export type PublicRequest = {
   readonly requestId: string
 }
 
-/** The headers that a page may read, and those of signed webhooks (Standard Webhooks). A gateway process forwards no others. */
+/** The headers that a page may read, including those of signed webhooks (Standard Webhooks). A gateway process forwards only these. */
 export const publicHeaders = [
   'accept-encoding',
   'accept-language',
@@ -35,12 +35,12 @@ export const publicHeaders = [
 /** The cookies of the team's pages: the token of the session, and the partner of the last one. */
 export const sessionCookie = '__Host-session'
 export const partnerCookie = '__Host-partner'
-/** The cookie by which a team's sign-in knows a browser again. It opens nothing. */
+/** The cookie by which the sign-in of a team recognises a browser. It does not grant access. */
 export const deviceCookie = '__Host-device'
-/** The cookie of the desk. It has a name of its own, because browsers share cookies between ports. */
+/** The session cookie of the desk. Its name differs, because browsers share cookies between ports. */
 export const staffCookie = '__Host-staff'
 
-/** A cookie of a request (RFC 6265, section 4.2). */
+/** Reads a cookie of a request (RFC 6265, section 4.2). */
 export function readCookie(header: string | undefined, name: string): string | undefined {
   const pairs = (header ?? '').split(';').map((pair) => pair.trim())
   return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1)
@@ -48,7 +48,7 @@ export function readCookie(header: string | undefined, name: string): string | u
 
 export type Encoding = 'br' | 'gzip' | 'identity'
 
-/** The best encoding that a client accepts: listed, and not with `q=0` (RFC 9110, section 12.5.3). */
+/** Chooses the best encoding that a client accepts: listed, and not with `q=0` (RFC 9110, section 12.5.3). */
 export function encodingFor(acceptEncoding: string | undefined): Encoding {
   const takes = (encoding: Encoding) => {
     const item = acceptEncoding?.split(',').find((part) => part.split(';', 1)[0]?.trim().toLowerCase() === encoding)
@@ -57,7 +57,7 @@ export function encodingFor(acceptEncoding: string | undefined): Encoding {
   return takes('br') ? 'br' : takes('gzip') ? 'gzip' : 'identity'
 }
 
-/** An answer whose body is a stream is a file, as an operation answers it. */
+/** The answer of a page. A stream as body is a file. */
 export type PublicAnswer<Body = string | Buffer | AsyncIterable<Uint8Array>> = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -70,7 +70,7 @@ export type PublicRoute = Admitted & {
   readonly method: 'GET' | 'POST'
   /** Parameters are written `{name}`. */
   readonly path: string
-  /** Largest body, for a form with a file. Absent: that of a form with a few fields. */
+  /** Largest body, for a form with a file. Default: enough for a form with a few fields. */
   readonly bodyBytesMax?: number
   readonly handle: (request: PublicRequest) => PublicAnswer | Promise<PublicAnswer>
 }
@@ -84,15 +84,14 @@ export type PublicSite = {
   ) => PublicAnswer
 }
 
-// The places in which a request is counted while it is carried out: those that all callers share, or those for calls to chosen hosts.
+// The admission limit of a request: shared by all callers, or separate for requests that call chosen hosts.
 
-/** A route or an operation. `callsChosenHost`: it waits for a host that a partner or a stranger has chosen. */
+/** Admission of a route or an operation. `callsChosenHost`: it waits for a host that a partner or a stranger has chosen. */
 export type Admitted = { readonly callsChosenHost?: true }
 
 const shared = new AsyncLocalStorage<boolean>()
 
-/** Carries out an admitted request. */
 export const admitted = <T>(asked: Admitted, work: () => T): T => shared.run(asked.callsChosenHost !== true, work)
 
-/** Reports whether the work at hand holds a place that all callers share. */
+/** Reports whether the current work counts against the limit that all callers share. */
 export const isInSharedAdmission = (): boolean => shared.getStore() === true

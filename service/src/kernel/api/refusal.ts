@@ -36,7 +36,7 @@ export function refuseField(error: FieldError, code: ProblemCode = 'validation_f
   return new Refusal(code, `${error.pointer || 'The body'}: ${error.message}`, { errors: [error] })
 }
 
-/** Refuses (400 validation_failed) all fields in one answer. Without an error it does nothing. */
+/** Refuses (400 validation_failed) all fields in one answer. Does nothing without errors. */
 export function refuseFields(errors: readonly FieldError[]): void {
   const [first] = errors
   if (first) throw new Refusal('validation_failed', `${first.pointer || 'The body'}: ${first.message}`, { errors })
@@ -87,7 +87,7 @@ export function requireMembers(
   return [...new Set(emails.map((address) => members.get(address)?.email ?? address))]
 }
 
-/** A warehouse needs one; another one may start before the end of the first is known. */
+/** A data warehouse needs one stream, and may start another before the end of the first is detected. */
 const readersMax = 2
 const retrySeconds = 5
 

@@ -1,13 +1,13 @@
 /**
- * The response schema as a writer: a record contains only the fields that the schema names. A customer's identification
- * number does not leave the service, even if a handler returned the whole row. A time is written as text, and a field without
- * a value is absent, unless the schema lets it be null.
+ * Writes responses by their schema: a record contains only the fields of the schema. So a customer's identification number does
+ * not leave the service, even if a handler returned the whole row. Times are written as text, and a field without a value is
+ * absent, unless it is nullable.
  */
 import { listLimitDefault, type Static, type TSchema } from '@partner-payments/wire'
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { refuseField } from './refusal.ts'
 
-/** A value of the interface as rows have it: with times, with null in a field that may be absent, and with lists that are not copied. */
+/** The type of a row that can be written: with times as dates, null for absent fields, and read-only lists. */
 type Writable<T> = T extends string
   ? string extends T
     ? T | Date
@@ -27,13 +27,13 @@ type SchemaLike = {
   readonly anyOf?: readonly TSchema[]
 }
 
-/** Compiled at the first record: the schemas of all operations together would delay the start. */
+/** Creates a writer. Compiles the schema at the first record, because compiling all schemas would delay the start. */
 export function writerOf<S extends TSchema>(schema: S): (record: Writable<Static<S>>) => Static<S> {
   let write: Write | undefined
   return (record) => (write ??= compile(schema))(record) as Static<S>
 }
 
-/** The answer of a list: a page whose records are written. */
+/** Writes the records of a page, for the answer of a list. */
 export const pageOf = <Row, Item>({ data, ...page }: Page<Row>, write: (row: Row) => Item) => ({
   body: { ...page, data: data.map((row) => write(row)) },
 })
@@ -82,9 +82,9 @@ export type PageRequest = { readonly limit: number; readonly afterId: string | n
 export type Page<T> = { readonly data: readonly T[]; readonly nextCursor: string | null; readonly hasMore: boolean }
 
 export type Cursors = {
-  /** `list` includes the partner's id. Refuses (400) a cursor that was not issued for this list. */
+  /** Reads the position of a page. `list` includes the partner's id. Refuses (400) a cursor that was not issued for this list. */
   readonly read: (list: string, query: { readonly limit?: string; readonly cursor?: string }) => PageRequest
-  /** The position in a cursor made by `write`. Refuses (400, with `pointer`) a cursor that was not issued for this list. */
+  /** Reads the position in a cursor of `write`. Refuses (400, with `pointer`) a cursor that was not issued for this list. */
   readonly open: (list: string, cursor: string, pointer: string) => string
   readonly write: (list: string, position: string) => string
   /** `rows` holds up to `limit + 1` rows: the extra row only shows that there are more. */

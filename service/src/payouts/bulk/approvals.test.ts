@@ -189,9 +189,9 @@ suite('approvals', async () => {
       { ...one, inBulk: { ...two.inBulk, reference } },
     ]
     for (const each of wrong)
-      assert.deepEqual(faultsOfApproval(each, { partnerId, reference }), ['The approval is about something else.'])
+      assert.deepEqual(faultsOfApproval(each, { partnerId, reference }), ['The approval is of another payout.'])
     const { inBulk: _none, ...bare } = one
-    assert.deepEqual(faultsOfApproval(bare, { partnerId, reference }), ['The approval is about something else.'])
+    assert.deepEqual(faultsOfApproval(bare, { partnerId, reference }), ['The approval is of another payout.'])
   })
 
   test('waiting payouts expire one by one, and a thousand can be approved together', async () => {

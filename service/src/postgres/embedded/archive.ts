@@ -5,7 +5,7 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { newId } from '../../kernel/index.ts'
-import { EmbeddedPostgresError, reasonOf } from './process.ts'
+import { EmbeddedPostgresError, errorReason } from './process.ts'
 import type { UserIds } from './launch.ts'
 
 /** A segment is archived when it is full, or after this time if it has changes. */
@@ -19,8 +19,8 @@ export const baseFolder = (backupDir: string): string => join(backupDir, 'base')
 const readId = (path: string): string | undefined => (existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined)
 
 /**
- * Two databases in one folder would overwrite each other's log, also a database and its restored copy: both number their
- * segments alike. So a backup folder belongs to one data folder.
+ * Claims the backup folder for one data folder. Two databases in one backup folder would overwrite each other's log, also a database and its
+ * restored copy, because both use the same segment numbers.
  */
 const claim = (dataDir: string, backupDir: string): void => {
   const [idPath, ownerPath] = [join(dataDir, 'backup-id'), join(backupDir, 'owner')]
@@ -34,10 +34,10 @@ const claim = (dataDir: string, backupDir: string): void => {
   if (owner === undefined) writeFileSync(ownerPath, `${id}\n`)
 }
 
-/** Creates the folders, so that the user of the server can write the archive. Returns the server's parameters. */
+/** Creates folders that the server's user can write to. Returns the server's parameters. */
 export const prepareArchive = (dataDir: string, backupDir: string, ids: UserIds | undefined): readonly string[] => {
   if (!safePath.test(backupDir))
-    throw new EmbeddedPostgresError(`BACKUP_DIR ${backupDir} must have no quotes, backslashes, $ or %`)
+    throw new EmbeddedPostgresError(`BACKUP_DIR ${backupDir} must not contain quotes, backslashes, $ or %`)
   try {
     for (const folder of [walFolder(backupDir), baseFolder(backupDir)]) mkdirSync(folder, { recursive: true })
     chmodSync(baseFolder(backupDir), 0o700)
@@ -46,11 +46,11 @@ export const prepareArchive = (dataDir: string, backupDir: string, ids: UserIds 
     claim(dataDir, backupDir)
   } catch (cause) {
     if (cause instanceof EmbeddedPostgresError) throw cause
-    throw new EmbeddedPostgresError(`BACKUP_DIR ${backupDir} cannot be used: ${reasonOf(cause)}`, { cause })
+    throw new EmbeddedPostgresError(`BACKUP_DIR ${backupDir} cannot be used: ${errorReason(cause)}`, { cause })
   }
   const target = `"${walFolder(backupDir)}/%f"`
   const draft = `"${walFolder(backupDir)}/%f.part"`
-  // After a crash the server repeats the last segment: the same content is a success, another content never is.
+  // After a crash the server archives the last segment again: equal content succeeds, other content fails.
   const command = `if test -f ${target}; then cmp -s "%p" ${target}; else cp "%p" ${draft} && sync ${draft} && mv ${draft} ${target}; fi`
   return ['archive_mode=on', `archive_command=${command}`, `archive_timeout=${archiveTimeoutSeconds}`]
 }

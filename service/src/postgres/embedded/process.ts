@@ -59,18 +59,18 @@ export const hasArgument = (pid: number, argument: string): boolean => {
   }
 }
 
-/** The embedded server could not be run. The message is one line for the operator's terminal. */
+/** The embedded server cannot run. The message is one line for the operator's terminal. */
 export class EmbeddedPostgresError extends Error {
   override readonly name = 'EmbeddedPostgresError'
 }
 
-/** The first line of the message of `thrown`. The full error stays in `cause`. */
-export const reasonOf = (thrown: unknown): string => {
+/** Returns the first line of an error's message. The full error stays in `cause`. */
+export const errorReason = (thrown: unknown): string => {
   const text = thrown instanceof Error ? thrown.message : String(thrown)
   return text.split('\n')[0] ?? text
 }
 
-export const codeOf = (thrown: unknown): string | undefined =>
+export const errorCode = (thrown: unknown): string | undefined =>
   thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
 
 const logBytesMax = 10 * 1024 * 1024
@@ -79,9 +79,9 @@ const tailBytesMax = 64 * 1024
 /** PostgreSQL's log file. */
 export type ServerLog = {
   readonly file: number
-  /** Makes `failure` read only lines that are written from here on. */
+  /** Makes `failure` read only lines that are written from now on. */
   readonly mark: () => void
-  /** The line after the mark that says why a program failed. */
+  /** Returns the line after the mark that explains why a program failed. */
   readonly failure: () => string
   readonly close: () => void
 }

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { ownJson } from '@partner-payments/wire'
 import pg from 'pg'
 import { baseFolder, walFolder } from './archive.ts'
-import { codeOf, EmbeddedPostgresError, reasonOf, until } from './process.ts'
+import { errorCode, EmbeddedPostgresError, errorReason, until } from './process.ts'
 import { startEmbeddedPostgres } from './start.ts'
 
-export type Restored = {
+export type RestoreResult = {
   readonly backup: string
   readonly until: string | null
   /** The commit time of the last transaction that was replayed; null if the log has none. */
@@ -24,7 +24,7 @@ const targetNotReached = /recovery ended before configured recovery target was r
 
 async function readBackups(backupDir: string): Promise<readonly Backup[]> {
   const names = await readdir(baseFolder(backupDir)).catch((error: Error) => {
-    throw new EmbeddedPostgresError(`${backupDir} is not a backup folder: ${reasonOf(error)}`)
+    throw new EmbeddedPostgresError(`${backupDir} is not a backup folder: ${errorReason(error)}`)
   })
   const complete = names.filter((name) => existsSync(join(baseFolder(backupDir), name, manifestName))).toSorted()
   return Promise.all(
@@ -42,11 +42,11 @@ async function chooseBackup(backupDir: string, until: Date | undefined): Promise
   throw new EmbeddedPostgresError(
     first === undefined
       ? `${backupDir} has no backup`
-      : `${backupDir} has no backup from before ${until?.toISOString()}: the first one ended at ${first.endedAt}`,
+      : `${backupDir} has no backup from before ${until?.toISOString()}: the first backup ended at ${first.endedAt}`,
   )
 }
 
-/** Copies the cluster, its password and the log from the start of the backup on. */
+/** Copies the cluster, its password and the log since the start of the backup. */
 async function copyBackup(backupDir: string, backup: Backup, dataDir: string): Promise<void> {
   const base = join(baseFolder(backupDir), backup.name)
   const draft = join(dataDir, 'postgres.new-restored')
@@ -71,7 +71,7 @@ const recoveryParameters = (until: Date | undefined): readonly string[] => [
   ...(until === undefined ? [] : [`recovery_target_time=${until.toISOString().replace('Z', '+00')}`]),
 ]
 
-async function lastTransactionOf(url: string): Promise<string | null> {
+async function readLastTransaction(url: string): Promise<string | null> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => {})
   await client.connect()
@@ -87,9 +87,9 @@ async function lastTransactionOf(url: string): Promise<string | null> {
 export async function restoreBackup(options: {
   readonly dataDir: string
   readonly backupDir: string
-  /** Undefined: to the end of the archived log. */
+  /** Time to restore to. Undefined: the end of the archived log. */
   readonly until: Date | undefined
-}): Promise<Restored> {
+}): Promise<RestoreResult> {
   const { dataDir, backupDir, until } = options
   const cluster = join(dataDir, 'postgres')
   if (existsSync(cluster))
@@ -99,7 +99,7 @@ export async function restoreBackup(options: {
     await copyBackup(backupDir, backup, dataDir)
     const server = await startEmbeddedPostgres({ dataDir, durable: true, parameters: recoveryParameters(until) })
     try {
-      const lastTransactionAt = await lastTransactionOf(server.url)
+      const lastTransactionAt = await readLastTransaction(server.url)
       return { backup: backup.name, until: until?.toISOString() ?? null, lastTransactionAt }
     } finally {
       await server.stop()
@@ -108,14 +108,14 @@ export async function restoreBackup(options: {
   } catch (error) {
     await rm(cluster, { recursive: true, force: true })
     await rm(join(dataDir, 'postgres-password'), { force: true })
-    if (!targetNotReached.test(reasonOf(error))) throw error
+    if (!targetNotReached.test(errorReason(error))) throw error
     const advice = 'choose an earlier time, or restore without --until to the end of the log'
     throw new EmbeddedPostgresError(`the archived log ends before ${until?.toISOString()}: ${advice}`, { cause: error })
   }
 }
 
-// Copies the running cluster between `pg_backup_start` and `pg_backup_stop`. The copy and the archived log from its start
-// on restore any later time. The npm package of PostgreSQL has no `pg_basebackup`.
+// Copies the running cluster between `pg_backup_start` and `pg_backup_stop`. With the archived log since its start, the
+// copy can be restored to any later time. The npm package of PostgreSQL has no `pg_basebackup`.
 
 export type Backup = {
   /** The name of its folder in `base`. */
@@ -131,7 +131,7 @@ export type Backup = {
 
 const manifestName = 'manifest.json'
 const archivedMsMax = 120_000
-/** PostgreSQL's documentation, "Making a Base Backup": of these folders only the folder itself belongs in the copy. */
+/** Folders that are copied without their contents (PostgreSQL's documentation, "Making a Base Backup"). */
 const emptyFolders = new Set([
   'pg_wal',
   'pg_replslot',
@@ -147,7 +147,7 @@ const skipped =
 
 type Copied = { readonly files: number; readonly bytes: number }
 
-/** Copies a folder and flushes each file. A file that the server deletes meanwhile is left out: the log has its changes. */
+/** Copies a folder and flushes each file. Skips files that the server deletes meanwhile: the log has their changes. */
 async function copyFolder(from: string, to: string, isTop: boolean): Promise<Copied> {
   await mkdir(to, { recursive: true, mode: 0o700 })
   let [files, bytes] = [0, 0]
@@ -170,12 +170,12 @@ async function copyFolder(from: string, to: string, isTop: boolean): Promise<Cop
   return { files, bytes }
 }
 
-/** False: the file has been deleted. */
+/** Copies and flushes a file. Returns false if it was deleted. */
 async function copyFlushed(source: string, target: string): Promise<boolean> {
   try {
     await copyFile(source, target)
   } catch (thrown) {
-    if (codeOf(thrown) === 'ENOENT') return false
+    if (errorCode(thrown) === 'ENOENT') return false
     throw thrown
   }
   await chmod(target, 0o600)
@@ -203,7 +203,7 @@ async function stopBackup(client: pg.Client): Promise<Stopped> {
   return stopped
 }
 
-/** Resolves when the log up to the end of the backup is archived: without it the copy cannot be restored. */
+/** Waits until the log up to the end of the backup is archived, because the copy cannot be restored without it. */
 async function waitUntilArchived(client: pg.Client, backupDir: string, stopWal: string): Promise<void> {
   if (await until(() => existsSync(join(walFolder(backupDir), stopWal)), archivedMsMax, 50)) return
   const { rows } = await client.query<{ failed: string }>(
@@ -216,7 +216,7 @@ async function waitUntilArchived(client: pg.Client, backupDir: string, stopWal: 
 
 const compact = (time: string): string => time.replaceAll(/[-:]|\.\d+/g, '')
 
-/** Makes a base backup of the server at `url`, whose cluster is in `dataDir`. */
+/** Creates a base backup of the server at `url`, whose cluster is in `dataDir`. */
 export async function createBackup(options: {
   readonly url: string
   readonly dataDir: string

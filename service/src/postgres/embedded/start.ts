@@ -13,10 +13,10 @@ import {
   stopPreviousServer,
 } from './cluster.ts'
 import {
-  codeOf,
+  errorCode,
   EmbeddedPostgresError,
   openLog,
-  reasonOf,
+  errorReason,
   sendSignal,
   type ServerLog,
   startTimeOf,
@@ -29,14 +29,14 @@ import { totalmem } from 'node:os'
 
 export type EmbeddedPostgresOptions = {
   readonly dataDir: string
-  /** `false` does not survive a crash. Only tests use it. */
+  /** `false`: the data does not survive a crash. For tests only. */
   readonly durable: boolean
-  /** The sum over all processes that connect. The server allows at least `connectionsMin`. */
+  /** Connections of all processes together. The server allows at least `connectionsMin`. */
   readonly connectionsMax?: number
   readonly log?: (line: string) => void
-  /** The log is archived there, so that `createBackup` is possible. */
+  /** Folder for the archived log, required by `createBackup`. */
   readonly backupDir?: string | undefined
-  /** Further `name=value` of the server. */
+  /** Further server parameters, as `name=value`. */
   readonly parameters?: readonly string[]
   /** The npm package with the server. Tests run other versions. */
   readonly serverPackage?: string
@@ -58,7 +58,7 @@ const otherConnections = 20
 
 const ensureDatabase = async (adminUrl: string): Promise<void> => {
   const client = new pg.Client({ connectionString: adminUrl })
-  // Without a listener, the error of a server that ends under this connection would end the process.
+  // Without a listener, an error of the connection would end the process.
   client.on('error', () => {})
   await client.connect()
   try {
@@ -74,7 +74,7 @@ const openFolder = (dataDir: string): string => {
     mkdirSync(dataDir, { recursive: true })
     return realpathSync(dataDir)
   } catch (cause) {
-    throw new EmbeddedPostgresError(`cannot use the data folder ${dataDir}: ${reasonOf(cause)}`, { cause })
+    throw new EmbeddedPostgresError(`cannot use the data folder ${dataDir}: ${errorReason(cause)}`, { cause })
   }
 }
 
@@ -106,9 +106,12 @@ const startLocked = async (
     await ensureDatabase(urlOf('postgres'))
   } catch (cause) {
     await stopServer(child, settings, pid)
-    throw new EmbeddedPostgresError(`PostgreSQL started in ${dataDir} but made no database: ${reasonOf(cause)}`, {
-      cause,
-    })
+    throw new EmbeddedPostgresError(
+      `PostgreSQL started in ${dataDir} but could not create the database: ${errorReason(cause)}`,
+      {
+        cause,
+      },
+    )
   }
   const watch = endWhenRemoved(cluster, pid)
   void ended.then(() => clearInterval(watch))
@@ -120,12 +123,12 @@ const startLocked = async (
   return { url: urlOf(databaseName), pid, ended, stop: () => stopServer(child, settings, pid) }
 }
 
-/** Reports whether the cluster's own files are there. */
+/** Reports whether the folder contains a cluster. */
 export const hasCluster = (dataDir: string): boolean => existsSync(join(dataDir, 'postgres', 'global', 'pg_control'))
 
 const removedPollMs = 1_000
 
-/** Ends the server soon after its folder was removed. PostgreSQL itself looks once a minute and fails until then. */
+/** Ends the server soon after its folder was removed. PostgreSQL itself checks only once a minute. */
 const endWhenRemoved = (cluster: string, pid: number): NodeJS.Timeout =>
   setInterval(() => {
     if (!existsSync(join(cluster, 'global', 'pg_control'))) sendSignal(pid, 'SIGQUIT')
@@ -150,14 +153,14 @@ export const startEmbeddedPostgres = async (options: EmbeddedPostgresOptions): P
     }
   } catch (cause) {
     if (cause instanceof EmbeddedPostgresError) throw cause
-    const full = codeOf(cause) === 'ENOSPC' ? 'the disk is full: ' : ''
-    throw new EmbeddedPostgresError(`PostgreSQL did not start in ${dataDir}: ${full}${reasonOf(cause)}`, { cause })
+    const full = errorCode(cause) === 'ENOSPC' ? 'the disk is full: ' : ''
+    throw new EmbeddedPostgresError(`PostgreSQL did not start in ${dataDir}: ${full}${errorReason(cause)}`, { cause })
   }
 }
 
 /**
- * The URL of the server that another process runs on this folder, or undefined. An operator's command connects to it while
- * the service runs.
+ * Finds the URL of a server that another process runs on this folder, so that an operator's command can connect while the service
+ * runs.
  */
 export const findRunningPostgres = (dataDir: string): string | undefined => {
   const cluster = join(dataDir, 'postgres')
@@ -175,19 +178,19 @@ const read = (path: string): string | undefined => {
   try {
     return readFileSync(path, 'utf8')
   } catch (thrown) {
-    if (codeOf(thrown) === 'ENOENT') return undefined
+    if (errorCode(thrown) === 'ENOENT') return undefined
     throw thrown
   }
 }
 
-/** The pid of the lock's owner, or undefined if that process has ended or its pid has been reused. */
+/** Returns the pid of the lock's owner. Undefined: that process has ended, or its pid was reused. */
 const ownerPid = (content: string): number | undefined => {
   const [pid, start] = content.split('\n')
   if (!/^[0-9]+$/.test(pid ?? '')) return undefined
   return startTimeOf(Number(pid)) === start ? Number(pid) : undefined
 }
 
-/** Writes a draft and links it, so that the file appears complete, and for only one of several concurrent callers. */
+/** Creates a file atomically: writes a draft and links it, which succeeds for only one of several concurrent callers. */
 const createWhole = (path: string, content: string): boolean => {
   const draft = `${path}.${process.pid}`
   try {
@@ -195,14 +198,14 @@ const createWhole = (path: string, content: string): boolean => {
     linkSync(draft, path)
     return true
   } catch (thrown) {
-    if (codeOf(thrown) === 'EEXIST') return false
-    if (!['EPERM', 'ENOTSUP', 'ENOSYS'].includes(codeOf(thrown) ?? '')) throw thrown
+    if (errorCode(thrown) === 'EEXIST') return false
+    if (!['EPERM', 'ENOTSUP', 'ENOSYS'].includes(errorCode(thrown) ?? '')) throw thrown
     // The file system has no hard links (exFAT, some shared folders).
     try {
       writeFileSync(path, content, { flag: 'wx' })
       return true
     } catch (refused) {
-      if (codeOf(refused) === 'EEXIST') return false
+      if (errorCode(refused) === 'EEXIST') return false
       throw refused
     }
   } finally {
@@ -216,7 +219,7 @@ const removeStale = (path: string, stale: string): void => {
   try {
     renameSync(path, aside)
   } catch (thrown) {
-    if (codeOf(thrown) === 'ENOENT') return
+    if (errorCode(thrown) === 'ENOENT') return
     throw thrown
   }
   const moved = read(aside)
@@ -246,14 +249,14 @@ const tryLock = (dataDir: string): Lock | number => {
 }
 
 /**
- * One service per data folder: `<dataDir>/service.pid` holds the owner's pid and start time. Waits for a service that is
- * stopping, so that a restart needs no pause.
+ * Locks the data folder for one service: `<dataDir>/service.pid` holds the owner's pid and start time. Waits for a service that is
+ * stopping, so that a restart does not need a pause.
  */
 const takeLock = async (dataDir: string): Promise<Lock> => {
   let outcome = tryLock(dataDir)
   await until(() => typeof outcome !== 'number' || typeof (outcome = tryLock(dataDir)) !== 'number', waitMsMax)
   if (typeof outcome !== 'number') return outcome
-  const advice = 'stop that one first'
+  const advice = 'stop that service first'
   throw new EmbeddedPostgresError(`the data folder ${dataDir} is in use by another service (pid ${outcome}): ${advice}`)
 }
 
@@ -265,7 +268,7 @@ type ServerSettings = {
   readonly durable: boolean
   readonly connectionsMax: number
   readonly method: LaunchMethod
-  /** Further `name=value` of the server. */
+  /** Further server parameters, as `name=value`. */
   readonly parameters: readonly string[]
 }
 type RunningServer = { readonly child: ChildProcess; readonly pid: number; readonly port: number }
@@ -339,13 +342,13 @@ const stopServer = async (child: ChildProcess, settings: ServerSettings, pid: nu
   child.kill('SIGKILL')
 }
 
-/** One attempt. Returns the failing line of the log if another port or a later attempt may succeed. */
+/** Tries to start the server once. Returns the failing line of the log if another port or a later attempt may succeed. */
 const attempt = async (settings: ServerSettings, log: ServerLog): Promise<RunningServer | string> => {
   const port = await freePort()
   log.mark()
   const child = launch(settings.method, 'postgres', serverArguments(settings, port), log.file)
   let launchError: string | undefined
-  child.once('error', (thrown) => (launchError = reasonOf(thrown)))
+  child.once('error', (thrown) => (launchError = errorReason(thrown)))
   const pidFile = () => readPidFile(settings.cluster)
   // The port distinguishes the new server's file from the file that a killed server left.
   const isReady = (): boolean => pidFile()?.port === port && pidFile()?.ready === true

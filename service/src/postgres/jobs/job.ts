@@ -6,8 +6,8 @@ export type Job = {
   /** `payouts.orders`, `settlement.instructions.sandbox`: the name in logs and metrics. */
   readonly name: string
   /**
-   * Claims work that is due, does it, and returns how much it did. 0: nothing is left that this process can take now. A claim is a
-   * lease on the rows: they are due again when it ends.
+   * Claims due work, does it, and returns the number of items. 0: no work is left that this process can claim now. A claim is a
+   * lease on the rows, which are due again when it ends.
    */
   readonly run: () => Promise<number>
   /**
@@ -17,27 +17,26 @@ export type Job = {
   readonly due?: (after: Date) => Sql
   /** Further tables whose rows make work due. */
   readonly wokenBy?: readonly string[]
-  /** The interval of runs that no row of this database triggers, such as polling a bank or deleting old rows. */
+  /** The interval of runs that are not triggered by rows, such as polling a bank or deleting old rows. */
   readonly everyMs?: number | (() => number)
   /**
-   * The time without a wake-up after which `everyMs` is at least a minute, for work that only commits cause and wake. It covers
-   * the time for which a run cannot be certain of what was committed before.
+   * The time without a wake-up after which `everyMs` is at least a minute, for work that only commits cause. It covers the time in which a
+   * run may not yet see an earlier commit.
    */
   readonly quietAfterMs?: number
-  /** The shortest rest after a run that finds nothing, for work that need not follow a commit at once. Default: 5 to 100 ms. */
+  /** The shortest rest after a run without work, if the work need not follow a commit at once. Default: 5 to 100 ms. */
   readonly restMs?: number
-  /** How many runs may be under way at once in one process. Default: 1. */
+  /** Concurrent runs in one process. Default: 1. */
   readonly workers?: number
   /**
-   * Called once, before the first run, with the function that wakes the job: for work that is only in the memory of
-   * this process.
+   * Called once before the first run, with a function that wakes the job, for work in the memory of this process.
    */
   readonly connect?: (wake: () => void) => void
-  /** Ends the work that runs began and did not await. Called once, after the last run. */
+  /** Ends work that runs have started and not awaited. Called once, after the last run. */
   readonly drain?: () => Promise<void>
-  /** Ends the leases of dead processes on the rows of a partner. Only at the start of the only process of a database. */
+  /** Ends the leases of dead processes on a partner's rows. Called only at the start of a database's single process. */
   readonly releaseLeases?: (partnerId: string) => Promise<void>
-  /** The metric of how long the oldest due work waits. */
+  /** Publishes the age of the oldest due work as a metric. */
   readonly age?: Age
 }
 
@@ -45,14 +44,14 @@ export type Age = {
   /** The label of the metric. */
   readonly queue: string
   readonly connector?: string
-  /** The time since which it waits; null: nothing is due. Default: since `due`. */
+  /** Reads since when the oldest work has been due. Null: no work is due. Default: by `due`. */
   readonly since?: (now: Date) => Promise<Date | null>
 }
 
 export const defineJob = (job: Job): Job => job
 
-// Logs the failures of a job, and their end. A failure that repeats is logged again after a minute, and then at intervals that
-// double up to a day: its number is in the metric, which has an alert.
+// Logs the failures of a job and their end. Logs a repeated failure again after a minute, and then at intervals that double
+// up to a day. The metric counts every failure and has an alert.
 
 export type FailureLog = { readonly succeeded: () => void; readonly failed: (error: unknown) => void }
 
@@ -84,11 +83,11 @@ export function createFailureLog(job: string, log: Log, observe?: (inARow: numbe
   }
 }
 
-// Takes partners in turn, so that the first busy one does not take every step.
+// Partners take turns, so that a busy partner does not use every step.
 
 /**
- * Makes a step of a job: `next` finds the first partner after an id that has work, and `work` does a part of it. The step returns what `work`
- * returned, or 0 if no partner has work.
+ * Creates a step of a job: `next` finds the first partner after an id that has work, and `work` does a part of it. The step returns the
+ * result of `work`, or 0 if no partner has work.
  */
 export function createTurns(
   next: (afterId: string) => Promise<string | undefined>,

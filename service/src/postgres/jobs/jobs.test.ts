@@ -11,7 +11,7 @@ import { createDatabase, type Database, sql } from '../index.ts'
 import { defineJob, type Job, listenForWrites, type RunningJobs, startJobs } from './index.ts'
 
 const log = createLog('silent')
-/** Longer than any test: what happens, no poll has found. */
+/** Longer than any test, so that the poll finds no work. */
 const neverMs = 600_000
 
 let url: string
@@ -62,7 +62,7 @@ const taken = async () =>
   ).map(({ lateMs }) => lateMs)
 const allTaken = (count: number) => until(`${count} taken`, async () => (await taken()).length === count)
 
-/** A job that counts its runs. The first one is over when it is returned, so that no wake-up hits the start. */
+/** Starts a job that counts its runs. Waits for the first run, so that no wake-up coincides with the start. */
 async function counted(run: Job['run'], pollMs = neverMs, clock: Clock = systemClock) {
   let runs = 0
   start({ run: () => ((runs += 1), run()) }, pollMs, neverMs, clock)
@@ -104,7 +104,7 @@ test('commits during a run share one further run', async () => {
   assert.equal(counts[1], 20)
 })
 
-test('work of the future is taken when it is due', async () => {
+test('future work is done when it is due', async () => {
   const { runs } = await counted(take)
   await add(600)
   await allTaken(1)
@@ -113,7 +113,7 @@ test('work of the future is taken when it is due', async () => {
   assert.ok(runs() < 12, `${runs()} runs`)
 })
 
-test('work that is due within the millisecond in which a run began is taken in the next one', async () => {
+test('work that becomes due in the millisecond in which a run began is done in the next run', async () => {
   const began = Date.now()
   let at = began
   const clock = { now: () => new Date(at) }
@@ -128,7 +128,7 @@ test('work that is due within the millisecond in which a run began is taken in t
   await allTaken(1)
 })
 
-test('work that is due and that no run can take is left to the poll, and delays no other work', async () => {
+test('due work that no run can claim is left to the poll and does not delay other work', async () => {
   await add(-1000)
   const { runs } = await counted(() =>
     db.run(
@@ -142,7 +142,7 @@ test('work that is due and that no run can take is left to the poll, and delays 
   assert.ok((await taken()).every((lateMs) => lateMs >= 0))
 })
 
-test('a job that writes its own table and takes nothing rests longer and longer', async () => {
+test('a job that writes its own table without doing work rests longer and longer', async () => {
   await add(neverMs)
   const { runs } = await counted(() => db.run(sql`update public.work set due_at = due_at`).then(() => 0))
   await pause(1500)
@@ -170,7 +170,7 @@ test('a quiet job finds work whose wake-up was lost', async () => {
   await allTaken(1)
 })
 
-test('a job that fails rests, whatever wakes it, and works again', async () => {
+test('a failing job rests despite wake-ups, and works again later', async () => {
   let fails = true
   const startMs = performance.now()
   const { runs } = await counted(() => (fails ? Promise.reject(new Error('fails')) : take()))
@@ -185,7 +185,7 @@ test('a job that fails rests, whatever wakes it, and works again', async () => {
   await allTaken(20)
 })
 
-test('stop waits for the run under way, drains once, and begins no further run', async () => {
+test('stop waits for the current run, drains once, and starts no further run', async () => {
   const gate = Promise.withResolvers<number>()
   let runs = 0
   let drained = 0

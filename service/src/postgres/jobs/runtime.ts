@@ -1,6 +1,6 @@
 /**
- * Runs jobs. A job is woken by commits that write its tables, in this process (`Database.onWritten`) and in others (`listenForWrites`), and
- * by the time at which its next work is due. One statement every few seconds looks for the work of all jobs whose wake-up was lost.
+ * Runs jobs. A job wakes after commits that write its tables, in this process (`Database.onWritten`) and in others (`listenForWrites`), and
+ * when its next work is due. A poll every few seconds finds work whose wake-up was lost, with one statement for all jobs.
  */
 import { type Clock, type Log, minuteMs, randomFraction, secondMs } from '../../kernel/index.ts'
 import { type Database, noSql, type Sql, sql, tablesIn, toStatement } from '../index.ts'
@@ -12,32 +12,32 @@ export type JobsOptions = {
   readonly clock: Clock
   readonly log: Log
   readonly jobs: readonly Job[]
-  /** The interval of the look for work whose wake-up was lost. */
+  /** The interval of the poll for work whose wake-up was lost. */
   readonly pollMs?: number
-  /** The interval of jobs that nothing has woken for a while. Default: a minute. */
+  /** The interval of jobs without recent wake-ups. Default: a minute. */
   readonly quietEveryMs?: number
-  /** How long the oldest due work of a queue waits. */
+  /** Receives the age of the oldest due work of a queue. */
   readonly observe?: ((queue: string, connector: string, ageMs: number) => void) | undefined
-  /** How often a job has failed in a row in the same way; 0 after a success. */
+  /** Receives how often a job has failed in a row in the same way; 0 after a success. */
   readonly observeFailures?: ((job: string, inARow: number) => void) | undefined
 }
 
 export type RunningJobs = {
-  /** The tables whose commits wake a job. */
+  /** The tables whose commits wake jobs. */
   readonly tables: ReadonlySet<string>
   /** Wakes the jobs that read these tables. */
   readonly wakeReaders: (tables: Iterable<string>) => void
-  /** Wakes all jobs, which find what they missed. */
+  /** Wakes all jobs, so that they find work whose wake-up was lost. */
   readonly wakeAll: () => void
-  /** Resolves when the runs that are under way have ended. No further run begins. */
+  /** Starts no further runs. Resolves when the current runs have ended. */
   readonly stop: () => Promise<void>
 }
 
 const pollMsDefault = 5 * secondMs
-/** The interval of polls after a minute in which nothing was due and no commit woke a job, as a multiple. */
+/** The interval of polls after a minute without due work and wake-ups, as a multiple. */
 const pollsPerQuiet = 3
 
-/** The tables whose rows make work of a job due: its statement names them. */
+/** Lists the tables whose rows make work of a job due: those in its statement and in `wokenBy`. */
 export function tablesOfJob({ due, wokenBy = [] }: Pick<Job, 'due' | 'wokenBy'>): ReadonlySet<string> {
   const read = due === undefined ? [] : tablesIn(toStatement(due(new Date(0))).text)
   return new Set([...wokenBy, ...read])
@@ -49,19 +49,19 @@ export function startJobs(options: JobsOptions): RunningJobs {
   const { db, clock, log, jobs, quietEveryMs } = options
   const look = (job: Job) => (worker: Worker, began: Date) => {
     if (!isDueJob(job)) return
-    dueTimeOf(db, job, began).then(
+    readDueTime(db, job, began).then(
       (dueAt) => {
-        // PostgreSQL has microseconds, a Date drops them: the work is due within the next millisecond.
+        // PostgreSQL has microseconds, which a Date drops: the work is due within the next millisecond.
         if (dueAt !== null && dueAt >= began) worker.dueIn(dueAt.getTime() + 1 - clock.now().getTime())
       },
-      // The poll finds the work, and logs a failure that lasts.
+      // The poll finds the work, and logs a persistent failure.
       (error: unknown) => log.debug({ err: error, job: job.name }, 'cannot read due time'),
     )
   }
   const running = jobs.map((job): Running => ({ job, workers: [] }))
   for (const each of running) each.job.connect?.(() => wake(each))
   for (const { job, workers } of running) {
-    const failures = failureLogOf(options, job.name)
+    const failures = createJobFailureLog(options, job.name)
     for (let count = 0; count < (job.workers ?? 1); count += 1)
       workers.push(startWorker({ job, clock, failures, look: look(job), random: randomFraction, quietEveryMs }))
   }
@@ -86,7 +86,7 @@ export function startJobs(options: JobsOptions): RunningJobs {
   }
 }
 
-const failureLogOf = ({ log, observeFailures }: JobsOptions, job: string) =>
+const createJobFailureLog = ({ log, observeFailures }: JobsOptions, job: string) =>
   createFailureLog(job, log, observeFailures && ((inARow) => observeFailures(job, inARow)))
 
 const wake = ({ workers }: Running): void => {
@@ -105,7 +105,7 @@ function readersOf(running: readonly Running[]): ReadonlyMap<string, readonly Ru
   return readers
 }
 
-/** Looks for work whose wake-up was lost. The poll is a job that rests longer while nothing happens. */
+/** Creates the poll for work whose wake-up was lost: a job that rests longer while no work is due. */
 function startPoll(options: JobsOptions, running: readonly Running[]): Worker {
   const { db, clock, pollMs = pollMsDefault, observe } = options
   const known = running.flatMap(({ job, workers }) => (isDueJob(job) ? [{ job, workers }] : []))
@@ -115,7 +115,7 @@ function startPoll(options: JobsOptions, running: readonly Running[]): Worker {
       known.map(({ job }) => job),
     )
     const now = clock.now().getTime()
-    // Where no wake-up arrives, as behind a pooler, the work that the poll finds says that there is more.
+    // If wake-ups do not arrive, for example behind a pooler, due work means that there may be more.
     if (dueTimes.some((dueAt) => dueAt !== null && dueAt.getTime() <= now)) poll.wake()
     for (const [index, { job, workers }] of known.entries()) {
       const dueAt = dueTimes[index] ?? null
@@ -128,7 +128,7 @@ function startPoll(options: JobsOptions, running: readonly Running[]): Worker {
   }
   const job = { name: 'jobs.poll', run, everyMs: pollMs, restMs: pollMs, quietAfterMs: minuteMs }
   const quietEveryMs = pollMs * pollsPerQuiet
-  const failures = failureLogOf(options, job.name)
+  const failures = createJobFailureLog(options, job.name)
   const poll: Worker = startWorker({
     job,
     clock,
@@ -140,7 +140,7 @@ function startPoll(options: JobsOptions, running: readonly Running[]): Worker {
   return poll
 }
 
-// Reads when the work of jobs is due: that of all jobs in one statement.
+// Reads the due times of all jobs in one statement.
 
 type DueJob = Job & Required<Pick<Job, 'due'>>
 
@@ -151,25 +151,25 @@ const ever = new Date(-1)
 
 type DueRow = { readonly dueAt: Date | null }
 
-/** The earliest time later than `after` at which work of the job is due. Null: no work is known. */
-async function dueTimeOf(db: Database, { due }: DueJob, after: Date): Promise<Date | null> {
+/** Reads the earliest time later than `after` at which work of the job is due. Null: no work is known. */
+async function readDueTime(db: Database, { due }: DueJob, after: Date): Promise<Date | null> {
   const row = await db.row<DueRow>(due(after))
   return row?.dueAt ?? null
 }
 
 /**
- * The earliest due time of each job, in their order. On a sharded database each job has a statement of its own, because a shard that
- * does not answer must not hide the work of the others (postgres/scan.ts).
+ * Reads the earliest due time of each job, in their order. On a sharded database each job has its own statement, so that a shard that does
+ * not answer does not hide the work of the others (`createScan`).
  */
 async function dueTimesOf(db: Database, jobs: readonly DueJob[]): Promise<readonly (Date | null)[]> {
   if (jobs.length === 0) return []
-  if (db.sharded) return Promise.all(jobs.map((job) => dueTimeOf(db, job, ever)))
+  if (db.sharded) return Promise.all(jobs.map((job) => readDueTime(db, job, ever)))
   const each = jobs.map(
     ({ due }, position): Sql =>
       sql`/* jobs.dueTimesOf */ select ${position}::integer as position, (${due(ever)}) as due_at`,
   )
   const all = each.reduce((before, one) => (before === noSql ? one : sql`${before} union all ${one}`), noSql)
-  // Without its values: a connection plans so many indexes once, in a hundred times what they take to read.
+  // Planned once per connection without values, because planning takes a hundred times as long as reading.
   const rows = await db.transaction(
     (tx) => tx.rows<DueRow & { readonly position: number }>(sql`${all} order by position`),
     { byIndex: true, planOnce: true },
@@ -177,8 +177,8 @@ async function dueTimesOf(db: Database, jobs: readonly DueJob[]): Promise<readon
   return rows.map(({ dueAt }) => dueAt)
 }
 
-// Wakes jobs of other processes. A process without jobs announces the tables that its commits have written; those with jobs listen. No
-// notification is sent within a transaction of money, because its commit would take a lock of the whole database.
+// Wakes jobs of other processes. A process without jobs announces the tables that its commits have written, and processes with jobs
+// listen. Notifications are not sent within payment transactions, because their commit would lock the whole database.
 
 const channel = 'jobs'
 /** Commits within this time share one notification. */
@@ -195,7 +195,7 @@ export function announceWrites(db: Database, tables: ReadonlySet<string>): { rea
     const payload = [...collected].join(',')
     collected.clear()
     if (payload === '') return
-    // A lost notification costs a poll. It need not be durable.
+    // Need not be durable: the poll finds the work of a lost notification.
     const statement = sql`/* jobs.send */ select pg_notify(${channel}, ${payload})`
     sending = Promise.all([sending, db.unflushed.run(statement).catch(() => undefined)])
   }

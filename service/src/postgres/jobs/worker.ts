@@ -1,13 +1,13 @@
-/** One worker of a job: runs it until nothing is left, rests until work is due or a commit wakes it, and runs it again. */
+/** A worker of a job: runs the job until no work is left, and rests until work is due or a commit wakes it. */
 import { type Clock, minuteMs } from '../../kernel/index.ts'
 import type { FailureLog, Job } from './job.ts'
 
 export type Worker = {
-  /** Tells the worker that there may be work. */
+  /** Wakes the worker, because there may be work. */
   readonly wake: () => void
-  /** Tells the worker that work is due after so many milliseconds. */
+  /** Wakes the worker after so many milliseconds, when work is due. */
   readonly dueIn: (ms: number) => void
-  /** Resolves when the current run has ended. No further run begins. */
+  /** Starts no further run. Resolves when the current run has ended. */
   readonly stop: () => Promise<void>
 }
 
@@ -17,23 +17,23 @@ type WorkerOptions = {
   /** Shared by the workers of the job. */
   readonly failures: FailureLog
   /**
-   * Called after a run that took nothing. Reports by `dueIn` when work becomes due after `began`, the time at which the
-   * run began: work that was due before is left to the poll, because this run could not take it.
+   * Called after a run without work. Reports by `dueIn` when work becomes due after `began`, the start of the run. Work that was due
+   * earlier is left to the poll, because this run could not claim it.
    */
   readonly look: (worker: Worker, began: Date) => void
   readonly random: () => number
-  /** The interval of a job that nothing has woken for `quietAfterMs`. It finds work whose wake-up was lost. */
+  /** The interval of a job without a wake-up for `quietAfterMs`. Such runs find work whose wake-up was lost. */
   readonly quietEveryMs?: number | undefined
 }
 
-/** Shortest rests after runs that were woken and took nothing: 5, 10, 20 ... 100 ms. */
+/** Shortest rests after runs that were woken but found no work: 5, 10, 20 ... 100 ms. */
 const firstVainRestMs = 5
 const vainRestMsMax = 100
-/** A rest after which the next vain run counts as the first. */
+/** The rest after which the next run without work counts as the first. */
 const calmMs = 1_000
 /**
- * Rests after runs that take nothing and are woken by commits during the run, which may be their own: 5, 10, 20 ms ... 5 s. A job
- * whose writes wake it would otherwise run without an end.
+ * Rests after runs without work that were woken by commits during the run, possibly their own: 5, 10, 20 ms ... 5 s. Otherwise a job
+ * whose writes wake it would run endlessly.
  */
 const echoRestMsMax = 5_000
 /**
@@ -121,16 +121,16 @@ export function startWorker({ job, clock, failures, look, random, quietEveryMs =
   return worker
 }
 
-/** A rest that a wake-up or the next due time shortens. */
+// A rest that a wake-up or the next due time shortens.
 
 type RestLimits = {
-  /** The milliseconds that nothing shortens. */
+  /** The shortest rest, even after a wake-up. */
   readonly minMs: number
-  /** The milliseconds after which the rest ends by itself. */
+  /** The longest rest, without a wake-up. */
   readonly maxMs: number
 }
 
-/** Node ends a timer with a longer delay at once. */
+/** Node fires a timer with a longer delay at once. */
 const timerMsMax = 2 ** 31 - 1
 
 function createRest() {
@@ -148,7 +148,7 @@ function createRest() {
     if (current === undefined) return
     const ms = Math.ceil(current.latest - performance.now())
     if (ms <= 0) end()
-    // A longer rest is looked at again when the longest timer ends.
+    // A longer rest needs several timers.
     else if (ms <= timerMsMax) timer = setTimeout(end, ms)
     else if (ms < Infinity) timer = setTimeout(schedule, timerMsMax)
   }

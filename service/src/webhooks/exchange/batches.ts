@@ -31,7 +31,7 @@ export type ResponseBatch = {
 }
 
 /** A batch that still collects requests. The time is set when it is sent. */
-export type OpenRequestBatch = Omit<RequestBatch, 'nowMs'>
+type OpenRequestBatch = Omit<RequestBatch, 'nowMs'>
 
 export const emptyRequestBatch = (dropTargets: boolean): OpenRequestBatch => ({
   dropTargets,

@@ -1,7 +1,7 @@
 /**
- * The one way to hosts that a partner or a stranger has chosen. Such a host may be silent, slow or without an end, and a person or a request
- * waits for it. So each call takes a place of its partner and of all, has a time limit, and is refused at once while its host rests.
- * Deliveries of webhooks have a queue and leases instead (queue/).
+ * Makes all calls to hosts that a partner or a stranger has chosen. Such a host may be silent, slow or send endlessly while a person or a
+ * request waits. So calls are limited per partner and in total, have a time limit, and are refused at once while the host's breaker is open.
+ * Webhook deliveries have a queue and leases instead (queue/).
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createRequire } from 'node:module'
@@ -15,44 +15,42 @@ import { createExchange, type ExchangeOptions, exchangeTimeoutMsDefault, type Lo
 import { createGuard, readOnAfterInterim } from './guard.ts'
 import { createTxtResolver, type Resolve, systemResolve } from './resolver.ts'
 
-type Kind = {
+type CallBudget = {
   /** Names the calls in a refusal. */
   readonly calls: string
-  /** Calls of one partner at once. Each kind has places of its own, so that a key which tests endpoints keeps no person from signing in. */
-  readonly ofPartnerMax: number
+  /** Concurrent calls of one partner. Each kind has its own limit, so that a service account that tests endpoints cannot block sign-ins. */
+  readonly perPartnerMax: number
   /** Limits the whole call, with all of its requests. */
   readonly timeoutMs: number
   readonly refusedAs: ProblemCode
 }
 
-/** Every kind of call, with its budget. */
-export const chosenCalls = {
-  /** Metadata, keys, token and claims of a provider of OpenID Connect. Begun by anybody who opens the page. */
-  signOn: { calls: 'sign-ins', ofPartnerMax: 8, timeoutMs: 8 * secondMs, refusedAs: 'overloaded' },
-  /** The TXT record of a domain. */
-  domainRecord: { calls: 'proofs of a domain', ofPartnerMax: 2, timeoutMs: 5 * secondMs, refusedAs: 'overloaded' },
-  /** One signed sample to an endpoint of webhooks. Its exchange ends by the limit of deliveries. */
+export const hostCallKinds = {
+  /** Metadata, keys, token and claims of an OpenID Connect provider. Anybody who opens the sign-in page causes these calls. */
+  signOn: { calls: 'sign-ins', perPartnerMax: 8, timeoutMs: 8 * secondMs, refusedAs: 'overloaded' },
+  domainRecord: { calls: 'domain checks', perPartnerMax: 2, timeoutMs: 5 * secondMs, refusedAs: 'overloaded' },
+  /** One signed sample to a webhook endpoint. Its exchange has the time limit of deliveries. */
   webhookTest: {
     calls: 'endpoint tests',
-    ofPartnerMax: 4,
+    perPartnerMax: 4,
     timeoutMs: exchangeTimeoutMsDefault + secondMs,
     refusedAs: 'webhook_test_too_soon',
   },
-} as const satisfies Readonly<Record<string, Kind>>
-export type ChosenCall = keyof typeof chosenCalls
+} as const satisfies Readonly<Record<string, CallBudget>>
+export type HostCallKind = keyof typeof hostCallKinds
 
-/** Calls of all partners at once. Each costs a connection: a small number of silent hosts must not refuse everybody else. */
-export const placesMax = 64
-/** A call that fails faster than this costs nothing, so that it does not count against its host. */
+/** Concurrent calls of all partners. Each costs a connection: a few silent hosts must not block all other partners. */
+export const concurrentCallsMax = 64
+/** A failure counts against its host only if the call took at least this long. */
 const slowMs = 2 * secondMs
-/** Hosts that are remembered because they were slow. Beyond it the oldest is forgotten. */
+/** Hosts whose failures are remembered. When full, the oldest is dropped. */
 const hostsMax = 10_000
 
 const requestTimeoutMs = 5 * secondMs
 const connectTimeoutMs = 3 * secondMs
 const answerBytesMax = 1024 * 1024
 
-export type ChosenRequest = {
+type HostRequest = {
   readonly method: string
   readonly headers: Record<string, string>
   readonly body?: string | Uint8Array | ArrayBuffer | URLSearchParams | ReadableStream | null | undefined
@@ -61,22 +59,22 @@ export type ChosenRequest = {
 
 export type ChosenHosts = {
   /**
-   * Makes a call, whose requests go by `fetch`. Refuses at once: overloaded, or the code of the kind, with Retry-After. Rejects with Late at the
-   * time limit. Throws AssertionFailure if the request at hand holds a place that all partners share.
+   * Makes a call, which sends its requests by `fetch`. Refuses at once: overloaded, or the code of the kind, with Retry-After. Rejects with
+   * Late at the time limit. Throws AssertionFailure inside shared admission.
    */
-  readonly call: <T>(kind: ChosenCall, partnerId: string, host: string, work: () => Promise<T>) => Promise<T>
-  /** Sends one request of a call, reads at most a mebibyte of its answer and follows no redirect. Rejects with a TypeError or a TimeoutError. */
-  readonly fetch: (url: string, request: ChosenRequest) => Promise<Response>
-  /** The texts of the TXT records of a name. Refuses as `call` does. Rejects with a `code` of DNS if it has none. */
+  readonly call: <T>(kind: HostCallKind, partnerId: string, host: string, work: () => Promise<T>) => Promise<T>
+  /** Sends one request of a call. Reads up to one mebibyte and does not follow redirects. Rejects with a TypeError or a TimeoutError. */
+  readonly fetch: (url: string, request: HostRequest) => Promise<Response>
+  /** Returns the texts of a name's TXT records. Refuses as `call` does. Rejects with a DNS `code` if there are none. */
   readonly resolveTxt: (partnerId: string, name: string) => Promise<readonly string[]>
-  /** Refuses as `call` does. */
+  /** Sends a test delivery. Refuses as `call` does. */
   readonly sendTest: SendRequest
 }
 
 export type ChosenHostsOptions = Pick<ExchangeOptions, 'clock' | 'allowLoopback' | 'proxy'> & {
-  /** The operator has chosen the hosts, which may be on a private network. The guard of addresses is off. */
+  /** The operator has chosen the hosts, which may be on a private network. Turns the address guard off. */
   readonly isTrusted?: boolean
-  /** Default: the name servers of the system, here and below. */
+  /** Default for `resolve` and `resolveTxt`: the name servers of the system. */
   readonly resolve?: Resolve
   readonly resolveTxt?: ((name: string) => Promise<readonly string[]>) | undefined
 }
@@ -85,28 +83,31 @@ const require = createRequire(import.meta.url)
 const inCall = new AsyncLocalStorage<true>()
 
 export function createChosenHosts(options: ChosenHostsOptions): ChosenHosts {
-  const take = createPlaces()
+  const take = createCallLimiter()
   const { resolve = systemResolve, resolveTxt: readTxt = createTxtResolver() } = options
   let exchange: LocalExchange | undefined
-  const exchangeOf = () => (exchange ??= createExchange({ ...options, resolve, timeoutMs: exchangeTimeoutMsDefault }))
+  const openExchange = () => (exchange ??= createExchange({ ...options, resolve, timeoutMs: exchangeTimeoutMsDefault }))
 
   const call = async <T>(
-    kind: ChosenCall,
+    kind: HostCallKind,
     partnerId: string,
     host: string,
     work: () => Promise<T>,
     isFailure: (answer: T) => boolean = () => false,
   ): Promise<T> => {
-    assert(!isInSharedAdmission(), `the route or operation of a ${kind} call has to declare callsChosenHost`)
+    assert(
+      !isInSharedAdmission(),
+      `a ${kind} call inside shared admission: declare callsChosenHost on its route or operation`,
+    )
     const end = take(kind, partnerId, host)
-    return inTime(chosenCalls[kind].timeoutMs, async () => {
+    return inTime(hostCallKinds[kind].timeoutMs, async () => {
       let hasFailed = true
       try {
         const answer = await inCall.run(true, work)
         hasFailed = isFailure(answer)
         return answer
       } finally {
-        // A place is free when the call has ended, not when its caller has stopped waiting.
+        // Counts until the call ends, even if its caller has stopped waiting.
         end(hasFailed)
       }
     })
@@ -122,8 +123,8 @@ export function createChosenHosts(options: ChosenHostsOptions): ChosenHosts {
         new URL(url).host,
         () =>
           new Promise<AttemptResult>((done, reject) => {
-            exchangeOf().send({ ...request, target: { url, keys } }, (result) =>
-              result === undefined ? reject(new Error('a single request is never abandoned')) : done(result),
+            openExchange().send({ ...request, target: { url, keys } }, (result) =>
+              result === undefined ? reject(new Error('the exchange of a test delivery was abandoned')) : done(result),
             )
           }),
         ({ status }) => status === undefined,
@@ -131,44 +132,45 @@ export function createChosenHosts(options: ChosenHostsOptions): ChosenHosts {
   }
 }
 
-/** A host of a partner. Another partner's host of the same name is another one: no partner rests the host of another. */
-type Host = { readonly breaker: Breaker; underWay: number }
+/** State of a host for one partner and kind of call, so that one partner's failures do not affect another partner. */
+type HostState = { readonly breaker: Breaker; underWay: number }
 
-/** Counts calls by partner and in all, and the failures of hosts. Returns what ends a call. */
-function createPlaces() {
-  const ofPartner = new Map<string, number>()
-  const hosts = new Map<string, Host>()
-  let taken = 0
+/** Limits concurrent calls per partner and in total, and refuses hosts that failed slowly. Returns a function that ends the call. */
+function createCallLimiter() {
+  const callsByPartner = new Map<string, number>()
+  const hosts = new Map<string, HostState>()
+  let callsInProgress = 0
 
-  const refuse = (kind: Kind, why: string) => {
+  const refuse = (kind: CallBudget, why: string) => {
     const seconds = String(Math.ceil(kind.timeoutMs / secondMs))
     return new Refusal(kind.refusedAs, `${why} Try again in ${seconds} seconds.`, {
       headers: { 'retry-after': seconds },
     })
   }
-  return (name: ChosenCall, partnerId: string, hostName: string): ((hasFailed: boolean) => void) => {
-    const kind: Kind = chosenCalls[name]
+  return (name: HostCallKind, partnerId: string, hostName: string): ((hasFailed: boolean) => void) => {
+    const kind: CallBudget = hostCallKinds[name]
     const partner = `${name} ${partnerId}`
     const key = `${partner} ${hostName}`
     const host = hosts.get(key) ?? { breaker: createBreaker(), underWay: 0 }
     const state = host.breaker.state()
     if (state === 'open' || (state === 'half-open' && host.underWay > 0))
       throw refuse(kind, `The host ${hostName} has not answered the last ${kind.calls} in time.`)
-    const count = ofPartner.get(partner) ?? 0
-    if (count >= kind.ofPartnerMax || taken >= placesMax) throw refuse(kind, `Too many ${kind.calls} are in progress.`)
+    const count = callsByPartner.get(partner) ?? 0
+    if (count >= kind.perPartnerMax || callsInProgress >= concurrentCallsMax)
+      throw refuse(kind, `Too many ${kind.calls} are in progress.`)
     const [oldest] = hosts.keys()
     if (oldest !== undefined && hosts.size >= hostsMax && !hosts.has(key)) hosts.delete(oldest)
     hosts.set(key, host)
     host.underWay += 1
-    ofPartner.set(partner, count + 1)
-    taken += 1
+    callsByPartner.set(partner, count + 1)
+    callsInProgress += 1
     const startMs = performance.now()
     return (hasFailed) => {
-      taken -= 1
+      callsInProgress -= 1
       host.underWay -= 1
-      const left = (ofPartner.get(partner) ?? 1) - 1
-      if (left === 0) ofPartner.delete(partner)
-      else ofPartner.set(partner, left)
+      const left = (callsByPartner.get(partner) ?? 1) - 1
+      if (left === 0) callsByPartner.delete(partner)
+      else callsByPartner.set(partner, left)
       if (hasFailed && performance.now() - startMs >= slowMs) host.breaker.failed()
       else {
         host.breaker.answered()
@@ -180,7 +182,7 @@ function createPlaces() {
 
 function createFetch(options: ChosenHostsOptions & { readonly resolve: Resolve }): ChosenHosts['fetch'] {
   let agent: undici.Agent | undefined
-  const connectOf = (): undici.buildConnector.connector => {
+  const createConnector = (): undici.buildConnector.connector => {
     if (options.isTrusted !== true) return createGuard({ ...options, connectTimeoutMs }).connect
     const { buildConnector } = require('undici') as typeof undici
     const dial = buildConnector({ allowH2: false, timeout: connectTimeoutMs })
@@ -190,18 +192,22 @@ function createFetch(options: ChosenHostsOptions & { readonly resolve: Resolve }
       )
   }
   return async (url, { method, headers: sent, body = null, signal }) => {
-    assert(inCall.getStore() === true, 'a request to a chosen host is a part of a call')
+    assert(inCall.getStore() === true, 'a request to a chosen host was sent outside of `call`')
     const { Agent, fetch } = require('undici') as typeof undici
-    agent ??= new Agent({ allowH2: false, keepAliveTimeout: secondMs, connect: connectOf() })
+    agent ??= new Agent({ allowH2: false, keepAliveTimeout: secondMs, connect: createConnector() })
     const response = await fetch(url, {
-      ...{ method, headers: sent, redirect: 'manual', dispatcher: agent, body },
+      method,
+      headers: sent,
+      redirect: 'manual',
+      dispatcher: agent,
+      body,
       signal: AbortSignal.any([AbortSignal.timeout(requestTimeoutMs), ...(signal ? [signal] : [])]),
     })
     const chunks: Uint8Array[] = []
     let bytes = 0
     for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
       bytes += chunk.length
-      if (bytes > answerBytesMax) throw new TypeError(`the answer has more than ${answerBytesMax} bytes`)
+      if (bytes > answerBytesMax) throw new TypeError(`the response has more than ${answerBytesMax} bytes`)
       chunks.push(chunk)
     }
     const { status, headers } = response

@@ -1,17 +1,16 @@
-/** One exchange thread, as the engine sees it: starts the worker thread, sends batches and replaces it if it fails. */
+/** The engine's side of an exchange thread: starts the worker thread, sends batches and replaces a failed thread. */
 import { Worker } from 'node:worker_threads'
 import { type Clock, type Log, secondMs } from '../../kernel/index.ts'
 import { addRequest, addTarget, emptyRequestBatch, type RequestBatch, type ResponseBatch, resultAt } from './batches.ts'
 import type { DeliveryTarget, Exchange, ExchangeOptions, OnResult } from './exchange.ts'
 import { hash } from 'node:crypto'
 
-/** The `workerData` of the thread. */
 export type ThreadSettings = Omit<ExchangeOptions, 'clock' | 'resolve'>
 
 /** The pause before a failed thread is replaced, in case its cause recurs. Well within the margin that a lease leaves. */
 const restartPauseMs = secondMs
 
-export type ExchangeThreadOptions = {
+type ExchangeThreadOptions = {
   readonly start: () => Worker
   readonly clock: Clock
   readonly log: Log
@@ -180,8 +179,8 @@ export type ThreadsOptions = {
 }
 
 /**
- * Each thread starts with its first request. A thread that ends or hangs is replaced; its requests end with `undefined`,
- * like abandoned ones.
+ * Creates the exchange threads. Each starts with its first request. A thread that ends or hangs is replaced, and its requests end with
+ * `undefined`, like abandoned requests.
  */
 export function createThreads(options: ThreadsOptions): Exchange {
   const { count, clock, log, settings, program, targetsMax = targetsMaxDefault } = options

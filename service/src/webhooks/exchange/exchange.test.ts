@@ -23,7 +23,13 @@ import type { ExchangeOptions } from './exchange.ts'
 import { createInterimFilter } from './guard.ts'
 import { startDnsServer } from '../../../../test/support/dns-server.ts'
 import { admitted, Refusal } from '../../kernel/api/index.ts'
-import { type ChosenCall, chosenCalls, type ChosenHosts, createChosenHosts, placesMax } from './chosen-hosts.ts'
+import {
+  type HostCallKind,
+  hostCallKinds,
+  type ChosenHosts,
+  createChosenHosts,
+  concurrentCallsMax,
+} from './chosen-hosts.ts'
 import { createTxtResolver } from './resolver.ts'
 
 const closing: (() => void)[] = []
@@ -387,27 +393,30 @@ suite('chosen hosts', () => {
 
   const get = { method: 'GET', headers: {} }
   /** A call of each kind, as its caller makes it. */
-  const make: Readonly<Record<ChosenCall, (hosts: ChosenHosts, partnerId: string, url: string) => Promise<unknown>>> = {
-    signOn: (hosts, partnerId, url) =>
-      hosts.call('signOn', partnerId, new URL(url).host, async () => (await hosts.fetch(url, get)).status),
-    domainRecord: (hosts, partnerId, url) => hosts.resolveTxt(partnerId, `${new URL(url).port}.example.com`),
-    webhookTest: async (hosts, partnerId, url) => {
-      const keys = [{ kind: 'v1', key: randomBytes(32) }] as const
-      const { status, error } = await hosts.sendTest({
-        partnerId,
-        url,
-        keys,
-        eventId: newId(),
-        data: '{}',
-        headers: {},
-      })
-      if (error !== undefined) throw new Error(error)
-      return status
-    },
-  }
-  const kinds = Object.keys(chosenCalls) as ChosenCall[]
-  const isRefused = (kind: ChosenCall) => (error: unknown) =>
-    error instanceof Refusal && error.code === chosenCalls[kind].refusedAs && Number(error.headers['retry-after']) >= 1
+  const make: Readonly<Record<HostCallKind, (hosts: ChosenHosts, partnerId: string, url: string) => Promise<unknown>>> =
+    {
+      signOn: (hosts, partnerId, url) =>
+        hosts.call('signOn', partnerId, new URL(url).host, async () => (await hosts.fetch(url, get)).status),
+      domainRecord: (hosts, partnerId, url) => hosts.resolveTxt(partnerId, `${new URL(url).port}.example.com`),
+      webhookTest: async (hosts, partnerId, url) => {
+        const keys = [{ kind: 'v1', key: randomBytes(32) }] as const
+        const { status, error } = await hosts.sendTest({
+          partnerId,
+          url,
+          keys,
+          eventId: newId(),
+          data: '{}',
+          headers: {},
+        })
+        if (error !== undefined) throw new Error(error)
+        return status
+      },
+    }
+  const kinds = Object.keys(hostCallKinds) as HostCallKind[]
+  const isRefused = (kind: HostCallKind) => (error: unknown) =>
+    error instanceof Refusal &&
+    error.code === hostCallKinds[kind].refusedAs &&
+    Number(error.headers['retry-after']) >= 1
 
   /** Hosts for which the test gives name servers that never answer. */
   async function withSilentNames() {
@@ -423,9 +432,9 @@ suite('chosen hosts', () => {
       const host = await hostOf((socket) => socket.end(okResponse))
       assert.deepEqual(kinds.toSorted(), Object.keys(make).toSorted())
       for (const kind of kinds) {
-        const { ofPartnerMax, timeoutMs } = chosenCalls[kind]
+        const { perPartnerMax, timeoutMs } = hostCallKinds[kind]
         assert.ok(
-          ofPartnerMax * 8 <= placesMax && timeoutMs < 20_000,
+          perPartnerMax * 8 <= concurrentCallsMax && timeoutMs < 20_000,
           `${kind}: eight partners leave places to the others`,
         )
         await assert.rejects(
@@ -440,12 +449,12 @@ suite('chosen hosts', () => {
     })
 
     for (const kind of kinds)
-      test(`${kind}: silent hosts of a partner take its places only, and the next calls are refused at once`, async () => {
+      test(`${kind}: silent hosts of a partner use only its own limit, and further calls are refused at once`, async () => {
         const hosts = kind === 'domainRecord' ? await withSilentNames() : open()
         const host = await silent()
         const [partner, other] = [newId(), newId()]
-        const { ofPartnerMax } = chosenCalls[kind]
-        const waiting = Array.from({ length: ofPartnerMax }, () => make[kind](hosts, partner, host.url))
+        const { perPartnerMax } = hostCallKinds[kind]
+        const waiting = Array.from({ length: perPartnerMax }, () => make[kind](hosts, partner, host.url))
         const outcomes = Promise.allSettled(waiting)
         for (let round = 0; round < 20; round += 1)
           await assert.rejects(make[kind](hosts, partner, host.url), isRefused(kind))
@@ -460,11 +469,11 @@ suite('chosen hosts', () => {
           assert.equal(outcome.status, 'rejected')
           assert.ok(!isRefused(kind)(outcome.reason), 'a call that was made waits for its host')
         }
-        assert.ok(host.connections() <= ofPartnerMax)
+        assert.ok(host.connections() <= perPartnerMax)
         assert.equal(await make.signOn(hosts, partner, good.url), 200)
       })
 
-    test('a host that was slow too often rests, for its partner only, and is tried again by one call', async () => {
+    test('a host that was slow too often is refused, for its partner only, until one call succeeds', async () => {
       const hosts = open()
       let isSilent = true
       const host = await hostOf((socket) => isSilent || socket.end(okResponse))
@@ -482,7 +491,7 @@ suite('chosen hosts', () => {
       assert.deepEqual(await Promise.all([1, 2].map(() => make.signOn(hosts, partner, host.url))), [200, 200])
     })
 
-    test('an endpoint whose tests were slow too often rests', async () => {
+    test('an endpoint whose tests were slow too often is refused', async () => {
       const resolve = async () => {
         await pause(2100)
         throw Object.assign(new Error('the host name does not resolve'), { code: 'EAI_AGAIN' })
@@ -497,7 +506,7 @@ suite('chosen hosts', () => {
       await assert.rejects(make.webhookTest(hosts, partner, 'https://hooks.example.com/'), isRefused('webhookTest'))
     })
 
-    test('hosts that fail at once never rest: a wrong answer keeps no person from signing in', async () => {
+    test('hosts that fail at once are never refused: a wrong answer does not block sign-ins', async () => {
       const hosts = open()
       const partner = newId()
       const host = await hostOf((socket) => socket.destroy())
@@ -505,12 +514,12 @@ suite('chosen hosts', () => {
         await assert.rejects(make.signOn(hosts, partner, host.url), (error) => !isRefused('signOn')(error))
     })
 
-    test('many hosts of many partners together take no more than all places', async () => {
+    test('many hosts of many partners never exceed the total limit of calls', async () => {
       const hosts = open()
       const host = await silent()
-      const partners = Array.from({ length: placesMax / chosenCalls.signOn.ofPartnerMax }, () => newId())
+      const partners = Array.from({ length: concurrentCallsMax / hostCallKinds.signOn.perPartnerMax }, () => newId())
       const waiting = partners.flatMap((partner) =>
-        Array.from({ length: chosenCalls.signOn.ofPartnerMax }, () => make.signOn(hosts, partner, host.url)),
+        Array.from({ length: hostCallKinds.signOn.perPartnerMax }, () => make.signOn(hosts, partner, host.url)),
       )
       const outcomes = Promise.allSettled(waiting)
       await assert.rejects(make.signOn(hosts, newId(), host.url), isRefused('signOn'))
@@ -519,7 +528,7 @@ suite('chosen hosts', () => {
       assert.equal(await make.signOn(hosts, newId(), good.url), 200)
     })
 
-    test('a slow drip and an endless answer end, and a redirect is not followed', async () => {
+    test('slow and endless responses are ended, and redirects are not followed', async () => {
       const hosts = open()
       const timers: NodeJS.Timeout[] = []
       closing.push(() => timers.forEach(clearInterval))

@@ -31,12 +31,11 @@ export type OnResult = (result: AttemptResult | undefined) => void
 
 export type Exchange = {
   readonly send: (request: DeliveryRequest, onResult: OnResult) => void
-  /** Ends all requests under way at once, and every later request as well. */
+  /** Ends all requests in progress at once, and every later request as well. */
   readonly abandon: () => void
   readonly close: () => Promise<void>
 }
 
-/** An exchange in this thread. */
 export type LocalExchange = Omit<Exchange, 'send'> & {
   readonly send: (request: LocalRequest, onResult: OnResult) => void
 }
@@ -44,8 +43,8 @@ export type LocalExchange = Omit<Exchange, 'send'> & {
 const require = createRequire(import.meta.url)
 
 /**
- * The time limit covers the whole exchange, so the limits of its parts are off. README.md, The agent, has the reasons. The package is
- * loaded with the first agent: only a process that sends webhooks makes one.
+ * The time limit covers the whole exchange, so the limits of its parts are off. README.md, The agent, has the reasons. The first agent
+ * loads the package, so that only processes that send webhooks load it.
  */
 function createAgent(connect: undici.buildConnector.connector) {
   const { Agent } = require('undici') as typeof undici
@@ -253,7 +252,7 @@ function publicText(error: unknown): string {
   return reasons[code] ?? `the exchange failed (${code})`
 }
 
-// The signed request of one delivery, as it goes over the wire.
+// Builds the signed HTTP request of a delivery.
 
 const userAgent = 'PartnerPayments-Webhooks/2'
 

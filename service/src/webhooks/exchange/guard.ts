@@ -30,10 +30,10 @@ async function lookupWithin<T>(timeoutMs: number, lookup: Promise<T>): Promise<T
   }
 }
 
-/** Each address may take the full connect timeout. Three of them use up the time limit of the exchange. */
+/** Addresses tried per name. Each may use the full connect timeout, and three use up the time limit of the exchange. */
 const addressesTriedMax = 3
 
-export type GuardOptions = {
+type GuardOptions = {
   readonly allowLoopback: boolean
   readonly resolve: Resolve
   /** Applies to the lookup and to each address, so that a dead first address leaves time for the next. */
@@ -41,7 +41,7 @@ export type GuardOptions = {
   readonly proxy?: Proxy | undefined
 }
 
-export type Guard = {
+type Guard = {
   readonly connect: undici.buildConnector.connector
   /** The address of the newest open connection to an origin, for the attempt log. */
   readonly addressOf: (origin: string) => string | undefined
@@ -108,7 +108,7 @@ export function createGuard({ allowLoopback, resolve, connectTimeoutMs, proxy }:
     throw failure
   }
 
-  // `callbackify` calls back outside of the promise, so that an error thrown by the agent is not an unhandled rejection.
+  // `callbackify` calls back outside the promise, so that an error thrown by the agent is not an unhandled rejection.
   const connectWithCallback = callbackify(connectGuarded)
   return {
     connect: (options, callback) =>
@@ -119,17 +119,17 @@ export function createGuard({ allowLoopback, resolve, connectTimeoutMs, proxy }:
   }
 }
 
-// Reads on after interim responses. undici ends a connection at a `100 Continue` or a `101`, though a client has to read on after any 1xx that it
-// did not ask for (RFC 9110, section 15.2). At a 103 it reads on, so the filter gives it these two as 103.
+// Skips interim responses. undici closes the connection at a `100 Continue` or a `101`, but a client must skip every 1xx that it did not ask for
+// (RFC 9110, section 15.2). undici skips a 103, so the filter changes 100 and 101 to 103.
 
 const statusAt = 'HTTP/1.1 '.length
 const headEnd = '\r\n\r\n'
 
-/** Changes the status of interim responses in place. The bytes may be cut anywhere. `begin`: a request is sent, and its answer comes next. */
+/** Changes the status of interim responses in place, wherever the chunks end. `begin`: a request was sent, and its response comes next. */
 export function createInterimFilter() {
-  /** Characters read of the status line, up to the status. Undefined: a final response, whose bytes stay as they are. */
+  /** The status line as far as it was read. Undefined: inside a final response, which is not changed. */
   let line: string | undefined = ''
-  /** Characters of the end of an interim head that were just read. */
+  /** Characters of `headEnd` read so far. */
   let ended = 0
 
   const pass = (chunk: Buffer): void => {
@@ -155,7 +155,7 @@ export function createInterimFilter() {
   }
 }
 
-/** Puts the filter between the socket of a connection and undici, which takes its bytes by `read`. One request at a time is on a connection. */
+/** Puts the filter between the socket and undici, which reads by `read`. A connection has one request at a time. */
 export function readOnAfterInterim(socket: Socket): Socket {
   const filter = createInterimFilter()
   const read = socket.read.bind(socket)

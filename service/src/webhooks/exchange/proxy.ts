@@ -1,6 +1,6 @@
 /**
  * Egress through a proxy: a CONNECT tunnel (RFC 9110 section 9.3.6) to an address that the guard has checked. The proxy
- * gets the address and never the name, so that it resolves nothing. TLS inside the tunnel uses the name.
+ * receives only the address, so that it does not resolve names. TLS inside the tunnel uses the name.
  */
 import { type ClientRequest, request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
@@ -14,7 +14,7 @@ export type Proxy = {
   readonly authorization?: string
 }
 
-/** Undefined unless the text is an http or https URL with a host and, at most, credentials and a port. */
+/** Parses a proxy URL. Undefined: the text is not an http or https URL with only a host, a port and credentials. */
 export function readProxy(text: string): Proxy | undefined {
   if (!URL.canParse(text)) return undefined
   const { protocol, hostname, port, pathname, search, hash, username, password } = new URL(text)

@@ -5,7 +5,7 @@ import ipaddr from 'ipaddr.js'
 /** Returns every address of a name. Rejects if it has none. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>
 
-export type ResolverOptions = {
+type ResolverOptions = {
   /** Addresses of name servers, with ports. Default: those of the system. */
   readonly servers?: readonly string[]
 }
@@ -47,7 +47,7 @@ export function createResolver({ servers }: ResolverOptions = {}): Resolve {
   }
 }
 
-/** Returns the texts of the TXT records of a name (RFC 1035, section 3.3.14). Rejects with a `code` of DNS if it has none. */
+/** Returns the texts of a name's TXT records (RFC 1035, section 3.3.14). Rejects with a DNS `code` if there are none. */
 export function createTxtResolver({ servers }: ResolverOptions = {}): (name: string) => Promise<readonly string[]> {
   const resolver = new Resolver({ timeout: tryTimeoutMs, tries })
   if (servers !== undefined) resolver.setServers(servers)

@@ -1,4 +1,4 @@
-/** Alerts about failing endpoints: queued as mails in the transaction that finds the failure. */
+/** Alerts about failing endpoints, queued in the transaction that finds the failure. */
 import type { users as wire } from '@partner-payments/wire'
 import type { FactQueue } from '../../inbox/index.ts'
 import { newId } from '../../kernel/index.ts'
@@ -24,16 +24,16 @@ export type EndpointAlert = {
 
 export type EndpointAlerts = {
   /**
-   * Tells the team when the transaction commits: persons who have joined by their inbox, and Admins and Developers who are invited and have not,
-   * because the partner uses no console, by mail.
+   * Alerts the team when the transaction commits: members by their inbox, and invited Admins and Developers who have not joined by mail,
+   * because their partner may not use the console.
    */
   readonly add: (tx: Tx, alert: EndpointAlert) => Promise<void>
 }
 
-export type EndpointAlertsDeps = {
+type EndpointAlertsDeps = {
   readonly mail: Pick<MailQueue, 'enqueue'>
   readonly facts: FactQueue
-  /** The people of a partner who are invited with one of the roles and have not joined. */
+  /** Lists people of a partner who are invited with one of the roles and have not joined. */
   readonly invitedWithRoles: (
     tx: Tx,
     partnerId: string,
@@ -80,7 +80,7 @@ export function createEndpointAlerts({ mail, facts, invitedWithRoles }: Endpoint
   }
 }
 
-// Renders the alert email about an endpoint, as plain text and as simple HTML.
+// The alert email about an endpoint, as plain text and simple HTML.
 
 /**
  * Reason of the alert: the endpoint has failed for this long, or was disabled because it failed for too long or
@@ -92,16 +92,16 @@ type AlertMailData = {
   readonly alert: AlertKind
   readonly subscriptionId: string
   readonly url: string
-  /** ISO 8601: no delivery has succeeded since. Null: the alert has another reason. */
+  /** Time of the first failure since the last success, in ISO 8601. Null: the alert has another reason. */
   readonly failingSince: string | null
-  /** The outcome of the last attempt, as the partner sees it in the list of attempts. */
+  /** Error of the last attempt, as the partner sees it in the list of attempts. */
   readonly lastError: string | null
 }
 
 const shownCharsMax = 300
 const shown = (text: string) => oneLine(text).slice(0, shownCharsMax)
 
-/** The URL without its query, which may contain a secret of the partner. */
+/** Removes the query of a URL, which may contain a secret of the partner. */
 function shownUrl(url: string): string {
   const { origin, pathname, search } = new URL(url)
   return shown(`${origin}${pathname}${search === '' ? '' : '?...'}`)
@@ -119,7 +119,6 @@ const nextOfFailing =
 const nextOfDisabled =
   'The endpoint receives no further deliveries. Pending deliveries are kept for 30 days and sent when you enable it again.'
 
-/** The template of endpoint alerts. */
 export function renderEndpointAlert(mail: MailToRender): MailContent {
   const { alert, subscriptionId, url, failingSince, lastError } = mail.data as AlertMailData
   const disabled = alert === 'DisabledFailing' || alert === 'DisabledGone'

@@ -43,7 +43,7 @@ suite('history', async () => {
     return attempts
   }
 
-  test('queued and delivered ones are one list, newest first, in pages, with their attempts', async () => {
+  test('queued and delivered rows are one list, newest first, in pages, with their attempts', async () => {
     const key = await subscribed()
     assert.deepEqual((await list(key)).data, [])
     await emitAndFanOut(key, 'A', 'B', 'C', 'D', 'E')
@@ -172,7 +172,7 @@ suite('history', async () => {
     assert.deepEqual(await countsOf(key), { owed: 1, delivered: 1, pending: 0, held: 0 })
   })
 
-  test('redelivery restarts a held delivery, hurries a waiting one and leaves an attempt under way alone', async () => {
+  test('redelivery restarts a held delivery, expedites a waiting delivery and does not disturb an attempt in flight', async () => {
     const key = await subscribed()
     await emitAndFanOut(key, 'held')
     const [held] = await beginAttempts(key, 1)
@@ -455,7 +455,7 @@ suite('feed', async () => {
     assert.equal(start.nextCursor, rest.nextCursor)
   })
 
-  test('the newest events come first if asked for, and the way back ends at the oldest', async () => {
+  test('`order=newest` lists the newest events first and ends at the oldest', async () => {
     const partnerId = await hooks.addPartner()
     const empty = await hooks.webhooks.events(partnerId, { order: 'newest' })
     assert.deepEqual([empty.data, empty.hasMore], [[], false])

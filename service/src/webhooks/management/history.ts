@@ -1,9 +1,9 @@
-/** Reads that a partner makes of its webhooks: the deliveries of a subscription with redelivery, its statistics, and the feed of all events. */
+/** Reads for partners: deliveries and statistics of a subscription, and the feed of all events. Includes redelivery. */
 import { eventNames, isEventName, ownJsonExactly, type Static, webhooks as wire } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, readTime, Refusal, refuseField } from '../../kernel/api/index.ts'
 import { after, type Clock, dayMs, derivedTimeId, firstIdOf, momentOfId } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
-import { type DeliveryStatus, statusesStored, statusSeen, type SubscriptionStatus } from './rules.ts'
+import { type DeliveryStatus, storedStatuses, visibleStatus, type SubscriptionStatus } from './rules.ts'
 import * as endpointQueues from '../queue/store-endpoint-queues.ts'
 import * as store from './store-history.ts'
 import * as requeue from '../queue/store-queue.ts'
@@ -24,21 +24,21 @@ export type Delivery = {
   readonly attempts: readonly store.AttemptRow[]
 }
 
-export type HistoryDeps = { readonly db: Database; readonly clock: Clock; readonly cursors: Cursors }
+type HistoryDeps = { readonly db: Database; readonly clock: Clock; readonly cursors: Cursors }
 type DeliveryQuery = Static<typeof wire.DeliveryQuery>
 
 /** Rows that a page of a filtered list examines. The page may have fewer matches than its limit, and then continues there. */
 const examinedRowsMax = 10_000
 const attemptsShownMax = 20
-/** The last examined row of each of the two sources, which the list returns even if it does not match. */
+/** The list returns the last examined row of each of its two sources, even if that row does not match. */
 const lastExaminedRowsMax = 2
 
-function deliveryOf(
+function toDelivery(
   row: store.DeliveryRow,
   subscription: SubscriptionStatus,
   attempts: readonly store.AttemptRow[] = [],
 ): Delivery {
-  const status = statusSeen(row.status, subscription)
+  const status = visibleStatus(row.status, subscription)
   return {
     eventId: row.wireEventId,
     eventType: row.type,
@@ -53,9 +53,9 @@ function deliveryOf(
   }
 }
 
-/** The rows of the page, and the event id after which the next page starts. */
-function cutPage(rows: readonly store.Listed[], limit: number) {
-  const found: store.Listed[] = []
+/** Returns the rows of the page and the event id after which the next page starts. */
+function cutPage(rows: readonly store.ListedDelivery[], limit: number) {
+  const found: store.ListedDelivery[] = []
   for (const row of rows) {
     if (row.matches && found.length === limit) return { found, next: found.at(-1)?.eventId }
     if (row.matches) found.push(row)
@@ -65,8 +65,8 @@ function cutPage(rows: readonly store.Listed[], limit: number) {
 }
 
 /**
- * The id range of the events of one millisecond, that of the event id. Undefined if the id contains no time, or a time in
- * the future.
+ * Returns the range of event ids in the millisecond of the given id. Undefined if the id contains no time, or a time in the
+ * future.
  */
 function eventIdRange(wireEventId: string, now: Date) {
   const moment = momentOfId(wireEventId)
@@ -76,10 +76,14 @@ function eventIdRange(wireEventId: string, now: Date) {
 
 const earliest = (a: string | null, b: string | null) => (a === null || (b !== null && b < a) ? b : a)
 
-function filterOf(query: DeliveryQuery, subscription: SubscriptionStatus, afterId: string | null): store.HistoryFilter {
+function toHistoryFilter(
+  query: DeliveryQuery,
+  subscription: SubscriptionStatus,
+  afterId: string | null,
+): store.HistoryFilter {
   const { status, eventType = null, reference = null, from, to } = query
   return {
-    statuses: status === undefined ? wire.deliveryStatuses : statusesStored(status, subscription),
+    statuses: status === undefined ? wire.deliveryStatuses : storedStatuses(status, subscription),
     type: eventType,
     reference,
     from: from === undefined ? null : firstIdOf(readTime(from)),
@@ -87,13 +91,13 @@ function filterOf(query: DeliveryQuery, subscription: SubscriptionStatus, afterI
   }
 }
 
-/** Matches can be rare among the rows that the list reads in order. */
+/** Reports whether the filter may match few of the rows that the list reads in order. */
 const isSparse = ({ eventType, reference, status }: DeliveryQuery): boolean =>
   eventType !== undefined || reference !== undefined || status === 'Pending'
 
 function createDeliveryReader({ db, clock }: HistoryDeps) {
-  /** The newest attempts of each delivery, by the id of its event. */
-  const attemptsOf = async (tx: Tx, key: SubscriptionKey, eventIds: readonly string[]) =>
+  /** Reads the newest attempts of each delivery, by event id. */
+  const readAttempts = async (tx: Tx, key: SubscriptionKey, eventIds: readonly string[]) =>
     eventIds.length === 0
       ? new Map<string, store.AttemptRow[]>()
       : Map.groupBy(await store.attemptsOf(tx, key, eventIds, attemptsShownMax), (attempt) => attempt.eventId)
@@ -109,33 +113,33 @@ function createDeliveryReader({ db, clock }: HistoryDeps) {
     const { status } = await loadSubscription(tx, partnerId, id)
     const key = { partnerId, subscriptionId: id }
     const row = await load(tx, key, wireEventId)
-    const attempts = await attemptsOf(tx, key, [row.eventId])
-    return deliveryOf(row, status, attempts.get(row.eventId))
+    const attempts = await readAttempts(tx, key, [row.eventId])
+    return toDelivery(row, status, attempts.get(row.eventId))
   }
-  return { attemptsOf, load, get }
+  return { readAttempts, load, get }
 }
 
 type DeliveryReader = ReturnType<typeof createDeliveryReader>
 
 /**
- * Lists newest first, by the time of the event. A page examines a bounded number of rows, so that it may contain fewer
+ * Lists deliveries, newest first, by the time of the event. A page examines a limited number of rows, so it may contain fewer
  * deliveries than its limit, or none, and still have a next page. Refuses: not_found.
  */
 const createDeliveryList =
-  ({ db, cursors }: HistoryDeps, { attemptsOf }: DeliveryReader) =>
+  ({ db, cursors }: HistoryDeps, { readAttempts }: DeliveryReader) =>
   async (partnerId: string, id: string, query: DeliveryQuery): Promise<Page<Delivery>> => {
     const { status } = await loadSubscription(db, partnerId, id)
     const list = `${partnerId} deliveries of ${id}`
     const { limit, afterId } = cursors.read(list, query)
     const key = { partnerId, subscriptionId: id }
-    const filter = filterOf(query, status, afterId)
+    const filter = toHistoryFilter(query, status, afterId)
     const examinedMax = isSparse(query) ? examinedRowsMax : limit + 1
     const rows = await store.listHistory(db, key, filter, examinedMax, limit + 1 + lastExaminedRowsMax)
     const { found, next } = cutPage(rows, limit)
     const eventIds = found.map((row) => row.eventId)
-    const attempts = await attemptsOf(db, key, eventIds)
+    const attempts = await readAttempts(db, key, eventIds)
     return {
-      data: found.map((row) => deliveryOf(row, status, attempts.get(row.eventId))),
+      data: found.map((row) => toDelivery(row, status, attempts.get(row.eventId))),
       nextCursor: next === undefined ? null : cursors.write(list, next),
       hasMore: next !== undefined,
     }
@@ -143,7 +147,7 @@ const createDeliveryList =
 
 /**
  * Makes a delivery due at once, from the first step of the schedule, with the same event id. A delivered one becomes
- * outstanding again, without a second row. A redelivery during an attempt changes nothing: the attempt decides.
+ * outstanding again, without a second row. A redelivery during an attempt has no effect: the attempt decides.
  * Refuses: not_found.
  */
 const createRedelivery =
@@ -155,7 +159,7 @@ const createRedelivery =
     await inTransaction(db, outerTx, async (tx) => {
       const now = clock.now()
       if (!(await endpointQueues.wakeEndpointQueue(tx, partnerId, id, now))) throw notFound('webhook subscription')
-      // Under this lock a delivery can only move from the queue to the delivered ones. Search in the same order.
+      // Under this lock a delivery can only move from the queue to the delivered rows. Search in the same order.
       if (await requeue.expedite(tx, key, eventId, now)) return
       const moved = await requeue.takeDelivered(tx, key, eventId)
       if (moved === undefined) throw notFound('delivery')
@@ -168,7 +172,7 @@ export function createHistory(deps: HistoryDeps) {
   const reader = createDeliveryReader(deps)
   return {
     deliveries: createDeliveryList(deps, reader),
-    /** Refuses: not_found, also for event ids from before they contained a time. */
+    /** Reads a delivery. Refuses: not_found, also for event ids of early versions, which contain no time. */
     delivery: reader.get,
     redeliver: createRedelivery(deps, reader),
     ...createSubscriptionStatistics(deps),
@@ -185,10 +189,10 @@ function percentile(sorted: readonly number[], fraction: number): number | null 
   return sorted[Math.ceil(sorted.length * fraction) - 1] ?? null
 }
 
-const isSuccess = ({ status, error }: store.Outcome): boolean =>
+const isSuccess = ({ status, error }: store.AttemptOutcome): boolean =>
   status !== null && verdictOf(error === null ? { status } : { status, error }) === 'delivered'
 
-function last24Hours(outcomes: readonly store.Outcome[], now: Date): Statistics['last24Hours'] {
+function last24Hours(outcomes: readonly store.AttemptOutcome[], now: Date): Statistics['last24Hours'] {
   const since = now.getTime() - dayMs
   const recent = outcomes.filter((outcome) => outcome.startedAt.getTime() >= since)
   const successes = recent.filter(isSuccess).length
@@ -205,8 +209,8 @@ function last24Hours(outcomes: readonly store.Outcome[], now: Date): Statistics[
   }
 }
 
-/** The pending deliveries of a disabled subscription count as held. */
-function deliveryCounts(counts: store.Counts, subscription: SubscriptionStatus) {
+/** Counts the pending deliveries of a disabled subscription as held. */
+function deliveryCounts(counts: store.DeliveryCounts, subscription: SubscriptionStatus) {
   const delivered = Number(counts.delivered)
   const pending = Number(counts.pending)
   const held = Number(counts.held)
@@ -218,7 +222,7 @@ function deliveryCounts(counts: store.Counts, subscription: SubscriptionStatus) 
 
 function createSubscriptionStatistics({ db, clock }: { readonly db: Database; readonly clock: Clock }) {
   return {
-    /** Refuses: not_found. */
+    /** Computes the statistics of a subscription. Refuses: not_found. */
     statistics: async (partnerId: string, id: string): Promise<Statistics> => {
       const key = { partnerId, subscriptionId: id }
       const { status } = await loadSubscription(db, partnerId, id)
@@ -239,7 +243,7 @@ function createSubscriptionStatistics({ db, clock }: { readonly db: Database; re
   }
 }
 
-// The pull feed: every event of a partner, in the order of fan-out, with or without a subscription.
+// The pull feed: every event of a partner in the order of fan-out. Needs no subscription.
 
 type FeedDeps = { readonly db: Database; readonly cursors: Cursors; readonly eventOutbox: EventOutbox }
 
@@ -280,18 +284,23 @@ function readTypes(text: string | undefined): readonly string[] | undefined {
 
 type FeedQuery = Static<typeof wire.FeedQuery>
 
-const namesOf = ({ id, type, reference, occurredAt }: StoredEvent) => ({ id, eventType: type, reference, occurredAt })
-const dataOf = ({ data }: StoredEvent) => ownJsonExactly<Record<string, unknown>>(data)
+const eventFields = ({ id, type, reference, occurredAt }: StoredEvent) => ({
+  id,
+  eventType: type,
+  reference,
+  occurredAt,
+})
+const eventData = ({ data }: StoredEvent) => ownJsonExactly<Record<string, unknown>>(data)
 
-/** The event ids in the deliveries of the subscription, including future deliveries. */
-const eventIdsOf = async (tx: Tx, partnerId: string, subscriptionId: string, ids: readonly string[]) => {
+/** Reads the event ids that deliveries of the subscription have or will have. */
+const readDeliveryIds = async (tx: Tx, partnerId: string, subscriptionId: string, ids: readonly string[]) => {
   const rows = await store.wireIdsOf(tx, { partnerId, subscriptionId }, ids)
   const known = new Map(rows.map((row) => [row.eventId, row.wireEventId]))
   return (id: string) => known.get(id) ?? derivedTimeId(id, subscriptionId)
 }
 
 export function createFeed({ db, cursors, eventOutbox }: FeedDeps) {
-  /** The sequence beside which the page starts. Refuses: validation_failed (/query/after), cursor_expired. */
+  /** Reads the sequence at which the page starts, exclusive. Refuses: validation_failed (/query/after), cursor_expired. */
   const readPosition = async (list: string, partnerId: string, query: FeedQuery): Promise<bigint> => {
     const { after, order } = query
     // Reads the last sequence first: in an empty feed, every later event has a higher number.
@@ -299,7 +308,7 @@ export function createFeed({ db, cursors, eventOutbox }: FeedDeps) {
     const first = (await store.oldestInFeed(db, partnerId)) ?? last + 1n
     if (after === undefined) return order === 'newest' ? last + 1n : first - 1n
     const position = BigInt(cursors.open(list, after, '/query/after'))
-    // The way back ends at the oldest event.
+    // Newest first, the list simply ends at the oldest event.
     if (order === 'newest') return position
     if (position + 1n < first)
       throw new Refusal(
@@ -312,9 +321,8 @@ export function createFeed({ db, cursors, eventOutbox }: FeedDeps) {
 
   return {
     /**
-     * Oldest first, from `after` on, unless the newest are asked for. Sequence numbers are assigned under a lock, so that no lower number becomes
-     * visible later: a client that continues from each `nextCursor` misses no event. Refuses: validation_failed,
-     * not_found, cursor_expired.
+     * Lists events after the cursor, oldest first by default. Sequence numbers are assigned under a lock, so that no lower number becomes
+     * visible later: a client that continues from each `nextCursor` misses no event. Refuses: validation_failed, not_found, cursor_expired.
      */
     events: async (partnerId: string, query: FeedQuery): Promise<Feed> => {
       const { subscriptionId, reference, order = 'oldest' } = query
@@ -337,12 +345,12 @@ export function createFeed({ db, cursors, eventOutbox }: FeedDeps) {
       })
       const shown = found.slice(0, limit)
       const ids = shown.map(({ event }) => event.id)
-      const eventIdOf = subscriptionId && (await eventIdsOf(db, partnerId, subscriptionId, ids))
+      const eventIdOf = subscriptionId && (await readDeliveryIds(db, partnerId, subscriptionId, ids))
       const data = shown.map(({ sequence, event }) => ({
-        ...namesOf(event),
+        ...eventFields(event),
         sequence,
         ...(eventIdOf ? { eventId: eventIdOf(event.id) } : {}),
-        data: dataOf(event),
+        data: eventData(event),
       }))
       const isCut = found.length > limit
       const last = (isCut ? shown.at(-1)?.sequence : examined.at(-1)?.sequence) ?? position
@@ -352,7 +360,7 @@ export function createFeed({ db, cursors, eventOutbox }: FeedDeps) {
   }
 }
 
-/** An event with its deliveries. Refuses: not_found. */
+/** Reads an event with its deliveries. Refuses: not_found. */
 async function readEvent(
   { db, eventOutbox }: Pick<FeedDeps, 'db' | 'eventOutbox'>,
   partnerId: string,
@@ -362,9 +370,9 @@ async function readEvent(
   if (event === undefined) throw notFound('event')
   const deliveries = await store.deliveriesOfEvent(db, partnerId, id)
   return {
-    ...namesOf(event),
+    ...eventFields(event),
     deliveries: deliveries.map(({ subscriptionId, wireEventId }) => ({ subscriptionId, eventId: wireEventId })),
-    data: dataOf(event),
+    data: eventData(event),
   }
 }
 

@@ -169,7 +169,7 @@ async function withPending(count: number) {
   return { key, recovery: () => hooks.webhooks.recovery(partnerId, key.subscriptionId, id) }
 }
 
-test('a delivery that is recorded between the look and the insert of a recovery step is not due again', async () => {
+test('a delivery that is recorded between the read and the insert of a recovery step is not due again', async () => {
   const { key, recovery } = await withPending(3)
   let step: Promise<number> | undefined
   await hooks.db.transaction(async (tx) => {
@@ -188,7 +188,7 @@ test('a delivery that is recorded between the look and the insert of a recovery 
   assert.deepEqual([examined, recovered], [3n, 0n])
 })
 
-test('of a recovery step and the recording of results exactly one wins each event', async () => {
+test('a recovery step and the recording of results never both handle an event', async () => {
   for (let round = 0; round < 20; round += 1) {
     const { key, recovery } = await withPending(100)
     await Promise.all([hooks.db.transaction((tx) => deliver(key, 60, tx)), hooks.webhooks.recoverStep()])

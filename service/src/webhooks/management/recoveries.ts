@@ -22,7 +22,7 @@ import * as leftovers from '../queue/store-queue.ts'
 import { wants } from './rules.ts'
 
 export type Recovery = store.RecoveryRow
-export type RecoveriesDeps = RecoveryStepDeps & { readonly cursors: Cursors }
+type RecoveriesDeps = RecoveryStepDeps & { readonly cursors: Cursors }
 
 /** Recoveries kept per subscription. */
 const recoveriesKeptMax = 100
@@ -82,7 +82,7 @@ export function createRecoveries(deps: RecoveriesDeps) {
         return row
       }),
 
-    /** Refuses: not_found. */
+    /** Reads a recovery. Refuses: not_found. */
     recovery: async (partnerId: string, id: string, recoveryId: string): Promise<Recovery> => {
       await loadSubscription(db, partnerId, id)
       const row = await store.recoveryById(db, { partnerId, subscriptionId: id }, recoveryId)
@@ -90,7 +90,7 @@ export function createRecoveries(deps: RecoveriesDeps) {
       return row
     },
 
-    /** Newest first. Refuses: not_found. */
+    /** Lists recoveries, newest first. Refuses: not_found. */
     recoveries: async (
       partnerId: string,
       id: string,
@@ -108,8 +108,8 @@ export function createRecoveries(deps: RecoveriesDeps) {
 
 export type Recoveries = ReturnType<typeof createRecoveries>
 
-// The worker side of recoveries: a step walks a part of the feed and makes deliveries due. One transaction holds the
-// deliveries of a step and its position in the feed, so that after a crash the next step continues after the last one.
+// The worker side of recoveries: a step reads a part of the feed and makes deliveries due. One transaction contains the
+// deliveries of a step and its position in the feed, so that a recovery continues correctly after a crash.
 
 type RecoveryStepDeps = {
   readonly db: Database
@@ -127,7 +127,7 @@ const recoveriesPerStepMax = 20
  */
 const latenessMsMax = hourMs
 
-/** The next part of the feed. `inRange`: the event is between `since` and `until`. */
+/** Reads the next events of the feed. `inRange`: the event is between `since` and `until`. */
 async function nextEvents(tx: Tx, partnerId: string, recovery: store.RecoveryRow) {
   const from = firstIdOf(recovery.since)
   const before = firstIdOf(recovery.until)
@@ -138,7 +138,7 @@ async function nextEvents(tx: Tx, partnerId: string, recovery: store.RecoveryRow
   return rows.map((row) => ({ ...row, inRange: row.eventId >= from && row.eventId < before }))
 }
 
-function deliveryOf(
+function toDelivery(
   event: OwnedEvent,
   sequence: bigint,
   subscriptionId: string,
@@ -155,7 +155,7 @@ function deliveryOf(
   }
 }
 
-/** Makes held deliveries of these events due, and creates missing ones. Returns how many. */
+/** Makes held deliveries of these events due and creates missing deliveries. Returns their number. */
 async function recoverDeliveries(
   tx: Tx,
   { clock, eventOutbox }: RecoveryStepDeps,
@@ -174,7 +174,7 @@ async function recoverDeliveries(
   const delivered = new Set(await store.deliveredOf(tx, key, eventIds))
   const missing = wanted
     .filter((event) => !delivered.has(event.id))
-    .map((event) => deliveryOf(event, sequences.get(event.id) ?? 0n, subscriptionId, now))
+    .map((event) => toDelivery(event, sequences.get(event.id) ?? 0n, subscriptionId, now))
   const madeDue = await leftovers.makeHeldDue(tx, key, eventIds, now)
   const inserted = await leftovers.insertDue(tx, key, missing, now)
   // A result may have been recorded since `deliveredOf`. `insertDue` waits for one that is being recorded, so that the
@@ -186,8 +186,8 @@ async function recoverDeliveries(
 }
 
 /**
- * Reports whether the walk is complete. At the end of the feed, the recovery waits for pending events of its range: a subscription
- * created after them would not get them by fan-out.
+ * Reports whether the recovery has read its whole range. At the end of the feed it waits for pending events of the range: fan-out does not
+ * deliver them to a subscription that was created after them.
  */
 async function isComplete(
   tx: Tx,
@@ -236,7 +236,7 @@ function createRecoverySteps(deps: RecoveryStepDeps) {
       let unfinished = 0
       const failures: unknown[] = []
       for (const { id, ...key } of await store.runningRecoveries(db, recoveriesPerStepMax))
-        // A recovery that fails does not stop the others.
+        // Continues with the others if one recovery fails.
         if (await step(key, id).catch((error: unknown) => void failures.push(error))) unfinished += 1
       if (failures.length > 0) throw failures[0]
       return unfinished

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../../kernel/api/index.ts'
 import { isAllowedAddress } from '../exchange/resolver.ts'
-import { readUrl, statusesStored, warningsFor } from './rules.ts'
+import { readUrl, storedStatuses, warningsFor } from './rules.ts'
 
 const production = { allowHttpLoopback: false }
 const sandbox = { allowHttpLoopback: true }
@@ -110,7 +110,7 @@ test('each name that yields no deliveries where it stands adds a warning, with t
 })
 
 test('the pending deliveries of a disabled subscription appear as held', () => {
-  assert.deepEqual(statusesStored('Held', 'Disabled'), ['Pending', 'Held'])
-  assert.deepEqual(statusesStored('Pending', 'Disabled'), [])
-  assert.deepEqual(statusesStored('Pending', 'Enabled'), ['Pending'])
+  assert.deepEqual(storedStatuses('Held', 'Disabled'), ['Pending', 'Held'])
+  assert.deepEqual(storedStatuses('Pending', 'Disabled'), [])
+  assert.deepEqual(storedStatuses('Pending', 'Enabled'), ['Pending'])
 })

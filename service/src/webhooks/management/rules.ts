@@ -55,14 +55,14 @@ export function readEvents(field: SubscriptionField, names: readonly string[]): 
   return names.map((name, index) => readText(name, `/${field}/${index}`))
 }
 
-/** Refuses (400, /events): a subscription to nothing. */
+/** Refuses (400, /events): a subscription without any event. */
 export function requireEvents({ events, extensionEvents }: SubscribedEvents): void {
   if (events.length + extensionEvents.length > 0) return
   const message = 'must have an event name, or "*", unless extensionEvents has one'
   throw refuseField({ pointer: '/events', code: 'too_few', message })
 }
 
-/** Reports whether a subscription delivers an event type. `subscribedIn` has the rule. */
+/** Reports whether a subscription delivers an event type, by the rule of `subscribedIn`. */
 export function wants(subscribed: SubscribedEvents, type: string): boolean {
   const field = subscribedIn(type)
   if (field === undefined) return false
@@ -70,7 +70,7 @@ export function wants(subscribed: SubscribedEvents, type: string): boolean {
   return names[0] === webhooks.allEvents || names.includes(type)
 }
 
-/** Names that yield no deliveries where they stand. */
+/** Warns about each name that cannot lead to deliveries in its field. */
 export function warningsFor(subscribed: SubscribedEvents): readonly string[] {
   return (['events', 'extensionEvents'] as const).flatMap((field) =>
     subscribed[field]
@@ -87,12 +87,12 @@ export type DeliveryStatus = (typeof webhooks.deliveryStatuses)[number]
 export type SubscriptionStatus = (typeof webhooks.subscriptionStatuses)[number]
 
 /** The pending deliveries of a disabled subscription appear as held, so that disabling it changes no rows. */
-export function statusSeen(stored: DeliveryStatus, subscription: SubscriptionStatus): DeliveryStatus {
+export function visibleStatus(stored: DeliveryStatus, subscription: SubscriptionStatus): DeliveryStatus {
   return stored === 'Pending' && subscription === 'Disabled' ? 'Held' : stored
 }
 
 /** The stored statuses that appear as `seen`: the inverse of `statusSeen`. */
-export function statusesStored(seen: DeliveryStatus, subscription: SubscriptionStatus): readonly DeliveryStatus[] {
+export function storedStatuses(seen: DeliveryStatus, subscription: SubscriptionStatus): readonly DeliveryStatus[] {
   const stored: readonly DeliveryStatus[] = ['Pending', 'Delivered', 'Held']
-  return stored.filter((status) => statusSeen(status, subscription) === seen)
+  return stored.filter((status) => visibleStatus(status, subscription) === seen)
 }

@@ -11,22 +11,22 @@ import type { Database, SealedColumn, Tx } from '../../postgres/index.ts'
 import * as store from './store-subscriptions.ts'
 import type { SubscriptionKey } from './store-subscriptions.ts'
 
-export type Signature = (typeof wire.signatures)[number]
-type Rotation = { readonly kind: Signature; readonly endsAt: Date; readonly now: Date }
+type SignatureKind = (typeof wire.signatures)[number]
+type Rotation = { readonly kind: SignatureKind; readonly endsAt: Date; readonly now: Date }
 
 /** Standard Webhooks asks for 24 to 64 bytes for HMAC, RFC 8032 for 32 bytes for Ed25519. */
 const keyBytes = 32
 const sweepRowsMax = 1000
 
-/** The field that the partner sees of a new key: the secret itself, or the public key. */
-export function shownKey(key: SigningKey): { readonly secret?: string; readonly publicKey?: string } {
+/** Returns what the partner sees of a new key: the secret, or the public key. */
+export function newKeyFields(key: SigningKey): { readonly secret?: string; readonly publicKey?: string } {
   const text = verifyingKeyText(key)
   return key.kind === 'v1' ? { secret: text } : { publicKey: text }
 }
 
 export function createSecrets({ sealer }: { readonly sealer: Sealer }) {
   /** Stores a new key, which signs from the commit on. */
-  const add = async (tx: Tx, subscription: SubscriptionKey, kind: Signature, now: Date): Promise<SigningKey> => {
+  const add = async (tx: Tx, subscription: SubscriptionKey, kind: SignatureKind, now: Date): Promise<SigningKey> => {
     const key: SigningKey = { kind, key: randomBytes(keyBytes) }
     const secretSealed = sealer.seal(signingKeyText(key), sealContext(subscription))
     await store.insertSecret(tx, { ...subscription, id: newId(), signature: kind, secretSealed, createdAt: now })
@@ -83,8 +83,8 @@ type PublicKeys = {
 const openKeysMax = 10_000
 
 /**
- * Seals a secret for its subscription, so that a copy in another row does not open. The names are those of an earlier table,
- * whose secrets must open.
+ * Binds a sealed secret to its subscription, so that a copy in another row cannot be opened. The names are those of an earlier table, so
+ * that its secrets can be opened.
  */
 const sealContext = ({ partnerId, subscriptionId }: SubscriptionKey) => [
   'webhooks.subscriptions',
@@ -110,7 +110,7 @@ function createKeyCache(sealer: Sealer) {
 function createSigningKeys(sealer: Sealer) {
   const open = createKeyCache(sealer)
 
-  /** The keys that sign at `now`, by subscription id. The database is asked each time; only opened keys are cached. */
+  /** Reads the keys that sign at `now`, by subscription id. Queries the database each time; caches only opened keys. */
   const signingKeys = async (
     tx: Tx,
     subscriptions: readonly SubscriptionKey[],
@@ -123,7 +123,7 @@ function createSigningKeys(sealer: Sealer) {
     )
   }
 
-  /** The public key of the newest key of each subscription, if that key is `v1a`. */
+  /** Reads the newest public key of each subscription whose newest key is `v1a`. */
   const publicKeys = async (tx: Tx, subscriptions: readonly SubscriptionKey[], now: Date): Promise<PublicKeys> => {
     const found = new Map<string, string>()
     const unreadable = new Set<string>()

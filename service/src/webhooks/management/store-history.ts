@@ -1,4 +1,4 @@
-/** SQL of what partners read about deliveries: queued and delivered ones as one list, attempts, and counts. */
+/** SQL of what partners read about deliveries: queued and delivered rows as one list, attempts, and counts. */
 import { dueWork, noSql, type Sql, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { DeliveryStatus } from './rules.ts'
 import type { SubscriptionKey } from './store-subscriptions.ts'
@@ -16,7 +16,7 @@ export type DeliveryRow = {
   readonly deliveredAt: Date | null
 }
 
-export type Listed = DeliveryRow & {
+export type ListedDelivery = DeliveryRow & {
   readonly matches: boolean
   /** The last row that the statement examined in its source. */
   readonly last: boolean
@@ -37,9 +37,9 @@ const deliveredColumns = sql`event_id, wire_event_id, type, reference, 'Delivere
   attempt_count, created_at, delivered_at`
 
 /**
- * Newest first. Examines `examinedMax` rows of the queue and of the delivered ones each. Returns up to `rowsMax` of those
- * that match, and the last examined row of each source even if it does not match. One statement, so that a row that moves
- * between the sources meanwhile is returned once.
+ * Lists deliveries, newest first. Examines up to `examinedMax` queued and as many delivered rows. Returns up to `rowsMax` matches, and
+ * the last examined row of each source even if it does not match. A single statement, so that a row that moves between the sources is
+ * returned once.
  */
 export function listHistory(
   tx: Tx,
@@ -47,7 +47,7 @@ export function listHistory(
   { statuses, type, reference, from, before }: HistoryFilter,
   examinedMax: number,
   rowsMax: number,
-): Promise<readonly Listed[]> {
+): Promise<readonly ListedDelivery[]> {
   const range = sql`${from === null ? noSql : sql`and event_id >= ${from}::uuid`}
     ${before === null ? noSql : sql`and event_id < ${before}::uuid`}`
   const onlyHeld = !statuses.includes('Pending')
@@ -63,7 +63,7 @@ export function listHistory(
       order by event_id desc limit ${examinedMax})`)
   const [first, second] = sources
   if (first === undefined) return Promise.resolve([])
-  return tx.rows<Listed>(
+  return tx.rows<ListedDelivery>(
     unprepared(sql`/* delivery.listHistory */
     with examined as (${first} ${second === undefined ? noSql : sql`union all ${second}`}),
     compared as (
@@ -104,10 +104,10 @@ export type AttemptRow = {
   readonly responseBody: string | null
 }
 
-/** The row contains the attempt that delivered it. Rows of versions that did not write it have that attempt in the log. */
+/** Whether the row contains its successful attempt. Early versions wrote that attempt to the attempts only. */
 const hasAttempt = sql`started_at is not null`
 
-/** The newest attempts of each delivery, oldest first. The range of ids limits the statement to the weeks of the events. */
+/** Reads the newest attempts of each delivery, oldest first. The range of ids limits the statement to the weeks of the events. */
 export async function attemptsOf(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
@@ -132,7 +132,7 @@ export async function attemptsOf(
   return rows.toSorted((a, b) => a.attempt - b.attempt)
 }
 
-/** The stored ids of the deliveries that exist, by event. */
+/** Reads the stored event ids of existing deliveries, by event. */
 export function wireIdsOf(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
@@ -147,7 +147,7 @@ export function wireIdsOf(
   )
 }
 
-/** The deliveries of an event that exist, by subscription. */
+/** Lists the existing deliveries of an event, by subscription. */
 export function deliveriesOfEvent(
   tx: Tx,
   partnerId: string,
@@ -166,7 +166,7 @@ export function deliveriesOfEvent(
   )
 }
 
-export type EndpointQueueState = {
+type EndpointQueueState = {
   readonly owed: bigint
   readonly failingSince: Date | null
   readonly probeMs: number | null
@@ -182,21 +182,21 @@ export function endpointQueueState(
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
 }
 
-export type Counts = {
+export type DeliveryCounts = {
   readonly delivered: bigint
   readonly pending: bigint
   readonly held: bigint
   readonly oldestPendingId: string | null
 }
 
-/** Examines at most `countMax` rows for each of the four results. */
+/** Counts deliveries by status. Examines at most `countMax` rows for each of the four results. */
 export function countDeliveries(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
   countMax: number,
-): Promise<Counts | undefined> {
+): Promise<DeliveryCounts | undefined> {
   const ofSubscription = sql`subscription_id = ${subscriptionId}`
-  return tx.row<Counts>(
+  return tx.row<DeliveryCounts>(
     unprepared(sql`/* delivery.countDeliveries */
       select
         (select count(*) from (select from delivery.deliveries
@@ -211,20 +211,20 @@ export function countDeliveries(
   )
 }
 
-export type Outcome = {
+export type AttemptOutcome = {
   readonly startedAt: Date
   readonly durationMs: number
   readonly status: number | null
   readonly error: string | null
 }
 
-/** The outcomes of the newest `rowsMax` attempts, in the order of their events. */
+/** Reads the outcomes of the newest `rowsMax` attempts, in the order of their events. */
 export function newestAttempts(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
   rowsMax: number,
-): Promise<readonly Outcome[]> {
-  return tx.rows<Outcome>(sql`/* delivery.newestAttempts */
+): Promise<readonly AttemptOutcome[]> {
+  return tx.rows<AttemptOutcome>(sql`/* delivery.newestAttempts */
     (select event_id, attempt, started_at, duration_ms, status, error from delivery.attempts
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
     order by event_id desc, attempt desc limit ${rowsMax})
@@ -271,7 +271,7 @@ export function recoveryById(
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and id = ${id}`)
 }
 
-/** Newest first, up to `rowsMax`, starting after `afterId`. */
+/** Lists recoveries older than `afterId`, newest first, up to `rowsMax`. */
 export function listRecoveries(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
@@ -314,23 +314,22 @@ export async function deleteRecoveries(tx: Tx, { partnerId, subscriptionId }: Su
     delete from delivery.recoveries where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
 }
 
-/** Due-work scan: running recoveries, oldest first. */
-/** When the oldest recovery in progress was created. */
 export const recoveriesDue = (after: Date): Sql =>
   dueWork(
-    'reads since when the oldest recovery runs',
+    'reads when the oldest running recovery was created',
     (whose) => sql`/* delivery.recoveriesDue */
       select created_at as due_at from delivery.recoveries where status = 'Running' and created_at > ${after} and ${whose()}
       order by created_at limit 1`,
   )
 
+/** Due-work scan: running recoveries, oldest first. */
 export function runningRecoveries(
   tx: Tx,
   rowsMax: number,
 ): Promise<readonly (SubscriptionKey & { readonly id: string })[]> {
   return tx.rows(
     dueWork(
-      'finds recoveries in progress, without a lock',
+      'finds running recoveries, without a lock',
       (whose) => sql`/* delivery.runningRecoveries */
       select partner_id, subscription_id, id from delivery.recoveries
       where status = 'Running' and ${whose()} order by created_at limit ${rowsMax}`,
@@ -355,7 +354,7 @@ export async function advanceRecovery(
 
 export type FeedRow = { readonly sequence: bigint; readonly eventId: string }
 
-/** Oldest first, starting after `afterSequence`. */
+/** Lists the feed after `afterSequence`, oldest first. */
 export function feedAfter(
   tx: Tx,
   partnerId: string,
@@ -367,7 +366,7 @@ export function feedAfter(
     where partner_id = ${partnerId} and sequence > ${afterSequence} order by sequence limit ${rowsMax}`)
 }
 
-/** Newest first, starting before `beforeSequence`. */
+/** Lists the feed before `beforeSequence`, newest first. */
 export function feedBefore(
   tx: Tx,
   partnerId: string,
@@ -379,7 +378,7 @@ export function feedBefore(
     where partner_id = ${partnerId} and sequence < ${beforeSequence} order by sequence desc limit ${rowsMax}`)
 }
 
-/** The first sequence of an event with this id or a later one. Skips the weeks before the id. */
+/** Reads the first sequence of an event with this id or a later id. Skips the weeks before the id. */
 export async function firstInFeed(tx: Tx, partnerId: string, eventId: string): Promise<bigint | undefined> {
   const row = await tx.row<{ sequence: bigint }>(sql`/* delivery.firstInFeed */
     select sequence from delivery.feed
@@ -387,14 +386,14 @@ export async function firstInFeed(tx: Tx, partnerId: string, eventId: string): P
   return row?.sequence
 }
 
-/** The oldest sequence in the feed. Undefined if the feed is empty. */
+/** Reads the oldest sequence in the feed. Undefined if the feed is empty. */
 export async function oldestInFeed(tx: Tx, partnerId: string): Promise<bigint | undefined> {
   const row = await tx.row<{ sequence: bigint }>(sql`/* delivery.oldestInFeed */
     select sequence from delivery.feed where partner_id = ${partnerId} order by sequence limit 1`)
   return row?.sequence
 }
 
-/** The last sequence assigned, even if its event is deleted. */
+/** Reads the last assigned sequence, even if its event is deleted. */
 export async function lastSequence(tx: Tx, partnerId: string): Promise<bigint> {
   const row = await tx.row<{ lastSequence: bigint }>(sql`/* delivery.lastSequence */
     select last_sequence from delivery.partners where partner_id = ${partnerId}`)

@@ -54,7 +54,7 @@ const newPartners = insertBy<{
   ['partnerId'],
 )
 
-/** Locks the rows of the partners that are not locked, so that one fan-out at a time assigns sequences. Returns these partners. */
+/** Locks the partners' rows, skipping locked ones, so that one fan-out at a time assigns sequences. Returns the locked partners. */
 export async function lockPartners(tx: Tx, partnerIds: readonly string[]): Promise<readonly string[]> {
   const unlocked = await tx.rows<{ partnerId: string }>(sql`/* delivery.lockPartners */
     select partner_id from delivery.partners where ${ofPartners(partnerIds)} order by partner_id for update skip locked`)
@@ -107,7 +107,7 @@ export function lockSubscription(tx: Tx, partnerId: string, id: string): Promise
     where partner_id = ${partnerId} and id = ${id} and deleted_at is null for no key update`)
 }
 
-/** Newest first, up to `rowsMax`, starting after `afterId`. */
+/** Lists subscriptions older than `afterId`, newest first, up to `rowsMax`. */
 export function listSubscriptions(
   tx: Tx,
   partnerId: string,
@@ -120,16 +120,16 @@ export function listSubscriptions(
     order by id desc limit ${rowsMax}`)
 }
 
-export type Wanting = Pick<
+export type FanOutSubscription = Pick<
   SubscriptionRow,
   'id' | 'events' | 'extensionEvents' | 'ordered' | 'createdAt' | 'updatedAt' | 'status'
 > & {
   readonly partnerId: string
 }
 
-/** Includes disabled subscriptions, because they also get deliveries, which are held. */
-export function subscriptionsOf(tx: Tx, partnerIds: readonly string[]): Promise<readonly Wanting[]> {
-  return tx.rows<Wanting>(sql`/* delivery.subscriptionsOf */
+/** Lists the partners' subscriptions. Includes disabled ones, whose deliveries are held. */
+export function subscriptionsOf(tx: Tx, partnerIds: readonly string[]): Promise<readonly FanOutSubscription[]> {
+  return tx.rows<FanOutSubscription>(sql`/* delivery.subscriptionsOf */
     select partner_id, id, events, extension_events, ordered, created_at, updated_at, status from delivery.subscriptions
     where ${ofPartners(partnerIds)} and deleted_at is null order by id`)
 }
@@ -142,7 +142,6 @@ export async function updateSubscription(
   tx: Tx,
   partnerId: string,
   row: SubscriptionRow,
-  /** The id of this change. */
   changeId: string,
 ): Promise<void> {
   await tx.run(sql`/* delivery.updateSubscription */
@@ -156,7 +155,7 @@ export async function updateSubscription(
 
 /**
  * Disables a subscription if it is enabled and still has this URL, because its partner may have changed it meanwhile.
- * Returns whether it did.
+ * Returns whether it was disabled.
  */
 export async function disable(
   tx: Tx,
@@ -183,13 +182,13 @@ export async function markDeleted(tx: Tx, partnerId: string, id: string, now: Da
 
 export type SubscriptionKey = { readonly partnerId: string; readonly subscriptionId: string }
 
-export type TargetRow = SubscriptionKey &
+type TargetRow = SubscriptionKey &
   Pick<SubscriptionRow, 'url' | 'ordered' | 'updatedAt'> & {
     /** The id of the change to strict order whose queued rows are not all marked yet. */
     readonly orderPending: string | null
   }
 
-/** The targets of enabled subscriptions. Disabled and deleted ones are left out. */
+/** Reads the targets of enabled subscriptions. Omits disabled and deleted subscriptions. */
 export function targetsOf(tx: Tx, keys: readonly SubscriptionKey[]): Promise<readonly TargetRow[]> {
   return tx.rows<TargetRow>(sql`/* delivery.targetsOf */
     select partner_id, id as subscription_id, url, ordered, order_pending, updated_at from delivery.subscriptions
@@ -260,7 +259,7 @@ export async function insertSecret(
       ${row.createdAt})`)
 }
 
-/** The secrets that sign at `now`, newest of each subscription first. */
+/** Reads the secrets that sign at `now`, newest of each subscription first. */
 export function liveSecrets(
   tx: Tx,
   keys: readonly SubscriptionKey[],
@@ -286,7 +285,6 @@ export async function deleteSecrets(tx: Tx, { partnerId, subscriptionId }: Subsc
     delete from delivery.secrets where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
 }
 
-/** Due-work scan: expired secrets. */
 export function expiredSecrets(tx: Tx, now: Date, rowsMax: number): Promise<readonly SecretRow[]> {
   return tx.rows<SecretRow>(
     dueWork(
@@ -318,11 +316,10 @@ export type EndpointCounts = {
   readonly breakerOpen: boolean
 }
 
-/** Lists all partners in pages. */
 export async function partnersAfter(tx: Tx, afterId: string, partnersMax: number): Promise<readonly string[]> {
   const rows = await tx.rows<{ partnerId: string }>(
     dueWork(
-      'walks over all partners to count for operators',
+      'lists all partners to count their endpoints for operators',
       (whose) => sql`/* delivery.partnersAfter */
       select partner_id from delivery.partners where partner_id > ${afterId} and ${whose()}
       order by partner_id limit ${partnersMax}`,

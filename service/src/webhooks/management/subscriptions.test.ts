@@ -13,7 +13,7 @@ import { startTcpReceiver } from '../../../../test/support/exchange.ts'
 import { until } from '../../../../test/support/until.ts'
 import { untilEnd } from '../../../../test/support/fixture.ts'
 import { refused } from '../../../../test/support/refusals.ts'
-import { chosenCalls, createChosenHosts } from '../exchange/chosen-hosts.ts'
+import { hostCallKinds, createChosenHosts } from '../exchange/chosen-hosts.ts'
 import { createTestDeliveries } from './test-delivery.ts'
 
 const input = { url: 'https://example.com/hook', events: [statusChanged] }
@@ -192,7 +192,7 @@ suite('secrets', async () => {
 
 suite('test deliveries', () => {
   test('a partner has a limited number of concurrent tests, and can test again when they end', async () => {
-    const { ofPartnerMax } = chosenCalls.webhookTest
+    const { perPartnerMax } = hostCallKinds.webhookTest
     const answers: (() => void)[] = []
     const endpoint = await startTcpReceiver(
       (socket) => void answers.push(() => socket.end('HTTP/1.1 204 No Content\r\n\r\n')),
@@ -207,15 +207,15 @@ suite('test deliveries', () => {
       sample: async () => '{}',
       send: createChosenHosts({ clock: hooks.clock, allowLoopback: true }).sendTest,
     })
-    const all = Array.from({ length: ofPartnerMax + 3 }, () => testDeliveries.test(partnerId, id))
+    const all = Array.from({ length: perPartnerMax + 3 }, () => testDeliveries.test(partnerId, id))
     const outcomes = Promise.allSettled(all)
     const refused: unknown[] = []
     for (const each of all) each.catch((error: unknown) => refused.push(error))
-    await until('the others are refused', () => refused.length === 3 && answers.length === ofPartnerMax)
+    await until('the others are refused', () => refused.length === 3 && answers.length === perPartnerMax)
     for (const error of refused) assert.ok(error instanceof Refusal && error.code === 'webhook_test_too_soon')
     answers.splice(0).forEach((answer) => answer())
     const sent = (await outcomes).filter(({ status }) => status === 'fulfilled')
-    assert.equal(sent.length, ofPartnerMax)
+    assert.equal(sent.length, perPartnerMax)
     const again = testDeliveries.test(partnerId, id)
     await until('the endpoint is called', () => answers.length === 1)
     answers.forEach((answer) => answer())

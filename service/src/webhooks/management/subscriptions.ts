@@ -13,12 +13,12 @@ import {
   type UrlRules,
   warningsFor,
 } from './rules.ts'
-import { type Secrets, shownKey } from './secrets.ts'
+import { type Secrets, newKeyFields } from './secrets.ts'
 import * as recoveries from './store-history.ts'
 import * as store from './store-subscriptions.ts'
 import * as requeue from '../queue/store-queue.ts'
 
-export type SubscriptionsDeps = {
+type SubscriptionsDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly cursors: Cursors
@@ -48,8 +48,8 @@ export function createSubscriptions(deps: SubscriptionsDeps) {
   const view = createSubscriptionView(clock, secrets)
   return {
     /**
-     * Returns the signing secret (`v1`), which is shown only here, or the public key (`v1a`). Refuses: validation_failed
-     * (/url, /events), webhook_limit_reached.
+     * Creates a subscription. Returns the signing secret (`v1`), which no other operation shows, or the public key (`v1a`).
+     * Refuses: validation_failed (/url, /events), webhook_limit_reached.
      */
     create: async (partnerId: string, input: CreateInput, outerTx?: Tx) => {
       const now = clock.now()
@@ -66,7 +66,7 @@ export function createSubscriptions(deps: SubscriptionsDeps) {
         await endpointQueues.insertEndpointQueue(tx, partnerId, row.id)
         return secrets.add(tx, { partnerId, subscriptionId: row.id }, row.signature, now)
       })
-      return { ...row, warnings: warningsFor(row), ...shownKey(key) }
+      return { ...row, warnings: warningsFor(row), ...newKeyFields(key) }
     },
 
     list: async (partnerId: string, query: Static<typeof wire.SubscriptionQuery>): Promise<Page<Subscription>> => {
@@ -76,14 +76,14 @@ export function createSubscriptions(deps: SubscriptionsDeps) {
       return cursors.page(list, request, await view.many(db, partnerId, rows))
     },
 
-    /** Refuses: not_found. */
+    /** Reads a subscription. Refuses: not_found. */
     get: async (partnerId: string, id: string): Promise<Subscription> =>
       view.one(db, partnerId, await loadSubscription(db, partnerId, id)),
 
     ...createSubscriptionUpdates({ db, clock, urlRules, view }),
     ...createSecretRotation({ db, clock, secrets }),
 
-    /** Drops the undelivered deliveries, and deletes the secrets at once. Refuses: not_found. */
+    /** Deletes a subscription with its secrets and its undelivered deliveries. Refuses: not_found. */
     remove: (partnerId: string, id: string): Promise<void> =>
       db.transaction(async (tx) => {
         const key = { partnerId, subscriptionId: id }
@@ -101,9 +101,7 @@ export type Subscriptions = ReturnType<typeof createSubscriptions>
 
 // Rotates the signing secret of a subscription.
 
-type Deps = { readonly db: Database; readonly clock: Clock; readonly secrets: Secrets }
-
-function createSecretRotation({ db, clock, secrets }: Deps) {
+function createSecretRotation({ db, clock, secrets }: Pick<SubscriptionsDeps, 'db' | 'clock' | 'secrets'>) {
   return {
     /**
      * Issues a new secret. The previous secrets also sign until the overlap ends. Two concurrent rotations issue two
@@ -127,26 +125,21 @@ function createSecretRotation({ db, clock, secrets }: Deps) {
               'Wait until one expires, or rotate with overlapSeconds 0.',
           )
         await store.updateSubscription(tx, partnerId, { ...row, signature, updatedAt: now }, newId())
-        return { id, signature, createdAt: now, overlapUntil, ...shownKey(key) }
+        return { id, signature, createdAt: now, overlapUntil, ...newKeyFields(key) }
       }),
   }
 }
 
 // Changes a subscription, and makes its deliveries due again when it is enabled.
 
-type SubscriptionUpdateDeps = {
-  readonly db: Database
-  readonly clock: Clock
-  readonly urlRules: UrlRules
-  readonly view: SubscriptionView
-}
+type SubscriptionUpdateDeps = Pick<SubscriptionsDeps, 'db' | 'clock' | 'urlRules'> & { readonly view: SubscriptionView }
 type Input = Static<typeof wire.SubscriptionUpdate>
 type Changes = Partial<Pick<store.SubscriptionRow, 'url' | 'events' | 'extensionEvents' | 'description' | 'ordered'>>
 
 /** Rows that one transaction makes due. An endpoint that was disabled for days can have far more. */
 const makeDueRowsMax = 5000
 
-/** Only fields that are present change. Refuses: validation_failed. */
+/** Reads the changes: only present fields change. Refuses: validation_failed. */
 function readChanges({ url, events, extensionEvents, description, ordered }: Input, urlRules: UrlRules): Changes {
   const changes: { -readonly [K in keyof Changes]: Changes[K] } = {}
   if (url !== undefined) changes.url = readUrl(url, urlRules)
@@ -158,7 +151,7 @@ function readChanges({ url, events, extensionEvents, description, ordered }: Inp
   return changes
 }
 
-/** A change of the status also sets the reason and the time. A disabled subscription keeps both when disabled again. */
+/** Sets the status with its reason and time. A subscription that is already disabled keeps both. */
 function statusChanges(status: SubscriptionStatus | undefined, before: store.SubscriptionRow, now: Date) {
   if (status === undefined || (status === 'Disabled' && before.status === 'Disabled')) return {}
   return status === 'Enabled'
@@ -220,7 +213,7 @@ function createSubscriptionUpdates({ db, clock, urlRules, view }: SubscriptionUp
   }
 }
 
-// Loads subscriptions, and adds what the partner sees beside the stored columns.
+// Loads subscriptions and adds the fields that are computed for the partner.
 
 export type Subscription = store.SubscriptionRow & {
   /** Present if the signature is `v1a`. */
@@ -228,7 +221,7 @@ export type Subscription = store.SubscriptionRow & {
   readonly warnings: readonly string[]
 }
 
-/** Refuses: not_found. */
+/** Reads a subscription. Refuses: not_found. */
 export async function loadSubscription(tx: Tx, partnerId: string, id: string): Promise<store.SubscriptionRow> {
   const row = await store.subscriptionById(tx, partnerId, id)
   if (row === undefined) throw notFound('webhook subscription')
@@ -240,9 +233,9 @@ type SubscriptionView = {
   readonly many: (tx: Tx, partnerId: string, rows: readonly store.SubscriptionRow[]) => Promise<Subscription[]>
 }
 
-/** Only a rotation without overlap ends the unreadable key at once. */
+/** Names the overlap, because the unreadable key would otherwise stay active. */
 const unreadableKeyWarning =
-  'The signing key cannot be read, so that deliveries wait. Rotate the secret with `overlapSeconds` 0.'
+  'The signing key cannot be decrypted, so deliveries wait. Rotate the secret with `overlapSeconds` 0.'
 
 function createSubscriptionView(clock: Clock, secrets: Secrets): SubscriptionView {
   const many: SubscriptionView['many'] = async (tx, partnerId, rows) => {

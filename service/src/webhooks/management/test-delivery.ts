@@ -16,7 +16,7 @@ import { wants } from './rules.ts'
 import { createSecrets } from './secrets.ts'
 import { loadSubscription } from './subscriptions.ts'
 
-/** Sends one signed request, outside of any transaction, with the guard of deliveries. Refuses: webhook_test_too_soon. */
+/** Sends one signed request through the address guard, outside any transaction. Refuses: webhook_test_too_soon. */
 export type SendRequest = (request: {
   readonly partnerId: string
   readonly url: string
@@ -37,9 +37,9 @@ type TestDeliveryDeps = {
   readonly sample: Sample
 }
 
-/** Distinguishes a sample from an event. The body does not. */
+/** Marks a sample, whose body looks like that of an event. */
 const testDeliveryHeaders = { 'webhook-test': 'true' } as const
-/** Per subscription and process. Enough for a person who tests an endpoint, too few to attack a server with. */
+/** Per subscription and process: enough to test an endpoint, too few to attack a server. */
 const testDeliveriesPerMinuteMax = 20
 const subscriptionsRememberedMax = 10_000
 
@@ -58,7 +58,7 @@ function createRateLimit(clock: Clock) {
         { headers: { 'retry-after': String(seconds) } },
       )
     }
-    // The map is in the order of the last test, so that its first entry is the one to drop.
+    // The map is in the order of the last test: the first entry is the oldest.
     startTimes.delete(subscriptionId)
     const first = startTimes.size >= subscriptionsRememberedMax ? startTimes.keys().next().value : undefined
     if (first !== undefined) startTimes.delete(first)

@@ -3,7 +3,7 @@
  * of this file: elsewhere its fields are read-only.
  */
 import { nilId } from '../../kernel/index.ts'
-import { createWindow, type Health, type Window } from './health.ts'
+import { createFailureWindow, type EndpointHealth, type FailureWindow } from './health.ts'
 import type { Limits } from '../limits.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 import type { QueueRow } from './store-queue.ts'
@@ -15,19 +15,19 @@ export type StartedAttempt = {
   readonly isProbe: boolean
 }
 
-/** How the endpoint queue is released. `closed`: nothing can be attempted until the subscription changes. */
-export type Closing = { readonly closed: boolean; readonly dueAt: Date | null }
+/** The state in which the endpoint queue will be released. `closed`: no delivery can be attempted until the subscription changes. */
+export type QueueClosing = { readonly closed: boolean; readonly dueAt: Date | null }
 
-/** The rows up to the event `last` are marked, for the switch `orderPending`. */
+/** Progress of marking rows as ordered, for the change `orderPending`: the rows up to the event `last` are marked. */
 export type OrderMarking = { readonly orderPending: string; readonly last: string }
 
-type State = {
+type QueueState = {
   readonly key: SubscriptionKey
-  target: Target
-  health: Health
-  readonly window: Window
+  target: SubscriptionTarget
+  health: EndpointHealth
+  readonly window: FailureWindow
   leaseUntil: Date
-  /** Rows with a due time that has come, and rows without one. Each list is in the order of its attempts. */
+  /** Rows whose due time has come, and rows without a due time. Each list is in the order of its attempts. */
   scheduledRows: QueuedDelivery[]
   newRows: QueuedDelivery[]
   readonly inFlight: Map<string, StartedAttempt>
@@ -41,38 +41,38 @@ type State = {
   committedUpTo: bigint
   /** When scheduled rows have to be read next. Null: never. */
   nextDueAt: Date | null
-  /** Events whose attempts ended since the last read began. That read may show them as they were before. */
+  /** Events whose attempts ended since the last read began. That read may return their earlier state. */
   readonly endedSinceRead: Set<string>
   /** References of an ordered subscription whose previous row was delivered, so that the next row has to be read. */
   readonly unblockedReferences: Set<string>
-  /** How far the rows of a subscription that became ordered are marked. */
+  /** Progress of marking the rows of a subscription that became ordered. */
   orderMarking: OrderMarking | undefined
-  /** Set: no further attempt starts. The endpoint queue is released in this way when none is in flight. */
-  closing: Closing | undefined
+  /** Stops further attempts. The endpoint queue is released in this state when no attempt is in flight. */
+  closing: QueueClosing | undefined
   /** The start of its idle time, by the monotonic clock. */
   idleSince: number | undefined
 }
 
-export type EndpointQueue = Readonly<State>
+export type EndpointQueue = Readonly<QueueState>
 
 /** The end of a lease that the worker may have lost. */
 const leaseUncertain = new Date(0)
 
 /**
- * Creates the state of an endpoint queue that was just claimed: nothing is read. `committedUpTo`: the highest number
- * that fan-out announced, if any.
+ * Creates the state of an endpoint queue that was just claimed, without rows. `committedUpTo`: the highest number that fan-out
+ * announced, if any.
  */
 export const createEndpointQueue = (
   key: SubscriptionKey,
-  health: Health,
+  health: EndpointHealth,
   leaseUntil: Date,
   now: Date,
   committedUpTo = 0n,
 ): EndpointQueue => ({
   key,
-  target: targetUnread,
+  target: unreadTarget,
   health,
-  window: createWindow(),
+  window: createFailureWindow(),
   leaseUntil,
   scheduledRows: [],
   newRows: [],
@@ -93,16 +93,16 @@ export const isResting = ({ health }: EndpointQueue, now: Date): boolean =>
   health.pausedUntil !== null && health.pausedUntil > now
 
 /** One attempt at a time while the breaker is open, a few after it closed. */
-const inFlightMaxOf = ({ health }: EndpointQueue, limits: Limits): number =>
+const allowedInFlight = ({ health }: EndpointQueue, limits: Limits): number =>
   health.probeMs === null ? Math.min(health.slowStart ?? Infinity, limits.inFlightPerEndpointMax) : 1
 
 const mayStartAttempt = (queue: EndpointQueue, now: Date, limits: Limits): boolean =>
   queue.closing === undefined &&
-  queue.inFlight.size < inFlightMaxOf(queue, limits) &&
+  queue.inFlight.size < allowedInFlight(queue, limits) &&
   !isResting(queue, now) &&
   queue.leaseUntil.getTime() - now.getTime() > limits.leaseMarginMs
 
-/** Decides which rows, given in their order, may start: one of each reference at a time, the earlier one first. */
+/** Creates a filter of the rows that may start, called in their order: one of each reference at a time, the earliest first. */
 const createReferenceFilter = ({ busyReferences }: EndpointQueue) => {
   const references = new Set(busyReferences)
   return ({ reference }: QueuedDelivery): boolean => {
@@ -112,7 +112,7 @@ const createReferenceFilter = ({ busyReferences }: EndpointQueue) => {
   }
 }
 
-function takeNext(queue: State): QueuedDelivery | undefined {
+function takeNext(queue: QueueState): QueuedDelivery | undefined {
   const first = queue.scheduledRows.length > 0 ? queue.scheduledRows : queue.newRows
   // The usual case needs no filter.
   if (first[0] !== undefined && !queue.busyReferences.has(first[0].reference)) return first.shift()
@@ -125,7 +125,7 @@ function takeNext(queue: State): QueuedDelivery | undefined {
 }
 
 /** Starts the next attempt. Undefined if none may start. */
-export function startAttempt(queue: State, now: Date, limits: Limits): StartedAttempt | undefined {
+export function startAttempt(queue: QueueState, now: Date, limits: Limits): StartedAttempt | undefined {
   const delivery = mayStartAttempt(queue, now, limits) ? takeNext(queue) : undefined
   if (delivery === undefined) return undefined
   const started = { delivery, isProbe: queue.health.probeMs !== null }
@@ -135,13 +135,13 @@ export function startAttempt(queue: State, now: Date, limits: Limits): StartedAt
   return started
 }
 
-export function endAttempt(queue: State, { eventId, reference }: Pick<QueueRow, 'eventId' | 'reference'>): void {
+export function endAttempt(queue: QueueState, { eventId, reference }: Pick<QueueRow, 'eventId' | 'reference'>): void {
   queue.inFlight.delete(eventId)
   queue.busyReferences.delete(reference)
   queue.endedSinceRead.add(eventId)
 }
 
-/** How many rows could start now, counted up to `max`. */
+/** Counts the rows that could start now, up to `max`. */
 export function countStartable(queue: EndpointQueue, max: number): number {
   const mayStart = createReferenceFilter(queue)
   let count = 0
@@ -153,7 +153,7 @@ export function countStartable(queue: EndpointQueue, max: number): number {
   return count
 }
 
-/** Rows that an endpoint queue keeps in memory. Rows of a busy reference collect before rows of others are found. */
+/** Rows that an endpoint queue keeps in memory. Many may belong to a busy reference and wait. */
 const waitingMax = 400
 
 export const waitingCount = ({ scheduledRows, newRows }: EndpointQueue): number => scheduledRows.length + newRows.length
@@ -171,7 +171,7 @@ export function needsRead(queue: EndpointQueue, now: Date, limits: Limits): bool
 }
 
 /** Drops the rows in memory. All rows are read again, as after a claim. */
-export function discardRows(queue: State, now: Date): void {
+export function discardRows(queue: QueueState, now: Date): void {
   queue.scheduledRows = []
   queue.newRows = []
   queue.readUpTo = 0n
@@ -184,7 +184,7 @@ export function discardRows(queue: State, now: Date): void {
  * unread, if the subscription changed or is ordered, or if there is no space. Then new rows have to be read.
  */
 export function addNewDeliveries(
-  queue: State,
+  queue: QueueState,
   { after, upTo, rows, updatedAt }: NewDeliveries,
   now: Date,
   rowsMax: number,
@@ -214,8 +214,8 @@ export type ReadRequest = SubscriptionKey & {
   readonly unblockedReferences: readonly string[]
 }
 
-/** Begins a read. Marks that are set from here on concern rows that this read may miss. */
-export function beginRead(queue: State, now: Date): ReadRequest {
+/** Begins a read. Marks set from now on are for rows that this read may miss. */
+export function beginRead(queue: QueueState, now: Date): ReadRequest {
   const request = {
     ...queue.key,
     after: queue.readUpTo,
@@ -233,14 +233,14 @@ export function beginRead(queue: State, now: Date): ReadRequest {
 }
 
 /**
- * Reports whether all rows were dropped since the read began: the rows found may then come after rows that have to be read
- * again.
+ * Reports whether the rows in memory were dropped since the read began. Earlier rows then have to be read before the rows of this
+ * read.
  */
 export const wasDiscarded = (queue: EndpointQueue, request: ReadRequest): boolean => queue.readUpTo < request.after
 
 /** Ends a read that found these rows, up to `rowsMax` of each kind. */
 export function endRead(
-  queue: State,
+  queue: QueueState,
   request: ReadRequest,
   found: { readonly newRows: readonly QueueRow[]; readonly scheduledRows: readonly QueueRow[] },
   rowsMax: number,
@@ -256,50 +256,50 @@ export function endRead(
   if (request.readsScheduled) scheduleRead(queue, nextDueAfter(found.scheduledRows, rowsMax, now))
 }
 
-/** When scheduled rows have to be read next. Rows that are due now and fill the read mean that there may be more. */
+/** Returns when scheduled rows have to be read next: now, if due rows filled this read, because there may be more. */
 function nextDueAfter(rows: readonly QueueRow[], rowsMax: number, now: Date): Date | null {
   const next = rows.find((row) => row.dueAt !== null && row.dueAt > now)
   if (next !== undefined) return next.dueAt
   return rows.length === rowsMax ? now : null
 }
 
-export function unblockReference(queue: State, reference: string): void {
+export function unblockReference(queue: QueueState, reference: string): void {
   queue.unblockedReferences.add(reference)
 }
 
-/** The subscription became ordered: drops the rows in memory, which were read under the other rule. Cancels a closing. */
-export function beginOrderMarking(queue: State, orderPending: string, now: Date): void {
+/** Starts marking rows because the subscription became ordered. Drops the rows in memory, which were read without the order. */
+export function beginOrderMarking(queue: QueueState, orderPending: string, now: Date): void {
   discardRows(queue, now)
   queue.closing = undefined
   if (queue.orderMarking?.orderPending !== orderPending) queue.orderMarking = { orderPending, last: nilId }
 }
 
-export function setOrderMarking(queue: State, marking: OrderMarking | undefined): void {
+export function setOrderMarking(queue: QueueState, marking: OrderMarking | undefined): void {
   queue.orderMarking = marking
 }
 
-/** Scheduled rows are read at `dueAt`, or earlier if that is planned. */
-export function scheduleRead(queue: State, dueAt: Date | null): void {
+/** Schedules a read of scheduled rows at `dueAt`, unless an earlier read is scheduled. */
+export function scheduleRead(queue: QueueState, dueAt: Date | null): void {
   if (dueAt !== null && (queue.nextDueAt === null || dueAt < queue.nextDueAt)) queue.nextDueAt = dueAt
 }
 
-/** Reports whether the row is in memory or in flight, or its attempt ended while rows were read. */
+/** Reports whether the row is in memory or in flight, or its attempt ended during the read. */
 export const isKnown = (queue: EndpointQueue, { eventId }: QueueRow): boolean =>
   queue.inFlight.has(eventId) ||
   queue.endedSinceRead.has(eventId) ||
   queue.scheduledRows.some((delivery) => delivery.eventId === eventId) ||
   queue.newRows.some((delivery) => delivery.eventId === eventId)
 
-export function addRead(queue: State, delivery: QueuedDelivery): void {
+export function addRead(queue: QueueState, delivery: QueuedDelivery): void {
   const rows = delivery.dueAt === null ? queue.newRows : queue.scheduledRows
   rows.push(delivery)
 }
 
 /**
- * Sets where the deliveries go, and cancels a closing. The object of an unchanged target stays the same, because threads
- * identify a target by it. False: the subscription became ordered, and rows that were read before must be discarded.
+ * Sets the target and cancels a closing. An unchanged target keeps its object, because threads identify a target by it. Returns false
+ * if the subscription became ordered: rows that were read before must be discarded.
  */
-export function setTarget(queue: State, target: Target): boolean {
+export function setTarget(queue: QueueState, target: SubscriptionTarget): boolean {
   const becameOrdered = target.ordered && !queue.target.ordered
   if (!isSameTarget(queue.target, target)) queue.target = target
   queue.closing = undefined
@@ -307,39 +307,39 @@ export function setTarget(queue: State, target: Target): boolean {
 }
 
 /** Drops the rows in memory and starts no further attempt. */
-export function close(queue: State, closing: Closing, now: Date): void {
+export function close(queue: QueueState, closing: QueueClosing, now: Date): void {
   discardRows(queue, now)
   queue.closing = closing
 }
 
 /** Resets the queue after a wake-up: another transaction changed rows or health, so both are read from the database. */
-export function wakeUp(queue: State, health: Health, now: Date): void {
+export function wakeUp(queue: QueueState, health: EndpointHealth, now: Date): void {
   queue.health = health
   queue.closing = undefined
   queue.nextDueAt = now
   queue.mayHaveNewRows = true
-  // A row that blocked others of its reference may be gone.
+  // A row that blocked later rows of its reference may have left the queue.
   if (queue.target.ordered) queue.readUpTo = 0n
 }
 
-export function setHealth(queue: State, health: Health): void {
+export function setHealth(queue: QueueState, health: EndpointHealth): void {
   queue.health = health
 }
 
-export function renewLease(queue: State, leaseUntil: Date): void {
+export function renewLease(queue: QueueState, leaseUntil: Date): void {
   queue.leaseUntil = leaseUntil
 }
 
-/** A result was stale, so another worker may hold the endpoint queue. No attempt starts until the lease is renewed. */
-export function doubtLease(queue: State, now: Date): void {
+/** Stops new attempts until the lease is renewed: after a stale result, another worker may hold the endpoint queue. */
+export function doubtLease(queue: QueueState, now: Date): void {
   queue.leaseUntil = leaseUncertain
   discardRows(queue, now)
 }
 
 export const isLeaseUncertain = ({ leaseUntil }: EndpointQueue): boolean => leaseUntil === leaseUncertain
 
-/** Time for which the queue has been idle, counted from the first call. */
-export function idleMs(queue: State, nowMs: number): number {
+/** Returns the time since the queue became idle, counted from the first call. */
+export function idleMs(queue: QueueState, nowMs: number): number {
   queue.idleSince ??= nowMs
   return nowMs - queue.idleSince
 }
@@ -350,7 +350,7 @@ export function idleMs(queue: State, nowMs: number): number {
 export type QueuedDelivery = QueueRow & { readonly data: string }
 
 /** URL and signing key of a subscription's deliveries. */
-export type Target = {
+export type SubscriptionTarget = {
   readonly url: string
   readonly ordered: boolean
   readonly keys: readonly SigningKey[]
@@ -362,7 +362,7 @@ export type Target = {
   readonly updatedAt: Date
 }
 
-const isSameTarget = (a: Target, b: Target): boolean =>
+const isSameTarget = (a: SubscriptionTarget, b: SubscriptionTarget): boolean =>
   a.url === b.url &&
   a.ordered === b.ordered &&
   a.updatedAt.getTime() === b.updatedAt.getTime() &&
@@ -371,7 +371,7 @@ const isSameTarget = (a: Target, b: Target): boolean =>
   a.keys.every((key, index) => key === b.keys[index])
 
 /** Placeholder before the first read. */
-const targetUnread: Target = {
+const unreadTarget: SubscriptionTarget = {
   url: '',
   ordered: false,
   keys: [],
@@ -380,7 +380,7 @@ const targetUnread: Target = {
   updatedAt: new Date(0),
 }
 
-/** Every delivery that fan-out created for a subscription between two numbers of the partner's feed. */
+/** All deliveries that fan-out created for a subscription between two numbers of the partner's feed. */
 export type NewDeliveries = SubscriptionKey & {
   /** `updatedAt` of the subscription when fan-out read it. */
   readonly updatedAt: Date
@@ -389,11 +389,10 @@ export type NewDeliveries = SubscriptionKey & {
   readonly rows: readonly QueuedDelivery[]
 }
 
-/** An attempt to make. */
 export type Attempt = SubscriptionKey & {
   /** The id of the event within the service. */
   readonly deliveryId: string
-  readonly target: Target
+  readonly target: SubscriptionTarget
   /** The id of the delivery that the partner sees. */
   readonly eventId: string
   /** The exact JSON text of `data`. */

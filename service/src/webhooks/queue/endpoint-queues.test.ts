@@ -20,16 +20,9 @@ import { limitsDefault } from '../limits.ts'
 suite('endpoint queues', async () => {
   const hooks = untilEnd(await createHooks())
   const harness = createWorkerHarness(hooks)
-  const fixture = createDeliveryFixture(hooks)
-
-  const { subscribe, claim, record, list, endpointQueueOf, counts } = {
-    subscribe: (...given: Parameters<typeof fixture.subscribe>) => fixture.subscribe(...given),
-    claim: (key: SubscriptionKey, by = harness) => by.claim(key),
-    record: (one: Attempt | undefined, more: Partial<AttemptResult> = {}, by = harness) => by.record(one, more),
-    list: (key: SubscriptionKey) => fixture.list(key),
-    endpointQueueOf: (key: SubscriptionKey) => fixture.endpointQueueOf(key),
-    counts: (partnerId: string) => fixture.counts(partnerId),
-  }
+  const { subscribe, list, endpointQueueOf, counts } = createDeliveryFixture(hooks)
+  const claim = (key: SubscriptionKey, by = harness) => by.claim(key)
+  const record = (one: Attempt | undefined, more: Partial<AttemptResult> = {}, by = harness) => by.record(one, more)
   const statuses = (page: Page<{ readonly status: string }>) => page.data.map((row) => row.status)
 
   test('410 disables the subscription and holds its deliveries, also of later events; enabling delivers them', async () => {

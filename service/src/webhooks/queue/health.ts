@@ -1,4 +1,4 @@
-/** The health of an endpoint queue: breaker, slow start, rests, and since when no attempt has succeeded. Pure. */
+/** The health of an endpoint queue: breaker, slow start, rests, and the start of continuous failure. Pure. */
 import { after } from '../../kernel/index.ts'
 import type { Limits } from '../limits.ts'
 import { type Verdict, withJitter } from './schedule.ts'
@@ -7,24 +7,22 @@ import { type Verdict, withJitter } from './schedule.ts'
 export type FailingAlert = 'Failing24h' | 'Failing72h'
 
 /** Saved in the row of the endpoint queue, for its next holder. */
-export type Health = {
+export type EndpointHealth = {
   /**
-   * No attempt starts before this time: the endpoint asked for a rest, or the breaker is open and its next probe is due
-   * then.
+   * No attempt starts before this time, because the endpoint asked for a rest or the next probe of an open breaker is due then.
    */
   readonly pausedUntil: Date | null
-  /** Consecutive failures. */
   readonly failures: number
   readonly failingSince: Date | null
   /** The pause between two probes while the breaker is open. Null: closed. */
   readonly probeMs: number | null
-  /** How many attempts may be in flight during a slow start. Null: no slow start. */
+  /** Largest number of attempts in flight during a slow start. Null: no slow start. */
   readonly slowStart: number | null
   /** The last alert since `failingSince`. */
   readonly lastAlert: FailingAlert | null
 }
 
-export const healthy: Health = {
+export const healthy: EndpointHealth = {
   pausedUntil: null,
   failures: 0,
   failingSince: null,
@@ -33,13 +31,13 @@ export const healthy: Health = {
   lastAlert: null,
 }
 
-/** Counts of recent attempts, in slices of time, so that the size does not grow with the rate. Only in memory. */
-export type Window = { readonly slices: { readonly fromMs: number; attempts: number; failures: number }[] }
+/** Counts of recent attempts in slices of time, so that the size does not grow with the rate. Kept in memory only. */
+export type FailureWindow = { readonly slices: { readonly fromMs: number; attempts: number; failures: number }[] }
 
-export const createWindow = (): Window => ({ slices: [] })
+export const createFailureWindow = (): FailureWindow => ({ slices: [] })
 const slicesPerWindow = 10
 
-function countAttempt({ slices }: Window, failed: boolean, nowMs: number, windowMs: number): void {
+function countAttempt({ slices }: FailureWindow, failed: boolean, nowMs: number, windowMs: number): void {
   const last = slices.at(-1)
   if (last === undefined || nowMs - last.fromMs >= windowMs / slicesPerWindow)
     slices.push({ fromMs: nowMs, attempts: 0, failures: 0 })
@@ -51,14 +49,14 @@ function countAttempt({ slices }: Window, failed: boolean, nowMs: number, window
   }
 }
 
-const isMostlyFailing = ({ slices }: Window, limits: Limits): boolean => {
+const isMostlyFailing = ({ slices }: FailureWindow, limits: Limits): boolean => {
   const attempts = slices.reduce((sum, slice) => sum + slice.attempts, 0)
   const failures = slices.reduce((sum, slice) => sum + slice.failures, 0)
   return attempts >= limits.breakerAttemptsMin && failures * 100 >= attempts * limits.breakerPercent
 }
 
 export type HealthChange = {
-  readonly health: Health
+  readonly health: EndpointHealth
   /** True if the attempt is a step of the delivery's retry schedule. */
   readonly countsAsFailure: boolean
   /** Reason to disable the subscription. */
@@ -66,7 +64,7 @@ export type HealthChange = {
   readonly alert?: FailingAlert
 }
 
-export type EndedAttempt = {
+type EndedAttempt = {
   readonly verdict: Verdict
   /** True if the attempt was the probe of an open breaker. */
   readonly isProbe: boolean
@@ -78,7 +76,12 @@ export type EndedAttempt = {
 
 const later = (a: Date | null, b: Date): Date => (a !== null && a > b ? a : b)
 
-export function nextHealth(before: Health, window: Window, attempt: EndedAttempt, limits: Limits): HealthChange {
+export function nextHealth(
+  before: EndpointHealth,
+  window: FailureWindow,
+  attempt: EndedAttempt,
+  limits: Limits,
+): HealthChange {
   const { verdict, isProbe, restMs, now, fraction } = attempt
   if (verdict !== 'rested') countAttempt(window, verdict !== 'delivered', now.getTime(), limits.breakerWindowMs)
   if (verdict === 'delivered') return { health: afterSuccess(before, window, limits), countsAsFailure: false }
@@ -89,7 +92,7 @@ export function nextHealth(before: Health, window: Window, attempt: EndedAttempt
     return { ...withAlert(resting, now, limits), countsAsFailure: false }
   }
   const failures = before.failures + 1
-  const open = (probeMs: number): Health => ({
+  const open = (probeMs: number): EndpointHealth => ({
     ...failing,
     failures,
     probeMs,
@@ -107,7 +110,7 @@ export function nextHealth(before: Health, window: Window, attempt: EndedAttempt
 }
 
 /** Closes the breaker. The slow start begins with two attempts in flight and allows one more after each success. */
-function afterSuccess(before: Health, window: Window, limits: Limits): Health {
+function afterSuccess(before: EndpointHealth, window: FailureWindow, limits: Limits): EndpointHealth {
   if (sameHealth(before, healthy)) return before
   const wasOpen = before.probeMs !== null
   if (wasOpen) window.slices.length = 0
@@ -122,8 +125,8 @@ function afterSuccess(before: Health, window: Window, limits: Limits): Health {
   }
 }
 
-/** Disables a subscription that has failed for long, or alerts the partner once at each step before. */
-function withAlert(health: Health, now: Date, limits: Limits): Omit<HealthChange, 'countsAsFailure'> {
+/** Alerts the partner once at each step of continuous failure, then disables the subscription. */
+function withAlert(health: EndpointHealth, now: Date, limits: Limits): Omit<HealthChange, 'countsAsFailure'> {
   const failingMs = now.getTime() - (health.failingSince ?? now).getTime()
   if (failingMs >= limits.failingDisableMs) return { health, disable: 'Failing' }
   const alert =
@@ -135,7 +138,7 @@ function withAlert(health: Health, now: Date, limits: Limits): Omit<HealthChange
   return alert === undefined ? { health } : { health: { ...health, lastAlert: alert }, alert }
 }
 
-export const sameHealth = (a: Health, b: Health): boolean =>
+export const sameHealth = (a: EndpointHealth, b: EndpointHealth): boolean =>
   a === b ||
   (a.pausedUntil?.getTime() === b.pausedUntil?.getTime() &&
     a.failures === b.failures &&

@@ -22,14 +22,14 @@ export type LeaseDeps = {
 }
 
 /** `upTo`: the number of the feed up to which fan-out announced rows of the subscription. */
-export type ClaimKey = SubscriptionKey & { readonly upTo?: bigint }
+type ClaimKey = SubscriptionKey & { readonly upTo?: bigint }
 
 const endpointQueuesPerClaimMax = 200
 
 export function createLeases({ db, clock, log, limits, perShard, workerId, held }: LeaseDeps) {
   const leaseEnd = () => after(clock.now(), limits.leaseMs)
 
-  /** Claims those that are free. Returns how many. */
+  /** Claims the free endpoint queues of these keys. Returns their number. */
   const claim = async (keys: readonly ClaimKey[]): Promise<number> => {
     const wanted = keys
       .filter((key) => !held.has(key.subscriptionId))
@@ -62,7 +62,7 @@ export function createLeases({ db, clock, log, limits, perShard, workerId, held 
   return {
     claim,
 
-    /** Finds endpoint queues that are due: claims the free ones, and acknowledges wake-ups of held ones. Returns how many it claimed. */
+    /** Claims free endpoint queues that are due, and acknowledges wake-ups of held ones. Returns the number claimed. */
     claimDue: async (): Promise<number> => {
       const due = await store.dueEndpointQueues(db, workerId, clock.now(), endpointQueuesPerClaimMax)
       await acknowledgeWakeUps(due.filter((key) => key.isHeld && held.has(key.subscriptionId)))
@@ -95,21 +95,20 @@ export function createLeases({ db, clock, log, limits, perShard, workerId, held 
 export type Leases = ReturnType<typeof createLeases>
 
 /**
- * Renews after a third of the lease; at once if the clock was put back, because no other worker could claim it for
- * hours.
+ * Reports whether a third of the lease has passed, or the clock was set back: no other worker could then claim the queue for hours.
  */
 function needsRenewal({ leaseUntil }: memory.EndpointQueue, now: Date, limits: Limits): boolean {
   const restMs = leaseUntil.getTime() - now.getTime()
   return restMs < (limits.leaseMs * 2) / 3 || restMs > limits.leaseMs
 }
 
-// Releases endpoint queues: after a time without work, while they rest, and when the worker stops.
+// Releases endpoint queues that are idle or resting, and all of them when the worker stops.
 
 /** Higher than every number of a feed. */
 const sequenceMax = 2n ** 63n - 1n
 
-/** Rows in memory are read again by the next holder. */
-function toRelease(queue: EndpointQueue, now: Date): store.Release {
+/** Returns the state to store at the release. The next holder reads the rows in memory again. */
+function leaseRelease(queue: EndpointQueue, now: Date): store.LeaseRelease {
   if (queue.closing) return { ...queue.key, readUpTo: sequenceMax, ...queue.closing }
   const hasRows = memory.waitingCount(queue) + queue.inFlight.size > 0
   return {
@@ -120,11 +119,11 @@ function toRelease(queue: EndpointQueue, now: Date): store.Release {
   }
 }
 
-/** Locks the rows first: a transaction that was waking an endpoint queue has committed then, so no wake-up is lost. */
+/** Releases held endpoint queues. Locks the rows first, so that a concurrent wake-up has committed and is not lost. */
 async function releaseHeld(
   db: Database,
   workerId: string,
-  releases: readonly store.Release[],
+  releases: readonly store.LeaseRelease[],
   clock: Clock,
 ): Promise<readonly string[]> {
   return db.transaction(async (tx) => {
@@ -139,11 +138,11 @@ export function createReleases({ db, clock, limits, perShard, workerId, held }: 
   const release = async (queues: readonly EndpointQueue[]): Promise<void> => {
     for (const queue of queues) held.remove(queue)
     const now = clock.now()
-    const releases = queues.map((queue) => toRelease(queue, now))
+    const releases = queues.map((queue) => leaseRelease(queue, now))
     await perShard(releases, (some) => releaseHeld(db, workerId, some, clock))
   }
 
-  /** Reports whether it has nothing to do and may be released. Marks it if it has something to do. */
+  /** Reports whether the endpoint queue is idle and may be released. Resets its idle time if it has work. */
   const isIdle = (queue: EndpointQueue, now: Date, monotonicMs: number): boolean => {
     if (memory.needsRead(queue, now, limits)) {
       held.toRead.add(queue)
@@ -160,7 +159,7 @@ export function createReleases({ db, clock, limits, perShard, workerId, held }: 
 
   return {
     release,
-    /** Releases resting endpoint queues at once, and those without work after `lingerMs`. */
+    /** Releases resting endpoint queues at once, and idle ones after `lingerMs`. */
     releaseIdle: async (): Promise<void> => {
       const now = clock.now()
       const monotonicMs = performance.now()

@@ -1,16 +1,16 @@
 /** Reads rows of the queue into the memory of the endpoint queues: one read at a time, for all that need one. */
 import { after, assert, type Clock, type Log } from '../../kernel/index.ts'
 import {
-  type Closing,
+  type QueueClosing,
   type EndpointQueue,
   type HeldQueues,
   type OrderMarking,
   type ReadRequest,
   setOrderMarking,
-  type Target,
+  type SubscriptionTarget,
 } from './endpoint-queue.ts'
 import * as memory from './endpoint-queue.ts'
-import { type Limits, troubleRestMs } from '../limits.ts'
+import { type Limits, errorRestMs } from '../limits.ts'
 import type { Releases } from './leases.ts'
 import { markOrdered, type QueueRow } from './store-queue.ts'
 import { createPerReachableShard, type PerShard } from './shards.ts'
@@ -20,7 +20,7 @@ import type { Secrets } from '../management/secrets.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import * as store from './store-queue.ts'
 
-export type PrefetchDeps = TargetDeps &
+type PrefetchDeps = TargetDeps &
   RowReaderDeps & { readonly limits: Limits; readonly held: HeldQueues; readonly releases: Releases }
 
 /** Limit of one read, for one endpoint queue and one kind (new, scheduled). */
@@ -31,7 +31,7 @@ export function createPrefetch(deps: PrefetchDeps) {
   const readInto = createReadInto(deps)
   const perShard = createPerReachableShard(deps)
 
-  /** Reads for all endpoint queues that need it. Returns how many rows there were. */
+  /** Reads rows for all endpoint queues that need them. Returns their number. */
   return async (): Promise<number> => {
     const queues = [...held.toRead].filter(held.isHeld)
     held.toRead.clear()
@@ -64,12 +64,12 @@ export function createPrefetch(deps: PrefetchDeps) {
 
 export type Prefetch = ReturnType<typeof createPrefetch>
 
-type AfterTarget =
-  /** The rows that were read may be used. */
+type TargetEffect =
+  /** The rows of the read can be used. */
   | 'deliverable'
   /** The subscription became ordered after these rows were read: read them again. */
   | 'becameOrdered'
-  /** The rows of the subscription have to be marked before any is read. */
+  /** The rows of the subscription have to be marked before they can be read. */
   | 'needsMarking'
   | 'closed'
 
@@ -80,9 +80,9 @@ function createReadInto(deps: PrefetchDeps) {
   const rowReader = createRowReader(deps)
   const markOrder = createOrderMarking(deps)
   const addWithPayloads = createAddWithPayloads(deps, rowReader)
-  const rest = (): Closing => ({ closed: false, dueAt: after(clock.now(), troubleRestMs) })
+  const rest = (): QueueClosing => ({ closed: false, dueAt: after(clock.now(), errorRestMs) })
 
-  const applyTarget = (queue: EndpointQueue, { targets, failed }: TargetsRead): AfterTarget => {
+  const applyTarget = (queue: EndpointQueue, { targets, failed }: TargetsRead): TargetEffect => {
     const { subscriptionId } = queue.key
     const target = targets.get(subscriptionId)
     if (target === undefined) {
@@ -125,7 +125,7 @@ function createReadInto(deps: PrefetchDeps) {
   }
 }
 
-/** Each row once. */
+/** Returns the due rows of a read, each once. */
 function attemptableRows({ firstRows, scheduledRows, newRows }: FoundRows, now: Date): Iterable<QueueRow> {
   const rows = [...firstRows, ...scheduledRows, ...newRows.filter((row) => !row.blocked)]
   const isDue = ({ dueAt }: QueueRow) => dueAt === null || dueAt <= now
@@ -146,7 +146,7 @@ function createAddWithPayloads({ log }: PrefetchDeps, { readPayloads }: RowReade
     const unknown = all.filter(({ endpointQueue, row }) => !memory.isKnown(endpointQueue, row))
     const payloads = unknown.length === 0 ? undefined : await readPayloads(unknown)
     const ended = new Set<EndpointQueue>()
-    // A read ends when its rows are in memory. Before, fan-out would add later rows, and these would start first.
+    // Ends the reads before fan-out can add later rows, which would start first.
     for (const { queue, request, found } of reads)
       if (!memory.wasDiscarded(queue, request)) {
         memory.endRead(queue, request, found, rowsPerReadMax, now)
@@ -178,10 +178,10 @@ function createOrderMarking({ db, log }: OrderMarkingDeps) {
       return undefined
     })
 
-  /** Marks the next rows of an endpoint queue that is being marked. False if it failed. */
+  /** Marks the next rows of an endpoint queue. Returns false if it failed. */
   return async (queue: EndpointQueue): Promise<boolean> => {
     const { key, orderMarking } = queue
-    assert(orderMarking !== undefined, 'only an endpoint queue that is being marked has rows to mark')
+    assert(orderMarking !== undefined, `no order marking of endpoint queue ${queue.key.subscriptionId}`)
     try {
       setOrderMarking(queue, await markNext(key, orderMarking))
       return true
@@ -193,7 +193,7 @@ function createOrderMarking({ db, log }: OrderMarkingDeps) {
   }
 }
 
-// Reads where subscriptions deliver, and the keys that sign.
+// Reads the URLs and signing keys of subscriptions.
 
 type TargetDeps = {
   readonly db: Database
@@ -204,14 +204,14 @@ type TargetDeps = {
 }
 
 type TargetsRead = {
-  /** Targets by subscription. None for a disabled or deleted subscription. */
-  readonly targets: ReadonlyMap<string, Target>
+  /** Targets by subscription, without disabled and deleted subscriptions. */
+  readonly targets: ReadonlyMap<string, SubscriptionTarget>
   /** Subscriptions that could not be read, for example because a secret cannot be decrypted. */
   readonly failed: ReadonlySet<string>
 }
 
 function createTargetReader({ db, clock, log, secrets, perShard }: TargetDeps) {
-  const readTogether = async (keys: readonly SubscriptionKey[]): Promise<ReadonlyMap<string, Target>> => {
+  const readTogether = async (keys: readonly SubscriptionKey[]): Promise<ReadonlyMap<string, SubscriptionTarget>> => {
     const now = clock.now()
     const [rows, signing] = await Promise.all([
       perShard(keys, (some) => targetsOf(db, some)),
@@ -226,7 +226,7 @@ function createTargetReader({ db, clock, log, secrets, perShard }: TargetDeps) {
     )
   }
 
-  /** Reads them together, or one by one if that fails, so that one failure does not delay the other subscriptions. */
+  /** Reads the targets together, or one by one if that fails, so that one failure does not delay the other subscriptions. */
   return async (keys: readonly SubscriptionKey[]): Promise<TargetsRead> => {
     const failed = new Set<string>()
     try {
@@ -234,7 +234,7 @@ function createTargetReader({ db, clock, log, secrets, perShard }: TargetDeps) {
     } catch (error) {
       if (keys.length > 1) log.debug({ err: error }, 'reading several subscriptions failed; reading them one by one')
     }
-    const targets = new Map<string, Target>()
+    const targets = new Map<string, SubscriptionTarget>()
     for (const key of keys) {
       const { subscriptionId } = key
       try {
@@ -298,7 +298,6 @@ function createRowReader({ db, eventOutbox, perShard }: RowReaderDeps) {
       })
     },
 
-    /** The payloads of the rows' events, by event. */
     readPayloads: async (rows: readonly FoundRow[]): Promise<ReadonlyMap<string, string>> => {
       const keys = new Map(rows.map(({ endpointQueue: { key }, row: { eventId } }) => [eventId, { ...key, eventId }]))
       const events = await perShard([...keys.values()], (some) => eventOutbox.byIds(db, some))

@@ -1,9 +1,9 @@
-/** Records results, many in one transaction. Each result is recorded or stale by itself; a stale one changes nothing. */
+/** Records the results of attempts, many in one transaction. Stale results are skipped. */
 import type { Clock } from '../../kernel/index.ts'
 import { createBatcher, type Database, type Tx } from '../../postgres/index.ts'
-import type { FailingAlert, Health } from './health.ts'
+import type { FailingAlert, EndpointHealth } from './health.ts'
 import type { EndpointAlerts } from '../management/alerts.ts'
-import type { Next, Verdict } from './schedule.ts'
+import type { NextAttempt, Verdict } from './schedule.ts'
 import * as endpointQueues from './store-endpoint-queues.ts'
 import * as queue from './store-queue.ts'
 import { disable as disableSubscription } from '../management/store-subscriptions.ts'
@@ -13,15 +13,15 @@ export type AttemptToRecord = queue.AttemptRecord & {
   readonly url: string
   readonly verdict: Verdict
   /** Undefined: delivered. */
-  readonly next: Next | undefined
+  readonly next: NextAttempt | undefined
   /** New health of the endpoint queue, if the attempt changed it. */
-  readonly health: Health | undefined
+  readonly health: EndpointHealth | undefined
   readonly disable: 'Gone' | 'Failing' | undefined
   readonly alert: FailingAlert | undefined
 }
 
 const resultsPerBatchMax = 200
-/** One batch is written while the one before it commits. */
+/** Batches in progress: one is written while the previous one commits. */
 const batchesMax = 2
 
 type Deps = {
@@ -31,7 +31,7 @@ type Deps = {
 }
 
 export function createResultBatches({ db, clock, alerts }: Deps) {
-  /** Records the results of one worker. Returns those that were not stale. */
+  /** Records the results of one worker. Returns the results that were not stale. */
   const recordAll = async (tx: Tx, workerId: string, results: readonly AttemptToRecord[], now: Date) => {
     const delivered = results.filter(({ next }) => next === undefined)
     const failed = results.flatMap((result) =>
@@ -45,8 +45,8 @@ export function createResultBatches({ db, clock, alerts }: Deps) {
   }
 
   const saveHealth = async (tx: Tx, workerId: string, recorded: readonly AttemptToRecord[]): Promise<void> => {
-    // The results of an endpoint queue come in the order of its changes of health, so the last one is the present one.
-    const changed = new Map<string, AttemptToRecord & { readonly health: Health }>()
+    // Results come in the order of the health changes of their endpoint queue, so the last one is current.
+    const changed = new Map<string, AttemptToRecord & { readonly health: EndpointHealth }>()
     for (const result of recorded)
       if (result.health !== undefined) changed.set(result.subscriptionId, { ...result, health: result.health })
     if (changed.size > 0) await endpointQueues.saveHealth(tx, workerId, [...changed.values()])

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { jitterMax, limitsDefault, limitsOfOperator, readLimits, retryDelaysMsDefault } from '../limits.ts'
 import * as memory from './endpoint-queue.ts'
-import type { EndpointQueue, NewDeliveries, QueuedDelivery, Target } from './endpoint-queue.ts'
-import { createWindow, type Health, type HealthChange, healthy, nextHealth } from './health.ts'
+import type { EndpointQueue, NewDeliveries, QueuedDelivery, SubscriptionTarget } from './endpoint-queue.ts'
+import { createFailureWindow, type EndpointHealth, type HealthChange, healthy, nextHealth } from './health.ts'
 import { after, createLog, dayMs, hourMs, minuteMs, secondMs } from '../../kernel/index.ts'
 import { nextAfterFailure, retryAfterMs, type Verdict, verdictOf } from './schedule.ts'
 import { createPerReachableShard, createPerShard } from './shards.ts'
@@ -13,7 +13,7 @@ import { createSlots } from './worker.ts'
 const now = new Date('2026-01-01T00:00:00Z')
 const inOneHour = new Date('2026-01-01T01:00:00Z')
 const key = { partnerId: 'p', subscriptionId: 's' }
-const target: Target = {
+const target: SubscriptionTarget = {
   url: 'https://example.com/',
   ordered: false,
   keys: [],
@@ -37,7 +37,7 @@ const delivery = (sequence: bigint, more: Partial<QueuedDelivery> = {}): QueuedD
 })
 
 /** An endpoint queue that has been read up to number 4 of the feed, and has no rows. */
-function emptyQueue(by: Target = target, committedUpTo = 4n): EndpointQueue {
+function emptyQueue(by: SubscriptionTarget = target, committedUpTo = 4n): EndpointQueue {
   const queue = memory.createEndpointQueue(key, healthy, inOneHour, now, committedUpTo)
   memory.setTarget(queue, by)
   const request = memory.beginRead(queue, now)
@@ -163,8 +163,8 @@ suite('reads', () => {
 })
 
 /** An endpoint with a clock of its own. */
-function endpoint(start: Health = healthy) {
-  const window = createWindow()
+function endpoint(start: EndpointHealth = healthy) {
+  const window = createFailureWindow()
   let now = new Date('2026-01-01T00:00:00.000Z')
   let health = start
   return {

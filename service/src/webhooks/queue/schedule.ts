@@ -28,7 +28,7 @@ export function verdictOf(result: Omit<AttemptResult, 'startedAt' | 'durationMs'
   return error === undefined && status !== undefined && status >= 200 && status < 300 ? 'delivered' : 'failed'
 }
 
-/** RFC 9110 section 10.2.3: seconds, or a date. `msMax` at most. 0 for any other text. */
+/** Reads a Retry-After header (RFC 9110 section 10.2.3): seconds or a date, up to `msMax`. Any other text is 0. */
 export function retryAfterMs(header: string | undefined, now: Date, msMax: number): number {
   if (header === undefined) return 0
   const ms = /^\d{1,10}$/.test(header.trim())
@@ -42,17 +42,17 @@ export function retryAfterMs(header: string | undefined, now: Date, msMax: numbe
 /** Adds up to `jitterMax`, by `fraction` in [0, 1). */
 export const withJitter = (ms: number, fraction: number): number => Math.round(ms * (1 + jitterMax * fraction))
 
-export type Next =
+export type NextAttempt =
   | { readonly status: 'Pending'; readonly failures: number; readonly dueAt: Date }
   | { readonly status: 'Held'; readonly failures: number; readonly dueAt: null }
 
-/** The state of a delivery after one more failure. `failures`: those before it that count in the schedule. */
+/** Returns the state of a delivery after one more failure. `failures`: earlier failures that count in the schedule. */
 export function nextAfterFailure(
   failures: number,
   now: Date,
   fraction: number,
   retryDelaysMs: readonly number[],
-): Next {
+): NextAttempt {
   const delayMs = retryDelaysMs[failures]
   return delayMs === undefined
     ? { status: 'Held', failures: failures + 1, dueAt: null }

@@ -15,7 +15,7 @@ import {
 } from '../../kernel/index.ts'
 import type { EventOutbox, OwnedEvent } from '../../events/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
-import { clocksDifferMsMax, type Limits, readLimits, retryDelaysMsDefault, subscribedMarginMs } from '../limits.ts'
+import { clockDifferenceMsMax, type Limits, readLimits, retryDelaysMsDefault, subscriptionMarginMs } from '../limits.ts'
 import { createResultBatches } from './result-batches.ts'
 import { createRetention } from '../retention.ts'
 import { withJitter } from './schedule.ts'
@@ -62,7 +62,7 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets
   }
 
   return {
-    /** When the oldest event was appended that is not fanned out; null: there is none. */
+    /** Reads when the oldest event that waits for fan-out was appended. Null: no event waits. */
     oldestEvent: async (): Promise<Date | null> => {
       const id = await eventOutbox.oldestPending(db)
       return id === undefined ? null : momentOfId(id)
@@ -76,7 +76,7 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets
     createQueueWorker: (log: Log, options: QueueWorkerOptions) => createQueueWorker({ ...workerDeps, log }, options),
 
     /**
-     * Ends the leases of dead workers. Only where no other worker can be alive: the embedded database has one process.
+     * Ends all leases of a partner. Only for the embedded database, whose single process has no other live worker.
      */
     releaseLeases: (partnerId: string, tx: Tx = db): Promise<void> =>
       endpointQueues.releaseAll(tx, partnerId, clock.now()),
@@ -113,18 +113,18 @@ function createSweep({ db, clock, limits }: SweepDeps) {
     return woken
   }
 
-  /** A lease or a rest that ends too late was written before the clock was put back. */
+  /** Shortens leases and rests that were written before the clock was set back. */
   const shortenLongLeasesAndRests = async (): Promise<number> => {
     const now = clock.now()
     const restMsMax = Math.max(limits.retryAfterMsMax, withJitter(limits.probeMsMax, 1))
-    const latest = { leaseUntil: after(now, limits.leaseMs), pausedUntil: after(now, restMsMax + clocksDifferMsMax) }
-    const tooLate = { ...latest, leaseUntil: after(latest.leaseUntil, clocksDifferMsMax) }
+    const latest = { leaseUntil: after(now, limits.leaseMs), pausedUntil: after(now, restMsMax + clockDifferenceMsMax) }
+    const tooLate = { ...latest, leaseUntil: after(latest.leaseUntil, clockDifferenceMsMax) }
     const keys = await endpointQueues.endpointQueuesEndingLater(db, tooLate, endpointQueuesPerSweepMax)
     for (const key of keys) await endpointQueues.shortenLeaseAndRest(db, key, latest, now)
     return keys.length
   }
 
-  /** Drops the rows of deleted subscriptions in batches, and repairs endpoint queues. Returns how much there was to do. */
+  /** Drops the rows of deleted subscriptions in batches and repairs endpoint queues. Returns the number of rows it changed. */
   return async (log: Log): Promise<number> =>
     (await purgeDeleted()) + (await wakeSleeping()) + (await shortenLongLeasesAndRests()) + (await removeLeftovers(log))
 }
@@ -134,21 +134,20 @@ export type DeliveryQueue = ReturnType<typeof createDeliveryQueue>
 // Fan-out: gives events their numbers in the feed, and creates a delivery for each subscription that wants an event.
 
 type FannedOut = {
-  /** The number of events. */
   readonly events: number
   /** The deliveries of enabled subscriptions. */
   readonly deliveries: readonly NewDeliveries[]
 }
 
-type Subscription = subscriptions.Wanting
+type Subscription = subscriptions.FanOutSubscription
 
 /**
- * A subscription gets no event from before its creation, however late fan-out comes to it. The margin allows for clocks
- * that differ. A creation in the future means that the clock was put back; then every event is after it.
+ * A subscription gets only events after its creation, however late their fan-out is. The margin allows for clock differences. A
+ * creation in the future means that the clock was set back; then every event counts as later.
  */
 const wants = (subscription: Subscription, event: OwnedEvent, now: Date): boolean =>
   wantsType(subscription, event.type) &&
-  (subscription.createdAt <= after(event.occurredAt, subscribedMarginMs) || subscription.createdAt > now)
+  (subscription.createdAt <= after(event.occurredAt, subscriptionMarginMs) || subscription.createdAt > now)
 
 type NumberedEvent = { readonly event: OwnedEvent; readonly sequence: bigint }
 
@@ -193,9 +192,9 @@ const nothing: FannedOut = { events: 0, deliveries: [] }
 
 function createFanOut({ clock, eventOutbox }: { readonly clock: Clock; readonly eventOutbox: EventOutbox }) {
   /**
-   * Takes up to `eventsMax` events of each partner. A disabled subscription gets its deliveries, too. A partner whose row
-   * another worker has locked is skipped: one fan-out at a time keeps the order of its events. `workerId`: the worker that
-   * gets the result, so that its endpoint queues need no wake-up.
+   * Fans out up to `eventsMax` events of each partner, also for disabled subscriptions. Skips a partner whose row another worker has
+   * locked: one fan-out at a time keeps the order of its events. `workerId`: the worker that gets the result, so that its endpoint
+   * queues need no wake-up.
    */
   return async (
     tx: Tx,
@@ -240,7 +239,7 @@ function createFanOut({ clock, eventOutbox }: { readonly clock: Clock; readonly 
 // Finds and removes leftovers: queue rows of deliveries that are recorded as delivered. The endpoint would receive the event
 // again, and the result could not be recorded. No transaction leaves such rows; earlier versions did.
 
-/** About 50 ms every ten seconds. A queue of 200,000 rows is examined in 17 minutes. */
+/** Takes about 50 ms every ten seconds, and examines a queue of 200,000 rows in 17 minutes. */
 const rowsPerSweepMax = 2000
 const start: queue.QueueKey = { partnerId: nilId, subscriptionId: nilId, eventId: nilId }
 
@@ -259,7 +258,7 @@ function createLeftoverSweep({ db, clock }: Deps) {
       return removed
     })
 
-  /** Examines the next part of the queue, and starts again after its end. Returns how many it removed. */
+  /** Examines the next part of the queue, and starts over at its end. Returns the number of rows removed. */
   return async (log: Log): Promise<number> => {
     const perReachableShard = createPerReachableShard({ db, log })
     const queued = await queue.queuedBehind(db, after, rowsPerSweepMax)

@@ -9,7 +9,7 @@ export type PerShard = <K extends SubscriptionKey, T>(
 
 type Deps = { readonly db: Pick<Database, 'sharded'>; readonly log: Log }
 
-/** Runs `work` on all keys at once, or partner by partner if the database is sharded by partner. Not at all without keys. */
+/** Runs `work` on all keys at once, or partner by partner if the database is sharded. Does not run it without keys. */
 export const createPerShard =
   ({ db }: Deps): PerShard =>
   async (keys, work) => {
@@ -21,8 +21,7 @@ export const createPerShard =
   }
 
 /**
- * Runs a step on every shard that answers, as `createPerShard` does, and leaves out the partners of the others.
- * Throws if no partner can be served.
+ * Like `createPerShard`, but skips the partners of shards that do not answer. Throws if no shard answers.
  */
 export const createPerReachableShard =
   ({ db, log }: Deps): PerShard =>
@@ -37,7 +36,7 @@ export const createPerReachableShard =
         all.push(...(await work(group)))
       } catch (error) {
         failures.push(error)
-        log.error({ err: error, partnerId }, 'endpoint queues of a partner left out: its shard does not answer')
+        log.error({ err: error, partnerId }, 'endpoint queues of a partner skipped: its shard does not answer')
       }
     if (failures.length === groups.size) throw failures[0]
     return all

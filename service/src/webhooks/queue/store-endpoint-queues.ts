@@ -12,7 +12,7 @@ import {
   sql,
   type Tx,
 } from '../../postgres/index.ts'
-import type { Health } from './health.ts'
+import type { EndpointHealth } from './health.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 
 const healthColumns = sql`paused_until, failures, failing_since, probe_ms, slow_start, last_alert`
@@ -31,8 +31,8 @@ export async function deleteEndpointQueue(tx: Tx, partnerId: string, subscriptio
 }
 
 /**
- * Locks the endpoint queue and makes it due, so that a worker looks at what the transaction changes next. False if there
- * is no such endpoint queue.
+ * Locks the endpoint queue and makes it due, so that a worker sees the changes of the transaction. Returns false if the endpoint
+ * queue does not exist.
  */
 export async function wakeEndpointQueue(
   tx: Tx,
@@ -47,8 +47,8 @@ export async function wakeEndpointQueue(
 }
 
 /**
- * Resets the health: no rest, a closed breaker, and a slow start, because everything that was held becomes due at once.
- * Locks the endpoint queue and makes it due. False if there is no such endpoint queue.
+ * Locks the endpoint queue, makes it due and resets its health. Begins a slow start, because all held deliveries become due at once.
+ * Returns false if the endpoint queue does not exist.
  */
 export async function restartEndpointQueue(
   tx: Tx,
@@ -64,8 +64,8 @@ export async function restartEndpointQueue(
 }
 
 /**
- * Due-work scan: endpoint queues that are due and have no other holder, longest waiting first. `isHeld`: this worker holds
- * the endpoint queue, and another transaction has woken it.
+ * Due-work scan: due endpoint queues that no other worker holds, longest waiting first. `isHeld`: this worker holds the endpoint
+ * queue, and another transaction has woken it.
  */
 export function dueEndpointQueues(
   tx: Tx,
@@ -85,7 +85,7 @@ export function dueEndpointQueues(
   )
 }
 
-/** When the next endpoint queue is due: at the end of its lease if a worker holds it. */
+/** Selects when the next endpoint queue is due. A held endpoint queue is due at the end of its lease. */
 export const endpointQueuesDue = (after: Date): Sql =>
   dueWork(
     'reads when the next endpoint queue is due',
@@ -94,8 +94,8 @@ export const endpointQueuesDue = (after: Date): Sql =>
   )
 
 /**
- * Leases endpoint queues that are free and not resting. A held endpoint queue is due when its lease ends, so that the scan
- * finds those of a dead worker as well. An earlier `due_at` means that another transaction has woken it.
+ * Leases endpoint queues that are free and not resting. A held endpoint queue is due when its lease ends, so that the scan also
+ * finds the queues of a dead worker. An earlier `due_at` means that another transaction has woken it.
  */
 export function claimEndpointQueues(
   tx: Tx,
@@ -103,7 +103,7 @@ export function claimEndpointQueues(
   workerId: string,
   now: Date,
   until: Date,
-): Promise<readonly (SubscriptionKey & Health)[]> {
+): Promise<readonly (SubscriptionKey & EndpointHealth)[]> {
   const own = ofPartners(partnersOf(keys))
   return tx.rows(sql`/* delivery.claimEndpointQueues */
     update delivery.endpoint_queues set lease_id = ${workerId}, lease_until = ${until}, due_at = ${until}
@@ -116,8 +116,8 @@ export function claimEndpointQueues(
 }
 
 /**
- * Returns the ids of those that the worker still holds. After the end of a lease `due_at` does not tell whether the
- * endpoint queue was woken. It stays due then.
+ * Renews leases. Returns the ids of endpoint queues that the worker still holds. After the end of a lease, `due_at` does not show
+ * whether the endpoint queue was woken, so it stays due.
  */
 export async function renewEndpointQueues(
   tx: Tx,
@@ -143,7 +143,7 @@ export function acknowledgeWakeUps(
   tx: Tx,
   keys: readonly SubscriptionKey[],
   workerId: string,
-): Promise<readonly (SubscriptionKey & Health)[]> {
+): Promise<readonly (SubscriptionKey & EndpointHealth)[]> {
   const own = ofPartners(partnersOf(keys))
   return tx.rows(sql`/* delivery.acknowledgeWakeUps */
     update delivery.endpoint_queues set due_at = lease_until
@@ -154,7 +154,7 @@ export function acknowledgeWakeUps(
     returning partner_id, subscription_id, ${healthColumns}`)
 }
 
-export type Release = SubscriptionKey & {
+export type LeaseRelease = SubscriptionKey & {
   /** The worker has read the new rows up to this number of the feed. */
   readonly readUpTo: bigint
   /** When the next row that the worker has read is due. */
@@ -163,7 +163,7 @@ export type Release = SubscriptionKey & {
   readonly closed: boolean
 }
 
-/** Locks those that the worker still holds. A transaction that was waking one has committed then, and its rows are visible. */
+/** Locks endpoint queues that the worker still holds. The rows of a concurrent wake-up are visible after it. */
 export async function lockHeld(tx: Tx, keys: readonly SubscriptionKey[], workerId: string): Promise<readonly string[]> {
   const rows = await tx.rows<{ subscriptionId: string }>(sql`/* delivery.lockHeld */
     select subscription_id from delivery.endpoint_queues
@@ -172,8 +172,8 @@ export async function lockHeld(tx: Tx, keys: readonly SubscriptionKey[], workerI
   return rows.map((row) => row.subscriptionId)
 }
 
-/** Ends the leases. The endpoint queues are due when there is something to do. The caller has locked them (`lockHeld`). */
-export async function releaseEndpointQueues(tx: Tx, rows: readonly Release[], now: Date): Promise<void> {
+/** Ends the leases and sets when the endpoint queues are due next. The caller has locked them (`lockHeld`). */
+export async function releaseEndpointQueues(tx: Tx, rows: readonly LeaseRelease[], now: Date): Promise<void> {
   const column = columnOf(rows)
   await tx.run(
     unprepared(sql`/* delivery.releaseEndpointQueues */
@@ -197,7 +197,7 @@ export async function releaseEndpointQueues(tx: Tx, rows: readonly Release[], no
 export async function saveHealth(
   tx: Tx,
   workerId: string,
-  rows: readonly (SubscriptionKey & { readonly health: Health })[],
+  rows: readonly (SubscriptionKey & { readonly health: EndpointHealth })[],
 ): Promise<void> {
   await lockHeld(tx, rows, workerId)
   const column = columnOf(rows.map((row) => row.health))
@@ -221,7 +221,7 @@ export function lockEndpointQueues(tx: Tx, keys: readonly SubscriptionKey[]): vo
     order by subscription_id for update`)
 }
 
-export type Addition = SubscriptionKey & {
+type QueueAddition = SubscriptionKey & {
   /** Rows that the transaction adds to the queue. */
   readonly count: number
   /** True if deliveries can be attempted: the endpoint queue becomes due. */
@@ -229,10 +229,10 @@ export type Addition = SubscriptionKey & {
 }
 
 /**
- * Counts rows that are added to the queue and makes their endpoint queues due, but not before their rest is over. Those
- * that `workerId` holds do not become due: the caller hands the rows to that worker. The endpoint queues are locked.
+ * Counts rows that are added to the queue. Makes their endpoint queues due at the end of their rest, except those that `workerId`
+ * holds: the caller hands the rows to that worker. The caller has locked the endpoint queues.
  */
-export function addOwed(tx: Tx, rows: readonly Addition[], workerId: string | null, now: Date): void {
+export function addOwed(tx: Tx, rows: readonly QueueAddition[], workerId: string | null, now: Date): void {
   const column = columnOf(rows)
   tx.later(sql`/* delivery.addOwed */
     update delivery.endpoint_queues as stored set owed = stored.owed + input.added,
@@ -264,7 +264,7 @@ export async function subtractOwed(
       and ${ofOnePartner(partnersOf(rows), sql`stored.partner_id`)}`)
 }
 
-/** Ends every lease of the partner. Only for a start at which no worker is alive. */
+/** Ends every lease of the partner. Only for a start without live workers. */
 export async function releaseAll(tx: Tx, partnerId: string, now: Date): Promise<void> {
   await tx.run(sql`/* delivery.releaseAll */
     update delivery.endpoint_queues set lease_id = null, lease_until = null, due_at = ${now}
@@ -273,7 +273,7 @@ export async function releaseAll(tx: Tx, partnerId: string, now: Date): Promise<
       where partner_id = ${partnerId} and lease_id is not null order by subscription_id for update))`)
 }
 
-/** Takes the endpoint queues from their workers, which then record no results. */
+/** Takes the endpoint queues from their workers, whose results then become stale. */
 export async function holdAll(tx: Tx, partnerId: string, holderId: string, until: Date): Promise<void> {
   await tx.run(sql`/* delivery.holdAll */
     update delivery.endpoint_queues set lease_id = ${holderId}, lease_until = ${until}, due_at = ${until}
@@ -282,7 +282,7 @@ export async function holdAll(tx: Tx, partnerId: string, holderId: string, until
       where partner_id = ${partnerId} order by subscription_id for update))`)
 }
 
-/** Due-work scan: endpoint queues that have pending rows and are never due. It finds none if every writer wakes what it changes. */
+/** Due-work scan: endpoint queues that have pending rows and are never due. Finds rows only if a writer forgot a wake-up. */
 export function sleepingEndpointQueues(tx: Tx, endpointQueuesMax: number): Promise<readonly SubscriptionKey[]> {
   return tx.rows<SubscriptionKey>(
     dueWork(
@@ -300,8 +300,8 @@ export function sleepingEndpointQueues(tx: Tx, endpointQueuesMax: number): Promi
   )
 }
 
-/** The latest times that a lease and a rest can end at, by the present clock. */
-export type LatestTimes = { readonly leaseUntil: Date; readonly pausedUntil: Date }
+/** The latest possible ends of a lease and a rest, by the current clock. */
+type LatestTimes = { readonly leaseUntil: Date; readonly pausedUntil: Date }
 
 /** Due-work scan: endpoint queues whose lease or rest ends later than the given times. */
 export function endpointQueuesEndingLater(

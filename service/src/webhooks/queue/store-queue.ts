@@ -31,7 +31,7 @@ export type QueueRow = {
   readonly failures: number
 }
 
-export type QueueInsert = SubscriptionKey & { readonly ordered: boolean; readonly rows: readonly QueueRow[] }
+type QueueInsert = SubscriptionKey & { readonly ordered: boolean; readonly rows: readonly QueueRow[] }
 
 type NewQueueRow = QueueRow &
   SubscriptionKey & { readonly ordered: boolean; readonly status: 'Pending'; readonly createdAt: Date }
@@ -57,7 +57,6 @@ const newQueueRows = insertBy<NewQueueRow>(queueTypes, [
   ['ordered'],
 ])
 
-/** The new rows of each subscription. */
 export function insertQueue(tx: Tx, inserts: readonly QueueInsert[], now: Date): void {
   const rows = inserts.flatMap(({ partnerId, ordered, rows: own }) =>
     own.map((row) => ({ ...row, partnerId, ordered, status: 'Pending' as const, createdAt: now })),
@@ -69,7 +68,7 @@ export function insertQueue(tx: Tx, inserts: readonly QueueInsert[], now: Date):
       ${newQueueRows(tx, rows.slice(at, at + rowsPerInsertMax(queueTypes)))}`)
 }
 
-export type FeedInsert = { readonly partnerId: string; readonly sequence: bigint; readonly eventId: string }
+type FeedInsert = { readonly partnerId: string; readonly sequence: bigint; readonly eventId: string }
 
 const newFeedRows = insertBy<FeedInsert>({ partnerId: 'uuid', sequence: 'bigint', eventId: 'uuid' }, [['partnerId']])
 
@@ -80,10 +79,10 @@ export function insertFeed(tx: Tx, rows: readonly FeedInsert[]): void {
 }
 
 /**
- * The rows of an endpoint queue that have a higher number than `after`. `ordered`: without those that wait for an
- * earlier one.
+ * A request for the rows of an endpoint queue with a higher number than `after`. `ordered`: without rows that wait for an earlier
+ * row of their reference.
  */
-export type RowsRequest = SubscriptionKey & { readonly after: bigint; readonly ordered: boolean }
+type RowsRequest = SubscriptionKey & { readonly after: bigint; readonly ordered: boolean }
 
 const queueColumns = sql`subscription_id, event_id, sequence, wire_event_id, type, reference, due_at, attempt_count, failures`
 
@@ -106,8 +105,7 @@ const requestList = (requests: readonly RowsRequest[]): Sql => {
 }
 
 /**
- * New rows of each endpoint queue by their number, up to `rowsMax`. `blocked`: waits for an earlier row of its
- * reference.
+ * Reads up to `rowsMax` new rows of each endpoint queue, by number. `blocked`: the row waits for an earlier row of its reference.
  */
 export function newRows(
   tx: Tx,
@@ -130,8 +128,8 @@ export function newRows(
 }
 
 /**
- * Rows of each endpoint queue that have a due time, past or future, by that time, up to `rowsMax`. In an ordered
- * endpoint queue, rows that wait for an earlier row of their reference are left out.
+ * Reads up to `rowsMax` rows of each endpoint queue that have a due time, past or future, by that time. Omits rows of an ordered
+ * endpoint queue that wait for an earlier row of their reference.
  */
 export function scheduledRows(tx: Tx, requests: readonly RowsRequest[], rowsMax: number): Promise<readonly QueueRow[]> {
   const notBlocked = requests.some(({ ordered }) => ordered)
@@ -149,9 +147,9 @@ export function scheduledRows(tx: Tx, requests: readonly RowsRequest[], rowsMax:
   )
 }
 
-export type ReferenceKey = SubscriptionKey & { readonly reference: string }
+type ReferenceKey = SubscriptionKey & { readonly reference: string }
 
-/** The first row of each reference if it is pending. Only of endpoint queues whose rows are all marked as ordered. */
+/** Reads the first row of each reference if it is pending. All rows of the endpoint queues must be marked as ordered. */
 export async function firstRowsOfReferences(tx: Tx, references: readonly ReferenceKey[]): Promise<readonly QueueRow[]> {
   const column = columnOf(references)
   const rows = await tx.rows<QueueRow & { readonly status: string }>(
@@ -192,7 +190,7 @@ export async function markOrdered(
   return row === undefined || Number(row.count) < rowsMax ? undefined : (row.last ?? undefined)
 }
 
-/** An attempt that was made. `attemptCount` is the count of attempts before it, and part of the fence. */
+/** A completed attempt. `attemptCount` counts the attempts before it and is part of the fence. */
 export type AttemptRecord = SubscriptionKey & {
   readonly eventId: string
   readonly attemptCount: number
@@ -237,7 +235,7 @@ const resultColumns = (rows: readonly AttemptRecord[]): Sql => {
     ${results.map((result) => result.address ?? null)}::text[]`
 }
 
-/** Moves delivered rows to `deliveries`, with the attempt that delivered. Returns those it moved; the others are stale. */
+/** Moves delivered rows to `deliveries`, with their last attempt. Returns the moved records; the others are stale. */
 export async function recordDelivered<T extends AttemptRecord>(
   tx: Tx,
   workerId: string,
@@ -271,13 +269,13 @@ export async function recordDelivered<T extends AttemptRecord>(
 type EventKey = { readonly subscriptionId: string; readonly eventId: string }
 const eventKey = ({ subscriptionId, eventId }: EventKey) => `${subscriptionId} ${eventId}`
 
-export type FailedAttempt = AttemptRecord & {
+type FailedAttempt = AttemptRecord & {
   readonly status: 'Pending' | 'Held'
   readonly failures: number
   readonly dueAt: Date | null
 }
 
-/** Schedules failed rows again, or holds them. Returns those it changed; the others are stale. */
+/** Reschedules or holds failed rows. Returns the changed records; the others are stale. */
 export async function recordFailed<T extends FailedAttempt>(
   tx: Tx,
   workerId: string,
@@ -315,7 +313,7 @@ type NewAttempt = RowOf<typeof attemptTypes>
 
 const newAttempts = insertBy<NewAttempt>(attemptTypes, [['partnerId'], ['status', 'responseBody', 'address', 'error']])
 
-/** Attempts that did not deliver. */
+/** Stores failed attempts. */
 export function insertAttempts(tx: Tx, records: readonly AttemptRecord[]): void {
   const rows = records.map(({ partnerId, subscriptionId, eventId, attemptCount, result }) => ({
     partnerId,
@@ -338,7 +336,7 @@ export function insertAttempts(tx: Tx, records: readonly AttemptRecord[]): void 
 
 export type QueueKey = SubscriptionKey & { readonly eventId: string }
 
-/** The next `rowsMax` rows of the queue after a key. */
+/** Selects the next `rowsMax` rows of the queue after a key. */
 export const queuedBehind = (
   tx: Tx,
   { partnerId, subscriptionId, eventId }: QueueKey,
@@ -347,7 +345,7 @@ export const queuedBehind = (
   tx.rows<QueueKey>(
     unprepared(
       acrossPartners(
-        'walks over the queue to find rows whose delivery is recorded, without a lock',
+        'reads through the queue to find rows whose delivery is recorded, without a lock',
         sql`/* delivery.queuedBehind */
       select partner_id, subscription_id, event_id from delivery.queue
       where (partner_id, subscription_id, event_id) > (${partnerId}::uuid, ${subscriptionId}::uuid, ${eventId}::uuid)
@@ -357,7 +355,7 @@ export const queuedBehind = (
   )
 
 /**
- * The leftovers among these rows. Sharded: rows of one partner. A subquery with a limit, because PostgreSQL would turn
+ * Finds the leftovers among these rows; if sharded, rows of one partner. Uses a subquery with a limit, because PostgreSQL would turn
  * `exists` into a join with all deliveries.
  */
 export function leftoversOf(tx: Tx, rows: readonly QueueKey[]): Promise<readonly QueueKey[]> {
@@ -374,7 +372,7 @@ export function leftoversOf(tx: Tx, rows: readonly QueueKey[]): Promise<readonly
   )
 }
 
-/** Deletes those of these queue rows that are leftovers. The caller has locked the endpoint queue. Returns how many. */
+/** Deletes the leftovers among these queue rows. The caller has locked the endpoint queue. Returns their number. */
 export function deleteLeftovers(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
@@ -394,8 +392,8 @@ export function deleteLeftovers(
 // an attempt in flight can move its delivery from the queue to the deliveries, but nothing moves it back meanwhile.
 
 /**
- * Makes held deliveries due, and those that wait for a retry, up to `rowsMax` in their order. The schedule of each starts
- * over. Returns how many.
+ * Makes up to `rowsMax` deliveries due that are held or wait for a retry, in their order. Restarts the schedule of each. Returns their
+ * number.
  */
 export function makeDue(tx: Tx, key: SubscriptionKey, now: Date, rowsMax: number): Promise<number> {
   const { partnerId, subscriptionId } = key
@@ -419,7 +417,7 @@ export function makeDue(tx: Tx, key: SubscriptionKey, now: Date, rowsMax: number
   )
 }
 
-/** Makes the held deliveries of these events due. Returns how many. */
+/** Makes the held deliveries of these events due. Returns their number. */
 export function makeHeldDue(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
@@ -432,7 +430,7 @@ export function makeHeldDue(
       and event_id = any(${eventIds}::uuid[]) and status = 'Held'`)
 }
 
-/** Makes one delivery due. False if it is not in the queue: it was delivered, or it never was in the queue. */
+/** Makes one delivery due. Returns false if it is not in the queue. */
 export async function expedite(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
@@ -445,7 +443,7 @@ export async function expedite(
   return changed === 1
 }
 
-export type RemovedDelivery = {
+type RemovedDelivery = {
   readonly sequence: bigint
   readonly wireEventId: string
   readonly type: string
@@ -454,7 +452,7 @@ export type RemovedDelivery = {
   readonly createdAt: Date
 }
 
-/** Removes a row from the deliveries. The attempt that its row holds moves to the attempts. */
+/** Removes a row from the deliveries and moves its attempt to the attempts. */
 export function takeDelivered(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
@@ -495,7 +493,7 @@ const requeueNewRows = insertBy<QueuedRow>(types, [
   ['partnerId', 'subscriptionId', 'status', 'dueAt', 'failures', 'ordered'],
 ])
 
-/** Inserts rows that are due at `now`. Rows that are in the queue already do not change. Returns how many were inserted. */
+/** Inserts rows that are due at `now`. Rows already in the queue do not change. Returns the number inserted. */
 export async function insertDue(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,

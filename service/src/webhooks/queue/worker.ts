@@ -16,16 +16,31 @@ import {
 } from './endpoint-queue.ts'
 import * as memory from './endpoint-queue.ts'
 import { createLeases, createReleases, type Leases, type Releases } from './leases.ts'
-import { type Limits, troubleRestMs } from '../limits.ts'
+import { type Limits, errorRestMs } from '../limits.ts'
 import { createPrefetch, type Prefetch } from './prefetch.ts'
 import type { AttemptToRecord } from './result-batches.ts'
-import { type AttemptResult, type Next, nextAfterFailure, retryAfterMs, type Verdict, verdictOf } from './schedule.ts'
+import {
+  type AttemptResult,
+  type NextAttempt,
+  nextAfterFailure,
+  retryAfterMs,
+  type Verdict,
+  verdictOf,
+} from './schedule.ts'
 import type { Secrets } from '../management/secrets.ts'
 import { createPerReachableShard, createPerShard } from './shards.ts'
 import { Unreachable } from '../../kernel/api/index.ts'
-import { createWindow, type FailingAlert, type Health, healthy, nextHealth, sameHealth, type Window } from './health.ts'
+import {
+  createFailureWindow,
+  type FailingAlert,
+  type EndpointHealth,
+  healthy,
+  nextHealth,
+  sameHealth,
+  type FailureWindow,
+} from './health.ts'
 
-export type QueueWorkerDeps = {
+type QueueWorkerDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly log: Log
@@ -37,17 +52,17 @@ export type QueueWorkerDeps = {
 }
 
 export type QueueWorkerOptions = {
-  /** Makes the attempt, and calls `recordResult` or `returnToQueue` at its end. */
+  /** Makes the attempt. Calls `recordResult` or `returnToQueue` at its end. */
   readonly begin: (attempt: Attempt) => void
   /** Called when `step` has work to do. */
   readonly wake: () => void
   readonly pause: (ms: number) => Promise<void>
   readonly inFlightMax?: number | undefined
-  /** The interval at which due endpoint queues are looked for, and held ones are renewed and released. */
+  /** Interval at which the worker claims due endpoint queues, and renews and releases held ones. */
   readonly idleMs: number
 }
 
-/** Rows from fan-out that a worker keeps in memory. Further ones are read when their endpoint queue needs them. */
+/** Rows from fan-out that a worker keeps in memory. It reads further rows when their endpoint queue needs them. */
 const rowsFromFanOutMax = 20_000
 
 export function createQueueWorker(deps: QueueWorkerDeps, options: QueueWorkerOptions) {
@@ -80,19 +95,18 @@ export function createQueueWorker(deps: QueueWorkerDeps, options: QueueWorkerOpt
 
   return {
     workerId,
-    /** Attempts in flight. */
     inFlight: slots.taken,
 
-    /** Takes deliveries that fan-out has just committed. They start at once where no read is needed first. */
+    /** Adds deliveries that fan-out has just committed. They start at once if no earlier row has to be read. */
     addNewDeliveries: (added: readonly NewDeliveries[]): void => {
-      for (const unheld of addToHeld(added, { clock, limits, held })) toClaim.set(unheld.subscriptionId, unheld)
+      for (const unheld of addToHeldQueues(added, { clock, limits, held })) toClaim.set(unheld.subscriptionId, unheld)
       attempts.start()
       wake()
     },
 
     step,
 
-    /** Reports whether it holds endpoint queues, or will soon: then it must run every `idleMs`. */
+    /** Reports whether the worker holds endpoint queues or will soon, so that `step` must run every `idleMs`. */
     isHolding: (): boolean => held.size() > 0 || toClaim.size > 0,
 
     ...createResultRecording({ ...shared, attempts, pause, onSlotFree }),
@@ -107,7 +121,7 @@ export function createQueueWorker(deps: QueueWorkerDeps, options: QueueWorkerOpt
   }
 }
 
-type StepParts = {
+type StepDeps = {
   readonly idleMs: number
   readonly toClaim: Map<string, NewDeliveries>
   readonly leases: Leases
@@ -116,7 +130,7 @@ type StepParts = {
   readonly attempts: Attempts
 }
 
-function createStep({ idleMs, toClaim, leases, releases, prefetch, attempts }: StepParts) {
+function createStep({ idleMs, toClaim, leases, releases, prefetch, attempts }: StepDeps) {
   let maintainedAtMs = -Infinity
 
   const read = async (): Promise<number> => {
@@ -125,7 +139,7 @@ function createStep({ idleMs, toClaim, leases, releases, prefetch, attempts }: S
     return rows
   }
 
-  /** Renews leases, claims what is due, releases what is idle. Returns how many endpoint queues it claimed. */
+  /** Renews leases, claims due endpoint queues and releases idle ones. Returns the number claimed. */
   const maintain = async (): Promise<number> => {
     await leases.renew()
     const claimed = await leases.claimDue()
@@ -135,7 +149,7 @@ function createStep({ idleMs, toClaim, leases, releases, prefetch, attempts }: S
   }
 
   return {
-    /** Claims and reads, and maintains the leases when it is time. Returns how much there was to do. */
+    /** Claims endpoint queues, reads rows, and maintains the leases when it is time. Returns the number of rows and queues. */
     step: async (): Promise<number> => {
       const announced = [...toClaim.values()]
       toClaim.clear()
@@ -144,13 +158,13 @@ function createStep({ idleMs, toClaim, leases, releases, prefetch, attempts }: S
       if (performance.now() - maintainedAtMs >= idleMs) done += (await maintain()) + (await read())
       return done
     },
-    /** The next step maintains the leases. */
+    /** Makes the next step maintain the leases. */
     maintainSoon: (): void => void (maintainedAtMs = -Infinity),
   }
 }
 
-/** Returns what belongs to endpoint queues that are not held, without the rows: their claim reads them. */
-function addToHeld(
+/** Adds deliveries to held endpoint queues. Returns the others, without rows, because their claim reads them. */
+function addToHeldQueues(
   added: readonly NewDeliveries[],
   { clock, limits, held }: { readonly clock: Clock; readonly limits: Limits; readonly held: HeldQueues },
 ): readonly NewDeliveries[] {
@@ -171,31 +185,27 @@ function addToHeld(
 
 export type QueueWorker = ReturnType<typeof createQueueWorker>
 
-// The end of an attempt: evaluate its result, record it, and update the endpoint queue in memory.
+// The end of an attempt: the worker evaluates the result, records it and updates the endpoint queue in memory.
 
-/** Together about six seconds, well within a lease. */
+/** The waits are about six seconds in total, well within a lease. */
 const retryWaitMsMin = 100
 const retryWaitMsMax = 3200
 
-type RecordAttempt = (attempt: AttemptToRecord) => Promise<Verdict | 'stale'>
+type RecordAttempt = QueueWorkerDeps['record']
 
-type ResultRecordingDeps = {
-  readonly record: RecordAttempt
-  readonly clock: Clock
-  readonly limits: Limits
-  readonly retryDelaysMs: readonly number[]
-  readonly pause: (ms: number) => Promise<void>
-  readonly workerId: string
-  readonly attempts: Attempts
-  readonly slots: Slots
-  /** Called when a slot is free. The endpoint queue may be able to start an attempt; undefined if it was lost. */
-  readonly onSlotFree: (endpointQueue: EndpointQueue | undefined) => void
-}
+type ResultRecordingDeps = Pick<QueueWorkerDeps, 'record' | 'clock' | 'limits' | 'retryDelaysMs'> &
+  Pick<QueueWorkerOptions, 'pause'> & {
+    readonly workerId: string
+    readonly attempts: Attempts
+    readonly slots: Slots
+    /** Called when a slot is free, with the endpoint queue of the ended attempt. Undefined: the worker has lost it. */
+    readonly onSlotFree: (endpointQueue: EndpointQueue | undefined) => void
+  }
 
 function createResultRecording(deps: ResultRecordingDeps) {
   const { record, clock, limits, retryDelaysMs, pause, workerId, attempts, slots, onSlotFree } = deps
 
-  /** The health in memory changes at once, so that the next attempt starts by it. */
+  /** Changes the health in memory at once, so that it applies to the next attempt. */
   const evaluate = (attempt: Attempt, result: AttemptResult): AttemptToRecord => {
     const started = attempts.find(attempt)
     const queue = started?.endpointQueue
@@ -217,7 +227,7 @@ function createResultRecording(deps: ResultRecordingDeps) {
     }
   }
 
-  const end = (attempt: Attempt, { next }: AttemptToRecord, outcome: Recorded): void => {
+  const end = (attempt: Attempt, { next }: AttemptToRecord, outcome: RecordingOutcome): void => {
     const ended = attempts.end(attempt)
     if (next === undefined) slots.endRecording()
     else slots.release(attempt.partnerId)
@@ -227,12 +237,12 @@ function createResultRecording(deps: ResultRecordingDeps) {
 
   return {
     /**
-     * Records the result. The attempt counts as in flight at its endpoint until then. `stale`: the result changed nothing.
-     * Throws the error that kept it from being recorded.
+     * Records the result. The attempt counts as in flight at its endpoint until then. `stale`: the result was discarded. Throws if it
+     * could not be recorded.
      */
     recordResult: async (attempt: Attempt, result: AttemptResult): Promise<Verdict | 'stale'> => {
       const toRecord = evaluate(attempt, result)
-      let outcome: Recorded = 'unrecorded'
+      let outcome: RecordingOutcome = 'unrecorded'
       if (toRecord.next === undefined) {
         // The slot in the process is free for other endpoints while the result is recorded.
         slots.beginRecording(attempt.partnerId)
@@ -255,23 +265,23 @@ function createResultRecording(deps: ResultRecordingDeps) {
   }
 }
 
-type Recorded = Verdict | 'stale' | 'unrecorded'
+type RecordingOutcome = Verdict | 'stale' | 'unrecorded'
 
 function updateQueue(
   queue: EndpointQueue,
   { reference }: QueuedDelivery,
   next: AttemptToRecord['next'],
-  outcome: Recorded,
+  outcome: RecordingOutcome,
   now: Date,
 ): void {
-  // The same error may come again. The rest keeps the endpoint from being called endlessly.
-  if (outcome === 'unrecorded') memory.close(queue, { closed: false, dueAt: after(now, troubleRestMs) }, now)
+  // Pauses the endpoint, because the same error would otherwise cause the same call again and again.
+  if (outcome === 'unrecorded') memory.close(queue, { closed: false, dueAt: after(now, errorRestMs) }, now)
   else if (outcome === 'stale') memory.doubtLease(queue, now)
   else if (next !== undefined) memory.scheduleRead(queue, next.dueAt)
   else if (queue.target.ordered) memory.unblockReference(queue, reference)
 }
 
-/** Retries while the database is unreachable. If a commit succeeded and its answer was lost, the retry finds it: `stale`. */
+/** Retries while the database is unreachable. If an earlier commit succeeded and its answer was lost, the retry is `stale`. */
 async function recordWithRetries(
   record: RecordAttempt,
   attempt: AttemptToRecord,
@@ -289,11 +299,11 @@ async function recordWithRetries(
 
 // Applies the result of an attempt to its delivery, by the retry schedule, and to its endpoint queue, by its health.
 
-/** State that the worker holds in memory. Undefined if it has lost the endpoint queue since the attempt began. */
+/** State that the worker holds in memory. Undefined: the worker has lost the endpoint queue since the attempt began. */
 type AttemptContext =
   | {
-      readonly health: Health
-      readonly window: Window
+      readonly health: EndpointHealth
+      readonly window: FailureWindow
       readonly isProbe: boolean
       readonly delivery: { readonly failures: number }
     }
@@ -302,25 +312,25 @@ type AttemptContext =
 type AttemptOutcome = {
   readonly verdict: Verdict
   /** Undefined: delivered. */
-  readonly next: Next | undefined
-  readonly health: Health
+  readonly next: NextAttempt | undefined
+  readonly health: EndpointHealth
   readonly disable: 'Gone' | 'Failing' | undefined
   readonly alert: FailingAlert | undefined
 }
 
-type Rules = { readonly now: Date; readonly limits: Limits; readonly retryDelaysMs: readonly number[] }
+type EvaluationContext = { readonly now: Date; readonly limits: Limits; readonly retryDelaysMs: readonly number[] }
 
 function evaluateAttempt(
   context: AttemptContext,
   result: AttemptResult,
-  { now, limits, retryDelaysMs }: Rules,
+  { now, limits, retryDelaysMs }: EvaluationContext,
 ): AttemptOutcome {
   const restMs = retryAfterMs(result.retryAfter, now, limits.retryAfterMsMax)
   const verdict = verdictOf(result, restMs)
   const fraction = randomFraction()
   const { health, countsAsFailure, disable, alert } = nextHealth(
     context?.health ?? healthy,
-    context?.window ?? createWindow(),
+    context?.window ?? createFailureWindow(),
     { verdict, restMs, now, fraction, isProbe: context?.isProbe ?? false },
     limits,
   )
@@ -339,23 +349,15 @@ function evaluateAttempt(
   return { verdict, next, health, disable, alert }
 }
 
-// Starts attempts and keeps those that have not ended. Endpoint queues take turns, one attempt each.
+// Starts attempts and keeps track of them until they end. Endpoint queues take turns, one attempt each.
 
-type AttemptsDeps = {
-  readonly clock: Clock
-  readonly limits: Limits
-  readonly held: HeldQueues
-  readonly slots: Slots
-  /** Makes the attempt. */
-  readonly begin: (attempt: Attempt) => void
-  /** Some endpoint queues have to be read. */
-  readonly wake: () => void
-}
+type AttemptsDeps = Pick<QueueWorkerDeps, 'clock' | 'limits'> &
+  Pick<QueueWorkerOptions, 'begin' | 'wake'> & { readonly held: HeldQueues; readonly slots: Slots }
 
-type OfQueue = StartedAttempt & { readonly endpointQueue: EndpointQueue }
+type QueueAttempt = StartedAttempt & { readonly endpointQueue: EndpointQueue }
 
 function createAttempts({ clock, limits, held, slots, begin, wake }: AttemptsDeps) {
-  const started = new Map<Attempt, OfQueue>()
+  const started = new Map<Attempt, QueueAttempt>()
   let isOpen = true
   let isScheduled = false
 
@@ -377,10 +379,10 @@ function createAttempts({ clock, limits, held, slots, begin, wake }: AttemptsDep
     const now = clock.now()
     for (const queue of held.startable) {
       if (slots.free() <= 0) return
-      // Over its partner's share it keeps its turn, until an attempt ends.
+      // A partner over its share keeps its turn until an attempt ends.
       if (!slots.mayTake(queue.key.partnerId, queue.inFlight.size)) continue
       held.startable.delete(queue)
-      // Added again, it goes to the end, and this loop reaches it once more.
+      // Adds it at the end, so that this loop reaches it again.
       if (startOne(queue, now)) held.startable.add(queue)
       if (!held.toRead.has(queue) && memory.needsRead(queue, now, limits)) held.toRead.add(queue)
     }
@@ -388,10 +390,10 @@ function createAttempts({ clock, limits, held, slots, begin, wake }: AttemptsDep
   }
 
   /**
-   * Undefined if the endpoint queue was lost since. An endpoint queue that was claimed again does not have this
-   * attempt.
+   * Finds an attempt in flight with its endpoint queue. Undefined if the worker has lost the endpoint queue, even if it claimed it
+   * again.
    */
-  const find = (attempt: Attempt): OfQueue | undefined => {
+  const find = (attempt: Attempt): QueueAttempt | undefined => {
     const found = started.get(attempt)
     return found && held.isHeld(found.endpointQueue) ? found : undefined
   }
@@ -409,7 +411,7 @@ function createAttempts({ clock, limits, held, slots, begin, wake }: AttemptsDep
     },
     find,
     /** Ends an attempt. Returns what `find` would. */
-    end: (attempt: Attempt): OfQueue | undefined => {
+    end: (attempt: Attempt): QueueAttempt | undefined => {
       const found = find(attempt)
       started.delete(attempt)
       if (found) memory.endAttempt(found.endpointQueue, found.delivery)
@@ -423,10 +425,9 @@ function createAttempts({ clock, limits, held, slots, begin, wake }: AttemptsDep
 type Attempts = ReturnType<typeof createAttempts>
 
 /**
- * The attempts that a process may have in flight, shared among partners. Pure. A partner may hold twice as many slots as
- * are free, so one partner alone gets two thirds of them. An endpoint queue without an attempt in flight may start one in
- * any case, because a slow endpoint must not delay its partner's others. The last twentieth is for partners without any
- * attempt in flight, one each.
+ * Shares the slots of a process among partners. Pure. A partner may hold twice as many slots as are free, so that one partner alone
+ * gets two thirds of them. An endpoint queue without an attempt in flight may always start one, because a slow endpoint must not
+ * delay the partner's other endpoints. The last twentieth is for partners without any attempt in flight, one each.
  */
 const shareOfFree = 2
 const newPartnersPart = 20

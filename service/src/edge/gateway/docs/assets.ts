@@ -1,6 +1,6 @@
 /**
- * The documentation: `/docs` (swagger-ui, from its npm package), guides, a page per problem, and `/openapi.json`. Public, and built
- * once, when it is first asked for. The Content-Security-Policy allows no other host.
+ * The documentation: `/docs` (swagger-ui, from its npm package), guides, a page per problem, and `/openapi.json`. Public, and built at the
+ * first request. The Content-Security-Policy does not allow other hosts.
  */
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -15,8 +15,8 @@ import {
 } from '@partner-payments/wire'
 import { once, present } from '../../../kernel/index.ts'
 import { guideLinks, type GuideOptions, type GuidePage, guidePages, layout, type NavigationLink } from './pages.ts'
-import { anchorOf, escapeHtml, renderMarkdown } from './markdown.ts'
-import { explanationOf } from './explanations.ts'
+import { headingAnchor, escapeHtml, renderMarkdown } from './markdown.ts'
+import { explainProblem } from './explanations.ts'
 
 export type DocsAsset = {
   readonly path: string
@@ -28,14 +28,14 @@ export type DocsAsset = {
 }
 
 export type DocsOptions = {
-  /** The sandbox: pages about it, and "Try it out". */
+  /** Adds the sandbox pages and "Try it out". */
   readonly sandbox: boolean
   /** The operations below `/v1/simulations` exist. */
   readonly simulations: boolean
 } & Pick<GuideOptions, 'differences'>
 
 /**
- * No inline script or style, no eval, no other host. The style sheet of swagger-ui contains its images as data URLs. The
+ * Forbids inline scripts and styles, eval and other hosts. The style sheet of swagger-ui contains its images as data URLs. The
  * browser test loads the page with this policy and fails if the policy blocks anything.
  */
 const contentSecurityPolicy = [
@@ -91,7 +91,7 @@ const redirect = (path: string, location: string): DocsAsset => ({
   headers: { ...headers, location },
 })
 
-/** Signs requests in the page. The key stays in its memory. */
+/** The form for signing requests in the browser. The key stays in the memory of the page. */
 const credentialsForm = `<form id="credentials" autocomplete="off" hidden>
 <details>
 <summary>Credentials for "Try it out"</summary>
@@ -121,7 +121,7 @@ const linkProblems = (text: string): string =>
       : cell,
   )
 
-/** Reads what the pages are made from. */
+/** Reads the sources of the pages. */
 async function readContent({ sandbox, simulations, differences }: DocsOptions) {
   const source = await readFile(fileURLToPath(import.meta.resolve('@partner-payments/wire/openapi.json')), 'utf8')
   const document = servedDocument(ownJsonExactly<OpenApiDocument>(source), simulations)
@@ -131,7 +131,7 @@ async function readContent({ sandbox, simulations, differences }: DocsOptions) {
 const fileAssets = (list: typeof files | typeof sandboxFiles): readonly DocsAsset[] =>
   list.map(([path, type, url]) => asset(path, type, () => readFile(fileURLToPath(url))))
 
-/** The examples of the operations with their placeholders, which the page fills. */
+/** The example requests of the operations. The page fills in their placeholders. */
 function exampleRequests(simulations: boolean): string {
   const examples = operationIds.flatMap((id) => {
     const { method, path, example, sandboxOnly }: Operation = operations[id]
@@ -141,7 +141,6 @@ function exampleRequests(simulations: boolean): string {
   return JSON.stringify(Object.fromEntries(examples))
 }
 
-/** An article of the content, by its path. */
 type Article = { readonly path: string; readonly title: string; readonly html: string }
 const articleAt = (articles: readonly Article[], path: string): Article =>
   present(
@@ -149,7 +148,7 @@ const articleAt = (articles: readonly Article[], path: string): Article =>
     `no article at ${path}`,
   )
 
-/** Every page and file of the documentation. */
+/** Creates all pages and files of the documentation. */
 export function docsAssets(options: DocsOptions): readonly DocsAsset[] {
   const { sandbox, simulations } = options
   const content = once(() => readContent(options))
@@ -199,7 +198,7 @@ export type SearchEntry = {
 
 type Components = OpenApiDocument['components']
 
-/** The names of the parameters and of the fields of a part of the document, also of the schemas to which it refers. */
+/** Collects the names of parameters and fields in a part of the document, including referenced schemas. */
 function fieldsIn(
   node: unknown,
   components: Components,
@@ -263,13 +262,13 @@ function operationEntries(document: OpenApiDocument): readonly SearchEntry[] {
 
 /** The sections of the introduction, which stands above the operations. */
 const introduction = ({ info }: OpenApiDocument): readonly SearchEntry[] =>
-  sectionsOf({ path: '/docs', title: 'API reference', text: info.description }).map((entry) => ({
+  splitSections({ path: '/docs', title: 'API reference', text: info.description }).map((entry) => ({
     ...entry,
     path: '/docs',
   }))
 
 /** One entry per section: a heading and the text up to the next one. */
-function sectionsOf({ path, title, text }: Pick<GuidePage, 'path' | 'title' | 'text'>): readonly SearchEntry[] {
+function splitSections({ path, title, text }: Pick<GuidePage, 'path' | 'title' | 'text'>): readonly SearchEntry[] {
   const prose = text.replace(/^```[^\n]*\n[\s\S]*?^```$/gm, '').replace(/<!--[\s\S]*?-->/g, '')
   return prose
     .split(/^#+ /m)
@@ -281,7 +280,7 @@ function sectionsOf({ path, title, text }: Pick<GuidePage, 'path' | 'title' | 't
         kind: 'Guide' as const,
         title: plain === title ? title : `${title}: ${plain}`,
         text: lines.join(' ').replace(/\s+/g, ' ').trim(),
-        path: `${path}#${anchorOf(plain)}`,
+        path: `${path}#${headingAnchor(plain)}`,
       }
     })
 }
@@ -298,7 +297,7 @@ function searchIndex(
     path,
   }))
   // The page of all problems repeats the text of each problem's own page.
-  const sections = guides.filter(({ path }) => path !== '/docs/problems').flatMap(sectionsOf)
+  const sections = guides.filter(({ path }) => path !== '/docs/problems').flatMap(splitSections)
   return [...operationEntries(document), ...introduction(document), ...sections, ...problems]
 }
 
@@ -315,8 +314,8 @@ type ProblemPage = {
 
 const paragraph = (text: string): string => renderMarkdown(text, () => undefined).html
 
-/** The operations that document the code among their own refusals. */
-function operationsOf(code: ProblemCode, { paths }: OpenApiDocument): readonly string[] {
+/** Lists the operations that document the code among their refusals. */
+function operationsWithCode(code: ProblemCode, { paths }: OpenApiDocument): readonly string[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
       .filter(([, { description }]) => description.includes(`Problem codes of this operation:`))
@@ -330,10 +329,10 @@ function operationsOf(code: ProblemCode, { paths }: OpenApiDocument): readonly s
   )
 }
 
-function htmlOf(code: ProblemCode, document: OpenApiDocument): string {
+function renderProblem(code: ProblemCode, document: OpenApiDocument): string {
   const { status, title, detail } = problems[code]
-  const { cause, cure } = explanationOf(code)
-  const operations = operationsOf(code, document)
+  const { cause, cure } = explainProblem(code)
+  const operations = operationsWithCode(code, document)
   const example = document.components.examples[code]?.value
   return `<h1>${escapeHtml(title)}</h1>
 <p><code>${code}</code>, HTTP status ${status}. ${escapeHtml(detail).replace(/`([^`]+)`/g, '<code>$1</code>')}</p>
@@ -347,14 +346,15 @@ ${paragraph(cure)}${operations.length === 0 ? '' : `<h2>Operations</h2>\n<ul>${o
 function problemPages(document: OpenApiDocument): readonly ProblemPage[] {
   const codes = Object.keys(problems) as readonly ProblemCode[]
   return codes.map((code) => {
-    const { cause, cure } = explanationOf(code)
+    const { cause, cure } = explainProblem(code)
     const { title, detail } = problems[code]
     const text = [title, detail, cause, cure].join(' ')
-    return { code, path: problemPath(code), title, text, html: htmlOf(code, document) }
+    return { code, path: problemPath(code), title, text, html: renderProblem(code, document) }
   })
 }
 
-/** The OpenAPI document as this service serves it: a service without simulations does not document them. */
+// The OpenAPI document as this service serves it: a service without simulations does not document them.
+
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 type JsonObject = { readonly [key: string]: Json }
 
@@ -393,14 +393,14 @@ function usedSchemas(document: OpenApiDocument): JsonObject {
   return Object.fromEntries(Object.entries(schemas).filter(([name]) => used.has(`#/components/schemas/${name}`)))
 }
 
-const isOfSimulations = (value: Json): boolean => typeof value === 'string' && value.startsWith('simulations:')
+const isSimulationPermission = (value: Json): boolean => typeof value === 'string' && value.startsWith('simulations:')
 
-/** Leaves out the permissions of simulations, of which a service account needs none here. What has none is kept as it is: exact numbers are objects. */
+/** Removes the permissions of simulations. A value without them is returned unchanged, because exact numbers are objects. */
 function withoutSimulations(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) {
     const items = value as readonly Json[]
-    const kept = items.filter((each) => !isOfSimulations(each)).map((each) => withoutSimulations(each))
+    const kept = items.filter((each) => !isSimulationPermission(each)).map((each) => withoutSimulations(each))
     return kept.length === items.length && kept.every((each, index) => each === items[index]) ? items : kept
   }
   const entries = Object.entries(value)

@@ -64,7 +64,7 @@ const explanations: Readonly<Partial<Record<ProblemCode, Explanation>>> = {
   permission_denied: {
     cause:
       'The credentials are valid, and the service account lacks the permission of the operation, or may not be used from the address of the client.',
-    cure: 'Let an Admin of your team, or the operator, give the permission that the reference names, or allow the address.',
+    cure: 'Ask an Admin of your team or the operator to grant the permission that the reference names, or to allow the address.',
   },
   impersonation_write_blocked: {
     cause: 'The request uses an impersonation session of platform staff, which can only read.',
@@ -76,7 +76,7 @@ const explanations: Readonly<Partial<Record<ProblemCode, Explanation>>> = {
     cure: 'Check the path and the identifier. A deleted beneficiary is no longer found.',
   },
   method_not_allowed: {
-    cause: 'The path exists, and does not support the method.',
+    cause: 'The path exists but does not support the method.',
     cure: 'Use one of the methods in the `Allow` header of the response.',
   },
   request_in_progress: {
@@ -120,51 +120,51 @@ const explanations: Readonly<Partial<Record<ProblemCode, Explanation>>> = {
     cure: 'Use a new key for a new request. To retry a request, repeat its body unchanged.',
   },
   approver_is_creator: {
-    cause: 'The service account created the payout, or has the name of the one that did.',
+    cause: 'The service account created the payout, or has the same name as the account that created it.',
     cure: 'Sign the request with another service account. The creator can cancel the payout instead.',
   },
   approver_limit_exceeded: {
-    cause: 'The operator limits what one person or service account may approve of a currency on a day (UTC).',
-    cure: 'The detail has the maximum, what is left and until when. Another person must approve the payout, or the same one on the next day.',
+    cause: 'The operator limits the amount that one person or service account may approve per currency and day (UTC).',
+    cure: 'The detail has the limit, the remaining amount and the reset time. Have another person approve the payout, or wait until the next day.',
   },
   payout_not_awaiting_approval: {
-    cause: 'A payout waits for one decision. It was made before, or the time for it has ended.',
-    cure: 'Read `GET /v1/payouts/{id}`. If the payout was cancelled, create another one with a new key.',
+    cause: 'The payout was already approved or rejected, or the time for a decision has ended.',
+    cure: 'Read `GET /v1/payouts/{id}`. If the payout was cancelled, create a new payout with a new key.',
   },
   limit_exceeded: {
-    cause:
-      'The operator limits what you, a customer or a beneficiary may be paid: at once, in a day, in a month (UTC).',
-    cure: 'The detail names the limit, what is left and when it resets. Send a smaller amount, wait, or ask the operator.',
+    cause: 'The operator limits payouts for you, a customer or a beneficiary: per payout, per day and per month (UTC).',
+    cure: 'The detail names the limit, the remaining amount and the reset time. Send a smaller amount, wait, or ask the operator.',
   },
   beneficiary_cooling_off: {
-    cause: 'The operator lets a beneficiary be paid only some hours after its creation or after a change of its name.',
-    cure: 'The detail has the time from which it can be paid. Send the request with the same key then, or ask the operator.',
+    cause:
+      'The operator allows payments to a beneficiary only some hours after its creation or after a change of its name.',
+    cure: 'The detail has the time from which payments are allowed. Repeat the request with the same key then, or ask the operator.',
   },
   account_blocked: {
-    cause: 'The operator has blocked or closed the balance, or the account of the customer, in this direction.',
+    cause: 'The operator has blocked or closed the balance or the customer account for this direction of payment.',
     cure: 'Read `GET /v1/accounts/state-changes`. Pay from another balance, or ask the operator.',
   },
   customer_exists: {
-    cause: 'Another customer of yours has this `partnerCustomerIdentifier`. Perhaps an earlier request has made it.',
-    cure: 'The detail has its `guid`. Use that customer, or send another identifier. A repeated request needs the same `Idempotency-Key`.',
+    cause: 'Another customer of yours has this `partnerCustomerIdentifier`. An earlier request may have created it.',
+    cure: 'Use the customer whose `guid` is in the detail, or send another identifier. Repeat requests with the same `Idempotency-Key`.',
   },
   customer_not_verified: {
     cause:
-      'The operator decides what a customer may do in each state of its verification: open an account, receive, pay, exchange.',
-    cure: 'Read `GET /v1/customers/{id}/capabilities`: it has the reasons, and the fields that are wrong or missing. Update the customer, and send the request again.',
+      'The operator decides what customers may do in each state of their verification: open accounts, receive, pay, exchange.',
+    cure: 'Read the reasons and the missing or wrong fields in `GET /v1/customers/{id}/capabilities`. Update the customer, then repeat the request.',
   },
   balance_limit_exceeded: {
     cause:
-      'The operator limits what a customer holds in each state of its verification. The amount would pass that balance.',
-    cure: 'Read `holdUpTo` of `GET /v1/customers/{id}/capabilities`: `amount` less `held` is what the customer may still receive. Move less, or have the customer verified.',
+      'The operator limits the balance of a customer in each state of its verification. The amount would exceed the limit.',
+    cure: 'Read `holdUpTo` in `GET /v1/customers/{id}/capabilities`: the customer may still receive `amount` minus `held`. Send a smaller amount, or have the customer verified.',
   },
   insufficient_funds: {
     cause:
-      'The available balance in the currency is lower than the amount. Reserved money is not available. A caller with `accounts:read` learns what is.',
+      'The available balance in the currency is lower than the amount. Reserved money is not available. With `accounts:read`, the detail has the available balance.',
     cure: 'Read `GET /v1/accounts`. Fund the balance or send a smaller amount. The key of the request can be used again.',
   },
   currency_not_supported: {
-    cause: 'The currency exists, and the operation does not support it.',
+    cause: 'The operation does not support this currency.',
     cure: 'Use a currency that `errors` lists. Payouts need a fiat currency.',
   },
   beneficiary_currency_mismatch: {
@@ -173,12 +173,12 @@ const explanations: Readonly<Partial<Record<ProblemCode, Explanation>>> = {
   },
   beneficiary_not_payable: {
     cause:
-      'The beneficiary has no IBAN, or lacks what the payment needs on its execution day, such as the address for a payment by SWIFT. Its bank would refuse it.',
+      'The beneficiary has no IBAN, or lacks a field that the payment needs on its execution day, such as the address for a SWIFT payment.',
     cure: 'Use a beneficiary with an IBAN, or update the beneficiary with the fields that `detail` and its `missingFields` name.',
   },
   service_account_limit_reached: {
     cause: 'The partner has 100 active service accounts, the maximum.',
-    cure: 'Revoke one that is no longer used: `lastUsedAt` shows when it signed a request.',
+    cure: 'Revoke a service account that is no longer used: `lastUsedAt` shows when it last signed a request.',
   },
   webhook_limit_reached: {
     cause: 'The partner has 20 webhook subscriptions, the maximum.',
@@ -230,8 +230,8 @@ const explanations: Readonly<Partial<Record<ProblemCode, Explanation>>> = {
   },
 }
 
-/** A code without an explanation of its own has its default detail: what is wrong, and then what to do. */
-export function explanationOf(code: ProblemCode): Explanation {
+/** Returns the explanation of a code, by default its detail: the cause, then the cure. */
+export function explainProblem(code: ProblemCode): Explanation {
   const { detail } = problems[code]
   const [cause = detail, ...cure] = detail.split(/(?<=\.)\s+/)
   return explanations[code] ?? { cause, cure: cure.join(' ') || detail }

@@ -13,20 +13,20 @@ const entities: Readonly<Record<string, string>> = {
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (char) => entities[char] ?? char)
 
 export type Heading = { readonly depth: number; readonly text: string; readonly anchor: string }
-export type Rendered = { readonly html: string; readonly headings: readonly Heading[] }
+export type RenderedMarkdown = { readonly html: string; readonly headings: readonly Heading[] }
 
 /** Resolves a link of a document to a page of this site. Undefined: the document has no page. */
-export type LinkOf = (href: string) => string | undefined
+type ResolveLink = (href: string) => string | undefined
 
-/** The anchor that GitHub gives a heading, so that links inside the documents work in both places. */
-export const anchorOf = (heading: string): string =>
+/** Returns the anchor that GitHub gives a heading, so that links inside the documents work in both places. */
+export const headingAnchor = (heading: string): string =>
   heading
     .trim()
     .toLowerCase()
     .replace(/[^\p{L}\p{N}\s_-]/gu, '')
     .replace(/\s/g, '-')
 
-export function renderMarkdown(text: string, linkOf: LinkOf): Rendered {
+export function renderMarkdown(text: string, resolveLink: ResolveLink): RenderedMarkdown {
   const headings: Heading[] = []
   const marked = new Marked({
     gfm: true,
@@ -34,13 +34,13 @@ export function renderMarkdown(text: string, linkOf: LinkOf): Rendered {
       html: ({ text: source }: Tokens.HTML | Tokens.Tag) => (source.startsWith('<!--') ? '' : escapeHtml(source)),
       heading({ tokens, depth }) {
         const plain = this.parser.parseInline(tokens, this.parser.textRenderer)
-        const anchor = anchorOf(plain)
+        const anchor = headingAnchor(plain)
         headings.push({ depth, text: plain, anchor })
         return `<h${depth} id="${escapeHtml(anchor)}">${this.parser.parseInline(tokens)}</h${depth}>\n`
       },
       link({ href, tokens }) {
         const content = this.parser.parseInline(tokens)
-        const target = href.startsWith('https://') || href.startsWith('#') ? href : linkOf(href)
+        const target = href.startsWith('https://') || href.startsWith('#') ? href : resolveLink(href)
         return target === undefined ? content : `<a href="${escapeHtml(target)}">${content}</a>`
       },
       image: ({ text: alternative }) => escapeHtml(alternative),
@@ -61,37 +61,37 @@ export function renderMarkdown(text: string, linkOf: LinkOf): Rendered {
 const folder = new URL('../../../../../docs/', import.meta.url)
 const nameForm = /^(?:alerts\/)?[A-Za-z][A-Za-z-]*$/
 
-/** The file of a runbook. Runbooks lead to the page of operations, which is beside their folder. */
-const fileOf = (name: string): string => (name === 'operations' ? 'operations.md' : `runbooks/${name}.md`)
+/** Returns the file of a runbook. `operations.md` is outside the folder of runbooks. */
+const runbookFile = (name: string): string => (name === 'operations' ? 'operations.md' : `runbooks/${name}.md`)
 
-/** Leads from one runbook to another. A link to any other document becomes plain text. */
-const linkFrom = (name: string) => (href: string) => {
+/** Resolves links between runbooks. A link to any other document becomes plain text. */
+const runbookLinks = (name: string) => (href: string) => {
   const [path = '', anchor] = href.split('#')
-  const target = posix.join(posix.dirname(fileOf(name)), path)
+  const target = posix.join(posix.dirname(runbookFile(name)), path)
   const other = target === 'operations.md' ? 'operations' : /^runbooks\/(?<name>.+)\.md$/.exec(target)?.groups?.['name']
   if (other === undefined || !nameForm.test(other)) return undefined
   const link = posix.relative(posix.dirname(name), other)
   return anchor === undefined ? link : `${link}#${anchor}`
 }
 
-/** The commands of the operator that a text names, each once, without their options. */
+/** Lists the operator commands in a text, each once, without options. */
 const commandsIn = (text: string): readonly string[] => [
   ...new Set(
     [...text.matchAll(/\boperator (?:-- )?(?<command>[a-z][a-z-]*(?: [a-z][a-z-]*)*)/g)].flatMap(({ groups }) => {
       const words = groups?.['command']?.split(' ') ?? []
-      // A text goes on behind a command: each beginning of the words may be one.
+      // Text may follow a command: each prefix of the words is a candidate.
       return words.map((_word, at) => words.slice(0, at + 1).join(' '))
     }),
   ),
 ]
 
-/** `name`: as `bank-files` or `alerts/PaymentsCaseOpen`. Undefined: there is none. */
+/** Reads and renders a runbook. `name`: for example `bank-files` or `alerts/PaymentsCaseOpen`. Undefined: it does not exist. */
 export async function findRunbook(name: string) {
   if (!nameForm.test(name)) return undefined
-  const text = await readFile(new URL(fileOf(name), folder), 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const text = await readFile(new URL(runbookFile(name), folder), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
   })
   if (text === undefined) return undefined
-  const { html, headings } = renderMarkdown(text, linkFrom(name))
+  const { html, headings } = renderMarkdown(text, runbookLinks(name))
   return { title: headings[0]?.text ?? name, body: { html }, commands: commandsIn(text) }
 }

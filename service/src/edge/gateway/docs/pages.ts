@@ -1,4 +1,4 @@
-/** The documents that partners read: guides and the sandbox from the repository, and the pages made from the contract. */
+/** The documents for partners: guides and the sandbox page from the repository, and pages generated from the contract. */
 import { readFile } from 'node:fs/promises'
 import { posix } from 'node:path'
 import { escapeHtml, type Heading, renderMarkdown } from './markdown.ts'
@@ -94,13 +94,13 @@ ${markdownTable(['operation', 'endpoint', 'source', 'permission', ...roles], row
 }
 
 type Source = {
-  /** The path by which other documents link to it, seen from the folder of documents. */
+  /** Path of the file, relative to `docs/`, as other documents link to it. */
   readonly file: string
   readonly path: string
   readonly title: string
-  /** Describes the sandbox, and does not apply to production. */
+  /** The page describes the sandbox and does not apply to production. */
   readonly sandboxOnly?: true
-  /** Makes the text. Absent: it is the text of the file. */
+  /** Generates the text. Default: the text of the file. */
   readonly generate?: (options: GuideOptions) => string
 }
 
@@ -133,8 +133,8 @@ export type GuidePage = NavigationLink & {
   readonly text: string
 }
 
-/** Links lead to pages of this site. A link to any other file of the repository becomes plain text. */
-function linkFrom(file: string, served: readonly Source[]) {
+/** Resolves links to pages of this site. A link to any other file of the repository becomes plain text. */
+function documentLinks(file: string, served: readonly Source[]) {
   return (href: string): string | undefined => {
     if (href.startsWith('/problems/')) return href
     const pathOf = (target: string) =>
@@ -151,24 +151,24 @@ export type GuideOptions = {
   readonly differences: readonly Difference[]
 }
 
-const servedBy = ({ sandbox }: Pick<GuideOptions, 'sandbox'>): readonly Source[] =>
+const availableSources = ({ sandbox }: Pick<GuideOptions, 'sandbox'>): readonly Source[] =>
   sources.filter(({ sandboxOnly }) => sandbox || sandboxOnly !== true)
 
-/** The pages in their order, unread. */
+/** Lists the pages in order, without reading them. */
 export const guideLinks = (options: Pick<GuideOptions, 'sandbox'>): readonly NavigationLink[] =>
-  servedBy(options).map(({ path, title }) => ({ path, title }))
+  availableSources(options).map(({ path, title }) => ({ path, title }))
 
 export async function guidePages(options: GuideOptions): Promise<readonly GuidePage[]> {
-  const served = servedBy(options)
+  const served = availableSources(options)
   return Promise.all(
     served.map(async ({ file, path, title, generate }) => {
       const text = generate?.(options) ?? (await readFile(new URL(file, folder), 'utf8'))
-      return { path, title, text, ...renderMarkdown(text, linkFrom(file, served)) }
+      return { path, title, text, ...renderMarkdown(text, documentLinks(file, served)) }
     }),
   )
 }
 
-// The page of every default that differs between a sandbox and production, made from the settings.
+// The page of all defaults that differ between a sandbox and production, generated from the settings.
 
 type Difference = {
   readonly name: string
@@ -222,7 +222,7 @@ seconds; production signs one a day.
 `
 }
 
-// The frame of every page below `/docs` and `/problems`: title, navigation and search.
+// The layout of every page below `/docs` and `/problems`: title, navigation and search.
 
 export type NavigationLink = { readonly path: string; readonly title: string }
 

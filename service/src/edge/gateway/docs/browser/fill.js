@@ -1,16 +1,16 @@
 /**
- * Fills the examples of the reference from what the sandbox of the credentials has, and makes what it lacks: each resource that an
- * example names is found in a list, or made by the example of another operation.
+ * Fills the examples of the reference with resources of the sandbox: each resource that an example names is found in a list, or created
+ * by the example of another operation.
  */
 
-/** Stands for a text that is new at each Execute, such as an idempotency key. */
+/** Placeholder for a text that is new at each Execute, such as an idempotency key. */
 const fresh = 'fresh-at-each-execute'
-/** An id that no resource has: the answer is the documented 404. */
+/** An unknown id, for which the answer is the documented 404. */
 const unknownId = '00000000-0000-4000-8000-000000000000'
 const triesMax = 30
 const pauseMs = 300
 
-/** Replaces what is new at each Execute, in the header and in the body alike. */
+/** Replaces the placeholders of new texts, equally in the header and in the body. */
 export function refreshed(request) {
   const text = crypto.randomUUID().replaceAll('-', '')
   const renew = (value) => (typeof value === 'string' ? value.replaceAll(fresh, text) : value)
@@ -40,7 +40,7 @@ function createSources({ call, run, filled, resource }) {
       (await list(path)).find(fits)?.[field]
   const made = (operation, field) => async () => (await run(operation))?.[field]
   const posted = (path, field, body) => async () => (await call('POST', path, await body()))?.[field]
-  /** Asks until the answer has what is waited for. */
+  /** Repeats a request until its answer has the expected value. */
   const until = async (ask) => {
     for (let tries = 0; tries < triesMax; tries += 1) {
       const answer = await ask()
@@ -131,7 +131,7 @@ function createSources({ call, run, filled, resource }) {
     verifiedPayout: [payTo('verifiedBeneficiary')],
     payout: [found('/v1/payouts?status=Completed', 'id'), payTo('beneficiary')],
     reference: [async () => (await call('GET', `/v1/payouts/${await resource('payout')}`))?.reference],
-    // Without an approval that the operator sets no payout waits: the answer is the documented 409.
+    // Payouts wait only if the operator has set approvals. Otherwise the answer is the documented 409.
     ...Object.fromEntries(['cancelled', 'held', 'heldToReject'].map((name) => [name, [as('payout')]])),
     ...Object.fromEntries(['heldBulk', 'heldBulkToReject'].map((name) => [name, [as('bulk')]])),
     recallable: [payTo('beneficiary')],
@@ -166,10 +166,10 @@ function createSources({ call, run, filled, resource }) {
     ],
     invitation: [async () => (await run('createInvitations'))?.invitations?.[0]?.inviteId],
     member: [async () => (await call('GET', `/v1/users/invitations/${await resource('invitation')}`))?.email],
-    // The page creates no person: only who follows the mail of an invitation joins the team.
+    // The page cannot create persons: people join only by the mail of an invitation.
     user: [found('/v1/users', 'userId')],
     removable: [found('/v1/users', 'userId')],
-    // Never the account of the page, which a rotation or an end would lock out.
+    // Never the account of the page, because a rotation or an expiry would lock it out.
     serviceAccount: [made('createServiceAccount', 'serviceAccountId')],
     revocableAccount: [made('createServiceAccount', 'serviceAccountId')],
     guestLink: [made('createGuestLink', 'guestLinkId')],
@@ -227,7 +227,7 @@ function createSources({ call, run, filled, resource }) {
   }
 }
 
-/** The examples of the operations, with the resources of the sandbox in them. */
+/** Fills the examples of the operations with resources of the sandbox. */
 export async function filledExamples(call, examples) {
   const known = new Map()
   const resource = (name) => {
@@ -269,7 +269,7 @@ export async function filledExamples(call, examples) {
 
 const pathOf = (path, params = {}) => path.replace(/\{(\w+)\}/g, (_match, name) => encodeURIComponent(params[name]))
 
-/** The document with these examples in its parameters and bodies. */
+/** Returns the document with these examples in its parameters and bodies. */
 export function withExamples(document, examples) {
   for (const methods of Object.values(document.paths))
     for (const operation of Object.values(methods)) {

@@ -7,10 +7,10 @@ const canTry = root.dataset.try === 'on'
 const trying = canTry ? await import('/docs/try.js') : undefined
 
 const nothing = () => () => null
-/** Webhooks are requests to the partner: nothing on this page can send them. Their name is no path. */
+/** Webhooks are requests to the partner, which this page cannot send. Their names are not paths. */
 const onlyPaths = (allowed) => (state, path, method) => path.startsWith('/') && allowed(state, path, method)
 
-/** Only the dialog that is not shown needs the security schemes. */
+/** Removes the security schemes, which only the hidden dialog needs. */
 const withoutSecuritySchemes = (request) => (path) => (path.includes('securitySchemes') ? undefined : request(path))
 
 const withoutDeadDialogs = () => ({
@@ -37,7 +37,7 @@ function eachReference(value, found) {
   for (const each of Object.values(value)) eachReference(each, found)
 }
 
-/** Returns the document with one path or webhook, or one component, and what that refers to. */
+/** Returns the document with a single path, webhook or component, and its references. */
 function partOf({ paths, webhooks, components, ...part }, keys) {
   const whole = { paths, webhooks, components }
   const add = (wanted) => {
@@ -53,8 +53,8 @@ function partOf({ paths, webhooks, components, ...part }, keys) {
 }
 
 /**
- * swagger-ui normalises the whole document for each operation that is opened, which blocks the page for seconds. It gets the
- * operation alone, with what that refers to.
+ * swagger-ui normalises the whole document for each opened operation, which blocks the page for seconds. So it gets only the operation
+ * and its references.
  */
 const partByPart = ({ fn: { resolveSubtree } }) => ({
   fn: {
@@ -63,8 +63,8 @@ const partByPart = ({ fn: { resolveSubtree } }) => ({
 })
 
 /**
- * Renders the operations tag by tag. In one list of 150 or more, swagger-ui keeps only the visible ones in the page, where
- * neither the search of the browser nor its print finds the others. The number is not a setting (5.35).
+ * Renders the operations tag by tag. In a list of 150 or more, swagger-ui keeps only the visible operations in the page, so that the
+ * browser cannot search or print the others. The number is not a setting (5.35).
  */
 const tagByTag = () => ({
   wrapComponents: {

@@ -50,7 +50,7 @@ async function search() {
   const found = entries
     .map((entry) => ({ entry, score: scoreOf(entry, words) }))
     .filter(({ score }) => score > 0)
-    // Of equal ones that whose title has the fewest other words.
+    // On a tie, the title with the fewest other words comes first.
     .sort((a, b) => b.score - a.score || a.entry.title.length - b.entry.title.length)
     .slice(0, resultsMax)
   const none = document.createElement('li')

@@ -39,7 +39,7 @@ export async function importKey(pem) {
   }
 }
 
-/** The four headers of a request, and the canonical string with the secret hidden. */
+/** Returns the four headers of a request, and the canonical string with the secret hidden. */
 export async function signRequest({ apiKey, apiSecret, key }, { method, url, body }) {
   const { pathname, search } = new URL(url)
   const timestamp = String(Math.floor(Date.now() / 1000))

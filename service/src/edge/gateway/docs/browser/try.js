@@ -4,7 +4,7 @@ import { importKey, signRequest } from './sign.js'
 
 const at = (id) => document.getElementById(id)
 let credentials
-/** Shows the document with other examples. Set when the page starts. */
+/** Shows the document with the filled examples. Set when the page starts. */
 let showDocument
 
 function show(text, isError = false) {
@@ -53,7 +53,7 @@ const callOf = (given) => async (method, path, content) => {
   return answer.ok && answer.status !== 204 ? answer.json() : undefined
 }
 
-/** Puts what the sandbox has into the examples. */
+/** Fills the examples with resources of the sandbox. */
 async function fill(given) {
   const [document, examples] = await Promise.all(
     ['/openapi.json', '/docs/examples.json'].map(async (path) => (await fetch(path)).json()),
