@@ -1,16 +1,17 @@
 /** The sign-in of a person: factors, sessions, and the forms that change and end them. */
+import type { ResponseOf } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import type { Factors, Members } from '../../people/users/index.ts'
 import { deviceOf, isRecentSignIn } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
-import { hiddenField } from '../kit/forms.ts'
+import { hiddenField, postButton, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { badge, browser, empty, message, table, time, timeText } from '../kit/parts.ts'
-import { clientOf, errorsOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
+import { badge, browser, empty, heading, message, table, time, timeText } from '../kit/parts.ts'
+import { clientOf, doneIn, errorsOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { qrCode } from '../qr.ts'
-import { type PasswordErrors, passwordFields, recoveryCodesPage, type Totp } from './join.ts'
-import { callOf, type Person, type Routes, signInAgain } from './request.ts'
+import { passwordFields, recoveryCodesPage, type Totp } from './join.ts'
+import { callOf, may, type Person, type Routes, signInAgain } from './request.ts'
 import { connection, passkeyForm } from './sign-in.ts'
 import { texts } from './texts/index.ts'
 
@@ -30,7 +31,7 @@ type Account = {
   readonly sso?: Date | null | undefined
   readonly error?: string
   /** Says what the last form did. */
-  readonly confirmation?: string
+  readonly confirmation?: string | undefined
 }
 
 export function accountPage(view: ConsoleView, account: Account): string {
@@ -82,12 +83,11 @@ function passkeyTable(view: ConsoleView, { passkeys }: Account): Html {
       time(view, createdAt),
       lastUsedAt === null ? view.t.never : time(view, lastUsedAt),
       backedUp ? t.synced : t.oneDevice,
-      html`<form method="post" action="${view.root}account/passkey/remove">
-        ${hiddenField('id', id)}
-        <button type="submit" class="small danger">
-          ${t.remove}<span class="away"> ${fill(t.passkeyOf, { time: timeText(view, createdAt) })}</span>
-        </button>
-      </form>`,
+      postButton(`${view.root}account/passkey/remove`, t.remove, {
+        look: 'small danger',
+        about: fill(t.passkeyOf, { time: timeText(view, createdAt) }),
+        hidden: { id },
+      }),
     ]),
   })
 }
@@ -103,7 +103,7 @@ type NewPassword = {
   readonly nonce: string
   readonly email: string
   readonly totp: Totp
-  readonly errors?: PasswordErrors
+  readonly errors?: Problems
 }
 
 export function newPasswordPage(view: ConsoleView, { nonce, email, totp, errors = {} }: NewPassword): string {
@@ -132,38 +132,22 @@ type Session = {
   readonly expiresAt: Date
 }
 
-type SupportShown = {
-  readonly id: string
-  readonly name: string
-  readonly createdAt: string
-  readonly expiresAt: string | null
-}
+type SupportSession = Pick<ResponseOf<'getServiceAccount'>, 'serviceAccountId' | 'name' | 'createdAt' | 'expiresAt'>
 
 type Sessions = {
   readonly sessions: readonly Session[]
   /** Open sessions of staff of the operator. */
-  readonly support: readonly SupportShown[]
+  readonly support: readonly SupportSession[]
   readonly mayEnd: boolean
-  /** Says what the last form did. */
-  readonly confirmation?: string
 }
 
-export function sessionsPage(view: ConsoleView, { sessions, confirmation, support, mayEnd }: Sessions): string {
+export function sessionsPage(view: ConsoleView, { sessions, support, mayEnd }: Sessions): string {
   const { t, root } = view
   const hasOthers = sessions.some(({ isCurrent }) => !isCurrent)
   return shell(view, {
     title: t.sessions,
     wide: true,
-    main: html`${confirmation !== undefined && message('good', confirmation)}
-      <div class="heading">
-        <h1>${t.sessions}</h1>
-        ${
-          hasOthers &&
-          html`<form method="post" action="${root}sessions/end-others">
-            <button type="submit">${t.endOthers}</button>
-          </form>`
-        }
-      </div>
+    main: html`${heading(t.sessions, hasOthers && postButton(`${root}sessions/end-others`, t.endOthers))}
       <p class="lead">${t.sessionsText}</p>
       ${table({
         caption: t.sessions,
@@ -174,12 +158,13 @@ export function sessionsPage(view: ConsoleView, { sessions, confirmation, suppor
   })
 }
 
-function supportTable(view: ConsoleView, support: readonly SupportShown[], mayEnd: boolean): Html {
+function supportTable(view: ConsoleView, support: readonly SupportSession[], mayEnd: boolean): Html {
   const s = texts[view.language].support
-  const end = ({ id, name }: SupportShown) =>
-    html`<form method="post" action="${view.root}service-accounts/${id}/revoke">
-      <button type="submit" class="small danger">${s.endOne}<span class="away"> ${name}</span></button>
-    </form>`
+  const end = ({ serviceAccountId, name }: SupportSession) =>
+    postButton(`${view.root}service-accounts/${serviceAccountId}/revoke`, s.endOne, {
+      look: 'small danger',
+      about: name,
+    })
   return html`<h2>${s.sessions}</h2>
     <p>${s.sessionsText}</p>
     ${table({
@@ -187,8 +172,8 @@ function supportTable(view: ConsoleView, support: readonly SupportShown[], mayEn
       columns: [[s.staff, 'head'], s.begun, s.ends, ...(mayEnd ? [[s.actions, 'actions'] as const] : [])],
       rows: support.map((session) => [
         html`<span class="name">${session.name}</span>`,
-        time(view, new Date(session.createdAt)),
-        session.expiresAt === null ? '' : time(view, new Date(session.expiresAt)),
+        time(view, session.createdAt),
+        session.expiresAt === null ? '' : time(view, session.expiresAt),
         ...(mayEnd ? [end(session)] : []),
       ]),
     })}`
@@ -204,13 +189,8 @@ function row(view: ConsoleView, { id, createdAt, lastUsedAt, device, ip, isCurre
     time(view, lastUsedAt),
     time(view, expiresAt),
     isCurrent
-      ? html`<form method="post" action="${root}sign-out">
-          <button type="submit" class="small">${t.signOut}<span class="away"> ${about}</span></button>
-        </form>`
-      : html`<form method="post" action="${root}sessions/end">
-          ${hiddenField('id', id)}
-          <button type="submit" class="small danger">${t.endSession}<span class="away"> ${about}</span></button>
-        </form>`,
+      ? postButton(`${root}sign-out`, t.signOut, { look: 'small', about })
+      : postButton(`${root}sessions/end`, t.endSession, { look: 'small danger', about, hidden: { id } }),
   ]
 }
 
@@ -285,17 +265,19 @@ function createShow(factors: Factors, { singleSignOn }: Pick<Members, 'singleSig
   const show = async (request: PublicRequest, person: Person, said: { error?: string } = {}) => {
     const t = texts[person.view.language].account
     const { passkeyOptions, nonce } = await factors.enrolment(person)
-    const done = new URLSearchParams(request.query).get('done')
-    const confirmation = done === 'added' ? t.passkeyAdded : done === 'removed' ? t.passkeyRemoved : undefined
-    const sso = await singleSignOn.connectedSince(person)
-    const shown = { ...(await factors.of(person)), passkeyOptions, nonce, sso, ...said }
-    const body = accountPage(
-      { ...person.view, current: 'account' },
-      { ...shown, ...(confirmation && { confirmation }) },
-    )
+    const done = doneIn(request, ['added', 'removed'])
+    const shown = {
+      ...(await factors.of(person)),
+      passkeyOptions,
+      nonce,
+      sso: await singleSignOn.connectedSince(person),
+      confirmation: done && { added: t.passkeyAdded, removed: t.passkeyRemoved }[done],
+      ...said,
+    }
+    const body = accountPage({ ...person.view, current: 'account' }, shown)
     return page(request, said.error === undefined ? 200 : 400, body)
   }
-  const showPassword = async (request: PublicRequest, person: Person, nonce?: string, errors?: object) => {
+  const showPassword = async (request: PublicRequest, person: Person, nonce?: string, errors?: Problems) => {
     const { view, user } = person
     const again = nonce === undefined ? undefined : await factors.enrolmentAgain(person, nonce)
     const enrolment = again ?? (await factors.enrolment(person))
@@ -325,13 +307,10 @@ export const sessionRoutes: Routes = ({ signIn, operate }, withPerson) => [
           device: userAgent,
           isCurrent: session.id === ownId,
         }))
-        const mayRead = caller.permissions.includes('users:read')
         const call = { ...callOf(person, request), query: 'status=Active&limit=100' }
-        const accounts = mayRead ? (await operate('listServiceAccounts', call)).data : []
-        const support = accounts
-          .filter(({ impersonation }) => impersonation)
-          .map(({ serviceAccountId: id, name, createdAt, expiresAt }) => ({ id, name, createdAt, expiresAt }))
-        const mayEnd = caller.impersonatedBy === undefined && caller.permissions.includes('users:write')
+        const accounts = may(person, 'users:read') ? (await operate('listServiceAccounts', call)).data : []
+        const support = accounts.filter(({ impersonation }) => impersonation)
+        const mayEnd = caller.impersonatedBy === undefined && may(person, 'users:write')
         return page(request, 200, sessionsPage({ ...view, current: 'sessions' }, { sessions, support, mayEnd }))
       }),
   },

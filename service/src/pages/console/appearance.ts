@@ -1,25 +1,22 @@
 /** The appearance of the payment page: colours, logo and name, with a preview. */
-import { nameCharsMax } from '@partner-payments/wire'
-import type { ResponseOf } from '@partner-payments/wire'
-import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
+import { nameCharsMax, type ResponseOf } from '@partner-payments/wire'
+import { notFound, type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { accentsOf } from '../../branding/index.ts'
 import { pageHeaders } from '../answer.ts'
 import { logoPolicy } from '../assets.ts'
 import { html, type Html } from '../html.ts'
-import { field, type Problems, type Values } from '../kit/forms.ts'
+import { check, inputs, type Typed, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { readFormData } from '../kit/multipart.ts'
 import { message } from '../kit/parts.ts'
-import { page, readQuery, seeOther } from '../kit/request.ts'
+import { doneIn, page, seeOther } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { callOf, type Frame, permitted, type Person, problemsOf, type Routes } from './request.ts'
+import { callOf, type Frame, may, type Person, problemsOf, type Routes, routesOf } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 
 const appearanceFields: readonly string[] = ['name', 'accentColour', 'accentColourDark', 'logo']
 
-type Appearance = {
-  readonly values: Values
-  readonly problems: Problems
+type Appearance = Typed & {
   readonly hasLogo: boolean
   /** Name that payers see now. */
   readonly shownName: string
@@ -76,44 +73,31 @@ function pictures(view: ConsoleView, { accents, shownName, hasLogo }: Appearance
 
 function form(view: ConsoleView, { values, problems, hasLogo }: Appearance): Html {
   const a = texts[view.language].appearance
-  const input = (name: string, label: string, help: string, more = html`autocomplete="off"`) =>
-    field({
-      ...{ id: name, name, label, help, value: values[name] ?? '', error: problems[name] },
-      ...{ optional: true, more },
-    })
-  const colour = html`autocomplete="off" spellcheck="false" maxlength="7" placeholder="#2449c8"`
-  const error = problems['logo']
+  const optional = 'unmarked'
+  const colour = { charsMax: colourCharsMax, more: html`spellcheck="false" placeholder="#2449c8"`, optional } as const
   return html`<form class="card" method="post" action="${view.root}checkout/appearance" enctype="multipart/form-data">
-    ${input('name', a.name, a.nameHelp, html`maxlength="${nameCharsMax}" autocomplete="off"`)}
-    ${input('accentColour', a.accentColour, a.accentHelp, colour)}
-    ${input('accentColourDark', a.accentColourDark, a.accentDarkHelp, colour)}
-    <div class="field${error !== undefined && ' wrong'}">
-      <label for="logo">${a.logo}</label>
-      <p class="help" id="logo-help">${a.logoHelp}</p>
-      ${error !== undefined && html`<p class="error" id="logo-error">${error}</p>`}
-      <input
-        type="file"
-        id="logo"
-        name="logo"
-        accept=".png,.svg,image/png,image/svg+xml"
-        aria-describedby="${error !== undefined && 'logo-error '}logo-help"
-        ${error !== undefined && html` aria-invalid="true"`}
-      />
-    </div>
-    ${
-      hasLogo &&
-      html`<div class="check">
-        <input type="checkbox" id="removeLogo" name="removeLogo" value="yes" />
-        <label for="removeLogo">${a.removeLogo}</label>
-      </div>`
-    }
+    ${inputs(view, { values, problems }, [
+      { name: 'name', label: a.name, help: a.nameHelp, charsMax: nameCharsMax, optional },
+      { name: 'accentColour', label: a.accentColour, help: a.accentHelp, ...colour },
+      { name: 'accentColourDark', label: a.accentColourDark, help: a.accentDarkHelp, ...colour },
+      {
+        name: 'logo',
+        label: a.logo,
+        help: a.logoHelp,
+        type: 'file',
+        more: html`accept=".png,.svg,image/png,image/svg+xml"`,
+        optional,
+      },
+    ])}
+    ${hasLogo && check({ name: 'removeLogo', label: a.removeLogo })}
     <button type="submit" class="primary">${a.save}</button>
   </form>`
 }
 
-type Branding = ResponseOf<'getCheckoutBranding'>
+/** `#rrggbb` */
+const colourCharsMax = 7
 
-type Typed = { readonly values: Values; readonly problems: Problems }
+type Branding = ResponseOf<'getCheckoutBranding'>
 
 /** A logo of 64 KiB with the other fields. */
 const formBytesMax = 128 * 1024
@@ -125,7 +109,7 @@ const valuesOf = ({ name, accentColour, accentColourDark }: Branding): Values =>
 })
 
 async function show({ operate }: Frame, request: PublicRequest, person: Person, typed?: Typed): Promise<PublicAnswer> {
-  const { view, caller, partnerName } = person
+  const { view, partnerName } = person
   const current = await operate('getCheckoutBranding', callOf(person, request))
   const { accentColour: light, accentColourDark: dark } = current
   const shown = {
@@ -133,11 +117,11 @@ async function show({ operate }: Frame, request: PublicRequest, person: Person, 
     hasLogo: current.logo !== undefined,
     shownName: current.name ?? partnerName,
     accents: accentsOf({ light, dark }),
-    isSaved: typed === undefined && readQuery(request, ['done'])['done'] === 'saved',
-    mayWrite: caller.permissions.includes('checkout:write'),
+    isSaved: typed === undefined && doneIn(request, ['saved']) !== undefined,
+    mayWrite: may(person, 'checkout:write'),
   }
   const status = typed === undefined ? 200 : 400
-  return page(request, status, appearancePage({ ...view, current: 'checkout' }, shown))
+  return page(request, status, appearancePage(view, shown))
 }
 
 async function save(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
@@ -183,21 +167,10 @@ async function showLogo({ operate }: Frame, request: PublicRequest, person: Pers
 }
 
 export const appearanceRoutes: Routes = (frame, _withPerson, withMoney) => {
-  type Act = (frame: Frame, request: PublicRequest, person: Person) => Promise<PublicAnswer>
-  const route = (
-    method: 'GET' | 'POST',
-    path: string,
-    permission: 'checkout:read' | 'checkout:write',
-    act: Act,
-  ): PublicRoute => ({
-    method,
-    path: `/console/checkout/appearance${path}`,
-    ...(method === 'POST' ? { bodyBytesMax: formBytesMax } : {}),
-    handle: permitted(withMoney, permission, async (request, person) => act(frame, request, person)),
-  })
+  const route = routesOf(frame, withMoney, 'checkout/appearance')
   return [
     route('GET', '', 'checkout:read', show),
-    route('POST', '', 'checkout:write', save),
+    { ...route('POST', '', 'checkout:write', save), bodyBytesMax: formBytesMax },
     route('GET', '/logo', 'checkout:read', showLogo),
   ]
 }

@@ -5,7 +5,7 @@ import { amountText, isUuid } from '../../kernel/index.ts'
 import { type BeyondMaximum, readReference } from '../../payouts/controls/index.ts'
 import type { GivenConfirmation } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
-import { field, hiddenField } from '../kit/forms.ts'
+import { hiddenField, input } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, shell } from '../kit/frame.ts'
 import {
   freeText,
@@ -19,7 +19,7 @@ import {
   table,
   time,
 } from '../kit/parts.ts'
-import { idOf, page, readForm, seeOther } from '../kit/request.ts'
+import { codeCharsMax, idOf, page, readForm, seeOther } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { repeatsNone, repeatsPart } from './repeats.ts'
 import { type Frame, type Person, type Routes, sessionCookieOf, type WithPerson } from './request.ts'
@@ -112,14 +112,18 @@ function confirmation(view: ConsoleView, approval: Approval): Html {
     <p>${t.codeText}</p>
     <form method="post" action="${action}">
       ${hiddenField('nonce', nonce)}
-      ${field({
-        id: 'code',
-        name: 'code',
-        label: view.t.code,
-        help: view.t.codeHelp,
-        error: errors['code'],
-        more: html`inputmode="numeric" autocomplete="one-time-code" maxlength="7"`,
-      })}
+      ${input(
+        view,
+        { values: {}, problems: errors },
+        {
+          name: 'code',
+          label: view.t.code,
+          help: view.t.codeHelp,
+          keys: 'numeric',
+          autocomplete: 'one-time-code',
+          charsMax: codeCharsMax,
+        },
+      )}
       <button type="submit" class="primary">${label}</button>
     </form>
   </section>`
@@ -130,14 +134,16 @@ function rejection(view: ConsoleView, { words: t, path, payouts, errors = {} }: 
     <summary>${t.rejectTitle}</summary>
     <form method="post" action="${view.root}${path}/reject">
       ${payouts !== undefined && hiddenField('payouts', String(payouts))}
-      ${field({
-        id: 'reason',
-        name: 'reason',
-        label: t.reason,
-        help: t.reasonHelp,
-        error: errors['reason'],
-        more: html`maxlength="${referenceCharsMax}" autocomplete="off"`,
-      })}
+      ${input(
+        view,
+        { values: {}, problems: errors },
+        {
+          name: 'reason',
+          label: t.reason,
+          help: t.reasonHelp,
+          charsMax: referenceCharsMax,
+        },
+      )}
       <button type="submit" class="danger">${t.reject}</button>
     </form>
   </details>`

@@ -251,7 +251,7 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
   }
   const rows = data.map((record) => rowOf(person, record))
   const records = { ...shown, rows, choices }
-  return page(request, statusOf(shown.problems), auditPage({ ...view, current: 'audit' }, records))
+  return page(request, statusOf(shown.problems), auditPage(view, records))
 }
 
 /** The last time that PostgreSQL and the API store. A later one belongs to no record. */
@@ -315,7 +315,7 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person): Pr
         : placeOf(view, record.id, reference, read)
   const { actor, reason, requestId } = record
   const shown = { ...rowOf(person, record), ip: actor.ip, reason, requestId, proof, raw: record }
-  return page(request, 200, auditRecordPage({ ...view, current: 'audit' }, shown))
+  return page(request, 200, auditRecordPage(view, shown))
 }
 
 async function saveProof(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
@@ -331,7 +331,7 @@ async function showHeads({ operate }: Frame, request: PublicRequest, person: Per
   const rows = data.map((head) => ({
     ...{ ...headOf(head.content), publicKey: head.publicKey, json: JSON.stringify(head) },
   }))
-  return page(request, 200, auditHeadsPage({ ...person.view, current: 'audit' }, { ...shown, rows }))
+  return page(request, 200, auditHeadsPage(person.view, { ...shown, rows }))
 }
 
 export const auditRoutes: Routes = (frame, _withPerson, withMoney) => {

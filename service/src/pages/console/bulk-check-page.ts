@@ -2,7 +2,7 @@
 import { amountText } from '../../kernel/index.ts'
 import type { CheckedBulk, CheckedLine, CheckedPayee, LineColumn, TypedLine } from '../../payouts/bulk/index.ts'
 import { html, type Html } from '../html.ts'
-import { confirmed, field, hiddenField, input, type Problems, select } from '../kit/forms.ts'
+import { check, confirmed, emptyForm, hiddenField, input, inputs, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import {
   accountText,
@@ -179,11 +179,16 @@ function replacement(
     <p><a href="${path}/wrong.csv" download>${b.wrongFile}</a></p>
     <form method="post" action="${path}/replace" enctype="multipart/form-data">
       ${hiddenField('revision', String(given.revision))}
-      ${field({
-        ...{ id: 'file', name: 'file', label: b.correctedFile, error: given.problems['file'] },
-        more: html`accept=".csv,text/csv"`,
-        type: 'file',
-      })}
+      ${input(
+        view,
+        { values: {}, problems: given.problems },
+        {
+          name: 'file',
+          type: 'file',
+          label: b.correctedFile,
+          more: html`accept=".csv,text/csv"`,
+        },
+      )}
       <button type="submit">${b.addCorrected}</button>
     </form>`
 }
@@ -196,25 +201,17 @@ function lineFields(view: ConsoleView, line: CheckedLine, used: readonly LineCol
   const whole = payeeText(view, line)
   const columns = new Set([...used, ...mistakes.map(({ column }) => column)])
   const values = Object.fromEntries([...columns].map((column) => [name(column), typed.cells[column]]))
+  const cells = [...columns].map(
+    (column) => ({ name: name(column), label: columnName(view.language, column), optional: 'unmarked' }) as const,
+  )
   return html`<fieldset class="card" id="line-${typed.line}">
     <legend>${fill(b.lineOf, { line: String(typed.line) })}</legend>
     ${whole !== undefined && html`<p class="error">${whole}</p>`}
     <div class="grid">
       ${resolved?.kind === 'question' && questionField(view, line, name('choice'))}
-      ${[...columns].map((column) =>
-        input(
-          view,
-          { values, problems },
-          {
-            ...{ name: name(column), label: columnName(view.language, column), optional: 'unmarked' },
-          },
-        ),
-      )}
+      ${inputs(view, { values, problems }, cells)}
     </div>
-    <p class="check">
-      <input type="checkbox" id="${name('leave')}" name="${name('leave')}" value="yes" />
-      <label for="${name('leave')}">${b.leaveOut}</label>
-    </p>
+    ${check({ name: name('leave'), label: b.leaveOut })}
   </fieldset>`
 }
 
@@ -239,8 +236,11 @@ function questionField(view: ConsoleView, { resolved, typed }: CheckedLine, name
       ] as const,
   )
   const asNew = resolved.about === 'name' ? [['new', fill(b.asNew, { name: typed.cells.name })] as const] : []
-  return select({
-    ...{ id: name, name, label: b.resultColumns.name, value: typed.choice, any: b.choose },
+  return input(view, emptyForm, {
+    name,
+    label: b.resultColumns.name,
+    value: typed.choice,
+    any: b.choose,
     options: [...ours, ...asNew],
   })
 }

@@ -25,7 +25,7 @@ const fileBytesMax = 4 * 1024 * 1024
 const formBytesMax = 512 * 1024
 
 const showForm = (request: PublicRequest, { view }: Person, given: NewBulk): PublicAnswer =>
-  page(request, statusOf(given.problems), newBulkPage({ ...view, current: 'bulk-payouts' }, given))
+  page(request, statusOf(given.problems), newBulkPage(view, given))
 
 /** Says why a file cannot be checked. */
 function fileProblem(
@@ -152,7 +152,7 @@ async function showDraft(
       page: Number.parseInt(query['page'] ?? '1', 10) || 1,
       done: draftDone.find((each) => each === query['done']),
     }
-    return page(request, statusOf(problems), checkBulkPage({ ...person.view, current: 'bulk-payouts' }, shown))
+    return page(request, statusOf(problems), checkBulkPage(person.view, shown))
   })
 }
 

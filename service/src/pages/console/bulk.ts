@@ -3,9 +3,9 @@ import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
 import { spreadsheetAmount, spreadsheetText } from '../kit/csv.ts'
-import { optionsOf, postButton, type Problems, select, type Values } from '../kit/forms.ts'
+import { optionsOf, postButton, type Typed } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { filters, type Listed, listPage } from '../kit/lists.ts'
+import { filterForm, type Listed, listPage } from '../kit/lists.ts'
 import {
   badge,
   facts,
@@ -111,18 +111,17 @@ type Item = {
 
 const outcomes = ['created', 'approved', 'rejected'] as const
 
-type Bulk = BulkRow & {
-  readonly added?: Added | undefined
-  readonly endedAt?: Date | undefined
-  readonly items: readonly Item[]
-  readonly values: Values
-  readonly problems: Problems
-  readonly done?: (typeof outcomes)[number] | undefined
-  /** True if payouts were not made, and the person may send them again. */
-  readonly mayRepeat?: boolean
-  /** Payouts that wait for an approval. Absent: none does. */
-  readonly waiting?: Waiting | undefined
-}
+type Bulk = BulkRow &
+  Typed & {
+    readonly added?: Added | undefined
+    readonly endedAt?: Date | undefined
+    readonly items: readonly Item[]
+    readonly done?: (typeof outcomes)[number] | undefined
+    /** True if payouts were not made, and the person may send them again. */
+    readonly mayRepeat?: boolean
+    /** Payouts that wait for an approval. Absent: none does. */
+    readonly waiting?: Waiting | undefined
+  }
 
 /** `may`: whether the person may decide about payouts. */
 type Waiting = {
@@ -163,16 +162,14 @@ export function bulkPage(view: ConsoleView, bulk: Bulk): string {
       ])}
       <h2>${b.results}</h2>
       <p class="buttons">${linkButton(`${path}/results.csv`, b.download)}</p>
-      ${filters(view, {
-        path,
-        main: [
-          select({
-            ...{ id: 'status', name: 'status', label: p.status, value: values['status'], error: problems['status'] },
-            ...{ options: optionsOf(b.itemStatus), any: view.t.any },
-          }),
-        ],
-        active: Object.keys(values).length > 0,
-      })}
+      ${filterForm(
+        view,
+        { values, problems },
+        {
+          path: `bulk-payouts/${id}`,
+          filters: [{ name: 'status', label: p.status, options: optionsOf(b.itemStatus) }],
+        },
+      )}
       ${
         bulk.mayRepeat === true &&
         postButton(`${path}/again`, fill(b.againNotMade, { count: count(view, payouts - accepted) }))
@@ -226,7 +223,7 @@ async function showList({ operate, uploads }: Frame, request: PublicRequest, per
     operate('listBulkPayouts', { ...callOf(person, request), query: queryText(query) }),
   )
   const mayWrite = person.caller.permissions.includes('payouts:write')
-  const view = { ...person.view, current: 'bulk-payouts' }
+  const view = person.view
   const unsent = mayWrite ? await uploads.unsent(person, 'Bulk') : []
   return page(request, 200, bulksPage(view, { ...shown, rows: data.map(rowOf), mayWrite, unsent }))
 }
@@ -256,7 +253,7 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person): Pr
       person.caller.permissions.includes('payouts:write'),
     done: outcomes.find((each) => each === readQuery(request, ['done'])['done']),
   }
-  return page(request, statusOf(problems), bulkPage({ ...view, current: 'bulk-payouts' }, shown))
+  return page(request, statusOf(problems), bulkPage(view, shown))
 }
 
 type WireItem = ResponseOf<'listBulkPayoutItems'>['data'][number]

@@ -3,7 +3,7 @@ import { checkout as wire, decimalText, rawNumber, type ResponseOf } from '@part
 import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
-import { confirmed, type Draft, formPage, inputs, optionsOf, type Problems, type Values } from '../kit/forms.ts'
+import { confirmed, type Draft, formPage, optionsOf, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type Listed, listPage, sumsNote } from '../kit/lists.ts'
 import {
@@ -23,6 +23,7 @@ import {
   time,
 } from '../kit/parts.ts'
 import {
+  doneIn,
   idOf,
   linkOf,
   page,
@@ -43,6 +44,7 @@ import {
   amountWrong,
   callOf,
   type Frame,
+  may,
   type Person,
   problemsOf,
   type Routes,
@@ -155,9 +157,11 @@ export function newSessionPage(view: ConsoleView, draft: Draft): string {
   const p = texts[view.language].payments
   const optional = true
   return formPage(view, {
-    ...{ title: c.newSession, problems: draft.problems, submit: c.create, action: 'checkout/new' },
-    hidden: { idempotencyKey: draft.idempotencyKey },
-    fields: html`${inputs(view, draft, [
+    ...draft,
+    title: c.newSession,
+    submit: c.create,
+    action: 'checkout/new',
+    fields: [
       { name: 'amount', label: p.amount, help: c.amountHelp, optional: 'unmarked' },
       { name: 'currency', label: p.currency, help: p.currencyHelp },
       { name: 'websiteReference', label: c.order, optional },
@@ -168,9 +172,7 @@ export function newSessionPage(view: ConsoleView, draft: Draft): string {
         optional,
         charsMax: wire.descriptionCharsMax,
       },
-    ])}
-    ${itemInputs(view, draft)}
-    ${inputs(view, draft, [
+      itemInputs(view, draft),
       { name: 'email', label: c.email, help: c.emailHelp, optional },
       { name: 'fullName', label: c.fullName, optional },
       { name: 'residenceCountryCode', label: c.country, help: c.countryHelp, optional },
@@ -179,7 +181,7 @@ export function newSessionPage(view: ConsoleView, draft: Draft): string {
       { name: 'returnUrl', label: c.returnUrl, help: c.returnUrlHelp, optional },
       { name: 'expiresInSeconds', label: c.validity, options: optionsOf(c.validities), value: '3600' },
       { name: 'partialPayments', label: c.payments, options: optionsOf(c.inParts), any: c.onePayment },
-    ])}`,
+    ],
     back: { path: 'checkout', text: p.back },
   })
 }
@@ -341,7 +343,6 @@ function partsOf({ partialPayments, parts = [], paidAmount, remainingAmount }: R
 }
 
 async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const { view, caller } = person
   const call = callOf(person, request)
   const { data, shown, sums } = await readSummed(
     request,
@@ -350,8 +351,8 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
     (query) => operate('listCheckoutSessions', { ...call, query: queryText(query) }),
     (query) => operate('sumCheckoutSessions', { ...call, query: queryText(query) }),
   )
-  const sessions = { ...shown, sums, rows: data.map(rowOf), mayWrite: caller.permissions.includes('checkout:write') }
-  return page(request, statusOf(shown.problems), sessionsOfCheckoutPage({ ...view, current: 'checkout' }, sessions))
+  const sessions = { ...shown, sums, rows: data.map(rowOf), mayWrite: may(person, 'checkout:write') }
+  return page(request, statusOf(shown.problems), sessionsOfCheckoutPage(person.view, sessions))
 }
 
 async function showOne(
@@ -362,35 +363,32 @@ async function showOne(
   refund?: Typed,
 ): Promise<PublicAnswer> {
   const { operate } = frame
-  const { view, caller } = person
+  const { view } = person
   const call = { ...callOf(person, request), params: { sessionId: idOf(request) } }
   const session = await operate('getCheckoutSession', call)
-  const may = (permission: 'checkout:write' | 'transactions:read' | 'customers:read' | 'simulations:write') =>
-    caller.permissions.includes(permission)
   const isOpen = session.status === 'Open' || session.status === 'Processing'
-  const { done } = readQuery(request, ['done'])
   const { url, iban, bic, reference, customerId } = session
   const shown = {
     ...rowOf(session),
     added: await addedBy(frame, person, session.sessionId),
     ...{ url, iban, bic, problems },
-    transactionHref: may('transactions:read') ? transactionHref(view, reference) : undefined,
-    customerHref: may('customers:read') ? `${view.root}customers/${customerId}` : undefined,
+    transactionHref: may(person, 'transactions:read') ? transactionHref(view, reference) : undefined,
+    customerHref: may(person, 'customers:read') ? `${view.root}customers/${customerId}` : undefined,
     may: {
-      expire: isOpen && may('checkout:write'),
-      simulate: isOpen && view.sandbox && may('simulations:write'),
-      choose: may('checkout:write'),
+      expire: isOpen && may(person, 'checkout:write'),
+      simulate: isOpen && view.sandbox && may(person, 'simulations:write'),
+      choose: may(person, 'checkout:write'),
     },
     payerEmail: session.payerEmail,
     linkHref: session.linkId === undefined ? undefined : `${view.root}checkout/links/${session.linkId}`,
     items: (session.lineItems ?? []).map((item) => ({ ...item, amount: decimalText(item.amount) })),
-    late: lateRows(view, session, may('transactions:read')),
-    done: (['created', 'expired', 'refunded', 'accepted', 'returned'] as const).find((each) => each === done),
+    late: lateRows(view, session, may(person, 'transactions:read')),
+    done: doneIn(request, ['created', 'expired', 'refunded', 'accepted', 'returned']),
     refunded: refundedText(session),
     parts: partsOf(session),
     refunds: await refundsOf(frame, request, person, session, refund),
   }
-  return page(request, statusOf(problems), sessionOfCheckoutPage({ ...view, current: 'checkout' }, shown))
+  return page(request, statusOf(problems), sessionOfCheckoutPage(view, shown))
 }
 
 const showForm = (
@@ -401,7 +399,7 @@ const showForm = (
   problems: Problems = {},
 ): PublicAnswer => {
   const draft = { values, idempotencyKey, problems }
-  return page(request, statusOf(problems), newSessionPage({ ...view, current: 'checkout' }, draft))
+  return page(request, statusOf(problems), newSessionPage(view, draft))
 }
 
 async function create({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {

@@ -40,6 +40,7 @@ import {
 } from './reports.ts'
 
 const at = new Date('2026-11-24T14:30:00Z')
+const time = at.toISOString()
 const pages = { next: '../x', first: '../x' }
 const wholeQuery = (names: readonly string[], text: string) => Object.fromEntries(names.map((name) => [name, text]))
 const insideOf = (language: ConsoleLanguage, current: string) =>
@@ -159,28 +160,47 @@ const unfiltered = { values: {}, problems: {} }
 function reportPages(language: ConsoleLanguage, text: string): Named {
   const view = insideOf(language, 'reports')
   const row = {
-    ...{ id: 'r1', kind: 'statement' as const, format: 'camt.053' as const, from: at, to: at, currency: text },
-    ...{ status: 'Ready' as const, progress: 100, createdAt: at },
+    id: 'r1',
+    kind: 'statement' as const,
+    format: 'camt.053' as const,
+    from: time,
+    to: time,
+    currency: text,
+    status: 'Ready' as const,
+    progress: 100,
+    createdAt: time,
+    expiresAt: time,
   }
-  const running = { ...row, status: 'Running' as const, progress: 40, currency: undefined }
+  const { currency: _currency, ...whole } = row
+  const running = { ...whole, status: 'Running' as const, progress: 40 }
   const values = { status: text }
   const typed = wholeQuery([...reportFields, 'form'], text)
   const planned = wholeQuery([...scheduleFields, 'form'], text)
   const fresh = { values: {}, problems: {}, idempotencyKey: text }
   const schedule = {
-    ...{ id: 'x1', kind: 'fees' as const, format: 'csv' as const, frequency: 'weekly' as const, emails: [text, text] },
-    ...{ timeZone: text, nextAt: at },
+    id: 'x1',
+    kind: 'fees' as const,
+    format: 'csv' as const,
+    frequency: 'weekly' as const,
+    emails: [text, text],
+    timeZone: text,
+    nextRunAt: time,
+    createdAt: time,
   }
-  const one = { ...row, customer: { name: text, href: '../x' }, bytes: 9, sha256: text, expiresAt: at, mayWrite: true }
+  const file = { ...row, bytes: 9, sha256: text }
+  const one = { customer: { name: text, href: '../x' }, mayWrite: true }
   const list = { values, problems: values, pages, mayWrite: true, done: 'removed' as const }
   return [
     ['reports', reportsPage(view, { rows: [row, running], ...list })],
     ['no reports', reportsPage(view, { rows: [], values: {}, problems: {}, pages: {}, mayWrite: false })],
     ['new report', newReportPage(view, fresh)],
     ['refused report', newReportPage(view, { values: typed, problems: typed, idempotencyKey: text })],
-    ['report', reportPage(view, { ...one, rows: 12 })],
-    ['new report queued', reportPage(view, { ...one, status: 'Queued', done: 'created' })],
-    ['failed report', reportPage(view, { ...one, status: 'Failed', failure: text, mayWrite: false })],
+    ['report', reportPage(view, { ...one, report: { ...file, rows: 12 } })],
+    ['new report queued', reportPage(view, { ...one, report: { ...file, status: 'Queued' }, done: 'created' })],
+    [
+      'failed report',
+      reportPage(view, { ...one, report: { ...file, status: 'Failed', failure: text }, mayWrite: false }),
+    ],
     [
       'schedules',
       schedulesPage(view, { ...unfiltered, rows: [schedule], pages, mayWrite: true, done: 'scheduleCreated' }),

@@ -20,6 +20,7 @@ import { simulated, simulationNames, simulationPage, simulationsPage } from './s
 import { newWebhookPage, secretPage, webhookPage, webhooksPage } from './webhooks.ts'
 
 const at = new Date('2026-11-24T14:30:00Z')
+const time = at.toISOString()
 const pages = { next: '../x', first: '../x' }
 
 const added = ['Added', html`<span>${evil}</span>`] as const
@@ -51,22 +52,20 @@ function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [s
     pages: {},
     mayWrite: false,
   }
-  const typed = { url: text, description: text, events: [text], idempotencyKey: text }
   const types = [
     { name: text, description: text },
     { name: 'other', description: text },
   ]
+  const values = { url: text, description: text }
+  const draft = { values, problems: {}, events: [text], idempotencyKey: text, types }
   return [
     [
       'webhooks',
       webhooksPage(view, { ...unfiltered, rows: [row], pages, mayWrite: true, hasGuests: true, done: 'deleted' }),
     ],
     ['no webhooks', webhooksPage(view, { ...unfiltered, rows: [], pages: {}, mayWrite: false, hasGuests: false })],
-    ['new webhook', newWebhookPage(view, { draft: typed, types, problems: {} })],
-    [
-      'refused webhook',
-      newWebhookPage(view, { draft: typed, types, problems: { url: text, events: text, form: text } }),
-    ],
+    ['new webhook', newWebhookPage(view, draft)],
+    ['refused webhook', newWebhookPage(view, { ...draft, problems: { url: text, events: text, form: text } })],
     ['secret', secretPage(view, { id: 'w1', url: text, secret: text })],
     ['public key', secretPage(view, { id: 'w1', url: text, secret: undefined })],
     ['webhook', webhookPage(view, { ...one, done: 'redelivered' })],
@@ -81,26 +80,24 @@ function serviceAccountPages(language: ConsoleLanguage, text: string): readonly 
   })
   const account = {
     ...{ serviceAccountId: text, name: text, apiKey: text, permissions: [text], allowedAddresses: [text] },
-    ...{ status: 'Active' as const, impersonation: false, replaces: text, issuedByFullName: text, createdAt: at },
-    ...{ expiresAt: at, revokedAt: null, lastUsedAt: at },
+    ...{ status: 'Active' as const, impersonation: false, replaces: text, issuedById: text, issuedByFullName: text },
+    ...{ createdAt: time, expiresAt: time, revokedAt: null, lastUsedAt: time },
   }
   const ended = {
     ...account,
     status: 'Revoked' as const,
     impersonation: true,
     replaces: null,
-    revokedAt: at,
+    revokedAt: time,
     lastUsedAt: null,
   }
   const open = { ...account, allowedAddresses: [], expiresAt: null }
   const names = ['name', 'allowedAddresses', 'expiresOn', 'publicKeyPem']
   const problems = Object.fromEntries([...names, 'form'].map((name) => [name, text]))
-  const typed = Object.fromEntries(names.map((name) => [name, text]))
-  const draft = {
-    ...{ name: text, permissions: ['payouts:write', text], allowedAddresses: text },
-    ...{ expiresOn: text, publicKeyPem: text, idempotencyKey: text },
-  }
-  const one = { account, held: permissions, mayWrite: true, idempotencyKey: text, typed: {}, problems: {}, added }
+  const values = Object.fromEntries(names.map((name) => [name, text]))
+  const granted = permissions
+  const draft = { values, problems: {}, permissions: ['payouts:write', text], granted, idempotencyKey: text }
+  const one = { account, granted, mayWrite: true, idempotencyKey: text, values: {}, problems: {}, added }
   return [
     [
       'accounts',
@@ -113,14 +110,11 @@ function serviceAccountPages(language: ConsoleLanguage, text: string): readonly 
       }),
     ],
     ['no accounts', serviceAccountsPage(view, { ...unfiltered, rows: [], pages: {}, mayWrite: false })],
-    ['new account', newServiceAccountPage(view, { draft, held: permissions, problems: {} })],
-    [
-      'refused account',
-      newServiceAccountPage(view, { draft, held: permissions, problems: { ...problems, permissions: text } }),
-    ],
+    ['new account', newServiceAccountPage(view, draft)],
+    ['refused account', newServiceAccountPage(view, { ...draft, problems: { ...problems, permissions: text } })],
     ['account', serviceAccountPage(view, { ...one, done: 'changed' })],
     ['account without limits', serviceAccountPage(view, { ...one, account: open })],
-    ['refused change', serviceAccountPage(view, { ...one, typed, problems: { ...problems, overlapHours: text } })],
+    ['refused change', serviceAccountPage(view, { ...one, values, problems: { ...problems, overlapHours: text } })],
     ['revoked account', serviceAccountPage(view, { ...one, account: ended, done: 'revokedNow' })],
     ['issued', issuedPage(view, { id: text, apiKey: text, apiSecret: text })],
   ]

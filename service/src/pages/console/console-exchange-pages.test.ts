@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { permissions } from '@partner-payments/wire'
+import { permissions, rawNumber } from '@partner-payments/wire'
 import {
   checkEscaped,
   checkLabels,
@@ -66,8 +66,8 @@ function exchangePages(language: ConsoleLanguage, text: string): Named {
 function walletPages(language: ConsoleLanguage, text: string): Named {
   const view = insideOf(language, 'wallets')
   const row = {
-    ...{ id: 'w1', address: text, currency: 'USDC', network: text, chainId: 8453, received: '12.500000' },
-    createdAt: at,
+    ...{ id: 'w1', address: text, currency: 'USDC', network: text, chainId: 8453, received: rawNumber('12.500000') },
+    createdAt: at.toISOString(),
   }
   const owned = { ...row, id: 'w2', customer: { name: text, href: '../x' } }
   const values = wholeQuery(walletFields, text)

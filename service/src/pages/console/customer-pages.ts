@@ -1,9 +1,20 @@
 /** The pages of customers: the list, the page of one with its verification, and the form of a new one and of a change. */
 import { decimalText, type kycFields, type ResponseOf } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
-import { asking, choices, field, hiddenField, openDialog, optionsOf, type Problems, type Values } from '../kit/forms.ts'
+import {
+  asking,
+  check,
+  type Draft,
+  formPage,
+  hiddenField,
+  type Input,
+  inputs,
+  openDialog,
+  optionsOf,
+  type Problems,
+} from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { listPage, type Pages } from '../kit/lists.ts'
+import { type Listed, listPage } from '../kit/lists.ts'
 import {
   account,
   badge,
@@ -34,11 +45,7 @@ export type CustomerRow = {
   readonly createdAt: Date
 }
 
-type Customers = {
-  readonly rows: readonly CustomerRow[]
-  readonly values: Values
-  readonly problems: Problems
-  readonly pages: Pages
+type Customers = Listed<CustomerRow> & {
   readonly mayWrite: boolean
   readonly done?: 'erased' | 'erasedKept' | undefined
 }
@@ -131,12 +138,8 @@ function identityPart(
         <p class="soft">${t.startText}</p>
         <form method="post" action="${view.root}customers/${id}/verifications">
           ${hiddenField('idempotencyKey', form.idempotencyKey)}
-          ${kindsOf[type].map(
-            (kind, index) =>
-              html`<p class="check">
-                <input type="checkbox" id="kind-${kind}" name="${kind}" value="true" ${index === 0 && html` checked`} />
-                <label for="kind-${kind}">${t.kinds[kind]}</label>
-              </p>`,
+          ${kindsOf[type].map((kind, index) =>
+            check({ id: `kind-${kind}`, name: kind, value: 'true', label: t.kinds[kind], isChecked: index === 0 }),
           )}
           <button type="submit">${t.start}</button>
         </form>
@@ -411,11 +414,9 @@ function dataPart(view: ConsoleView, { id, name, may }: Customer): Html {
           title: fill(c.eraseTitle, { name: shownName }),
           action: `${view.root}customers/${id}/erase`,
           effects: [c.eraseEffects, c.eraseKept, c.eraseFinal],
-          fields: html`<p class="check">
-            <input type="checkbox" id="nothing-owed" name="nothingOwed" value="true" />
-            <label for="nothing-owed">${c.nothingOwed}</label>
-          </p>`,
-          ...{ submit: c.erase, cancel: view.t.cancel },
+          fields: check({ id: 'nothing-owed', name: 'nothingOwed', value: 'true', label: c.nothingOwed }),
+          submit: c.erase,
+          cancel: view.t.cancel,
         })}`
     }`
 }
@@ -452,75 +453,72 @@ const ownerFields = [1, 2, 3, 4, 5].flatMap((at) => [
   `uboLastName${at}` as KycField,
 ]) satisfies readonly KycField[]
 
-type Draft = {
-  /** Values as typed, by the name of their field. */
-  readonly values: Values
-  readonly problems: Problems
-  /** Absent: the customer is new. */
-  readonly id?: string | undefined
-  readonly idempotencyKey: string
-}
+/** `id`: undefined for a new customer. */
+type CustomerDraft = Draft & { readonly id?: string | undefined }
 
-export function customerFormPage(view: ConsoleView, draft: Draft): string {
+export function customerFormPage(view: ConsoleView, draft: CustomerDraft): string {
   const p = texts[view.language].payments
   const c = texts[view.language].customers
-  const { id, values, problems } = draft
-  const title = id === undefined ? c.newCustomer : c.editTitle
-  const back = id === undefined ? 'customers' : `customers/${id}`
-  return shell(view, {
-    title,
-    problems,
-    card: true,
-    main: html`<h1>${title}</h1>
-      ${id !== undefined && html`<p class="lead">${c.editText}</p>`}
-      <form method="post" action="${view.root}customers/${id === undefined ? 'new' : `${id}/edit`}">
-        ${hiddenField('idempotencyKey', draft.idempotencyKey)} ${id === undefined && typeChoices(view, draft)}
-        ${input(view, draft, 'email', c.email)} ${input(view, draft, 'partnerCustomerIdentifier', c.identifier)}
-        ${group(view, draft, c.person, personFields, values['customerType'] !== 'Business')}
-        ${group(view, draft, c.business, businessFields, values['customerType'] === 'Business')}
-        ${group(view, draft, c.address, addressFields, false)} ${group(view, draft, c.owners, ownerFields, false)}
-        <button type="submit" class="primary">${id === undefined ? c.create : p.save}</button>
-      </form>
-      <p class="foot"><a href="${view.root}${back}">${p.back}</a></p>`,
-  })
-}
-
-function typeChoices(view: ConsoleView, { values, problems }: Draft): Html {
-  const c = texts[view.language].customers
+  const { id, values } = draft
+  const isBusiness = values['customerType'] === 'Business'
   const types = ['Individual', 'Business', 'SoleTrader'] as const
-  return choices({
-    ...{ id: 'customerType', name: 'customerType', legend: c.customerType },
-    chosen: values['customerType'],
-    error: problems['customerType'],
-    options: types.map((value) => ({ value, label: c.type[value], help: c.typeHelp[value] })),
+  const type: Input = {
+    name: 'customerType',
+    label: c.customerType,
+    choices: types.map((value) => ({ value, label: c.type[value], help: c.typeHelp[value] })),
+  }
+  return formPage(view, {
+    ...draft,
+    ...(id === undefined
+      ? { title: c.newCustomer, action: 'customers/new', submit: c.create }
+      : { title: c.editTitle, lead: c.editText, action: `customers/${id}/edit`, submit: p.save }),
+    fields: [
+      ...(id === undefined ? [type] : []),
+      { name: 'email', label: c.email, type: 'email', optional: true },
+      { name: 'partnerCustomerIdentifier', label: c.identifier, optional: true },
+      group(view, draft, c.person, personFields, !isBusiness),
+      group(view, draft, c.business, businessFields, isBusiness),
+      group(view, draft, c.address, addressFields, false),
+      group(view, draft, c.owners, ownerFields, false),
+    ],
+    back: { path: id === undefined ? 'customers' : `customers/${id}`, text: p.back },
   })
 }
 
 /** A group of fields. It is open if it is needed, or has a value or a problem. */
-function group(view: ConsoleView, draft: Draft, title: string, names: readonly KycField[], open: boolean): Html {
-  const { kyc } = texts[view.language].customers
+function group(
+  view: ConsoleView,
+  draft: CustomerDraft,
+  title: string,
+  names: readonly KycField[],
+  open: boolean,
+): Html {
   const isOpen = open || names.some((name) => name in draft.problems || (draft.values[name] ?? '') !== '')
   return html`<details class="group" ${isOpen && html` open`}>
     <summary>${title}</summary>
-    ${names.map((name) => input(view, draft, name, kyc[name]))}
+    ${inputs(
+      view,
+      draft,
+      names.map((name) => kycInput(view, name)),
+    )}
   </details>`
 }
 
-function input(view: ConsoleView, { values, problems }: Draft, name: string, label: string): Html {
-  const c = texts[view.language].customers
-  const isDay = name.startsWith('dateOf')
+function kycInput({ language }: ConsoleView, name: KycField): Input {
+  const c = texts[language].customers
   const isCountry = name.startsWith('countryOf') || name === 'citizenshipCountryCode'
   const helps: Readonly<Record<string, string>> = {
     mobilePhone: c.phoneHelp,
     personalIdentificationNumber: c.pinHelp,
   }
-  const help = isCountry ? c.countryHelp : helps[name]
-  return field({
-    ...{ id: name, name, value: values[name] ?? '', error: problems[name] },
-    label: fill(view.t.optional, { label }),
-    type: isDay ? 'date' : name === 'email' ? 'email' : 'text',
+  return {
+    name,
+    label: c.kyc[name],
+    help: isCountry ? c.countryHelp : helps[name],
+    type: name.startsWith('dateOf') ? 'date' : 'text',
     optional: true,
-    more: html`autocomplete="off" ${isCountry && html`maxlength="2"`}`,
-    ...(help === undefined ? {} : { help }),
-  })
+    charsMax: isCountry ? countryCodeChars : undefined,
+  }
 }
+
+const countryCodeChars = 2

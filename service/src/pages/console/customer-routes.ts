@@ -41,7 +41,7 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
     ...{ ...shown, rows: data.map(rowOf), mayWrite: caller.permissions.includes('customers:write') },
     done: (['erased', 'erasedKept'] as const).find((each) => each === done),
   }
-  return page(request, statusOf(shown.problems), customersPage({ ...view, current: 'customers' }, customers))
+  return page(request, statusOf(shown.problems), customersPage(view, customers))
 }
 async function showOne(
   { operate }: Frame,
@@ -89,7 +89,7 @@ async function showOne(
     done: (['created', 'changed', 'accountOpened'] as const).find((each) => each === done),
     ...{ problems, raw },
   }
-  return page(request, statusOf(problems), customerPage({ ...view, current: 'customers' }, shown))
+  return page(request, statusOf(problems), customerPage(view, shown))
 }
 export const customerRoutes: Routes = (frame, withPerson, withMoney) => {
   const { operate } = frame
@@ -175,7 +175,7 @@ const customerFormRoutes: Routes = (frame, _withPerson, withMoney) => {
   type Form = { readonly values: Values; readonly id?: string; readonly problems?: Problems; readonly key?: string }
   const show = (request: PublicRequest, { view }: Person, { values, id, problems = {}, key }: Form): PublicAnswer => {
     const draft = { values, id, problems, idempotencyKey: key || newId() }
-    return page(request, statusOf(problems), customerFormPage({ ...view, current: 'customers' }, draft))
+    return page(request, statusOf(problems), customerFormPage(view, draft))
   }
   const create = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const values = typedIn(request)

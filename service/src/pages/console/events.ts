@@ -162,7 +162,7 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Visi
   ])
   const rows = data.map((event) => ({ ...rowOf(event), sequence: event.sequence }))
   const events = { ...shown, rows, types: types.data.map(({ name }) => name) }
-  return page(request, statusOf(shown.problems), eventsPage({ ...view, current: 'events' }, events))
+  return page(request, statusOf(shown.problems), eventsPage(view, events))
 }
 
 type DeliveryKey = ResponseOf<'getEvent'>['deliveries'][number]
@@ -211,7 +211,7 @@ async function showOne(
     mayWrite: caller.permissions.includes('webhooks:write'),
     done: readQuery(request, ['done'])['done'] === 'redelivered' ? ('redelivered' as const) : undefined,
   }
-  return page(request, statusOf(problems), eventPage({ ...view, current: 'events' }, shown))
+  return page(request, statusOf(problems), eventPage(view, shown))
 }
 
 async function redeliver(frame: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {

@@ -3,9 +3,9 @@ import { decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { currencies, newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
-import { amountCharsMax, choices, field, hiddenField, type Problems, select, type Values } from '../kit/forms.ts'
+import { amountCharsMax, hiddenField, inputs, type Options, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { filters } from '../kit/lists.ts'
+import { filterForm } from '../kit/lists.ts'
 import { empty, facts, grouped, message, money, moneyText, strip, table, time } from '../kit/parts.ts'
 import {
   idOf,
@@ -16,6 +16,7 @@ import {
   readQuery,
   seeOther,
   statusOf,
+  uuidChars,
   valuesIn,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
@@ -69,53 +70,36 @@ export function exchangePage(view: ConsoleView, exchange: Exchange): string {
   })
 }
 
-function quoteForm(view: ConsoleView, { values, problems, currencies }: Exchange): Html {
+const currencyOptions = (codes: readonly string[]): Options => codes.map((code) => [code, code])
+
+function quoteForm(view: ConsoleView, exchange: Exchange): Html {
   const x = texts[view.language].exchange
   const p = texts[view.language].payments
-  const currency = (name: 'sellCurrency' | 'buyCurrency', label: string) =>
-    select({
-      ...{ id: name, name, label, value: values[name], error: problems[name] },
-      options: currencies.map((each) => [each, each] as const),
-    })
-  const choice = (
-    name: 'side' | 'kind',
-    legend: string,
-    words: Readonly<Record<string, string>>,
-    helps: Readonly<Record<string, string>>,
-  ) =>
-    choices({
-      ...{ id: name, name, legend, chosen: values[name], error: problems[name] },
-      options: Object.entries(words).map(([value, label]) => ({ value, label, help: helps[value] ?? '' })),
-    })
+  const options = currencyOptions(exchange.currencies)
+  const choicesOf = (words: Readonly<Record<string, string>>, helps: Readonly<Record<string, string>>) =>
+    Object.entries(words).map(([value, label]) => ({ value, label, help: helps[value] ?? '' }))
   return html`<section class="card" aria-labelledby="quote-title">
     <h2 id="quote-title">${x.newQuote}</h2>
     <form method="post" action="${view.root}exchange">
-      ${currency('sellCurrency', x.sell)} ${currency('buyCurrency', x.buy)}
-      ${field({
-        ...{ id: 'amount', name: 'amount', label: p.amount, value: values['amount'] ?? '', error: problems['amount'] },
-        help: p.payoutAmountHelp,
-        more: html`inputmode="decimal" autocomplete="off" maxlength="${amountCharsMax}"`,
-      })}
-      ${choice('side', x.side, x.sides, x.sideHelp)} ${choice('kind', x.kind, x.kinds, x.kindHelp)}
-      ${field({
-        ...{ id: 'customerId', name: 'customerId', help: x.customerHelp, error: problems['customerId'] },
-        ...{ value: values['customerId'] ?? '', optional: true },
-        label: fill(view.t.optional, { label: p.customer }),
-        more: html`autocomplete="off" maxlength="36"`,
-      })}
+      ${inputs(view, exchange, [
+        { name: 'sellCurrency', label: x.sell, options },
+        { name: 'buyCurrency', label: x.buy, options },
+        { name: 'amount', label: p.amount, help: p.payoutAmountHelp, keys: 'decimal', charsMax: amountCharsMax },
+        { name: 'side', label: x.side, choices: choicesOf(x.sides, x.sideHelp) },
+        { name: 'kind', label: x.kind, choices: choicesOf(x.kinds, x.kindHelp) },
+        { name: 'customerId', label: p.customer, help: x.customerHelp, charsMax: uuidChars, optional: true },
+      ])}
       <button type="submit" class="primary">${x.getQuote}</button>
     </form>
   </section>`
 }
 
-function ratesPart(view: ConsoleView, exchange: Exchange): Html {
+function ratesPart(view: ConsoleView, { rates, base, currencies, problems }: Exchange): Html {
   const x = texts[view.language].exchange
-  const { rates, base, currencies, problems } = exchange
-  const options = currencies.map((each) => [each, each] as const)
-  const form = filters(view, {
-    path: `${view.root}exchange`,
-    main: [select({ id: 'base', name: 'base', label: x.base, value: base ?? 'EUR', options, error: problems['base'] })],
-    active: base !== undefined,
+  const typed = { values: base === undefined ? {} : { base }, problems }
+  const form = filterForm(view, typed, {
+    path: 'exchange',
+    filters: [{ name: 'base', label: x.base, value: 'EUR', options: currencyOptions(currencies) }],
   })
   return html`<section aria-labelledby="rates-title">
     <h2 id="rates-title">${x.rates}</h2>
@@ -319,7 +303,7 @@ async function show(
       transactions: caller.permissions.includes('transactions:read'),
     },
   }
-  return page(request, statusOf(problems), exchangePage({ ...view, current: 'exchange' }, shown))
+  return page(request, statusOf(problems), exchangePage(view, shown))
 }
 
 /** Words what the quote was refused for. An amount has one field, whichever side it is for. */
@@ -425,7 +409,7 @@ async function showQuote(
     isNew: done === 'exchanged',
   }
   const code = statusOf(problems)
-  return page(request, code, quotePage({ ...view, current: 'exchange' }, shown))
+  return page(request, code, quotePage(view, shown))
 }
 
 async function convert(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {

@@ -3,15 +3,16 @@ import { guestLinks as wire, type ResponseOf, emailCharsMax, nameCharsMax } from
 import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
-import { field, hiddenField, optionsOf, type Problems, select } from '../kit/forms.ts'
+import { hiddenField, inputs, optionsOf, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type Listed, listPage } from '../kit/lists.ts'
 import { badge, call, facts, time, type Tone } from '../kit/parts.ts'
-import { page, queryText, readForm, readQuery, seeOther, statusOf, uuid } from '../kit/request.ts'
+import { doneIn, page, queryText, readForm, seeOther, statusOf, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import {
   callOf,
   type Frame,
+  may,
   type Person,
   problemsOf,
   readList,
@@ -22,23 +23,20 @@ import {
 } from './request.ts'
 import { texts } from './texts/index.ts'
 
-type GuestRow = Pick<
-  ResponseOf<'createGuestLink'>,
-  'guestLinkId' | 'email' | 'fullName' | 'access' | 'status' | 'madeByFullName'
-> & { readonly expiresAt: Date; readonly lastUsedAt: Date | null }
+type GuestLink = ResponseOf<'listGuestLinks'>['data'][number]
 
-type Guests = Listed<GuestRow> & {
+type Guests = Listed<GuestLink> & {
   readonly mayWrite: boolean
   readonly idempotencyKey: string
   /** Texts that were typed in a form that was refused. */
-  readonly typed: Readonly<Partial<Record<'email' | 'fullName' | 'access' | 'expiresInHours', string>>>
+  readonly typed: Values
   readonly done?: 'sent' | 'revoked' | undefined
 }
 
 const createCall = `POST /v1/users/guest-links
 { "email": "joan@example.com", "fullName": "Joan Clarke", "access": "read", "expiresInHours": 24 }`
 
-const tones: Readonly<Record<GuestRow['status'], Tone>> = {
+const tones: Readonly<Record<GuestLink['status'], Tone>> = {
   ...{ Pending: 'neutral', Open: 'good', Expired: 'neutral', Revoked: 'bad', Ended: 'neutral' },
 }
 
@@ -74,7 +72,7 @@ function guestsPage(view: ConsoleView, guests: Guests): string {
   })
 }
 
-function revocation(view: ConsoleView, { guestLinkId, status, fullName }: GuestRow): Html | string {
+function revocation(view: ConsoleView, { guestLinkId, status, fullName }: GuestLink): Html | string {
   if (status !== 'Pending' && status !== 'Open') return ''
   return html`<form method="post" action="${view.root}webhooks/guests/revoke">
     ${hiddenField('id', guestLinkId)}
@@ -90,35 +88,34 @@ function newLink(view: ConsoleView, { typed, problems, idempotencyKey }: Guests)
     <h2 id="new-title">${g.newLink}</h2>
     <form class="card" method="post" action="${view.root}webhooks/guests">
       ${hiddenField('idempotencyKey', idempotencyKey)}
-      ${field({
-        ...{ id: 'fullName', name: 'fullName', label: g.name, value: typed.fullName ?? '' },
-        ...{ error: problems['fullName'], more: html`autocomplete="off" maxlength="${nameCharsMax}"` },
-      })}
-      ${field({
-        ...{ id: 'email', name: 'email', label: g.email, type: 'email', value: typed.email ?? '' },
-        ...{ error: problems['email'], more: html`autocomplete="off" maxlength="${emailCharsMax}"` },
-      })}
-      ${select({
-        ...{ id: 'access', name: 'access', label: g.access, value: typed.access ?? 'read' },
-        ...{ options: optionsOf(g.accesses), error: problems['access'] },
-      })}
-      <p class="help">${g.accessHelp}</p>
-      ${field({
-        ...{ id: 'expiresInHours', name: 'expiresInHours', label: g.hours, help: g.hoursHelp },
-        ...{ value: typed.expiresInHours ?? '24', error: problems['expiresInHours'] },
-        more: html`autocomplete="off" inputmode="numeric" maxlength="4"`,
-      })}
+      ${inputs(view, { values: typed, problems }, [
+        { name: 'fullName', label: g.name, charsMax: nameCharsMax },
+        { name: 'email', label: g.email, type: 'email', charsMax: emailCharsMax },
+        { name: 'access', label: g.access, value: 'read', options: optionsOf(g.accesses) },
+        html`<p class="help">${g.accessHelp}</p>`,
+        {
+          name: 'expiresInHours',
+          label: g.hours,
+          help: g.hoursHelp,
+          value: '24',
+          keys: 'numeric',
+          charsMax: hoursCharsMax,
+        },
+      ])}
       <button type="submit" class="primary">${g.send}</button>
     </form>
   </section>`
 }
+
+/** More digits than the largest number of hours has, so that a larger one is refused and not cut off. */
+const hoursCharsMax = 4
 
 type Opening = {
   readonly token: string
   readonly partnerName: string
   readonly fullName: string
   readonly madeByName: string
-  readonly access: GuestRow['access']
+  readonly access: GuestLink['access']
   readonly expiresAt: Date
 }
 
@@ -144,7 +141,7 @@ function openGuestPage(view: ConsoleView, opening: Opening): string {
   })
 }
 
-type Refused = { readonly typed: Readonly<Record<string, string>>; readonly problems: Problems }
+type Refused = { readonly typed: Values; readonly problems: Problems }
 
 async function showList(
   { operate }: Frame,
@@ -152,23 +149,19 @@ async function showList(
   person: Person,
   refused?: Refused,
 ): Promise<PublicAnswer> {
-  const { done } = readQuery(request, ['done'])
   const { data, shown } = await readList(request, person, [], (query) =>
     operate('listGuestLinks', { ...callOf(person, request), query: queryText(query) }),
   )
   const guests = {
     ...shown,
-    rows: data.map((each) => ({
-      ...each,
-      expiresAt: new Date(each.expiresAt),
-      lastUsedAt: each.lastUsedAt === null ? null : new Date(each.lastUsedAt),
-    })),
-    mayWrite: person.caller.permissions.includes('users:write'),
+    rows: data,
+    mayWrite: may(person, 'users:write'),
     idempotencyKey: newId(),
-    ...{ typed: refused?.typed ?? {}, problems: refused?.problems ?? {} },
-    done: (['sent', 'revoked'] as const).find((each) => each === done),
+    typed: refused?.typed ?? {},
+    problems: refused?.problems ?? {},
+    done: doneIn(request, ['sent', 'revoked']),
   }
-  return page(request, statusOf(guests.problems), guestsPage({ ...person.view, current: 'webhooks' }, guests))
+  return page(request, statusOf(guests.problems), guestsPage(person.view, guests))
 }
 
 async function create(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {

@@ -1,5 +1,5 @@
 /** The home page: what waits for the person, balances, and their last days. */
-import { decimalText, type Permission } from '@partner-payments/wire'
+import { decimalText } from '@partner-payments/wire'
 import type { Caller } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
@@ -8,7 +8,7 @@ import { page } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { balancePlot, type BalancePlot, plotOf } from './balance-plot.ts'
 import { waitingPerPage } from './payouts.ts'
-import { callOf, type Frame, type Person, type Routes } from './request.ts'
+import { callOf, type Frame, may, type Person, type Routes } from './request.ts'
 import { endsSoon } from './service-accounts.ts'
 import { texts } from './texts/index.ts'
 import { isFailing } from './webhooks.ts'
@@ -98,8 +98,6 @@ function noBalances(view: ConsoleView): Html {
     </p>`,
   })
 }
-
-const may = ({ caller }: Person, permission: Permission) => caller.permissions.includes(permission)
 
 type Page = { readonly data: readonly unknown[]; readonly nextCursor: string | null }
 

@@ -5,7 +5,7 @@ import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from
 import type { UploadKind } from '../../people/users/index.ts'
 import { html, type Html } from '../html.ts'
 import { type FileColumns, readTable, type Row, spreadsheetText, textOfFile } from '../kit/csv.ts'
-import { field, hiddenField, type Problems, type Values } from '../kit/forms.ts'
+import { hiddenField, input, type Problems, type Values } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, shell } from '../kit/frame.ts'
 import { readFormData } from '../kit/multipart.ts'
 import { badge, linkButton, message, strip, table } from '../kit/parts.ts'
@@ -86,16 +86,23 @@ export function newImportPage(view: ConsoleView, { place, problems }: ImportPage
   const i = texts[view.language].imports
   const own = i[place]
   return shell(view, {
-    ...{ title: own.title, problems },
+    title: own.title,
+    problems,
     main: html`<h1>${own.title}</h1>
       <p class="lead">${own.lead} ${i.same}</p>
       <p class="buttons">${linkButton(`${view.root}${place}/import/template.csv`, i.template)}</p>
       <form class="card" method="post" action="${view.root}${place}/import" enctype="multipart/form-data">
-        ${field({
-          ...{ id: 'file', name: 'file', type: 'file', label: texts[view.language].bulk.file, error: problems['file'] },
-          help: fill(i.fileHelp, { count: importRowsMax.toLocaleString(view.language) }),
-          more: html`accept=".csv,.txt,text/csv"`,
-        })}
+        ${input(
+          view,
+          { values: {}, problems },
+          {
+            name: 'file',
+            type: 'file',
+            label: texts[view.language].bulk.file,
+            help: fill(i.fileHelp, { count: importRowsMax.toLocaleString(view.language) }),
+            more: html`accept=".csv,.txt,text/csv"`,
+          },
+        )}
         <button type="submit" class="primary">${i.check}</button>
       </form>
       <p class="foot"><a href="${view.root}${place}">${own.back}</a></p>`,
@@ -191,20 +198,19 @@ export function importRoutes<Column extends string>(importer: Importer<Column>):
   return (frame, _withPerson, withMoney): readonly PublicRoute[] => {
     const { kind, place, permissions } = importer
     const route = routesOf(frame, withMoney, place)
-    const viewOf = ({ view }: Person): ConsoleView => ({ ...view, current: place })
     const showNew = (request: PublicRequest, person: Person, problems: Problems = {}): PublicAnswer =>
-      page(request, statusOf(problems), newImportPage(viewOf(person), { place, problems }))
+      page(request, statusOf(problems), newImportPage(person.view, { place, problems }))
     const show = async (request: PublicRequest, person: Person, problems: Problems = {}): Promise<PublicAnswer> => {
       const { id, revision, content } = await frame.uploads.find<Kept<Column>>(person, kind, idOf(request))
       if (content === undefined) return seeOther('../import')
       if (content.results !== undefined) {
         const rows = content.results.map((row) => ({ ...row, fields: [] }))
-        return page(request, 200, importPage(viewOf(person), { id, place, rows, problems }))
+        return page(request, 200, importPage(person.view, { id, place, rows, problems }))
       }
       const planned = await importer.plan(frame, request, person, content.rows)
       const rows = planned.map((each) => ({ ...resultOf(each), fields: each.fields }))
       const shown = { id, place, rows, problems, send: { revision, seen: seenOf(planned) } }
-      return page(request, statusOf(problems), importPage(viewOf(person), shown))
+      return page(request, statusOf(problems), importPage(person.view, shown))
     }
     const apply = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
       const i = texts[person.view.language].imports

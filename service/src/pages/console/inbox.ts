@@ -3,7 +3,7 @@ import { type PublicRequest, type PublicRoute, readCookie, Refusal, sessionCooki
 import { isUuid } from '../../kernel/index.ts'
 import { type ChoicesShown, type InboxEntry, type Reader, whens, zoneNames } from '../../inbox/index.ts'
 import { html, type Html } from '../html.ts'
-import { formPage, type Options, postButton, type Problems, select } from '../kit/forms.ts'
+import { formPage, type Input, type Options, postButton, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { consoleLanguages, consoleTexts } from '../kit/language.ts'
 import { pager, type Pages } from '../kit/lists.ts'
@@ -96,28 +96,23 @@ export function notificationsPage(view: ConsoleView, { words, choices, problems,
     problems,
     ...(done === true && { before: message('good', t.saved) }),
     action: 'notifications',
-    fields: html`${choices.kinds.map(({ kind, when, isFixed }) =>
+    fields: [
+      ...choices.kinds.map(({ kind, when, isFixed }): Html | Input =>
         isFixed
           ? html`<p><strong>${words.kinds[kind]}</strong><br />${t.fixed}</p>`
-          : select({
-              ...{ id: kind, name: kind, label: words.kinds[kind] ?? kind, value: when, options },
-              error: problems[kind],
-            }),
-      )}
-      <h2>${t.daily}</h2>
-      ${select({
-        ...{ id: 'dailyHour', name: 'dailyHour', label: t.hour, value: String(choices.dailyHour), options: hours },
-        error: problems['dailyHour'],
-      })}
-      ${select({
-        ...{ id: 'zone', name: 'zone', label: t.zone, value: choices.zone, error: problems['zone'] },
-        options: zones.map((zone) => [zone, zone.replaceAll('_', ' ')] as const),
-      })}
-      <h2>${t.languageTitle}</h2>
-      ${select({
-        ...{ id: 'language', name: 'language', label: t.language, value: choices.language ?? '', options: languages },
-        ...{ any: t.anyLanguage, error: problems['language'] },
-      })}`,
+          : { name: kind, label: words.kinds[kind] ?? kind, value: when, options },
+      ),
+      html`<h2>${t.daily}</h2>`,
+      { name: 'dailyHour', label: t.hour, value: String(choices.dailyHour), options: hours },
+      {
+        name: 'zone',
+        label: t.zone,
+        value: choices.zone,
+        options: zones.map((zone) => [zone, zone.replaceAll('_', ' ')]),
+      },
+      html`<h2>${t.languageTitle}</h2>`,
+      { name: 'language', label: t.language, value: choices.language ?? '', options: languages, any: t.anyLanguage },
+    ],
     submit: t.save,
   })
 }
@@ -126,7 +121,9 @@ export function notificationsPage(view: ConsoleView, { words, choices, problems,
 export function choicesOf(request: PublicRequest, { kinds }: ChoicesShown) {
   const given = readForm(request)
   return {
-    ...{ language: given('language'), zone: given('zone'), dailyHour: given('dailyHour') },
+    language: given('language'),
+    zone: given('zone'),
+    dailyHour: given('dailyHour'),
     choices: Object.fromEntries(kinds.map(({ kind }) => [kind, given(kind)])),
   }
 }
@@ -141,7 +138,10 @@ export function refusedChoices(view: ConsoleView, error: unknown): Problems {
 const perPage = 25
 
 const readerOf = ({ caller, user }: Person): Reader => ({
-  ...{ partnerId: caller.partnerId, personId: user.id, fullName: user.fullName, role: user.role },
+  partnerId: caller.partnerId,
+  personId: user.id,
+  fullName: user.fullName,
+  role: user.role,
 })
 
 export const inboxRoutes: Routes = ({ inbox, members }, withPerson, withMoney) => {

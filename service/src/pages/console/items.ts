@@ -1,10 +1,10 @@
 /** The line items of a form: some rows of fields, and a button that adds one. It works without a script: the form comes back with one more row. */
 import { decimalText, rawNumber } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
-import { field, type Typed, type Values } from '../kit/forms.ts'
+import { inputs, type Typed, type Values } from '../kit/forms.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { money, table } from '../kit/parts.ts'
-import { type Form, readAmount } from '../kit/request.ts'
+import { type Form, readAmount, valuesIn } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { texts } from './texts/index.ts'
 
@@ -26,18 +26,16 @@ const rowsOf = ({ values }: Typed): number => {
 export function itemInputs(view: ConsoleView, typed: Typed): Html {
   const c = texts[view.language].checkout
   const count = rowsOf(typed)
-  const input = (index: number, part: Part) => {
-    const name = fieldOf(index, part)
-    const label = fill(c.itemField, { what: c.itemParts[part], number: String(index + 1) })
-    return field({
-      ...{ id: name, name, label, value: typed.values[name] ?? '', error: typed.problems[name], optional: true },
-      more: html` autocomplete="off"`,
-    })
-  }
+  const cells = (index: number) =>
+    parts.map((part) => ({
+      name: fieldOf(index, part),
+      label: fill(c.itemField, { what: c.itemParts[part], number: String(index + 1) }),
+      optional: 'unmarked' as const,
+    }))
   return html`<fieldset class="field">
     <legend>${c.items}</legend>
     <p class="help">${c.itemsHelp}</p>
-    ${indexes.slice(0, count).map((index) => html`<div class="grid" data-row="${index}">${parts.map((part) => input(index, part))}</div>`)}
+    ${indexes.slice(0, count).map((index) => html`<div class="grid" data-row="${index}">${inputs(view, typed, cells(index))}</div>`)}
     ${
       count < rowsMax &&
       html`<p class="buttons">
@@ -82,10 +80,7 @@ function sumOf(items: readonly Item[]): string {
 }
 
 /** Reads what was typed, with the button that was pressed. */
-export const typedItems = (given: Form): Values =>
-  Object.fromEntries(
-    [...itemFields, 'add'].flatMap((name) => (given(name).trim() === '' ? [] : [[name, given(name).trim()]])),
-  )
+export const typedItems = (given: Form): Values => valuesIn(given, [...itemFields, 'add'])
 
 export type ItemRow = { readonly name: string; readonly quantity: number; readonly amount: string }
 

@@ -4,10 +4,23 @@ import { type PublicAnswer, type PublicRequest, type PublicRoute, readLink, Refu
 import type { CancellableRecovery } from '../../people/users/index.ts'
 import type { GivenFactor } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
-import { field, hiddenField } from '../kit/forms.ts'
+import { emptyForm, field, hiddenField, input, inputs, type Problems, type Typed } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, type RoleName, roleOf, shell } from '../kit/frame.ts'
-import { copyButton, time } from '../kit/parts.ts'
-import { browserOf, clientOf, errorsOf, type Form, page, passwordCharsMin, readForm, seeOther } from '../kit/request.ts'
+import { copyButton, facts, time } from '../kit/parts.ts'
+import {
+  browserOf,
+  clientOf,
+  codeCharsMax,
+  errorsOf,
+  type Form,
+  page,
+  passwordCharsMax,
+  passwordCharsMin,
+  readForm,
+  seeOther,
+  statusOf,
+  valuesIn,
+} from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { qrCode } from '../qr.ts'
 import { type Frame, partnerCookieOf, signedInCookies, viewOf } from './request.ts'
@@ -17,23 +30,23 @@ import { texts } from './texts/index.ts'
 /** `secret` in base32. */
 export type Totp = { readonly secret: string; readonly qrSvg: Html }
 
-export type PasswordErrors = { readonly password?: string; readonly code?: string; readonly form?: string }
-
 const inFours = (text: string): string => text.replaceAll(/(.{4})(?=.)/g, '$1 ')
 
-type Given = { readonly email: string; readonly totp: Totp; readonly errors: PasswordErrors }
+type NewPassword = { readonly email: string; readonly totp: Totp; readonly errors: Problems }
 
-export function passwordFields(view: ConsoleView, { email, totp, errors }: Given): Html {
+export function passwordFields(view: ConsoleView, { email, totp, errors }: NewPassword): Html {
   const { t } = view
+  const typed = { values: {}, problems: errors }
+  // The browser stores the password with the address, and does not send the address.
   return html`${field({ id: 'email', label: t.email, type: 'email', value: email, more: html`readonly autocomplete="username"` })}
-    ${field({
-      id: 'password',
+    ${input(view, typed, {
       name: 'password',
       type: 'password',
       label: t.password,
       help: fill(t.passwordHelp, { count: String(passwordCharsMin) }),
-      error: errors.password,
-      more: html`autocomplete="new-password" minlength="${passwordCharsMin}" maxlength="1000"`,
+      autocomplete: 'new-password',
+      charsMax: passwordCharsMax,
+      more: html`minlength="${passwordCharsMin}"`,
     })}
     <div class="scan">
       ${totp.qrSvg}
@@ -46,14 +59,14 @@ export function passwordFields(view: ConsoleView, { email, totp, errors }: Given
         </p>
       </div>
     </div>
-    ${field({
-      id: 'code',
+    ${input(view, typed, {
       name: 'code',
       label: t.code,
       help: t.codeHelp,
-      error: errors.code,
-      more: html`class="code" autocomplete="one-time-code" inputmode="numeric" pattern="[0-9 ]*" maxlength="7"
-      spellcheck="false"`,
+      autocomplete: 'one-time-code',
+      keys: 'numeric',
+      charsMax: codeCharsMax,
+      more: html`class="code" pattern="[0-9 ]*" spellcheck="false"`,
     })}`
 }
 
@@ -87,7 +100,7 @@ type Invitation = {
   readonly totp: Totp
   /** PublicKeyCredentialCreationOptionsJSON. */
   readonly passkeyOptions: string
-  readonly errors?: PasswordErrors
+  readonly errors?: Problems
   /** True if the provider of the organisation signs people in. */
   readonly sso?: boolean
   /** The link of a recovery: its person is a member. */
@@ -104,7 +117,7 @@ export function joinPage(view: ConsoleView, invitation: Invitation): string {
     problems: errors,
     card: true,
     main: html`<h1>${title}</h1>
-      ${facts(view, invitation)}
+      ${invitationFacts(view, invitation)}
       ${passkeyForm(view, {
         action: `${root}${path}/passkey`,
         kind: 'create',
@@ -124,32 +137,18 @@ export function joinPage(view: ConsoleView, invitation: Invitation): string {
 
 const pathOf = ({ isRecovery }: Invitation) => (isRecovery === true ? 'recover' : 'join')
 
-function facts(
-  view: ConsoleView,
-  { isRecovery, invitedByName, fullName, email, roleName, expiresAt }: Invitation,
-): Html {
+function invitationFacts(view: ConsoleView, invitation: Invitation): Html {
   const { t } = view
+  const { isRecovery, invitedByName, fullName, email, roleName, expiresAt } = invitation
   return html`<p class="lead">
       ${fill(isRecovery === true ? t.recoverLead : t.joinInvited, { inviter: invitedByName })}
     </p>
-    <dl class="facts">
-      <div>
-        <dt>${t.name}</dt>
-        <dd>${fullName}</dd>
-      </div>
-      <div>
-        <dt>${t.email}</dt>
-        <dd>${email}</dd>
-      </div>
-      <div>
-        <dt>${t.role}</dt>
-        <dd>${roleOf(view, roleName)}</dd>
-      </div>
-      <div>
-        <dt>${t.validUntil}</dt>
-        <dd>${time(view, expiresAt)}</dd>
-      </div>
-    </dl>`
+    ${facts([
+      [t.name, fullName],
+      [t.email, email],
+      [t.role, roleOf(view, roleName)],
+      [t.validUntil, time(view, expiresAt)],
+    ])}`
 }
 
 function passwordWay(view: ConsoleView, invitation: Invitation): Html {
@@ -173,27 +172,12 @@ function cancelRecoveryPage(view: ConsoleView, shown: CancellableRecovery & { re
     card: true,
     main: html`<h1>${t.cancelRecovery}</h1>
       <p class="lead">${fill(t.cancelRecoveryText, { by, person, partner })}</p>
-      <dl class="facts">
-        <div>
-          <dt>${t.name}</dt>
-          <dd>${person}</dd>
-        </div>
-        <div>
-          <dt>${t.email}</dt>
-          <dd>${email}</dd>
-        </div>
-        <div>
-          <dt>${t.cancelRecoveryReason}</dt>
-          <dd>${reason}</dd>
-        </div>
-        ${
-          dueAt !== null &&
-          html`<div>
-            <dt>${t.cancelRecoveryDue}</dt>
-            <dd>${time(view, dueAt)}</dd>
-          </div>`
-        }
-      </dl>
+      ${facts([
+        [t.name, person],
+        [t.email, email],
+        [t.cancelRecoveryReason, reason],
+        [t.cancelRecoveryDue, dueAt === null ? undefined : time(view, dueAt)],
+      ])}
       <form method="post" action="${root}recover/cancel">
         ${hiddenField('token', token)}
         <button type="submit" class="primary danger">${t.cancelRecoverySubmit}</button>
@@ -201,44 +185,22 @@ function cancelRecoveryPage(view: ConsoleView, shown: CancellableRecovery & { re
   })
 }
 
-type FirstAdmin = {
-  readonly token: string
-  readonly partnerName: string
-  readonly fullName?: string
-  readonly email?: string
-  readonly errors?: Readonly<Record<string, string>>
-}
+type FirstAdmin = Typed & { readonly token: string; readonly partnerName: string }
 
-export function firstAdminPage(
-  view: ConsoleView,
-  { token, partnerName, fullName, email, errors = {} }: FirstAdmin,
-): string {
+export function firstAdminPage(view: ConsoleView, { token, partnerName, values, problems }: FirstAdmin): string {
   const t = texts[view.language].firstAdmin
   return shell(view, {
     title: fill(t.title, { partner: partnerName }),
-    problems: errors,
+    problems,
     card: true,
     main: html`<h1>${fill(t.title, { partner: partnerName })}</h1>
       <p class="lead">${t.lead}</p>
       <form method="post" action="${view.root}first-admin">
         ${hiddenField('token', token)}
-        ${field({
-          id: 'fullName',
-          name: 'fullName',
-          label: view.t.fullName,
-          error: errors['fullName'],
-          more: html`autocomplete="name" maxlength="${nameCharsMax}"`,
-          ...(fullName === undefined ? {} : { value: fullName }),
-        })}
-        ${field({
-          id: 'email',
-          name: 'email',
-          type: 'email',
-          label: view.t.email,
-          error: errors['email'],
-          more: html`autocomplete="username" maxlength="${emailCharsMax}"`,
-          ...(email === undefined ? {} : { value: email }),
-        })}
+        ${inputs(view, { values, problems }, [
+          { name: 'fullName', label: view.t.fullName, autocomplete: 'name', charsMax: nameCharsMax },
+          { name: 'email', label: view.t.email, type: 'email', autocomplete: 'username', charsMax: emailCharsMax },
+        ])}
         <div class="buttons"><button type="submit" class="primary">${view.t.continue}</button></div>
       </form>`,
   })
@@ -342,18 +304,10 @@ export function recoverRoutes(frame: Frame): readonly PublicRoute[] {
 
 export function firstAdminRoutes(frame: Frame): readonly PublicRoute[] {
   const { firstAdmin, operate } = frame
-  const show = async (
-    request: PublicRequest,
-    token: string,
-    typed: {
-      readonly fullName?: string
-      readonly email?: string
-      readonly errors?: Readonly<Record<string, string>>
-    } = {},
-  ): Promise<PublicAnswer> => {
+  const show = async (request: PublicRequest, token: string, typed: Typed = emptyForm): Promise<PublicAnswer> => {
     const { partnerName } = await firstAdmin.partnerOf(token)
-    const status = typed.errors === undefined ? 200 : 400
-    return page(request, status, firstAdminPage(viewOf(frame, request), { ...typed, token, partnerName }))
+    const body = firstAdminPage(viewOf(frame, request), { ...typed, token, partnerName })
+    return page(request, statusOf(typed.problems), body)
   }
   const invite = async ({ requestId, ip }: PublicRequest, form: Form): Promise<string> => {
     const { partnerId, partnerName: name } = await firstAdmin.partnerOf(form('token'))
@@ -381,8 +335,8 @@ export function firstAdminRoutes(frame: Frame): readonly PublicRoute[] {
           return seeOther(`join?token=${encodeURIComponent(await invite(request, form))}`)
         } catch (error) {
           if (error instanceof Refusal && error.code === 'not_found') throw error
-          const errors = errorsOf(viewOf(frame, request).t, error)
-          return show(request, form('token'), { fullName: form('fullName'), email: form('email'), errors })
+          const problems = errorsOf(viewOf(frame, request).t, error)
+          return show(request, form('token'), { values: valuesIn(form, ['fullName', 'email']), problems })
         }
       },
     },

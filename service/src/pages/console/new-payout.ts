@@ -5,7 +5,7 @@ import { isCurrency, newId } from '../../kernel/index.ts'
 import { valueDateOf } from '../../rails/index.ts'
 import type { Explained } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
-import { amountCharsMax, field, hiddenField, type Problems } from '../kit/forms.ts'
+import { amountCharsMax, formPage, hiddenFields, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import {
   account,
@@ -26,7 +26,7 @@ import { fill } from '../language.ts'
 import { choosePayee } from './payee-choice.ts'
 import { payeeRowOf } from './payees.ts'
 import { againBox, isRepeat, isRepetition, type Repeats, repeatsOf, repeatsPart } from './repeats.ts'
-import { amountWrong, callOf, type Frame, permitted, type Person, problemsOf, type Routes } from './request.ts'
+import { amountWrong, callOf, type Frame, type Person, problemsOf, type Routes, routesOf } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 
 type PayoutDraft = {
@@ -48,45 +48,38 @@ type PayoutDraft = {
 export function newPayoutPage(view: ConsoleView, draft: PayoutDraft): string {
   const p = texts[view.language].payments
   const s = texts[view.language].sending
-  const { payee, payeeAccount, currency, amount, reference, note, payOn, problems } = draft
-  return shell(view, {
+  const { beneficiaryId, idempotencyKey, payee, payeeAccount, currency, problems, ...values } = draft
+  return formPage(view, {
     title: p.newPayout,
     problems,
-    card: true,
-    main: html`<h1>${p.newPayout}</h1>
-      ${facts([
-        [p.payee, payee],
-        [p.account, account(view, payeeAccount)],
-      ])}
-      <form method="post" action="${view.root}payouts/new/preview">
-        ${hiddenField('beneficiaryId', draft.beneficiaryId)} ${hiddenField('idempotencyKey', draft.idempotencyKey)}
-        ${field({
-          ...{ id: 'amount', name: 'amount', value: amount, error: problems['amount'] },
-          label: fill(p.payoutAmount, { currency }),
-          help: p.payoutAmountHelp,
-          more: html`inputmode="decimal" autocomplete="off" maxlength="${amountCharsMax}"`,
-        })}
-        ${field({
-          ...{ id: 'reference', name: 'reference', value: reference, error: problems['reference'] },
-          label: fill(view.t.optional, { label: p.payoutReference }),
-          help: p.payoutReferenceHelp,
-          optional: true,
-          more: html`autocomplete="off" maxlength="${referenceCharsMax}"`,
-        })}
-        ${field({
-          ...{ id: 'payOn', name: 'payOn', type: 'date', value: payOn, error: problems['payOn'], optional: true },
-          label: fill(view.t.optional, { label: s.payOn }),
-          help: s.payOnHelp,
-        })}
-        ${field({
-          ...{ id: 'note', name: 'note', value: note, error: problems['note'], optional: true },
-          label: fill(view.t.optional, { label: s.note }),
-          help: s.noteHelp,
-          more: html`autocomplete="off" maxlength="${payouts.noteCharsMax}"`,
-        })}
-        <button type="submit" class="primary">${p.preview}</button>
-      </form>
-      <p class="foot"><a href="${view.root}payouts/new">${p.otherPayee}</a></p>`,
+    before: facts([
+      [p.payee, payee],
+      [p.account, account(view, payeeAccount)],
+    ]),
+    action: 'payouts/new/preview',
+    hidden: { beneficiaryId },
+    idempotencyKey,
+    values,
+    fields: [
+      {
+        name: 'amount',
+        label: fill(p.payoutAmount, { currency }),
+        help: p.payoutAmountHelp,
+        keys: 'decimal',
+        charsMax: amountCharsMax,
+      },
+      {
+        name: 'reference',
+        label: p.payoutReference,
+        help: p.payoutReferenceHelp,
+        charsMax: referenceCharsMax,
+        optional: true,
+      },
+      { name: 'payOn', label: s.payOn, help: s.payOnHelp, type: 'date', optional: true },
+      { name: 'note', label: s.note, help: s.noteHelp, charsMax: payouts.noteCharsMax, optional: true },
+    ],
+    submit: p.preview,
+    back: { path: 'payouts/new', text: p.otherPayee },
   })
 }
 
@@ -166,7 +159,7 @@ function buttons(view: ConsoleView, preview: PayoutPreview): Html {
   const accepted = mayBeSent(preview)
   const again = accepted && isRepeat(preview.repeats)
   return html`<form method="post" action="${view.root}payouts/new/send">
-    ${Object.entries({ ...typed, idempotencyKey }).map(([name, value]) => hiddenField(name, value))}
+    ${hiddenFields({ ...typed, idempotencyKey })}
     ${again && againBox(fill(s.again, { payee: preview.payee, amount: sum }), preview.problems['again'])}
     <div class="buttons">
       ${accepted && html`<button type="submit" class="primary">${label}</button>`}
@@ -288,7 +281,7 @@ function createForm(frame: Frame) {
   const today = () => frame.clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
   const show = async (request: PublicRequest, person: Person, typed: Typed, problems: Problems = {}) => {
     const draft = await draftOf(frame, request, person, typed, problems)
-    return page(request, statusOf(problems), newPayoutPage({ ...person.view, current: 'payouts' }, draft))
+    return page(request, statusOf(problems), newPayoutPage(person.view, draft))
   }
   /** Reads the form, and calls with the body of a payout. A refusal shows the form again, with everything that was typed. */
   const withBody = async (request: PublicRequest, person: Person, act: Act): Promise<PublicAnswer> => {
@@ -357,17 +350,13 @@ export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
   const preview = (request: PublicRequest, person: Person): Promise<PublicAnswer> =>
     withBody(request, person, async (body, draft) => {
       const judged = await judge(request, person, body, draft)
-      return page(request, 200, payoutPreviewPage({ ...person.view, current: 'payouts' }, judged))
+      return page(request, 200, payoutPreviewPage(person.view, judged))
     })
   /** Shows the preview again, and asks for the sentence that pays again. */
   const askAgain = (request: PublicRequest, person: Person, judged: PayoutPreview): PublicAnswer => {
     const { againNeeded } = texts[person.view.language].sending
     const problems: Problems = mayBeSent(judged) ? { again: againNeeded } : {}
-    return page(
-      request,
-      statusOf(problems),
-      payoutPreviewPage({ ...person.view, current: 'payouts' }, { ...judged, problems }),
-    )
+    return page(request, statusOf(problems), payoutPreviewPage(person.view, { ...judged, problems }))
   }
   const schedule = async (request: PublicRequest, person: Person, body: Body, draft: PayoutDraft, again: boolean) => {
     const { idempotencyKey, ...paid } = body
@@ -405,9 +394,10 @@ export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
         return askAgain(request, person, await judge(request, person, body, draft))
       }
     })
+  const route = routesOf(frame, withMoney, 'payouts')
   return [
-    { method: 'GET', path: '/console/payouts/new', handle: permitted(withMoney, 'payouts:write', begin) },
-    { method: 'POST', path: '/console/payouts/new/preview', handle: permitted(withMoney, 'payouts:write', preview) },
-    { method: 'POST', path: '/console/payouts/new/send', handle: permitted(withMoney, 'payouts:write', send) },
+    route('GET', '/new', 'payouts:write', (_frame, request, person) => begin(request, person)),
+    route('POST', '/new/preview', 'payouts:write', (_frame, request, person) => preview(request, person)),
+    route('POST', '/new/send', 'payouts:write', (_frame, request, person) => send(request, person)),
   ]
 }

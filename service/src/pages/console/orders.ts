@@ -1,5 +1,5 @@
 /** Standing orders: the list, a new one, the page of one with its dates, and the forms that pause, resume and cancel it. */
-import { decimalText, payouts, rawNumber, type ResponseOf } from '@partner-payments/wire'
+import { decimalText, payouts, rawNumber, referenceCharsMax, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
@@ -7,8 +7,6 @@ import {
   asking,
   type Draft,
   formPage,
-  type Input,
-  inputs,
   openDialog,
   optionsOf,
   postButton,
@@ -147,29 +145,30 @@ export function newOrderPage(view: ConsoleView, draft: NewOrder): string {
   const o = texts[view.language].orders
   const p = texts[view.language].payments
   const s = texts[view.language].sending
-  const { beneficiaryId, payee, currency, idempotencyKey, problems, repeats, values } = draft
-  const charsMax = 140
-  const fields: readonly Input[] = [
-    { name: 'amount', label: fill(p.payoutAmount, { currency }), help: p.payoutAmountHelp, charsMax },
-    { name: 'reference', label: p.payoutReference, help: p.payoutReferenceHelp, optional: true, charsMax },
-    { name: 'frequency', label: o.frequency, options: optionsOf(o.frequencies), value: 'Monthly' },
-    { name: 'startsOn', label: o.startsOn, help: o.startsOnHelp, type: 'date', charsMax },
-    { name: 'time', label: o.time, help: o.timeHelp, optional: true, charsMax },
-    { name: 'dayOfMonth', label: o.dayOfMonth, help: o.dayOfMonthHelp, optional: true, charsMax },
-    { name: 'endsOn', label: o.endsOn, help: o.endHelp, type: 'date', optional: true, charsMax },
-    { name: 'count', label: o.count, optional: true, charsMax },
-    { name: 'businessDays', label: o.businessDays, options: optionsOf(o.businessDayRules), value: 'Following' },
-    { name: 'note', label: s.note, help: s.noteHelp, optional: true, charsMax: payouts.noteCharsMax },
-  ]
+  const { beneficiaryId, payee, currency, problems, repeats, values } = draft
+  const charsMax = referenceCharsMax
   return formPage(view, {
-    ...{ title: o.newOrder, problems, submit: o.create, action: 'standing-orders/new' },
+    ...draft,
+    title: o.newOrder,
+    submit: o.create,
+    action: 'standing-orders/new',
     before: html`${facts([[p.payee, payee]])} ${repeatsPart(view, repeats)}`,
-    hidden: { beneficiaryId, idempotencyKey },
-    fields: html`${inputs(view, draft, fields)}
-    ${
-      problems['again'] !== undefined &&
-      againBox(fill(s.again, { payee, amount: `${values['amount'] ?? ''} ${currency}` }), problems['again'])
-    }`,
+    hidden: { beneficiaryId },
+    fields: [
+      { name: 'amount', label: fill(p.payoutAmount, { currency }), help: p.payoutAmountHelp, charsMax },
+      { name: 'reference', label: p.payoutReference, help: p.payoutReferenceHelp, optional: true, charsMax },
+      { name: 'frequency', label: o.frequency, options: optionsOf(o.frequencies), value: 'Monthly' },
+      { name: 'startsOn', label: o.startsOn, help: o.startsOnHelp, type: 'date', charsMax },
+      { name: 'time', label: o.time, help: o.timeHelp, optional: true, charsMax },
+      { name: 'dayOfMonth', label: o.dayOfMonth, help: o.dayOfMonthHelp, optional: true, charsMax },
+      { name: 'endsOn', label: o.endsOn, help: o.endHelp, type: 'date', optional: true, charsMax },
+      { name: 'count', label: o.count, optional: true, charsMax },
+      { name: 'businessDays', label: o.businessDays, options: optionsOf(o.businessDayRules), value: 'Following' },
+      { name: 'note', label: s.note, help: s.noteHelp, optional: true, charsMax: payouts.noteCharsMax },
+      ...(problems['again'] === undefined
+        ? []
+        : [againBox(fill(s.again, { payee, amount: `${values['amount'] ?? ''} ${currency}` }), problems['again'])]),
+    ],
     back: { path: 'standing-orders/new', text: p.otherPayee },
   })
 }
@@ -355,7 +354,7 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
   const names = await namesOf(frame, request, person, ids)
   const rows = data.map((order) => rowOf(person, order, names))
   const mayWrite = caller.permissions.includes('payouts:write')
-  const body = ordersPage({ ...view, current: 'standing-orders' }, { ...shown, rows, sums, mayWrite })
+  const body = ordersPage(view, { ...shown, rows, sums, mayWrite })
   return page(request, statusOf(shown.problems), body)
 }
 
@@ -420,7 +419,7 @@ async function showOne(
     mayWrite: caller.permissions.includes('payouts:write'),
     done: outcomes.find((each) => each === done),
   }
-  return page(request, statusOf(problems), orderPage({ ...view, current: 'standing-orders' }, shown))
+  return page(request, statusOf(problems), orderPage(view, shown))
 }
 
 type Typed = { readonly beneficiaryId: string; readonly values: Values; readonly idempotencyKey: string }
@@ -435,7 +434,7 @@ async function showForm(
 ): Promise<PublicAnswer> {
   const payee = await operate('getBeneficiary', { ...callOf(person, request), params: { id: typed.beneficiaryId } })
   const draft = { ...typed, payee: payee.name, currency: payee.currency, problems, repeats }
-  return page(request, statusOf(problems), newOrderPage({ ...person.view, current: 'standing-orders' }, draft))
+  return page(request, statusOf(problems), newOrderPage(person.view, draft))
 }
 
 async function begin(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {

@@ -87,7 +87,7 @@ export async function choosePayee(
   })
   const title = place === 'payouts' ? texts[language].payments.newPayout : texts[language].orders.newOrder
   const choice = { ...shown, rows: data.map(payeeRowOf), title, path: `${place}/new` }
-  return page(request, statusOf(shown.problems), choosePayeePage({ ...person.view, current: place }, choice))
+  return page(request, statusOf(shown.problems), choosePayeePage(person.view, choice))
 }
 
 const choiceFilters = ['search', 'currency']

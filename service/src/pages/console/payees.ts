@@ -1,19 +1,25 @@
 /** Payees: the list, a new one with the answer of the bank about its name, and the page of one. */
-import { aliasCharsMax, nameCharsMax } from '@partner-payments/wire'
-import type { AccountType, PayeeAddress, Permission, ResponseOf } from '@partner-payments/wire'
+import {
+  type AccountType,
+  aliasCharsMax,
+  nameCharsMax,
+  type PayeeAddress,
+  type ResponseOf,
+} from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { currencies, newId } from '../../kernel/index.ts'
 import { addressText } from '../../rails/index.ts'
 import { html, type Html } from '../html.ts'
 import {
   confirmed,
-  field,
   formPage,
-  hiddenField,
+  hiddenFields,
   inputs,
   type Options,
   optionsOf,
   type Problems,
+  type Typed,
+  type Values,
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type Listed, listPage } from '../kit/lists.ts'
@@ -32,13 +38,23 @@ import {
   time,
   wordOf,
 } from '../kit/parts.ts'
-import { linkOf, page, queryText, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
+import { doneIn, linkOf, page, queryText, readForm, readQuery, seeOther, statusOf, uuidChars } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { type CustomerLink, customerLinksOf } from './customer-link.ts'
 import { type Added, addedBy, addedFact } from './made.ts'
 import { payeeImporter } from './import-payees.ts'
 import { importLinks, importRoutes } from './imports.ts'
-import { callOf, type Frame, ifFound, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
+import {
+  callOf,
+  type Frame,
+  ifFound,
+  may,
+  type Person,
+  problemsOf,
+  readList,
+  type Routes,
+  routesOf,
+} from './request.ts'
 import { texts } from './texts/index.ts'
 
 type Verification = {
@@ -153,19 +169,19 @@ function addressOf(draft: AddressDraft): Readonly<Record<string, string>> | unde
   return { ...parts, ...(country === undefined ? {} : { country: country.toUpperCase() }) }
 }
 
-function addressForm(view: ConsoleView, draft: AddressDraft, problems: Problems): Html {
+function addressForm(view: ConsoleView, typed: Typed): Html {
   const p = texts[view.language].payments
-  const input = (name: keyof AddressDraft) =>
-    field({
-      ...{ id: name, name, value: draft[name], error: problems[name], optional: true },
-      ...(name === 'country' ? { help: p.addressCountryHelp } : {}),
-      label: name === 'country' ? p.addressCountry : p[name],
-      more: html`autocomplete="off" maxlength="${String(addressChars[name])}"`,
-    })
+  const parts = addressFields.map((name) => ({
+    name,
+    label: name === 'country' ? p.addressCountry : p[name],
+    help: name === 'country' ? p.addressCountryHelp : undefined,
+    charsMax: addressChars[name],
+    optional: 'unmarked' as const,
+  }))
   return html`<fieldset class="field">
     <legend>${fill(view.t.optional, { label: p.address })}</legend>
     <p class="help">${p.addressHelp}</p>
-    ${addressFields.map(input)}
+    ${inputs(view, typed, parts)}
   </fieldset>`
 }
 
@@ -177,25 +193,37 @@ const payeeFields = [
 
 type PayeeDraft = Readonly<Record<(typeof payeeFields)[number] | 'idempotencyKey', string>>
 
+/** An IBAN in groups, the numbers of another account, or the address of a wallet. */
+const accountCharsMax = 128
+const currencyCharsMax = 5
+const bicCharsMax = 11
+
 export function newPayeePage(view: ConsoleView, { idempotencyKey, ...values }: PayeeDraft, problems: Problems): string {
   const p = texts[view.language].payments
-  const typed = { values, problems }
-  const types = { label: p.accountType, options: optionsOf(p.accountTypes), any: p.accountTypeNone, optional: true }
   const optional = true
   return formPage(view, {
-    ...{ title: p.newPayee, problems, submit: p.checkPayee, action: 'payees/new/check', hidden: { idempotencyKey } },
-    fields: html`${inputs(view, typed, [
+    title: p.newPayee,
+    submit: p.checkPayee,
+    action: 'payees/new/check',
+    values,
+    problems,
+    idempotencyKey,
+    fields: [
       { name: 'name', label: p.payeeName, help: p.payeeNameHelp, charsMax: nameCharsMax },
-      { name: 'account', label: p.account, help: p.payeeAccountHelp, charsMax: 128 },
-      { name: 'currency', label: p.currency, help: p.currencyHelp, charsMax: 5 },
-      { name: 'accountType', ...types },
-    ])}
-    ${addressForm(view, values, problems)}
-    ${inputs(view, typed, [
-      { name: 'bic', label: p.bic, help: p.bicHelp, charsMax: 11, optional },
+      { name: 'account', label: p.account, help: p.payeeAccountHelp, charsMax: accountCharsMax },
+      { name: 'currency', label: p.currency, help: p.currencyHelp, charsMax: currencyCharsMax },
+      {
+        name: 'accountType',
+        label: p.accountType,
+        options: optionsOf(p.accountTypes),
+        any: p.accountTypeNone,
+        optional,
+      },
+      addressForm(view, { values, problems }),
+      { name: 'bic', label: p.bic, help: p.bicHelp, charsMax: bicCharsMax, optional },
       { name: 'alias', label: p.alias, help: p.aliasHelp, charsMax: aliasCharsMax, optional },
-      { name: 'customerId', label: p.customerId, help: p.payeeCustomerHelp, charsMax: 36, optional },
-    ])}`,
+      { name: 'customerId', label: p.customerId, help: p.payeeCustomerHelp, charsMax: uuidChars, optional },
+    ],
     back: { path: 'payees', text: p.back },
   })
 }
@@ -217,7 +245,7 @@ export function checkPayeePage(view: ConsoleView, draft: PayeeDraft, verificatio
       ])}
       ${verification === undefined ? html`<p class="more">${p.walletUnverified}</p>` : verificationPart(view, verification)}
       <form method="post" action="${view.root}payees/new/save" class="buttons">
-        ${Object.entries(draft).map(([name, value]) => hiddenField(name, value))}
+        ${hiddenFields(draft)}
         <button type="submit" class="primary">${isSure ? p.savePayee : p.saveAnyway}</button>
         <button type="submit" formaction="${view.root}payees/new">${p.change}</button>
       </form>`,
@@ -240,7 +268,7 @@ type Payee = PayeeRow & {
   readonly may: { readonly write: boolean; readonly pay: boolean; readonly readPayouts: boolean }
   readonly done?: 'saved' | 'changed' | undefined
   /** Values of a refused form. */
-  readonly typed?: (AddressDraft & { readonly name: string; readonly alias: string }) | undefined
+  readonly typed?: Values | undefined
   readonly problems: Problems
 }
 
@@ -297,28 +325,19 @@ function verificationSection(view: ConsoleView, { id, isVerifiable, verification
   }`
 }
 
-const noAddress = { streetName: '', buildingNumber: '', postalCode: '', city: '', state: '', country: '' }
-
 function changeForm(view: ConsoleView, { id, name, alias = '', address, isWallet, typed, problems }: Payee): Html {
   const p = texts[view.language].payments
-  const more = (charsMax: string) => html`autocomplete="off" maxlength="${charsMax}"`
+  const values: Values = typed ?? { ...address, name, alias }
   return html`<section class="card" aria-labelledby="edit-title">
     <h2 id="edit-title">${p.editPayee}</h2>
     <p>${p.editPayeeText}</p>
     <form method="post" action="${view.root}payees/${id}/change">
-      ${field({
-        ...{ id: 'name', name: 'name', value: typed?.name ?? name, error: problems['name'], more: more('140') },
-        label: p.payeeName,
-        help: p.payeeNameHelp,
-      })}
-      ${field({
-        ...{ id: 'alias', name: 'alias', value: typed?.alias ?? alias, error: problems['alias'], more: more('70') },
-        label: alias === '' ? fill(view.t.optional, { label: p.alias }) : p.alias,
-        help: p.aliasHelp,
+      ${inputs(view, { values, problems }, [
+        { name: 'name', label: p.payeeName, help: p.payeeNameHelp, charsMax: nameCharsMax },
         // The operation changes a short name, and does not remove one.
-        optional: alias === '',
-      })}
-      ${!isWallet && addressForm(view, typed ?? { ...noAddress, ...address }, problems)}
+        { name: 'alias', label: p.alias, help: p.aliasHelp, charsMax: aliasCharsMax, optional: alias === '' },
+      ])}
+      ${!isWallet && addressForm(view, { values, problems })}
       <button type="submit" class="primary">${p.save}</button>
     </form>
   </section>`
@@ -351,20 +370,16 @@ const verificationOf = ({ result, matchedName, reason, answeredAt }: ResponseOf<
 const idOf = ({ params }: PublicRequest) => params['id'] ?? ''
 
 async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const { view, caller } = person
-  const { done } = readQuery(request, ['done'])
   const { data, shown } = await readList(request, person, payeeFilters, (query) =>
     operate('listBeneficiaries', { ...callOf(person, request), query: queryText(query) }),
   )
   const payees = {
-    ...{ ...shown, rows: data.map(payeeRowOf) },
-    may: {
-      write: caller.permissions.includes('beneficiaries:write'),
-      pay: caller.permissions.includes('payouts:write'),
-    },
-    done: done === 'deleted' ? ('deleted' as const) : undefined,
+    ...shown,
+    rows: data.map(payeeRowOf),
+    may: { write: may(person, 'beneficiaries:write'), pay: may(person, 'payouts:write') },
+    done: doneIn(request, ['deleted']),
   }
-  return page(request, statusOf(shown.problems), payeesPage({ ...view, current: 'payees' }, payees))
+  return page(request, statusOf(shown.problems), payeesPage(person.view, payees))
 }
 
 async function showOne(
@@ -372,17 +387,14 @@ async function showOne(
   request: PublicRequest,
   person: Person,
   problems: Problems = {},
-  typed?: AddressDraft & { readonly name: string; readonly alias: string },
+  typed?: Values,
 ): Promise<PublicAnswer> {
-  const { view, caller } = person
   const { operate } = frame
   const call = { ...callOf(person, request), params: { id: idOf(request) } }
   const found = await operate('getBeneficiary', call)
   const { bic, vasp, country, address, missingFields, customerId, updatedAt } = found
   const verification =
     found.iban === undefined ? undefined : await ifFound(operate('getVerificationOfBeneficiary', call))
-  const { done } = readQuery(request, ['done'])
-  const may = (permission: Permission) => caller.permissions.includes(permission)
   const shown = {
     ...payeeRowOf(found),
     ...{ bic, vasp, country, address, missingFields, problems, typed },
@@ -391,10 +403,14 @@ async function showOne(
     added: await addedBy(frame, person, found.id),
     changedBy: (await frame.audit.lastOnThing(person.caller.partnerId, found.id, 'updateBeneficiary'))?.name,
     verification: verification && verificationOf(verification),
-    may: { write: may('beneficiaries:write'), pay: may('payouts:write'), readPayouts: may('payouts:read') },
-    done: (['saved', 'changed'] as const).find((each) => each === done),
+    may: {
+      write: may(person, 'beneficiaries:write'),
+      pay: may(person, 'payouts:write'),
+      readPayouts: may(person, 'payouts:read'),
+    },
+    done: doneIn(request, ['saved', 'changed']),
   }
-  return page(request, statusOf(problems), payeePage({ ...view, current: 'payees' }, shown))
+  return page(request, statusOf(problems), payeePage(person.view, shown))
 }
 
 export const payeeRoutes: Routes = (frame, _withPerson, withMoney) => {
@@ -483,7 +499,7 @@ function accountFields({ account, currency }: Pick<PayeeDraft, 'account' | 'curr
 const newPayeeRoutes: Routes = (frame, _withPerson, withMoney) => {
   const { operate } = frame
   const show = (request: PublicRequest, { view }: Person, draft: PayeeDraft, problems: Problems = {}): PublicAnswer =>
-    page(request, statusOf(problems), newPayeePage({ ...view, current: 'payees' }, draft, problems))
+    page(request, statusOf(problems), newPayeePage(view, draft, problems))
   const refused = (request: PublicRequest, person: Person, error: unknown): PublicAnswer => {
     const p = texts[person.view.language].payments
     const names = ['iban', 'walletAddress', 'sortCode', 'routingNumber', 'accountNumber']
@@ -525,7 +541,7 @@ const newPayeeRoutes: Routes = (frame, _withPerson, withMoney) => {
             })
           : undefined
       const shown = verification && verificationOf(verification)
-      return page(request, 200, checkPayeePage({ ...person.view, current: 'payees' }, draft, shown))
+      return page(request, 200, checkPayeePage(person.view, draft, shown))
     } catch (error) {
       return refused(request, person, error)
     }

@@ -2,16 +2,7 @@
 import { checkout as wire, decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
-import {
-  confirmed,
-  type Draft,
-  formPage,
-  inputs,
-  optionsOf,
-  postButton,
-  type Problems,
-  type Values,
-} from '../kit/forms.ts'
+import { confirmed, type Draft, formPage, optionsOf, postButton, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type Listed, listPage } from '../kit/lists.ts'
 import {
@@ -29,6 +20,7 @@ import {
 } from '../kit/parts.ts'
 import {
   dayStart,
+  doneIn,
   idOf,
   linkOf,
   page,
@@ -42,7 +34,7 @@ import {
 } from '../kit/request.ts'
 import { newId } from '../../kernel/index.ts'
 import { type ItemRow, itemFields, itemInputs, itemTable, readItems, typedItems } from './items.ts'
-import { callOf, type Frame, type Person, problemsOf, readList, type routesOf, textsWith } from './request.ts'
+import { callOf, type Frame, may, type Person, problemsOf, readList, type routesOf, textsWith } from './request.ts'
 import { texts } from './texts/index.ts'
 
 type LinkRow = {
@@ -119,9 +111,12 @@ export function newPaymentLinkPage(view: ConsoleView, draft: Draft): string {
   const p = texts[view.language].payments
   const optional = true
   return formPage(view, {
-    ...{ title: c.links.create, lead: c.links.newLead, problems: draft.problems, submit: c.links.submit },
-    ...{ action: 'checkout/links/new', hidden: { idempotencyKey: draft.idempotencyKey } },
-    fields: html`${inputs(view, draft, [
+    ...draft,
+    title: c.links.create,
+    lead: c.links.newLead,
+    submit: c.links.submit,
+    action: 'checkout/links/new',
+    fields: [
       { name: 'customerId', label: p.customer, help: c.links.customerHelp },
       {
         name: 'description',
@@ -134,18 +129,18 @@ export function newPaymentLinkPage(view: ConsoleView, draft: Draft): string {
       { name: 'amount', label: p.amount, help: c.links.amountHelp, optional },
       { name: 'amountMin', label: c.links.amountMin, optional },
       { name: 'amountMax', label: c.links.amountMax, optional },
-    ])}
-    ${itemInputs(view, draft)}
-    ${inputs(view, draft, [
+      itemInputs(view, draft),
       { name: 'websiteReference', label: c.websiteReference, optional },
       { name: 'paymentsMax', label: c.links.paymentsMax, optional },
       { name: 'endsOn', label: c.links.endsOn, type: 'date', optional },
       {
-        ...{ name: 'sessionExpiresInSeconds', label: c.links.validity, options: optionsOf(c.validities) },
+        name: 'sessionExpiresInSeconds',
+        label: c.links.validity,
+        options: optionsOf(c.validities),
         value: String(wire.linkSessionSecondsDefault),
       },
       { name: 'returnUrl', label: c.returnUrl, help: c.returnUrlHelp, optional },
-    ])}`,
+    ],
     back: { path: 'checkout/links', text: p.back },
   })
 }
@@ -230,15 +225,12 @@ const rowOf = (link: ResponseOf<'getPaymentLink'>): LinkRow => ({
   endsAt: link.endsAt === undefined ? undefined : new Date(link.endsAt),
 })
 
-const viewIn = ({ view }: Person): ConsoleView => ({ ...view, current: 'checkout' })
-const mayWrite = ({ caller }: Person): boolean => caller.permissions.includes('checkout:write')
-
 async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { data, shown } = await readList(request, person, linkFilters, (query) =>
     operate('listPaymentLinks', { ...callOf(person, request), query: queryText(query) }),
   )
-  const links = { ...shown, rows: data.map(rowOf), mayWrite: mayWrite(person) }
-  return page(request, statusOf(shown.problems), paymentLinksPage(viewIn(person), links))
+  const links = { ...shown, rows: data.map(rowOf), mayWrite: may(person, 'checkout:write') }
+  return page(request, statusOf(shown.problems), paymentLinksPage(person.view, links))
 }
 
 async function showOne(
@@ -247,21 +239,19 @@ async function showOne(
   person: Person,
   problems: Problems = {},
 ): Promise<PublicAnswer> {
-  const { caller } = person
   const link = await operate('getPaymentLink', { ...callOf(person, request), params: { linkId: idOf(request) } })
   const { url, amountMin, amountMax, lineItems = [], customerId } = link
-  const { done } = readQuery(request, ['done'])
-  const view = viewIn(person)
+  const { view } = person
   const shown: OnePage = {
     ...rowOf(link),
-    ...{ url, problems, mayWrite: mayWrite(person) },
-    customerHref: caller.permissions.includes('customers:read') ? `${view.root}customers/${customerId}` : undefined,
+    ...{ url, problems, mayWrite: may(person, 'checkout:write') },
+    customerHref: may(person, 'customers:read') ? `${view.root}customers/${customerId}` : undefined,
     items: lineItems.map((item) => ({ ...item, amount: decimalText(item.amount) })),
     bounds:
       amountMin === undefined || amountMax === undefined
         ? undefined
         : { least: decimalText(amountMin), most: decimalText(amountMax) },
-    done: (['created', 'deactivated', 'activated'] as const).find((each) => each === done),
+    done: doneIn(request, ['created', 'deactivated', 'activated']),
   }
   return page(request, statusOf(problems), paymentLinkPage(view, shown))
 }
@@ -273,7 +263,7 @@ const showForm = (
   idempotencyKey: string,
   problems: Problems = {},
 ): PublicAnswer =>
-  page(request, statusOf(problems), newPaymentLinkPage(viewIn(person), { values, idempotencyKey, problems }))
+  page(request, statusOf(problems), newPaymentLinkPage(person.view, { values, idempotencyKey, problems }))
 
 const amountFields = ['amount', 'amountMin', 'amountMax'] as const
 

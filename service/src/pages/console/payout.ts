@@ -1,11 +1,11 @@
 /** The page of a payout, and the forms that cancel and recall it. */
-import { decimalText, payouts, type Permission, type ResponseOf } from '@partner-payments/wire'
+import { decimalText, payouts, type ResponseOf } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { explain, type Explained } from '../../transactions/index.ts'
 import { receiptPdf } from '../../typesetting/index.ts'
 import { html, type Html } from '../html.ts'
-import { asking, field, type Problems } from '../kit/forms.ts'
+import { asking, input, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import {
   account,
@@ -25,8 +25,8 @@ import {
   time,
   wordOf,
 } from '../kit/parts.ts'
-import { headersOf, linkOf, page, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
-import { callOf, type Frame, ifFound, type Person, problemsOf, type Routes, routesOf } from './request.ts'
+import { doneIn, headersOf, linkOf, page, readForm, seeOther, statusOf } from '../kit/request.ts'
+import { callOf, type Frame, ifFound, may, type Person, problemsOf, type Routes, routesOf } from './request.ts'
 import { confirmationDocument } from './payout-confirmation.ts'
 import { type Recalls, recallPart, recallRowOf } from './payout-recalls.ts'
 import { isMoving, rowOf } from './payouts.ts'
@@ -183,12 +183,17 @@ function notePart(view: ConsoleView, { id, note, problems }: PayoutDetails): Htm
       html`<details class="more" ${isOpen && html` open`}>
         <summary>${text === '' ? s.noteWrite : s.noteChange}</summary>
         <form method="post" action="${view.root}payouts/${id}/note">
-          ${field({
-            ...{ id: 'note', name: 'note', value: text, error: problems['note'], optional: true },
-            label: s.note,
-            help: s.noteHelp,
-            more: html`autocomplete="off" maxlength="${payouts.noteCharsMax}"`,
-          })}
+          ${input(
+            view,
+            { values: { note: text }, problems },
+            {
+              name: 'note',
+              label: s.note,
+              help: s.noteHelp,
+              charsMax: payouts.noteCharsMax,
+              optional: 'unmarked',
+            },
+          )}
           <button type="submit">${s.noteSave}</button>
         </form>
       </details>`
@@ -238,9 +243,8 @@ async function showOne(
   person: Person,
   { problems, recall, note: typedNote }: Refused = { problems: {} },
 ): Promise<PublicAnswer> {
-  const { view, caller, user } = person
+  const { view, user } = person
   const { operate } = frame
-  const may = (permission: Permission) => caller.permissions.includes(permission)
   const call = callOf(person, request)
   const id = request.params['id'] ?? ''
   const raw = await operate('getPayout', { ...call, params: { id } })
@@ -249,8 +253,8 @@ async function showOne(
   const [repeats, note, transaction, timeline, recalls] = await Promise.all([
     operate('listPayoutDuplicates', { ...call, params: { id } }),
     operate('getPayoutNote', { ...call, params: { id } }),
-    may('transactions:read') ? ifFound(operate('getTransaction', ofTransaction)) : undefined,
-    may('transactions:read') ? ifFound(operate('getTransactionTimeline', ofTransaction)) : undefined,
+    may(person, 'transactions:read') ? ifFound(operate('getTransaction', ofTransaction)) : undefined,
+    may(person, 'transactions:read') ? ifFound(operate('getTransactionTimeline', ofTransaction)) : undefined,
     hasSettled ? operate('listPayoutRecalls', { ...call, params: { id } }) : undefined,
   ])
   const isOwn = timeline?.requestedBy?.id === user.id
@@ -259,33 +263,39 @@ async function showOne(
   const shown = {
     ...detailsOf(raw),
     payeeHref:
-      beneficiaryId !== undefined && may('beneficiaries:read') ? `${view.root}payees/${beneficiaryId}` : undefined,
+      beneficiaryId !== undefined && may(person, 'beneficiaries:read')
+        ? `${view.root}payees/${beneficiaryId}`
+        : undefined,
     transactionHref: transaction && transactionHref(view, raw.reference),
-    againHref: may('payouts:write') ? againHref(view, raw) : undefined,
+    againHref: may(person, 'payouts:write') ? againHref(view, raw) : undefined,
     requestedBy: timeline?.requestedBy?.name,
     may: {
-      cancel: may('payouts:write') && (isWaiting || raw.status === 'Pending'),
-      approve: !isWaiting || !may('payouts:write') ? ('no' as const) : isOwn ? ('own' as const) : ('yes' as const),
+      cancel: may(person, 'payouts:write') && (isWaiting || raw.status === 'Pending'),
+      approve:
+        !isWaiting || !may(person, 'payouts:write') ? ('no' as const) : isOwn ? ('own' as const) : ('yes' as const),
     },
-    done: outcomes.find((each) => each === readQuery(request, ['done'])['done']),
+    done: doneIn(request, outcomes),
     hold:
       timeline?.hold ??
       (isWaiting ? explain({ kind: 'approval', by: detailsOf(raw).approval?.until ?? null }) : undefined),
     steps: timeline === undefined ? [] : stepsOf(view, timeline),
     recalls: recalls && {
       rows: recalls.data.map((each) => recallRowOf(view, each)),
-      form: may('payouts:write') && raw.status === 'Completed' ? { idempotencyKey: newId(), typed: recall } : undefined,
+      form:
+        may(person, 'payouts:write') && raw.status === 'Completed'
+          ? { idempotencyKey: newId(), typed: recall }
+          : undefined,
     },
     repeats,
     note: {
       text: typedNote ?? note.note ?? '',
       updatedBy: note.updatedBy,
       updatedAt: note.updatedAt === undefined ? undefined : new Date(note.updatedAt),
-      mayWrite: may('payouts:write'),
+      mayWrite: may(person, 'payouts:write'),
     },
     ...{ problems, raw },
   }
-  return page(request, statusOf(problems), payoutPage({ ...view, current: 'payouts' }, shown))
+  return page(request, statusOf(problems), payoutPage(view, shown))
 }
 
 /** Payouts that did not reach the payee, whose money is available again. */

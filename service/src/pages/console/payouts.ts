@@ -215,7 +215,7 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
     (query) => frame.operate('sumPayouts', { ...call, query: queryText(query) }),
   )
   const payouts = { ...shown, sums, rows: data.map(rowOf), mayWrite: caller.permissions.includes('payouts:write') }
-  return page(request, statusOf(shown.problems), payoutsPage({ ...view, current: 'payouts' }, payouts))
+  return page(request, statusOf(shown.problems), payoutsPage(view, payouts))
 }
 
 export const waitingPerPage = 25
@@ -280,7 +280,7 @@ async function showWaiting(
     },
     ...{ tab, mayWrite: caller.permissions.includes('payouts:write') },
   }
-  return page(request, 200, waitingPage({ ...view, current: 'payouts' }, shown))
+  return page(request, 200, waitingPage(view, shown))
 }
 
 function waitingRowOf(row: WaitingApproval, names: ReadonlyMap<string, string>): WaitingRow {

@@ -3,7 +3,15 @@ import { decimalText, rawNumber, type ResponseOf, referenceCharsMax } from '@par
 import { type PublicAnswer, type PublicRequest, readBalance, readCurrency } from '../../kernel/api/index.ts'
 import { amountText, type Currency, newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
-import { amountCharsMax, field, hiddenField, type Problems, select, type Values } from '../kit/forms.ts'
+import {
+  amountCharsMax,
+  hiddenField,
+  hiddenFields,
+  type Input,
+  inputs,
+  type Problems,
+  type Values,
+} from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { pager, type Pages } from '../kit/lists.ts'
 import {
@@ -19,9 +27,9 @@ import {
   time,
   wordOf,
 } from '../kit/parts.ts'
-import { idOf, linkOf, page, queryText, readAmount, readForm, readQuery, seeOther } from '../kit/request.ts'
+import { idOf, page, pagesOf, queryText, readAmount, readForm, readQuery, seeOther, valuesIn } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { amountWrong, callOf, type Frame, ifFound, type Person, problemsOf } from './request.ts'
+import { amountWrong, callOf, type Frame, ifFound, may, type Person, problemsOf, textsWith } from './request.ts'
 import { texts } from './texts/index.ts'
 
 type RefundRow = {
@@ -87,32 +95,33 @@ function refundForm(view: ConsoleView, form: Form, problems: Problems): Html {
   const { language, root } = view
   const r = texts[language].refunds
   const { sessionId, currency, values, idempotencyKey, payments } = form
-  const several = payments.length > 1
+  const isSeveral = payments.length > 1
   const chosen = payments.find(({ name }) => name === values['payment']) ?? payments[0]
-  const textOf = ({ left, payer }: Refundable) => fill(r.partOf, { amount: moneyText(view, left, currency), payer })
-  const text = (name: 'reference' | 'reason', label: string, help: string) =>
-    field({
-      ...{ id: name, name, value: values[name] ?? '', error: problems[name], help, optional: true },
-      label: fill(view.t.optional, { label }),
-      more: html`autocomplete="off" maxlength="${referenceCharsMax}"`,
-    })
+  const left = moneyText(view, chosen?.left ?? '0', currency)
+  const payment: Input = {
+    name: 'payment',
+    label: r.part,
+    options: payments.map(({ name, left, payer }) => [
+      name,
+      fill(r.partOf, { amount: moneyText(view, left, currency), payer }),
+    ]),
+  }
+  const own = { charsMax: referenceCharsMax, optional: true }
   return html`<form method="post" action="${root}checkout/${sessionId}/refund">
     ${hiddenField('idempotencyKey', idempotencyKey)}
-    ${
-      several
-        ? select({
-            ...{ id: 'payment', name: 'payment', label: r.part, value: chosen?.name ?? '', error: problems['payment'] },
-            options: payments.map((payment) => [payment.name, textOf(payment)] as const),
-          })
-        : hiddenField('payment', chosen?.name ?? '')
-    }
-    ${field({
-      ...{ id: 'amount', name: 'amount', value: values['amount'] ?? chosen?.left ?? '', error: problems['amount'] },
-      label: fill(r.amount, { currency }),
-      help: several ? r.amountSeveral : fill(r.amountHelp, { left: moneyText(view, chosen?.left ?? '0', currency) }),
-      more: html`inputmode="decimal" autocomplete="off" maxlength="${amountCharsMax}"`,
-    })}
-    ${text('reference', r.reference, r.referenceHelp)} ${text('reason', r.reason, r.reasonHelp)}
+    ${inputs(view, { values: { ...values, payment: chosen?.name ?? '' }, problems }, [
+      isSeveral ? payment : hiddenField('payment', chosen?.name ?? ''),
+      {
+        name: 'amount',
+        label: fill(r.amount, { currency }),
+        help: isSeveral ? r.amountSeveral : fill(r.amountHelp, { left }),
+        value: chosen?.left,
+        keys: 'decimal',
+        charsMax: amountCharsMax,
+      },
+      { name: 'reference', label: r.reference, help: r.referenceHelp, ...own },
+      { name: 'reason', label: r.reason, help: r.reasonHelp, ...own },
+    ])}
     <button type="submit" class="primary">${r.preview}</button>
   </form>`
 }
@@ -174,7 +183,7 @@ export function refundPreviewPage(view: ConsoleView, preview: RefundPreview): st
           <li>${r.effectFinal}</li>
         </ul>
         <form method="post" action="${view.root}checkout/${sessionId}/refund/send" class="buttons">
-          ${Object.entries({ ...values, idempotencyKey }).map(([name, value]) => hiddenField(name, value))}
+          ${hiddenFields({ ...values, idempotencyKey })}
           <button type="submit" class="primary">${fill(r.send, { amount: moneyText(view, amount, currency) })}</button>
           <button type="submit" name="change" value="yes" formaction="${view.root}checkout/${sessionId}/refund">
             ${r.change}
@@ -232,12 +241,12 @@ export async function refundsOf(
 ): Promise<Refunds | undefined> {
   const isAccepted = (session.latePayments ?? []).some(({ status }) => status === 'Accepted')
   if (session.status !== 'Completed' && !isAccepted) return undefined
-  const { view, caller } = person
+  const { view } = person
   const { sessionId } = session
   const { cursor } = readQuery(request, ['cursor'])
   const call = { ...callOf(person, request), params: { sessionId }, query: queryText({ cursor }) }
   const { data, nextCursor } = await operate('listCheckoutRefunds', call)
-  const readsPayouts = caller.permissions.includes('payouts:read')
+  const readsPayouts = may(person, 'payouts:read')
   const currency = readCurrency(session.currency)
   return {
     currency,
@@ -249,11 +258,8 @@ export async function refundsOf(
       createdAt: new Date(createdAt),
       payoutHref: readsPayouts ? `${view.root}payouts/${refundId}` : undefined,
     })),
-    pages: {
-      next: nextCursor === null ? undefined : linkOf(`${view.root}checkout/${sessionId}`, { cursor: nextCursor }),
-      first: cursor && `${view.root}checkout/${sessionId}`,
-    },
-    form: caller.permissions.includes('payouts:write')
+    pages: pagesOf(`${view.root}checkout/${sessionId}`, {}, cursor, nextCursor),
+    form: may(person, 'payouts:write')
       ? { idempotencyKey: typed?.idempotencyKey ?? newId(), values: typed?.values ?? {} }
       : undefined,
   }
@@ -263,20 +269,12 @@ type Again = (typed: Typed) => Promise<PublicAnswer>
 
 const typedOf = (request: PublicRequest) => {
   const given = readForm(request)
-  const values: Values = Object.fromEntries(
-    refundFields.flatMap((name) => (given(name).trim() === '' ? [] : [[name, given(name).trim()] as const])),
-  )
+  const values = valuesIn(given, refundFields)
   return { values, idempotencyKey: given('idempotencyKey') || newId(), isChange: given('change') !== '' }
 }
 
-/** Words of the refusals: those of all pages, and those of refunds. */
-const wordsOf = ({ view: { language } }: Person) => {
-  const p = texts[language].payments
-  return { ...p, refusal: { ...p.refusal, ...texts[language].refunds.refusal } }
-}
-
-const problemsOfRefund = (person: Person, error: unknown): Problems => {
-  const p = wordsOf(person)
+const refundProblems = (person: Person, error: unknown): Problems => {
+  const p = textsWith(person, 'refunds')
   return problemsOf(p, error, refundFields, { amount: p.payoutAmountWrong })
 }
 
@@ -287,7 +285,7 @@ export async function checkRefund(
   person: Person,
   again: Again,
 ): Promise<PublicAnswer> {
-  const { view, caller } = person
+  const { view } = person
   const { values, idempotencyKey, isChange } = typedOf(request)
   const refuse = (problems: Problems) => again({ problems, values, idempotencyKey })
   if (isChange) return refuse({})
@@ -302,7 +300,7 @@ export async function checkRefund(
     return refuse({ amount: texts[view.language].refunds.refusal.refund_exceeds_payment })
   const { reference } = payment
   const transaction =
-    reference !== undefined && caller.permissions.includes('transactions:read')
+    reference !== undefined && may(person, 'transactions:read')
       ? await ifFound(operate('getTransaction', { ...call, params: { reference } }))
       : undefined
   const debtor = transaction?.debtorDetails
@@ -313,7 +311,7 @@ export async function checkRefund(
     leftAfter: amountText(payment.left - asked, currency),
     payer: reference === undefined ? { name: payment.payer, account: '' } : named,
   }
-  return page(request, 200, refundPreviewPage({ ...view, current: 'checkout' }, shown))
+  return page(request, 200, refundPreviewPage(view, shown))
 }
 
 /** Undefined: the form of the amount is wrong, or it is zero. */
@@ -341,7 +339,7 @@ export async function sendRefund(
   try {
     await operate('createCheckoutRefund', { ...callOf(person, request), params: { sessionId }, body })
   } catch (error) {
-    return refuse(problemsOfRefund(person, error))
+    return refuse(refundProblems(person, error))
   }
   return seeOther(`../../${sessionId}?done=refunded`)
 }

@@ -424,7 +424,7 @@ async function showList({ operate, sandbox }: Frame, request: PublicRequest, per
     accounts: including(named, values['serviceAccountId']),
   }
   const requests = { ...shown, rows: data.map(rowOf), choices }
-  return page(request, statusOf(problems), requestsPage({ ...view, current: 'requests' }, requests))
+  return page(request, statusOf(problems), requestsPage(view, requests))
 }
 
 /** The pages about problems are beside the console. */
@@ -437,7 +437,7 @@ async function showProblems({ operate }: Frame, request: PublicRequest, person: 
     return { ...(await operate('listRequestProblems', call)), nextCursor: null }
   })
   const rows = data.map(({ type, ...row }) => ({ ...row, explained: explainedAt(view, type) }))
-  const body = requestProblemsPage({ ...view, current: 'requests' }, { ...shown, rows })
+  const body = requestProblemsPage(view, { ...shown, rows })
   return page(request, statusOf(shown.problems), body)
 }
 
@@ -447,7 +447,7 @@ async function showUsage({ operate }: Frame, request: PublicRequest, person: Per
     const call = { ...callOf(person, request), query: queryText(query) }
     return { ...(await operate('listRequestSums', call)), nextCursor: null }
   })
-  const body = requestUsagePage({ ...view, current: 'requests' }, { sums: data, ...shown })
+  const body = requestUsagePage(view, { sums: data, ...shown })
   return page(request, statusOf(shown.problems), body)
 }
 
@@ -484,7 +484,7 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person): Pr
         : undefined,
     raw: found,
   }
-  return page(request, 200, requestPage({ ...view, current: 'requests' }, shown))
+  return page(request, 200, requestPage(view, shown))
 }
 
 export const requestLogRoutes: Routes = (frame, _withPerson, withMoney) => {

@@ -295,7 +295,11 @@ export async function readList<T>(
   return { data, shown: { values, problems, pages: pagesOf(path, values, cursor, nextCursor) } }
 }
 
-/** Makes the routes of a place. Each asks for a permission first. */
+/** Reports whether a person has a permission. */
+export const may = ({ caller }: Pick<Visitor, 'caller'>, permission: Permission): boolean =>
+  caller.permissions.includes(permission)
+
+/** Makes the routes of a place of the navigation, or of a part of one. Each asks for a permission first. */
 export const routesOf =
   <P extends Visitor>(frame: Frame, withMoney: With<P>, place: string) =>
   (
@@ -306,7 +310,10 @@ export const routesOf =
   ): PublicRoute => ({
     method,
     path: `/console/${place}${path}`,
-    handle: permitted(withMoney, permission, async (request, person) => act(frame, request, person)),
+    handle: permitted(withMoney, permission, async (request, person) => {
+      const [current] = place.split('/')
+      return act(frame, request, { ...person, view: { ...person.view, ...(current && { current }) } })
+    }),
   })
 
 /** The answer, or undefined if there is none. */

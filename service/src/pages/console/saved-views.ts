@@ -1,6 +1,6 @@
 /** The saved views of a list: links above its filters, and the forms that save, rename and delete one. */
 import { html, type Html } from '../html.ts'
-import { field, hiddenField, optionsOf, select } from '../kit/forms.ts'
+import { hiddenField, hiddenFields, type Input, input, inputs, optionsOf, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { tabs } from '../kit/lists.ts'
 import { message } from '../kit/parts.ts'
@@ -53,19 +53,27 @@ export function savedIn(view: ConsoleView, saved: Saved): NonNullable<ConsoleVie
   }
 }
 
-const nameField = ({ language }: ConsoleView, value: string, error?: string): Html =>
-  field({
-    ...{ id: 'view-name', name: 'name', label: texts[language].savedViews.name, value, error },
-    more: html`autocomplete="off" maxlength="60"`,
-  })
+const nameInput = ({ language }: ConsoleView): Input => ({
+  id: 'view-name',
+  name: 'name',
+  label: texts[language].savedViews.name,
+  charsMax: nameCharsMax,
+})
+
+const nameCharsMax = 60
+
+const problemsIn = (error: string | undefined): Problems => (error === undefined ? {} : { name: error })
 
 type Saving = { readonly page: string; readonly query: string; readonly name?: string; readonly who?: string }
 
 const saveFields = (view: ConsoleView, { page, query, name = '', who = 'own' }: Saving, error?: string): Html => {
   const s = texts[view.language].savedViews
   return html`<form method="post" action="${view.root}views/save">
-    ${hiddenField('page', page)} ${hiddenField('query', query)} ${nameField(view, name, error)}
-    ${select({ id: 'view-who', name: 'who', label: s.who, value: who, options: optionsOf(s.whos) })}
+    ${hiddenFields({ page, query })}
+    ${inputs(view, { values: { name, who }, problems: problemsIn(error) }, [
+      nameInput(view),
+      { id: 'view-who', name: 'who', label: s.who, options: optionsOf(s.whos) },
+    ])}
     <button type="submit">${s.save}</button>
   </form>`
 }
@@ -81,7 +89,7 @@ type Changing = { readonly id: string; readonly name: string }
 const changeFields = (view: ConsoleView, { id, name }: Changing, error?: string): Html => {
   const s = texts[view.language].savedViews
   return html`<form method="post" action="${view.root}views/rename">
-    ${hiddenField('id', id)} ${nameField(view, name, error)}
+    ${hiddenField('id', id)} ${input(view, { values: { name }, problems: problemsIn(error) }, nameInput(view))}
     <div class="buttons">
       <button type="submit">${s.rename}</button>
       <button type="submit" class="danger" formaction="${view.root}views/delete" formnovalidate>${s.remove}</button>

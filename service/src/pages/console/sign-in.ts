@@ -11,10 +11,21 @@ import {
 import type { SignedIn } from '../../people/users/index.ts'
 import { type Client, SignOnFailed } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
-import { field, hiddenField } from '../kit/forms.ts'
+import { emptyForm, hiddenField, input, inputs } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, shell } from '../kit/frame.ts'
 import { message, time } from '../kit/parts.ts'
-import { browserOf, clientOf, type Form, headersOf, nextOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
+import {
+  browserOf,
+  clientOf,
+  type Form,
+  headersOf,
+  nextOf,
+  page,
+  passwordCharsMax,
+  readForm,
+  seeOther,
+  uuid,
+} from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { type Frame, noSessionCookie, partnerCookieOf, sessionCookieOf, signedInCookies, viewOf } from './request.ts'
 import { texts } from './texts/index.ts'
@@ -182,33 +193,40 @@ export function signInPage(view: ConsoleView, given: SignIn): string {
 const queryOf = (kept: readonly (readonly [string, string])[]): string =>
   kept.length === 0 ? '' : `?${new URLSearchParams(kept.map(([name, value]) => [name, value])).toString()}`
 
-function passwordWay({ t, root }: ConsoleView, { email }: SignIn, kept: readonly (readonly [string, string])[]): Html {
+/** A recovery code takes the place of a code. */
+const recoveryCodeCharsMax = 64
+
+function passwordWay(view: ConsoleView, { email }: SignIn, kept: readonly (readonly [string, string])[]): Html {
+  const { t, root } = view
   return html`<section class="way" aria-labelledby="password-title">
     <h2 id="password-title">${t.signInPassword}</h2>
     <form method="post" action="${root}sign-in/password">
       ${kept.map(([name, value]) => hiddenField(name, value))}
-      ${field({
-        id: 'email',
-        name: 'email',
-        type: 'email',
-        label: t.email,
-        more: html`autocomplete="username" maxlength="${emailCharsMax}"`,
-        ...(email === undefined ? {} : { value: email }),
-      })}
-      ${field({
-        id: 'password',
-        name: 'password',
-        type: 'password',
-        label: t.password,
-        more: html`autocomplete="current-password" maxlength="1000"`,
-      })}
-      ${field({
-        id: 'code',
-        name: 'code',
-        label: t.code,
-        help: t.codeOrRecovery,
-        more: html`class="code" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" maxlength="64"`,
-      })}
+      ${inputs(view, emptyForm, [
+        {
+          name: 'email',
+          type: 'email',
+          label: t.email,
+          value: email,
+          autocomplete: 'username',
+          charsMax: emailCharsMax,
+        },
+        {
+          name: 'password',
+          type: 'password',
+          label: t.password,
+          autocomplete: 'current-password',
+          charsMax: passwordCharsMax,
+        },
+        {
+          name: 'code',
+          label: t.code,
+          help: t.codeOrRecovery,
+          autocomplete: 'one-time-code',
+          charsMax: recoveryCodeCharsMax,
+          more: html`class="code" autocapitalize="none" spellcheck="false"`,
+        },
+      ])}
       <button type="submit">${t.signIn}</button>
     </form>
     <details class="help-more">
@@ -228,7 +246,13 @@ export function findPartnerPage(view: ConsoleView, { sent = false }: { readonly 
       <h1>${t.signIn}</h1>
       <p class="lead">${t.findText}</p>
       <form method="post" action="${root}sign-in/find">
-        ${field({ id: 'email', name: 'email', type: 'email', label: t.email, more: html`autocomplete="email" maxlength="${emailCharsMax}"` })}
+        ${input(view, emptyForm, {
+          name: 'email',
+          type: 'email',
+          label: t.email,
+          autocomplete: 'email',
+          charsMax: emailCharsMax,
+        })}
         <button type="submit" class="primary">${t.findSend}</button>
       </form>`,
   })

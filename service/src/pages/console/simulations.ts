@@ -10,12 +10,11 @@ import {
 import { notFound, type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
-import { field, hiddenField, type Problems, select, type Values } from '../kit/forms.ts'
+import { type Draft, hiddenField, type Input, inputs, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { facts, identifier, message, table } from '../kit/parts.ts'
 import { linkOf, page, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
-import { fill } from '../language.ts'
-import { callOf, type Frame, type Person, problemsOf, type Routes, routesOf } from './request.ts'
+import { callOf, type Frame, may, type Person, problemsOf, type Routes, routesOf } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 
 /** `amount` is sent with its exact digits, `count` as a number, `switch` as true or false, `path` in the path of the operation. */
@@ -136,11 +135,8 @@ export function simulationsPage(view: ConsoleView): string {
   })
 }
 
-type Form = {
+type Form = Draft & {
   readonly name: SimulationName
-  readonly values: Values
-  readonly problems: Problems
-  readonly idempotencyKey: string
   /** Names the thing that was just simulated. */
   readonly result?: string | undefined
   readonly may: { readonly transactions: boolean; readonly events: boolean }
@@ -158,7 +154,11 @@ export function simulationPage(view: ConsoleView, form: Form): string {
         <p class="lead">${s.effects[name]}</p>
         <form method="post" action="${view.root}simulations/${name}">
           ${hiddenField('idempotencyKey', idempotencyKey)}
-          ${simulated[name].fields.map((each) => input(view, form, each))}
+          ${inputs(
+            view,
+            form,
+            simulated[name].fields.map((each) => inputOf(view, each)),
+          )}
           <button type="submit" class="primary">${s.run}</button>
         </form>
         <p class="foot"><a href="${view.root}simulations">${s.back}</a></p>
@@ -166,28 +166,23 @@ export function simulationPage(view: ConsoleView, form: Form): string {
   })
 }
 
-function input(
-  view: ConsoleView,
-  { values, problems }: Form,
-  { name, kind, options, optional, value }: SimulatedField,
-) {
+const keysOf = { amount: 'decimal', count: 'numeric' } as const
+
+function inputOf(view: ConsoleView, { name, kind, options, optional = false, value }: SimulatedField): Input {
   const s = texts[view.language].simulations
-  const label = optional === true ? fill(view.t.optional, { label: s.fields[name] }) : s.fields[name]
   const helps: Readonly<Record<string, string>> = s.helps
-  const help = helps[name]
-  const shared = { id: name, name, label, value: values[name] ?? value ?? '', error: problems[name] }
-  if (options !== undefined) {
-    const words: Readonly<Record<string, string>> = { ...s.outcomes, ...s.steps, ...s.staleness }
-    const named = options.map((each) => [each, words[each] ?? each] as const)
-    return select({ ...shared, options: named, ...(optional === true ? { any: view.t.any } : {}) })
+  const words: Readonly<Record<string, string>> = { ...s.outcomes, ...s.steps, ...s.staleness }
+  return {
+    name,
+    label: s.fields[name],
+    help: helps[name],
+    value,
+    optional,
+    charsMax: referenceCharsMax,
+    any: optional ? view.t.any : undefined,
+    ...((kind === 'amount' || kind === 'count') && { keys: keysOf[kind] }),
+    ...(options !== undefined && { options: options.map((each) => [each, words[each] ?? each]) }),
   }
-  const mode = kind === 'amount' ? html`inputmode="decimal"` : kind === 'count' ? html`inputmode="numeric"` : html``
-  return field({
-    ...shared,
-    ...(help === undefined ? {} : { help }),
-    optional: optional ?? false,
-    more: html`autocomplete="off" maxlength="${referenceCharsMax}" ${mode}`,
-  })
 }
 
 function resultPart(view: ConsoleView, { name, may }: Form, result: string): Html {
@@ -216,23 +211,18 @@ const fieldNames = (name: SimulationName): readonly string[] => simulated[name].
 /** An answer names a reference, an id, a hash, a number or a time. */
 const resultForm = /^[\w.:-]{1,140}$/
 
-function showForm(
-  request: PublicRequest,
-  { view, caller }: Person,
-  values: Values,
-  problems: Problems = {},
-): PublicAnswer {
+function showForm(request: PublicRequest, person: Person, values: Values, problems: Problems = {}): PublicAnswer {
   const name = nameOf(request)
   const { result } = readQuery(request, ['result'])
   const shown = {
-    ...{ name, values, problems, idempotencyKey: newId() },
+    name,
+    values,
+    problems,
+    idempotencyKey: newId(),
     result: result !== undefined && resultForm.test(result) ? result : undefined,
-    may: {
-      transactions: caller.permissions.includes('transactions:read'),
-      events: caller.permissions.includes('webhooks:read'),
-    },
+    may: { transactions: may(person, 'transactions:read'), events: may(person, 'webhooks:read') },
   }
-  return page(request, statusOf(problems), simulationPage({ ...view, current: 'simulations' }, shown))
+  return page(request, statusOf(problems), simulationPage(person.view, shown))
 }
 
 const decimalForm = /^(0|[1-9]\d{0,11})(?:[.,](\d{1,10}))?$/
@@ -280,9 +270,7 @@ async function run({ operate }: Frame, request: PublicRequest, person: Person): 
 export const simulationRoutes: Routes = (frame, _withPerson, withMoney) => {
   const route = routesOf(frame, withMoney, 'simulations')
   return [
-    route('GET', '', 'simulations:write', (_frame, request, { view }) =>
-      page(request, 200, simulationsPage({ ...view, current: 'simulations' })),
-    ),
+    route('GET', '', 'simulations:write', (_frame, request, { view }) => page(request, 200, simulationsPage(view))),
     route('GET', '/{name}', 'simulations:write', (_frame, request, person) =>
       showForm(request, person, readQuery(request, fieldNames(nameOf(request)))),
     ),

@@ -11,12 +11,22 @@ import {
 } from '../../kernel/api/index.ts'
 import { isRecentSignIn } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
-import { choices, confirmed, field, hiddenField } from '../kit/forms.ts'
+import { confirmed, hiddenField, type Input, inputs } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, type RoleName, shell } from '../kit/frame.ts'
 import { facts, message, time, whole } from '../kit/parts.ts'
-import { browserOf, type Form, page, readForm, seeOther, uuid, nextOf } from '../kit/request.ts'
+import { browserOf, doneIn, type Form, nextOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { type Frame, type Person, type Routes, signedInCookies, signInAgain, viewOf } from './request.ts'
+import {
+  callOf,
+  type Frame,
+  ifFound,
+  may,
+  type Person,
+  type Routes,
+  signedInCookies,
+  signInAgain,
+  viewOf,
+} from './request.ts'
 import { attemptOf, failedPage, onToProvider, toProvider } from './sign-in.ts'
 import { texts } from './texts/index.ts'
 
@@ -149,47 +159,58 @@ function state(view: ConsoleView, current: Shown['current']): Html {
 
 function form(view: ConsoleView, { values, errors = {}, current }: Shown): Html {
   const { settings } = texts[view.language].signOn
-  const { optional } = view.t
-  const needed: readonly SsoField[] =
-    current === undefined
-      ? ['issuer', 'clientId', 'clientSecret', 'emailDomain']
-      : ['issuer', 'clientId', 'emailDomain']
-  const input = (name: SsoField, label: string, help: string | undefined, more: Html, type?: 'password') =>
-    field({
-      ...{ id: `sso-${name}`, name, more, optional: !needed.includes(name) },
-      label: needed.includes(name) || name === 'clientSecret' ? label : fill(optional, { label }),
-      ...(errors[name] === undefined ? {} : { error: errors[name] }),
-      type: type ?? 'text',
-      ...(help === undefined ? {} : { help }),
-      ...(name === 'clientSecret' ? {} : { value: values[name] ?? '' }),
-    })
-  const plain = html`autocomplete="off" spellcheck="false" maxlength="500"`
-  const kept = current === undefined ? settings.secretHelp : `${settings.secretHelp} ${settings.secretKept}`
+  const isNew = current === undefined
+  const own = (name: SsoField, label: string, help?: string) => ({ id: `sso-${name}`, name, label, help })
+  const plain = { charsMax: textCharsMax, more: html`spellcheck="false"` }
+  const secret: Input = {
+    ...own(
+      'clientSecret',
+      settings.secret,
+      isNew ? settings.secretHelp : `${settings.secretHelp} ${settings.secretKept}`,
+    ),
+    type: 'password',
+    autocomplete: 'new-password',
+    charsMax: secretCharsMax,
+    // Without one the present secret stays.
+    optional: isNew ? false : 'unmarked',
+  }
   return html`<form method="post" action="${view.root}team/single-sign-on" class="card">
-    ${input('issuer', settings.issuer, settings.issuerHelp, html`autocomplete="off" inputmode="url" maxlength="2000"`)}
-    ${input('clientId', settings.client, undefined, plain)}
-    ${input('clientSecret', settings.secret, kept, html`autocomplete="new-password" maxlength="1000"`, 'password')}
-    ${input('emailDomain', settings.domain, settings.domainHelp, plain)}
-    ${input('roleClaim', settings.roleClaim, settings.roleClaimHelp, plain)}
-    ${ssoRoles.map((role) => input(role, fill(settings.valuesOf, { role }), settings.valuesHelp, plain))}
-    ${choices({
-      ...{ id: 'sso-required', name: 'required', legend: settings.whether, chosen: values.required ?? 'no' },
-      error: errors['required'],
-      options: [
-        { value: 'no', label: settings.optional, help: settings.notRequired },
-        { value: 'yes', label: settings.required, help: settings.requiredText },
-      ],
-    })}
+    ${inputs(view, { values, problems: errors }, [
+      { ...own('issuer', settings.issuer, settings.issuerHelp), keys: 'url', charsMax: issuerCharsMax },
+      { ...own('clientId', settings.client), ...plain },
+      secret,
+      { ...own('emailDomain', settings.domain, settings.domainHelp), ...plain },
+      { ...own('roleClaim', settings.roleClaim, settings.roleClaimHelp), ...plain, optional: true },
+      ...ssoRoles.map((role) => ({
+        ...own(role, fill(settings.valuesOf, { role }), settings.valuesHelp),
+        ...plain,
+        optional: true,
+      })),
+      {
+        ...own('required', settings.whether),
+        value: 'no',
+        choices: [
+          { value: 'no', label: settings.optional, help: settings.notRequired },
+          { value: 'yes', label: settings.required, help: settings.requiredText },
+        ],
+      },
+    ])}
     <button type="submit" class="primary">${settings.save}</button>
   </form>`
 }
 
+const [textCharsMax, secretCharsMax, issuerCharsMax] = [500, 1000, 2000]
+
 function removal(view: ConsoleView): Html {
   const { settings } = texts[view.language].signOn
-  const id = 'remove-sso'
   return confirmed(view, {
-    ...{ id, title: settings.remove, action: `${view.root}team/single-sign-on/remove`, about: '' },
-    ...{ shown: html`<p>${settings.removeText}</p>`, submit: settings.remove, look: 'danger' },
+    id: 'remove-sso',
+    title: settings.remove,
+    action: `${view.root}team/single-sign-on/remove`,
+    about: '',
+    shown: html`<p>${settings.removeText}</p>`,
+    submit: settings.remove,
+    look: 'danger',
   })
 }
 
@@ -275,20 +296,10 @@ type Settings = ResponseOf<'getSingleSignOn'>
 function settingRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonly PublicRoute[] {
   const { operate } = frame
   const { singleSignOn } = frame.members
-  const callOf = ({ caller }: Person, { requestId, ip }: PublicRequest) => ({ caller, requestId, ip })
-  const read = async (request: PublicRequest, person: Person): Promise<Settings | undefined> => {
-    try {
-      return await operate('getSingleSignOn', callOf(person, request))
-    } catch (error) {
-      if (error instanceof Refusal && error.code === 'not_found') return undefined
-      throw error
-    }
-  }
   const show = async (request: PublicRequest, person: Person, errors?: Readonly<Record<string, string>>) => {
-    const found = await read(request, person)
+    const found = await ifFound(operate('getSingleSignOn', callOf(person, request)))
     const { settings } = texts[person.view.language].signOn
-    const done = new URLSearchParams(request.query).get('done')
-    const confirmation = doneForms.find((each) => each === done)
+    const confirmation = doneIn(request, doneForms)
     const waiting = await singleSignOn.waiting(person.caller.partnerId)
     const body = ssoPage(
       { ...person.view, current: 'team' },
@@ -296,7 +307,7 @@ function settingRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonl
         ...(found && { current: currentOf(found) }),
         waiting: waiting && { ...waiting, by: waiting.proposedByName, isOwn: waiting.proposedBy === person.user.id },
         values: errors === undefined || request.body.length === 0 ? valuesOf(found) : typedIn(readForm(request)),
-        may: { write: person.caller.permissions.includes('users:write') },
+        may: { write: may(person, 'users:write') },
         errors,
         confirmation: confirmation && settings[confirmation],
       },

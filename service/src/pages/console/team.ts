@@ -10,14 +10,14 @@ import {
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { isRecentSignIn } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
-import { asking, choices, field, hiddenField, openDialog } from '../kit/forms.ts'
+import { asking, emptyForm, hiddenField, input, inputs, openDialog, postButton, type Values } from '../kit/forms.ts'
 import { type ConsoleView, type RoleName, roleText, shell } from '../kit/frame.ts'
 import { badge, message, table, time } from '../kit/parts.ts'
-import { clientOf, errorsOf, type Form, page, readForm, seeOther, uuid } from '../kit/request.ts'
+import { clientOf, doneIn, errorsOf, type Form, page, readForm, seeOther, uuid, valuesIn } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { type Frame, type Person, type Routes, signInAgain } from './request.ts'
+import { callOf, type Frame, may, type Person, type Routes, signInAgain } from './request.ts'
 
-function roleOptions(view: ConsoleView, roles: readonly RoleName[]) {
+function roleChoices(view: ConsoleView, roles: readonly RoleName[]) {
   const { t } = view
   const helps = { Admin: t.roleAdminText, Developer: t.roleDeveloperText, Operator: t.roleOperatorText }
   return roles.map((value) => ({ value, label: roleText(view, value), help: helps[value] }))
@@ -90,12 +90,17 @@ function memberActions(
 function roleDialog(view: ConsoleView, { id, fullName, roleName }: TeamMember, grantable: readonly RoleName[]): Html {
   const { t, root } = view
   const own = `role-of-${id}`
-  const role = { id: `${own}-choice`, name: 'role', legend: t.role, chosen: roleName }
+  const choices = roleChoices(view, grantable)
+  const role = input(view, emptyForm, { id: `${own}-choice`, name: 'role', label: t.role, value: roleName, choices })
   return asking({
-    ...{ id: own, title: fill(t.changeRoleOf, { name: fullName }), action: `${root}team/role` },
-    about: html`${hiddenField('id', id)} ${choices({ ...role, options: roleOptions(view, grantable) })}`,
+    id: own,
+    title: fill(t.changeRoleOf, { name: fullName }),
+    action: `${root}team/role`,
+    about: html`${hiddenField('id', id)} ${role}`,
     fields: html`<p>${t.changeRoleEffect}</p>`,
-    ...{ submit: t.changeRole, look: 'primary', cancel: t.cancel },
+    submit: t.changeRole,
+    look: 'primary',
+    cancel: t.cancel,
   })
 }
 
@@ -110,7 +115,8 @@ const removeDialog = ({ t, root }: ConsoleView, member: TeamMember): Html =>
     action: `${root}team/remove`,
     about: aboutMember(member),
     effects: [t.removeSessions, t.removeSignIn, t.removeInvitations],
-    ...{ submit: t.removeMember, cancel: t.cancel },
+    submit: t.removeMember,
+    cancel: t.cancel,
   })
 
 const resetDialog = ({ t, root }: ConsoleView, member: TeamMember): Html =>
@@ -120,7 +126,8 @@ const resetDialog = ({ t, root }: ConsoleView, member: TeamMember): Html =>
     action: `${root}team/reset`,
     about: aboutMember(member),
     effects: [t.removeSessions, t.resetEndsFactors, t.resetMailsLink, t.resetTellsAdmins],
-    ...{ submit: t.resetSignIn, cancel: t.cancel },
+    submit: t.resetSignIn,
+    cancel: t.cancel,
   })
 
 type InvitationStatus = 'Pending' | 'Accepted' | 'Expired' | 'Revoked'
@@ -177,19 +184,13 @@ function statusBadge({ t }: ConsoleView, status: InvitationStatus): Html {
 }
 
 function invitationActions({ t, root }: ConsoleView, { id, email, status }: TeamInvitation): Html | string {
-  const form = (path: string, label: string, look: string) =>
-    html`<form method="post" action="${root}team/${path}">
-      ${hiddenField('id', id)}
-      <button type="submit" class="small ${look}">${label}<span class="away"> ${email}</span></button>
-    </form>`
   if (status === 'Accepted' || status === 'Revoked') return ''
+  const form = (path: string, label: string, look: string) =>
+    postButton(`${root}team/${path}`, label, { look, about: email, hidden: { id } })
   return html`<div class="actions">
-    ${form('resend', t.resend, '')} ${status === 'Pending' && form('revoke', t.revoke, 'danger')}
+    ${form('resend', t.resend, 'small')} ${status === 'Pending' && form('revoke', t.revoke, 'small danger')}
   </div>`
 }
-
-/** The fields of the form of an invitation. */
-type InviteField = 'email' | 'fullName' | 'role'
 
 type Team = {
   readonly members: readonly TeamMember[]
@@ -203,22 +204,20 @@ type Team = {
   /** Problems by field of the invitation (`email`, `fullName`, `role`); any other key is about the whole page. */
   readonly errors?: Readonly<Record<string, string>>
   /** Values of a refused invitation, so that nothing typed is lost. */
-  readonly typed?: Readonly<Partial<Record<InviteField, string>>>
+  readonly typed?: Values
   /** Says what the last form did. */
   readonly confirmation?: string
 }
 
-const idOf: Readonly<Record<string, string>> = {
-  email: 'invite-email',
-  fullName: 'invite-name',
-  role: 'invite-role',
-} satisfies Record<InviteField, string>
+/** The ids of the fields of an invitation. */
+const inviteIds = { email: 'invite-email', fullName: 'invite-name', role: 'invite-role' } as const
 
 export function teamPage(view: ConsoleView, team: Team): string {
   const { t } = view
   const { members, invitations, may, next, grantable, errors = {}, confirmation } = team
+  const ids: Readonly<Record<string, string>> = may.write ? inviteIds : {}
   const problems = Object.fromEntries(
-    Object.entries(errors).map(([key, text]) => [(may.write && idOf[key]) || 'form', text] as const),
+    Object.entries(errors).map(([name, text]) => [ids[name] ?? 'form', text] as const),
   )
   return shell(view, {
     title: t.team,
@@ -256,31 +255,11 @@ function inviteForm(view: ConsoleView, { grantable, errors = {}, typed = {} }: T
     <h2 id="invite" tabindex="-1">${t.inviteTitle}</h2>
     <p>${t.inviteText}</p>
     <form method="post" action="${root}team/invite" class="invite">
-      ${field({
-        id: 'invite-email',
-        name: 'email',
-        type: 'email',
-        label: t.email,
-        error: errors['email'],
-        more: html`autocomplete="off" maxlength="${emailCharsMax}"`,
-        ...(typed.email === undefined ? {} : { value: typed.email }),
-      })}
-      ${field({
-        id: 'invite-name',
-        name: 'fullName',
-        label: t.fullName,
-        error: errors['fullName'],
-        more: html`autocomplete="off" maxlength="${nameCharsMax}"`,
-        ...(typed.fullName === undefined ? {} : { value: typed.fullName }),
-      })}
-      ${choices({
-        id: 'invite-role',
-        name: 'role',
-        legend: t.role,
-        chosen: typed.role,
-        error: errors['role'],
-        options: roleOptions(view, grantable),
-      })}
+      ${inputs(view, { values: typed, problems: errors }, [
+        { id: inviteIds.email, name: 'email', type: 'email', label: t.email, charsMax: emailCharsMax },
+        { id: inviteIds.fullName, name: 'fullName', label: t.fullName, charsMax: nameCharsMax },
+        { id: inviteIds.role, name: 'role', label: t.role, choices: roleChoices(view, grantable) },
+      ])}
       <button type="submit" class="primary">${t.sendInvitation}</button>
     </form>
   </section>`
@@ -292,7 +271,6 @@ type Show = (request: PublicRequest, person: Person, errors?: Readonly<Record<st
 
 export const teamRoutes: Routes = (frame, withPerson) => {
   const { operate } = frame
-  const callOf = ({ caller }: Person, { requestId, ip }: PublicRequest) => ({ caller, requestId, ip })
   const show: Show = async (request, person, errors) => {
     const call = callOf(person, request)
     const query = new URLSearchParams(request.query)
@@ -306,14 +284,11 @@ export const teamRoutes: Routes = (frame, withPerson) => {
     const shown = {
       members: membersOf(person, team.data),
       invitations: invitationsOf(invited.data),
-      may: {
-        write: person.caller.permissions.includes('users:write'),
-        reset: person.user.role === 'Admin',
-      },
-      ...(query.get('done') === 'reset' ? { confirmation: person.view.t.signInReset } : {}),
+      may: { write: may(person, 'users:write'), reset: person.user.role === 'Admin' },
+      ...(doneIn(request, ['reset']) && { confirmation: person.view.t.signInReset }),
       next: team.nextCursor === null ? null : `team?cursor=${encodeURIComponent(team.nextCursor)}`,
       grantable,
-      ...(errors === undefined ? {} : { errors, typed: typedIn(request) }),
+      ...(errors && { errors, typed: valuesIn(readForm(request), Object.keys(inviteIds)) }),
     }
     return page(request, errors === undefined ? 200 : 400, teamPage({ ...person.view, current: 'team' }, shown))
   }
@@ -352,13 +327,6 @@ export const teamRoutes: Routes = (frame, withPerson) => {
     ),
     form('remove', (field, call) => operate('removeUser', { ...call, params: { userId: field('id') } })),
   ]
-}
-
-/** Reads the form of an invitation again, so that a refusal loses nothing that was typed. */
-function typedIn(request: PublicRequest) {
-  const field = readForm(request)
-  const role = wire.roles.find((each) => each === field('role'))
-  return { email: field('email'), fullName: field('fullName'), ...(role === undefined ? {} : { role }) }
 }
 
 const grantableBy = ({ caller }: Person) =>

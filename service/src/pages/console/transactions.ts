@@ -422,7 +422,7 @@ export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
       party: partyOf(each)?.accountHolderName,
       customer: each.partnerUser?.name ?? each.partnerUser?.email ?? each.partnerUser?.id,
     }))
-    const body = transactionsPage({ ...view, current: 'transactions' }, { ...shown, rows, sums })
+    const body = transactionsPage(view, { ...shown, rows, sums })
     return page(request, statusOf(shown.problems), body)
   }
   const showOne = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
@@ -456,7 +456,7 @@ export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
       },
       raw,
     }
-    return page(request, 200, transactionPage({ ...view, current: 'transactions' }, shown))
+    return page(request, 200, transactionPage(view, shown))
   }
   const route = routesOf(frame, withMoney, 'transactions')
   return [

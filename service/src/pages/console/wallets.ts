@@ -1,35 +1,38 @@
 /** Wallets: the list, a new one, and the page of one with the address for payers. */
-import { decimalText, type Permission, type ResponseOf } from '@partner-payments/wire'
+import type { ResponseOf } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { currencies, newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
-import { type Draft, formPage, input, type Options, type Problems, type Values } from '../kit/forms.ts'
+import { type Draft, formPage, type Options, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type Listed, listPage } from '../kit/lists.ts'
 import { facts, identifier, message, money, strip, time, whole } from '../kit/parts.ts'
-import { idOf, linkOf, page, queryText, readForm, readQuery, seeOther, statusOf, valuesIn } from '../kit/request.ts'
+import {
+  doneIn,
+  idOf,
+  linkOf,
+  page,
+  queryText,
+  readForm,
+  readQuery,
+  seeOther,
+  statusOf,
+  uuidChars,
+  valuesIn,
+} from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { type CustomerLink, customerLinksOf } from './customer-link.ts'
-import { callOf, type Frame, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
+import { callOf, type Frame, may, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
 import { texts } from './texts/index.ts'
 
 export const walletFields = ['currency', 'customerId'] as const
 
-type WalletRow = {
-  readonly id: string
-  readonly address: string
-  readonly currency: string
-  readonly network: string
-  readonly chainId: number
-  /** Absent: the wallet is the partner's own. */
-  readonly customer?: CustomerLink | undefined
-  readonly received: string
-  readonly createdAt: Date
-}
+/** `customer`: absent for a wallet of the partner itself. */
+type WalletRow = Omit<ResponseOf<'getWallet'>, 'customerId'> & { readonly customer?: CustomerLink | undefined }
 
 type Wallets = Listed<WalletRow> & { readonly tokens: readonly string[]; readonly mayWrite: boolean }
 
-const optionsOfTokens = (tokens: readonly string[]): Options => tokens.map((token) => [token, token] as const)
+const tokenOptions = (tokens: readonly string[]): Options => tokens.map((token) => [token, token] as const)
 
 export function walletsPage(view: ConsoleView, { rows, tokens, mayWrite, ...shown }: Wallets): string {
   const w = texts[view.language].wallets
@@ -40,7 +43,7 @@ export function walletsPage(view: ConsoleView, { rows, tokens, mayWrite, ...show
     lead: w.lead,
     create: mayWrite && { text: w.newWallet, href: linkOf(`${view.root}wallets/new`, shown.values) },
     filters: [
-      { name: 'currency', label: w.token, options: optionsOfTokens(tokens) },
+      { name: 'currency', label: w.token, options: tokenOptions(tokens) },
       { name: 'customerId', label: p.customerId },
     ],
     columns: [[w.address, 'head'], w.owner, w.token, w.chain, p.created, [w.received, 'number']],
@@ -65,12 +68,16 @@ function owner(view: ConsoleView, customer: CustomerLink | undefined): Html | st
 export function newWalletPage(view: ConsoleView, draft: Draft & { readonly tokens: readonly string[] }): string {
   const w = texts[view.language].wallets
   const p = texts[view.language].payments
-  const customer = { name: 'customerId', label: p.customer, help: w.customerHelp, optional: true, charsMax: 36 }
   return formPage(view, {
-    ...{ title: w.newWallet, lead: w.newText, problems: draft.problems, submit: w.open, action: 'wallets/new' },
-    hidden: { idempotencyKey: draft.idempotencyKey },
-    fields: html`${input(view, draft, { name: 'currency', label: w.token, options: optionsOfTokens(draft.tokens) })}
-    ${input(view, draft, customer)}`,
+    ...draft,
+    title: w.newWallet,
+    lead: w.newText,
+    submit: w.open,
+    action: 'wallets/new',
+    fields: [
+      { name: 'currency', label: w.token, options: tokenOptions(draft.tokens) },
+      { name: 'customerId', label: p.customer, help: w.customerHelp, charsMax: uuidChars, optional: true },
+    ],
     back: { path: 'wallets', text: p.back },
   })
 }
@@ -126,17 +133,13 @@ function addressPart(view: ConsoleView, { address, currency, network, chainId }:
 
 const tokens = Object.entries(currencies).flatMap(([code, { method }]) => (method === 'Token' ? [code] : []))
 
-const may = ({ caller }: Person, permission: Permission) => caller.permissions.includes(permission)
-
-function rowOf(wallet: ResponseOf<'getWallet'>, customers: ReadonlyMap<string, CustomerLink>): WalletRow {
-  const { id, address, currency, network, chainId, customerId, received, createdAt } = wallet
-  return {
-    ...{ id, address, currency, network, chainId },
-    customer: customerId === undefined ? undefined : (customers.get(customerId) ?? { name: customerId }),
-    received: decimalText(received),
-    createdAt: new Date(createdAt),
-  }
-}
+const rowOf = (
+  { customerId, ...wallet }: ResponseOf<'getWallet'>,
+  customers: ReadonlyMap<string, CustomerLink>,
+): WalletRow => ({
+  ...wallet,
+  customer: customerId === undefined ? undefined : (customers.get(customerId) ?? { name: customerId }),
+})
 
 async function showList(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view } = person
@@ -147,7 +150,7 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
   const customers = await customerLinksOf(frame, request, person, ids)
   const rows = data.map((wallet) => rowOf(wallet, customers))
   const wallets = { ...shown, rows, tokens, mayWrite: may(person, 'wallets:write') }
-  return page(request, statusOf(shown.problems), walletsPage({ ...view, current: 'wallets' }, wallets))
+  return page(request, statusOf(shown.problems), walletsPage(view, wallets))
 }
 
 async function showOne(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
@@ -158,14 +161,13 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person): Pr
   const customers = await customerLinksOf(frame, request, person, [customerId])
   const deposits = { category: 'Deposit', currency, customerId }
   const simulates = view.sandbox && may(person, 'simulations:write')
-  const { done } = readQuery(request, ['done'])
   const shown = {
     ...rowOf(wallet, customers),
     depositsHref: may(person, 'transactions:read') ? linkOf(`${view.root}transactions`, deposits) : undefined,
     simulateHref: simulates ? linkOf(`${view.root}simulations/tokens`, { walletId: id }) : undefined,
-    isNew: done === 'created',
+    isNew: doneIn(request, ['created']) !== undefined,
   }
-  return page(request, 200, walletPage({ ...view, current: 'wallets' }, shown))
+  return page(request, 200, walletPage(view, shown))
 }
 
 const showForm = (
@@ -177,7 +179,7 @@ const showForm = (
 ): PublicAnswer => {
   const status = statusOf(problems)
   const draft = { tokens, values, idempotencyKey, problems }
-  return page(request, status, newWalletPage({ ...view, current: 'wallets' }, draft))
+  return page(request, status, newWalletPage(view, draft))
 }
 
 /** Words a refusal. One of the customer is at the customer; a token that no chain carries is at the token. */

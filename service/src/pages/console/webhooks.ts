@@ -5,20 +5,34 @@ import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
 import {
   asking,
+  choiceCard,
+  type Draft,
+  emptyForm,
+  fieldGroup,
   formPage,
   hiddenField,
-  inputs,
   openDialog,
   optionsOf,
   postButton,
   type Problems,
-  select,
-  type Values,
+  type Typed,
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { filters, list, type Listed, listPage, type Pages } from '../kit/lists.ts'
+import { filterForm, list, type Listed, listPage, type Pages } from '../kit/lists.ts'
 import { badge, call, copyButton, facts, message, strip, table, time } from '../kit/parts.ts'
-import { idOf, page, pagesOf, queryText, readForm, readQuery, seeOther, statusOf, uuid } from '../kit/request.ts'
+import {
+  doneIn,
+  idOf,
+  page,
+  pagesOf,
+  queryText,
+  readForm,
+  readQuery,
+  seeOther,
+  statusOf,
+  uuid,
+  valuesIn,
+} from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { type Added, addedBy, addedFact } from './made.ts'
 import {
@@ -26,6 +40,7 @@ import {
   type Frame,
   type GuestPages,
   listed,
+  may,
   problemsOf,
   readList,
   routesOf,
@@ -95,25 +110,24 @@ export type DeliveryRow = {
   readonly idempotencyKey: string
 }
 
-type Webhook = WebhookRow & {
-  readonly added?: Added | undefined
-  readonly note?: string | undefined
-  readonly signature: string
-  readonly reason?: 'Partner' | 'Gone' | 'Failing' | undefined
-  readonly failingSince?: Date | undefined
-  readonly counts: { readonly delivered: number; readonly pending: number; readonly held: number }
-  /** Counting stopped, so that each count is a lower bound. */
-  readonly isCapped: boolean
-  readonly deliveries: readonly DeliveryRow[]
-  readonly values: Values
-  readonly problems: Problems
-  readonly pages: Pages
-  readonly mayWrite: boolean
-  /** Key of the form that makes a new secret, so that a double click makes one. */
-  readonly idempotencyKey: string
-  readonly done?: 'enabled' | 'redelivered' | undefined
-  readonly test?: TestOfWebhook | undefined
-}
+type Webhook = WebhookRow &
+  Typed & {
+    readonly added?: Added | undefined
+    readonly note?: string | undefined
+    readonly signature: string
+    readonly reason?: 'Partner' | 'Gone' | 'Failing' | undefined
+    readonly failingSince?: Date | undefined
+    readonly counts: { readonly delivered: number; readonly pending: number; readonly held: number }
+    /** Counting stopped, so that each count is a lower bound. */
+    readonly isCapped: boolean
+    readonly deliveries: readonly DeliveryRow[]
+    readonly pages: Pages
+    readonly mayWrite: boolean
+    /** Key of the form that makes a new secret, so that a double click makes one. */
+    readonly idempotencyKey: string
+    readonly done?: 'enabled' | 'redelivered' | undefined
+    readonly test?: TestOfWebhook | undefined
+  }
 
 /** The result of a test event that was just sent. */
 type TestOfWebhook = {
@@ -158,16 +172,14 @@ export function webhookPage(view: ConsoleView, webhook: Webhook): string {
         ...addedFact(webhook),
       ])}
       <h2>${d.deliveries}</h2>
-      ${filters(view, {
-        path,
-        main: [
-          select({
-            ...{ id: 'status', name: 'status', label: d.status, value: values['status'], error: problems['status'] },
-            ...{ options: optionsOf(d.deliveryStatus), any: view.t.any },
-          }),
-        ],
-        active: Object.keys(values).length > 0,
-      })}
+      ${filterForm(
+        view,
+        { values, problems },
+        {
+          path: `webhooks/${id}`,
+          filters: [{ name: 'status', label: d.status, options: optionsOf(d.deliveryStatus) }],
+        },
+      )}
       ${list(view, {
         table: deliveryTable(view, webhook, path),
         isEmpty: webhook.deliveries.length === 0,
@@ -272,68 +284,50 @@ export function attemptsOf(view: ConsoleView, { attempts }: Pick<DeliveryRow, 'a
   </details>`
 }
 
-type WebhookDraft = {
-  readonly url: string
-  readonly description: string
-  /** Names of the chosen event types. Empty: every event type of the interface document. */
+/** `events`: empty for every event type of the interface document. */
+type NewWebhook = Draft & {
   readonly events: readonly string[]
-  readonly idempotencyKey: string
+  readonly types: readonly { readonly name: string; readonly description: string }[]
 }
 
-type EventTypeChoice = { readonly name: string; readonly description: string }
-
-type NewWebhook = {
-  readonly draft: WebhookDraft
-  readonly types: readonly EventTypeChoice[]
-  readonly problems: Problems
-}
-
-export function newWebhookPage(view: ConsoleView, { draft, types, problems }: NewWebhook): string {
+export function newWebhookPage(view: ConsoleView, draft: NewWebhook): string {
   const d = texts[view.language].developers
-  const p = texts[view.language].payments
-  const values = { url: draft.url, description: draft.description }
   return formPage(view, {
-    ...{ title: d.newWebhook, problems, submit: d.createWebhook, action: 'webhooks/new' },
-    hidden: { idempotencyKey: draft.idempotencyKey },
-    fields: html`${inputs(view, { values, problems }, [
-      { name: 'url', label: d.url, help: d.urlHelp, charsMax: urlCharsMax, more: html` inputmode="url"` },
-      { name: 'description', label: d.note, help: d.noteHelp, charsMax: 255, optional: true },
-    ])}
-    ${eventChoices(view, draft, types, problems['events'])}`,
-    back: { path: 'webhooks', text: p.back },
+    ...draft,
+    title: d.newWebhook,
+    submit: d.createWebhook,
+    action: 'webhooks/new',
+    fields: [
+      { name: 'url', label: d.url, help: d.urlHelp, charsMax: urlCharsMax, keys: 'url' },
+      { name: 'description', label: d.note, help: d.noteHelp, charsMax: noteCharsMax, optional: true },
+      eventChoices(view, draft),
+    ],
+    back: { path: 'webhooks', text: texts[view.language].payments.back },
   })
 }
 
-function eventChoices(
-  view: ConsoleView,
-  { events }: WebhookDraft,
-  types: readonly EventTypeChoice[],
-  error: string | undefined,
-): Html {
-  const d = texts[view.language].developers
-  return html`<fieldset
-    class="field${error !== undefined && ' wrong'}"
-    aria-describedby="events-help${error !== undefined && ' events-error'}"
-  >
-    <legend>${d.events}</legend>
-    <p class="help" id="events-help">${d.eventsHelp}</p>
-    ${error !== undefined && html`<p class="error" id="events-error">${error}</p>`}
-    ${types.map(({ name, description }, at) => {
-      const id = at === 0 ? 'events' : `events-${at}`
-      return html`<div class="choice">
-        <input
-          type="checkbox"
-          id="${id}"
-          name="events"
-          value="${name}"
-          aria-describedby="${id}-about"
-          ${events.includes(name) && html` checked`}
-        />
-        <label for="${id}">${name}</label>
-        <p class="help" id="${id}-about">${description}</p>
-      </div>`
-    })}
-  </fieldset>`
+/** The contract has the same length. */
+const noteCharsMax = 255
+
+function eventChoices({ language }: ConsoleView, { events, types, problems }: NewWebhook): Html {
+  const d = texts[language].developers
+  return fieldGroup({
+    id: 'events',
+    legend: d.events,
+    help: d.eventsHelp,
+    error: problems['events'],
+    body: types.map(({ name, description }, at) =>
+      choiceCard({
+        type: 'checkbox',
+        id: at === 0 ? 'events' : `events-${at}`,
+        name: 'events',
+        value: name,
+        label: name,
+        help: description,
+        isChosen: events.includes(name),
+      }),
+    ),
+  })
 }
 
 /** `secret`: undefined where the key pair of the endpoint signs, whose private half never leaves the service. */
@@ -378,8 +372,6 @@ const deliveryOf = (delivery: ResponseOf<'getDelivery'>): DeliveryRow => {
 /** Words of the refusals: those of all pages, and those of webhooks. */
 const refusalTexts = (person: Visitor) => textsWith(person, 'developers')
 
-const mayWriteOf = ({ caller }: Visitor) => caller.permissions.includes('webhooks:write')
-
 /** Reports whether an endpoint was disabled because of its failures, so that a person has to look at it. */
 export const isFailing = ({ disabledReason }: Pick<ResponseOf<'getSubscription'>, 'disabledReason'>): boolean =>
   disabledReason === 'Failing' || disabledReason === 'Gone'
@@ -388,7 +380,6 @@ export const isFailing = ({ disabledReason }: Pick<ResponseOf<'getSubscription'>
 const failingAmongMax = 100
 
 async function showList({ operate }: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
-  const { done } = readQuery(request, ['done'])
   const call = callOf(person, request)
   const { data, shown } = await readList(request, person, ['show'], async ({ show, ...query }) => {
     if (show !== 'failing') return operate('listSubscriptions', { ...call, query: queryText(query) })
@@ -396,11 +387,13 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Visi
     return { data: all.data.filter(isFailing), nextCursor: null }
   })
   const own = {
-    ...{ ...shown, rows: data.map(rowOf), mayWrite: mayWriteOf(person) },
-    hasGuests: person.caller.permissions.includes('users:read'),
-    done: done === 'deleted' ? ('deleted' as const) : undefined,
+    ...shown,
+    rows: data.map(rowOf),
+    mayWrite: may(person, 'webhooks:write'),
+    hasGuests: may(person, 'users:read'),
+    done: doneIn(request, ['deleted']),
   }
-  return page(request, 200, webhooksPage({ ...person.view, current: 'webhooks' }, own))
+  return page(request, 200, webhooksPage(person.view, own))
 }
 
 async function showOne(
@@ -413,7 +406,7 @@ async function showOne(
   const { operate } = frame
   const id = idOf(request)
   const values = readQuery(request, deliveryFilters)
-  const { cursor, done } = readQuery(request, ['cursor', 'done'])
+  const { cursor } = readQuery(request, ['cursor'])
   const call = { ...callOf(person, request), params: { id } }
   const found = await operate('getSubscription', call)
   const statistics = await operate('getSubscriptionStatistics', call)
@@ -431,53 +424,45 @@ async function showOne(
     isCapped: capped,
     deliveries: deliveries.data.map(deliveryOf),
     ...{ values, problems, pages: pagesOf(`${view.root}webhooks/${id}`, values, cursor, deliveries.nextCursor) },
-    ...{ mayWrite: mayWriteOf(person), idempotencyKey: newId(), test: after.test },
-    done: (['enabled', 'redelivered'] as const).find((each) => each === done),
+    mayWrite: may(person, 'webhooks:write'),
+    idempotencyKey: newId(),
+    test: after.test,
+    done: doneIn(request, ['enabled', 'redelivered']),
   }
-  return page(request, statusOf(problems), webhookPage({ ...view, current: 'webhooks' }, shown))
+  return page(request, statusOf(problems), webhookPage(view, shown))
 }
+
+type TypedWebhook = Omit<NewWebhook, 'types'>
 
 async function showNew(
   { operate }: Frame,
   request: PublicRequest,
   person: Visitor,
-  draft: WebhookDraft = { url: '', description: '', events: [], idempotencyKey: newId() },
-  problems: Problems = {},
+  typed: TypedWebhook = { ...emptyForm, events: [], idempotencyKey: newId() },
 ): Promise<PublicAnswer> {
-  const { data } = await operate('listEventTypes', callOf(person, request))
-  const types = data.map(({ name, description }) => ({ name, description }))
-  const view = { ...person.view, current: 'webhooks' }
-  return page(request, statusOf(problems), newWebhookPage(view, { draft, types, problems }))
+  const { data: types } = await operate('listEventTypes', callOf(person, request))
+  return page(request, statusOf(typed.problems), newWebhookPage(person.view, { ...typed, types }))
 }
 
 /** Creates an endpoint. The page that shows the secret is the answer, because no later request can show it. */
 async function create(frame: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
   const given = readForm(request)
-  const draft = {
-    url: given('url').trim(),
-    description: given('description').trim(),
-    events: new URLSearchParams(request.body.toString('utf8')).getAll('events'),
-    idempotencyKey: given('idempotencyKey') || newId(),
-  }
-  const { url, description, events, idempotencyKey } = draft
-  // One list on the page: each type goes into the field that delivers it.
+  const values = valuesIn(given, ['url', 'description'])
+  const events = new URLSearchParams(request.body.toString('utf8')).getAll('events')
+  const idempotencyKey = given('idempotencyKey') || newId()
+  // The page has one list: each type goes into the field that delivers it.
   const extensionEvents = events.filter((name) => subscribedIn(name) === 'extensionEvents')
   const body = {
-    url,
-    ...(description === '' ? {} : { description }),
+    ...values,
     events: events.length === 0 ? [webhooks.allEvents] : events.filter((name) => !extensionEvents.includes(name)),
     extensionEvents,
   }
   try {
     const created = await frame.operate('createSubscription', { ...callOf(person, request), body, idempotencyKey })
-    return page(
-      request,
-      200,
-      secretPage({ ...person.view, current: 'webhooks' }, { ...created, secret: created.secret }),
-    )
+    return page(request, 200, secretPage(person.view, { ...created, secret: created.secret }))
   } catch (error) {
     const problems = problemsOf(refusalTexts(person), error, ['url', 'description', 'events'])
-    return showNew(frame, request, person, { ...draft, idempotencyKey: newId() }, problems)
+    return showNew(frame, request, person, { values, problems, events, idempotencyKey: newId() })
   }
 }
 
@@ -487,7 +472,7 @@ async function rotate({ operate }: Frame, request: PublicRequest, person: Visito
   const { id, url } = await operate('getSubscription', call)
   const idempotencyKey = readForm(request)('idempotencyKey') || newId()
   const { secret } = await operate('rotateSecret', { ...call, body: {}, idempotencyKey })
-  return page(request, 200, secretPage({ ...person.view, current: 'webhooks' }, { id, url, secret }))
+  return page(request, 200, secretPage(person.view, { id, url, secret }))
 }
 
 export const webhookRoutes: GuestPages = (frame, withVisitor) => {

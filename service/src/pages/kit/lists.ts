@@ -179,7 +179,7 @@ export function sumsNote(
 }
 
 /** The form with the filters of a list. */
-export function filterForm(view: ConsoleView, { values, problems }: Query, own: Filtering): Html | false {
+export function filterForm(view: ConsoleView, { values, problems }: Typed, own: Filtering): Html | false {
   const { filters: main = [], more = [] } = own
   const fieldsOf = (shown: readonly Filter[]) => shown.map((each) => filterField(view, { values, problems }, each))
   const isOpen = more.some(({ name }) => name in values)

@@ -1,4 +1,5 @@
 /** Parts of pages: messages, badges, times, money, identifiers, facts, steps, tables. `console/design.ts` shows each in its states. */
+import { type Decimal, decimalText } from '@partner-payments/wire'
 import { deviceOf } from '../../people/sign-in/index.ts'
 import { readDomestic } from '../../rails/index.ts'
 import { html, type Html } from '../html.ts'
@@ -35,12 +36,16 @@ export const copyButton = ({ t }: ConsoleView, text: string, what: string): Html
     <span>${t.copy}</span><span class="away"> ${what}</span>
   </button>`
 
+/** A time in code, or as an operation answers it. */
+type Time = Date | string
+
 /** A time in the zone of the reader, with UTC in its title. `seconds`: a time at which something ends soon. */
 export function time(
   { language, locale = language, zone }: ConsoleView,
-  at: Date,
+  given: Time,
   form: 'date' | 'time' | 'seconds' = 'time',
 ): Html {
+  const at = new Date(given)
   const show = (timeZone: string, withTime: boolean) =>
     new Intl.DateTimeFormat(locale, {
       dateStyle: 'medium',
@@ -55,9 +60,9 @@ export function time(
 }
 
 /** A time in the zone of the reader, for a sentence. */
-export const timeText = ({ language, locale = language, zone }: ConsoleView, at: Date): string => {
+export const timeText = ({ language, locale = language, zone }: ConsoleView, at: Time): string => {
   const form = { dateStyle: 'medium', timeStyle: 'short', timeZone: zone ?? 'UTC' } as const
-  const text = new Intl.DateTimeFormat(locale, form).format(at)
+  const text = new Intl.DateTimeFormat(locale, form).format(new Date(at))
   return zone === undefined ? `${text} UTC` : text
 }
 
@@ -76,12 +81,18 @@ export function grouped(language: string, amount: string): string {
   )
 }
 
-/** An exact amount with its currency. */
-export const money = ({ language }: ConsoleView, amount: string, currency: string, look = ''): Html =>
-  html`<span class="money ${look}">${grouped(language, amount)} <abbr>${currency}</abbr></span>`
+/** An amount as a text, or as an operation answers it. */
+type Amount = string | Decimal
 
-export const moneyText = ({ language }: ConsoleView, amount: string, currency: string): string =>
-  `${grouped(language, amount)} ${currency}`
+const groupedAmount = ({ language }: ConsoleView, amount: Amount): string =>
+  grouped(language, typeof amount === 'string' ? amount : decimalText(amount))
+
+/** An exact amount with its currency. */
+export const money = (view: ConsoleView, amount: Amount, currency: string, look = ''): Html =>
+  html`<span class="money ${look}">${groupedAmount(view, amount)} <abbr>${currency}</abbr></span>`
+
+export const moneyText = (view: ConsoleView, amount: Amount, currency: string): string =>
+  `${groupedAmount(view, amount)} ${currency}`
 
 const groupChars = 4
 

@@ -84,6 +84,7 @@ export function idOf({ params }: PublicRequest): string {
 }
 
 export const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+export const uuidChars = 36
 
 const nextCharsMax = 1000
 
@@ -122,6 +123,15 @@ export function readQuery({ query }: PublicRequest, names: readonly string[]): V
       return value === '' ? [] : [[name, value] as const]
     }),
   )
+}
+
+/** Reads which form led to the page. Undefined: none of those. */
+export const doneIn = <const Done extends string>(
+  { query }: PublicRequest,
+  known: readonly Done[],
+): Done | undefined => {
+  const done = new URLSearchParams(query).get('done')
+  return known.find((each) => each === done)
 }
 
 /** The fields of a form, by their names. Empty ones are absent. */
@@ -233,6 +243,11 @@ export const statusOf = (problems: Problems): 200 | 400 => (Object.keys(problems
 
 /** The service checks the same length. */
 export const passwordCharsMin = 12
+
+export const passwordCharsMax = 1000
+
+/** Characters of a code of six digits, with a blank in the middle. */
+export const codeCharsMax = 7
 
 /** A reason of the service for people: names of the API stand between marks of code. */
 export const withoutMarks = (reason: string): string => reason.replaceAll('`', '')
