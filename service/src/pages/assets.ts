@@ -18,7 +18,7 @@ export type Assets = {
 }
 
 const hashChars = 16
-/** An image runs no script, and neither does the file that a person opens by itself. */
+/** Stops scripts in an image file that a person opens directly. */
 export const logoPolicy = { 'content-security-policy': "default-src 'none'; sandbox" }
 
 const read = async (file: URL, contentType: string) =>
@@ -41,7 +41,7 @@ function asset(name: string, body: Buffer, own: Readonly<Record<string, string>>
   return [name.replace('.', `.${hash}.`), answer] as const
 }
 
-/** Compresses each file of a site once for an encoding, when it is first asked for: nothing that a client sends causes another compression. */
+/** Compresses each file once for each encoding, at its first request. A client cannot cause another compression. */
 export async function readAssets(folder: URL, site: string, brand: Brand): Promise<Assets> {
   const [css, js] = await Promise.all([
     read(new URL(`${site}.css`, folder), 'text/css; charset=utf-8'),

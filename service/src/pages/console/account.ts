@@ -7,7 +7,7 @@ import { html, type Html } from '../html.ts'
 import { hiddenField, postButton, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { badge, browser, empty, heading, message, table, time, timeText } from '../kit/parts.ts'
-import { clientOf, doneIn, errorsOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
+import { readClient, readDone, errorsOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { qrCode } from '../qr.ts'
 import { passwordFields, recoveryCodesPage, type Totp } from './join.ts'
@@ -15,7 +15,7 @@ import { callOf, may, type Person, type Routes, signInAgain } from './request.ts
 import { connection, passkeyForm } from './sign-in.ts'
 import { texts } from './texts/index.ts'
 
-type Account = {
+type AccountPage = {
   readonly passkeys: readonly {
     readonly id: string
     readonly createdAt: Date
@@ -27,14 +27,14 @@ type Account = {
   readonly nonce: string
   /** PublicKeyCredentialCreationOptionsJSON. */
   readonly passkeyOptions: string
-  /** The time at which the account was connected with the provider. Null: it is not. Undefined: there is no provider. */
+  /** When the account was connected with the provider. Null: not connected. Undefined: the partner has no provider. */
   readonly sso?: Date | null | undefined
   readonly error?: string
   /** Says what the last form did. */
   readonly confirmation?: string | undefined
 }
 
-export function accountPage(view: ConsoleView, account: Account): string {
+export function accountPage(view: ConsoleView, account: AccountPage): string {
   const t = texts[view.language].account
   const { error, confirmation } = account
   return shell(view, {
@@ -74,7 +74,7 @@ export function accountPage(view: ConsoleView, account: Account): string {
   })
 }
 
-function passkeyTable(view: ConsoleView, { passkeys }: Account): Html {
+function passkeyTable(view: ConsoleView, { passkeys }: AccountPage): Html {
   const t = texts[view.language].account
   return table({
     caption: t.passkeys,
@@ -92,7 +92,7 @@ function passkeyTable(view: ConsoleView, { passkeys }: Account): Html {
   })
 }
 
-function passwordState(view: ConsoleView, { passwordSince, recoveryCodesLeft }: Account): Html {
+function passwordState(view: ConsoleView, { passwordSince, recoveryCodesLeft }: AccountPage): Html {
   const t = texts[view.language].account
   if (passwordSince === null) return html`<p>${t.passwordNone}</p>`
   const [before = '', after = ''] = fill(t.passwordSet, { count: String(recoveryCodesLeft) }).split('{time}')
@@ -136,7 +136,7 @@ type SupportSession = Pick<ResponseOf<'getServiceAccount'>, 'serviceAccountId' |
 
 type Sessions = {
   readonly sessions: readonly Session[]
-  /** Open sessions of staff of the operator. */
+  /** Open sessions of the operator's staff. */
   readonly support: readonly SupportSession[]
   readonly mayEnd: boolean
 }
@@ -152,7 +152,7 @@ export function sessionsPage(view: ConsoleView, { sessions, support, mayEnd }: S
       ${table({
         caption: t.sessions,
         columns: [[t.device, 'head'], t.address, t.signedInAt, t.lastUsed, t.endsAt, [t.actions, 'actions']],
-        rows: sessions.map((session) => row(view, session)),
+        rows: sessions.map((session) => sessionRow(view, session)),
       })}
       ${support.length > 0 && supportTable(view, support, mayEnd)}`,
   })
@@ -179,7 +179,7 @@ function supportTable(view: ConsoleView, support: readonly SupportSession[], may
     })}`
 }
 
-function row(view: ConsoleView, { id, createdAt, lastUsedAt, device, ip, isCurrent, expiresAt }: Session) {
+function sessionRow(view: ConsoleView, { id, createdAt, lastUsedAt, device, ip, isCurrent, expiresAt }: Session) {
   const { t, root } = view
   const about = fill(t.ofDevice, { device: deviceOf(device, t.deviceWords), ip })
   return [
@@ -204,7 +204,7 @@ export const accountRoutes: Routes = ({ factors, clock, members }, withPerson) =
         const isRecent = isRecentSignIn(person.session.createdAt, clock.now())
         return isRecent ? handle(request, person) : signInAgain(request, 'account')
       })
-  const { show, showPassword } = createShow(factors, members)
+  const { show, showPassword } = createAccountPages(factors, members)
   return [
     { method: 'GET', path: '/console/account', handle: recent((request, person) => show(request, person)) },
     {
@@ -215,10 +215,10 @@ export const accountRoutes: Routes = ({ factors, clock, members }, withPerson) =
         const t = texts[person.view.language].account
         try {
           const given = { kind: 'passkey', credential: form('credential') } as const
-          await factors.add(person, form('nonce'), given, clientOf(request))
+          await factors.add(person, form('nonce'), given, readClient(request))
           return seeOther('../account?done=added')
         } catch (error) {
-          return show(request, person, { error: hasField(error, '/nonce') ? t.pageOver : t.passkeyRefused })
+          return show(request, person, { error: refusesField(error, '/nonce') ? t.pageOver : t.passkeyRefused })
         }
       }),
     },
@@ -227,10 +227,10 @@ export const accountRoutes: Routes = ({ factors, clock, members }, withPerson) =
       path: '/console/account/passkey/remove',
       handle: recent(async (request, person) => {
         try {
-          await factors.removePasskey(person, readForm(request)('id'), clientOf(request))
+          await factors.removePasskey(person, readForm(request)('id'), readClient(request))
           return seeOther('../../account?done=removed')
         } catch (error) {
-          if (!hasField(error, '/id')) throw error
+          if (!refusesField(error, '/id')) throw error
           return show(request, person, { error: texts[person.view.language].account.lastFactor })
         }
       }),
@@ -247,10 +247,10 @@ export const accountRoutes: Routes = ({ factors, clock, members }, withPerson) =
         const form = readForm(request)
         try {
           const given = { kind: 'password', password: form('password'), code: form('code') } as const
-          const codes = await factors.add(person, form('nonce'), given, clientOf(request))
+          const codes = await factors.add(person, form('nonce'), given, readClient(request))
           return page(request, 200, recoveryCodesPage({ ...person.view, current: 'account' }, { codes }))
         } catch (error) {
-          const isOver = hasField(error, '/nonce')
+          const isOver = refusesField(error, '/nonce')
           const errors = isOver
             ? { form: texts[person.view.language].account.pageOver }
             : errorsOf(person.view.t, error)
@@ -261,11 +261,11 @@ export const accountRoutes: Routes = ({ factors, clock, members }, withPerson) =
   ]
 }
 
-function createShow(factors: Factors, { singleSignOn }: Pick<Members, 'singleSignOn'>) {
+function createAccountPages(factors: Factors, { singleSignOn }: Pick<Members, 'singleSignOn'>) {
   const show = async (request: PublicRequest, person: Person, said: { error?: string } = {}) => {
     const t = texts[person.view.language].account
     const { passkeyOptions, nonce } = await factors.enrolment(person)
-    const done = doneIn(request, ['added', 'removed'])
+    const done = readDone(request, ['added', 'removed'])
     const shown = {
       ...(await factors.of(person)),
       passkeyOptions,
@@ -289,7 +289,7 @@ function createShow(factors: Factors, { singleSignOn }: Pick<Members, 'singleSig
 }
 
 /** Reports whether an error refuses this field. Throws every other error. */
-function hasField(error: unknown, pointer: string): boolean {
+function refusesField(error: unknown, pointer: string): boolean {
   if (!(error instanceof Refusal)) throw error
   return error.errors.some((refused) => refused.pointer === pointer)
 }

@@ -1,4 +1,4 @@
-/** The page on which a bulk begins: the template, what its columns mean, and the form with the file. */
+/** The page that starts a bulk: the template, its columns, and the upload. */
 import { html, type Html } from '../html.ts'
 import { inputs, type Problems } from '../kit/forms.ts'
 import type { RowProblem } from '../kit/csv.ts'
@@ -12,15 +12,15 @@ import { texts } from './texts/index.ts'
 export type NewBulk = {
   readonly mode: string | undefined
   readonly problems: Problems
-  /** Lines of the file that are not divided into columns. */
+  /** Lines of the file that could not be split into columns. */
   readonly rows?: readonly RowProblem[] | undefined
-  /** Payments of a pain.001 that ask for more than payouts do. */
+  /** Payments of a pain.001 with features that payouts do not have. */
   readonly mistakes?: readonly (FileMistake & { readonly line: number })[] | undefined
 }
 
-const rowsShown = 100
+const shownRowsMax = 100
 
-const explained = [
+const explainedColumns = [
   'name',
   'iban',
   'amount',
@@ -73,11 +73,11 @@ function rowTable(view: ConsoleView, rows: readonly RowProblem[], mistakes: NonN
     rows: [
       ...rows.map(({ line, code }) => [String(line), b.rowProblem[code]]),
       ...mistakes.map(({ line, code, given }) => [String(line), fill(b.fileMistake[code], { given })]),
-    ].slice(0, rowsShown),
+    ].slice(0, shownRowsMax),
   })
 }
 
 function columnTable(view: ConsoleView): Html {
   const b = texts[view.language].bulk
-  return facts(explained.map((column) => [columnName(view.language, column), b.columnHelp[column]]))
+  return facts(explainedColumns.map((column) => [columnName(view.language, column), b.columnHelp[column]]))
 }

@@ -5,7 +5,7 @@ import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
 import { confirmed, type Draft, formPage, optionsOf, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { type Listed, listPage, sumsNote } from '../kit/lists.ts'
+import { type ListRows, listPage, sumsNote } from '../kit/lists.ts'
 import {
   account,
   badge,
@@ -23,8 +23,8 @@ import {
   time,
 } from '../kit/parts.ts'
 import {
-  doneIn,
-  idOf,
+  readDone,
+  readId,
   linkOf,
   page,
   queryText,
@@ -33,39 +33,47 @@ import {
   readQuery,
   seeOther,
   statusOf,
-  valuesIn,
+  readValues,
 } from '../kit/request.ts'
-import { type ItemRow, itemFields, itemInputs, itemTable, readItems, typedItems } from './items.ts'
+import { type ItemRow, itemFields, itemInputs, itemTable, readItems, readItemValues } from './items.ts'
 import { chooseLate, latePart, type LateRow, lateRows } from './late.ts'
 import { linkRoutes } from './payment-links.ts'
-import { checkRefund, refundedText, refundPart, type Refunds, refundsOf, sendRefund, type Typed } from './refunds.ts'
-import { type Added, addedBy, addedFact } from './made.ts'
 import {
-  amountWrong,
+  checkRefund,
+  refundedText,
+  refundPart,
+  type Refunds,
+  readRefunds,
+  sendRefund,
+  type TypedRefund,
+} from './refunds.ts'
+import { type CreatorFact, readCreatorFact, creatorFacts } from './creator.ts'
+import {
+  amountProblem,
   callOf,
   type Frame,
   may,
   type Person,
   problemsOf,
   type Routes,
-  routesOf,
-  textsWith,
+  placeRoutes,
+  textsWithRefusals,
 } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 import { readSummed, type Sums, transactionHref } from './transactions.ts'
 
-type Status = 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
+type SessionStatus = 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
 
 type SessionRow = {
   readonly id: string
   readonly amount: string
   readonly currency: string
-  readonly status: Status
+  readonly status: SessionStatus
   readonly creditorReference: string
   readonly order: string
   readonly description: string
   readonly payer: string
-  /** True: money waits for the choice of the shop. */
+  /** True if late money waits for the shop's decision. */
   readonly isLate: boolean
   readonly createdAt: Date
   readonly expiresAt: Date
@@ -79,10 +87,10 @@ const tones = {
   Expired: 'neutral',
 } as const
 
-/** An ended session may have ended before its time. */
-const isOpen = (status: Status): boolean => status === 'Open' || status === 'Processing'
+/** Reports whether the session can still be paid. `expiresAt` does not say so: a session can end early. */
+const isOpen = (status: SessionStatus): boolean => status === 'Open' || status === 'Processing'
 
-const statusBadge = ({ language }: ConsoleView, status: Status): Html =>
+const statusBadge = ({ language }: ConsoleView, status: SessionStatus): Html =>
   badge(tones[status], texts[language].checkout.status[status])
 
 export const sessionFilters = [
@@ -95,9 +103,9 @@ export const sessionFilters = [
   'linkId',
 ] as const
 
-type Sessions = Listed<SessionRow> & {
+type Sessions = ListRows<SessionRow> & {
   readonly mayWrite: boolean
-  /** Absent: the list has no filter. */
+  /** Absent: no filter is set. */
   readonly sums?: Sums | undefined
 }
 
@@ -194,7 +202,7 @@ type PartRow = {
 }
 
 type Session = SessionRow & {
-  readonly added?: Added | undefined
+  readonly creator?: CreatorFact | undefined
   readonly url: string
   readonly iban: string
   readonly bic?: string | undefined
@@ -206,7 +214,7 @@ type Session = SessionRow & {
   readonly items: readonly ItemRow[]
   readonly late: readonly LateRow[]
   readonly done?: 'created' | 'expired' | 'refunded' | 'accepted' | 'returned' | undefined
-  /** Null: nothing is refunded. */
+  /** Null: nothing was refunded. */
   readonly refunded: string | null
   /** Absent: the session takes one payment. */
   readonly parts?:
@@ -217,7 +225,7 @@ type Session = SessionRow & {
         readonly rows: readonly PartRow[]
       }
     | undefined
-  /** Absent: no money is there that could be refunded. */
+  /** Absent: the session has no refundable money. */
   readonly refunds?: Refunds | undefined
   readonly problems: Problems
 }
@@ -261,7 +269,7 @@ export function sessionOfCheckoutPage(view: ConsoleView, session: Session): stri
         [c.iban, account(view, session.iban)],
         [p.bic, session.bic],
         [p.created, time(view, createdAt)],
-        ...addedFact(session),
+        ...creatorFacts(session),
         [p.id, identifier(view, id, p.id)],
       ])}
       ${session.items.length > 0 && section('items', c.items, itemTable(view, currency, session.items))}
@@ -314,10 +322,9 @@ function expiry(view: ConsoleView, { id, amount, currency, creditorReference, pa
   })
 }
 
-/** Words of the refusals: those of all pages, and those of checkout. */
-const refusalTexts = (person: Person) => textsWith(person, 'checkout')
+const refusalTexts = (person: Person) => textsWithRefusals(person, 'checkout')
 
-const rowOf = (session: ResponseOf<'getCheckoutSession'>): SessionRow => {
+const sessionRow = (session: ResponseOf<'getCheckoutSession'>): SessionRow => {
   const { sessionId, amount, currency, status, creditorReference, createdAt, expiresAt } = session
   return {
     ...{ id: sessionId, amount: decimalText(amount), currency, status, creditorReference },
@@ -330,7 +337,7 @@ const rowOf = (session: ResponseOf<'getCheckoutSession'>): SessionRow => {
   }
 }
 
-function partsOf({ partialPayments, parts = [], paidAmount, remainingAmount }: ResponseOf<'getCheckoutSession'>) {
+function sessionParts({ partialPayments, parts = [], paidAmount, remainingAmount }: ResponseOf<'getCheckoutSession'>) {
   if (!partialPayments) return undefined
   const remaining = decimalText(remainingAmount)
   return {
@@ -351,7 +358,7 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
     (query) => operate('listCheckoutSessions', { ...call, query: queryText(query) }),
     (query) => operate('sumCheckoutSessions', { ...call, query: queryText(query) }),
   )
-  const sessions = { ...shown, sums, rows: data.map(rowOf), mayWrite: may(person, 'checkout:write') }
+  const sessions = { ...shown, sums, rows: data.map(sessionRow), mayWrite: may(person, 'checkout:write') }
   return page(request, statusOf(shown.problems), sessionsOfCheckoutPage(person.view, sessions))
 }
 
@@ -360,17 +367,17 @@ async function showOne(
   request: PublicRequest,
   person: Person,
   problems: Problems = {},
-  refund?: Typed,
+  refund?: TypedRefund,
 ): Promise<PublicAnswer> {
   const { operate } = frame
   const { view } = person
-  const call = { ...callOf(person, request), params: { sessionId: idOf(request) } }
+  const call = { ...callOf(person, request), params: { sessionId: readId(request) } }
   const session = await operate('getCheckoutSession', call)
   const isOpen = session.status === 'Open' || session.status === 'Processing'
   const { url, iban, bic, reference, customerId } = session
   const shown = {
-    ...rowOf(session),
-    added: await addedBy(frame, person, session.sessionId),
+    ...sessionRow(session),
+    creator: await readCreatorFact(frame, person, session.sessionId),
     ...{ url, iban, bic, problems },
     transactionHref: may(person, 'transactions:read') ? transactionHref(view, reference) : undefined,
     customerHref: may(person, 'customers:read') ? `${view.root}customers/${customerId}` : undefined,
@@ -383,10 +390,10 @@ async function showOne(
     linkHref: session.linkId === undefined ? undefined : `${view.root}checkout/links/${session.linkId}`,
     items: (session.lineItems ?? []).map((item) => ({ ...item, amount: decimalText(item.amount) })),
     late: lateRows(view, session, may(person, 'transactions:read')),
-    done: doneIn(request, ['created', 'expired', 'refunded', 'accepted', 'returned']),
+    done: readDone(request, ['created', 'expired', 'refunded', 'accepted', 'returned']),
     refunded: refundedText(session),
-    parts: partsOf(session),
-    refunds: await refundsOf(frame, request, person, session, refund),
+    parts: sessionParts(session),
+    refunds: await readRefunds(frame, request, person, session, refund),
   }
   return page(request, statusOf(problems), sessionOfCheckoutPage(view, shown))
 }
@@ -406,8 +413,8 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
   const p = refusalTexts(person)
   const given = readForm(request)
   const idempotencyKey = given('idempotencyKey') || newId()
-  const values = { ...valuesIn(given, sessionFields), ...typedItems(given) }
-  // The button that adds a row sends nothing.
+  const values = { ...readValues(given, sessionFields), ...readItemValues(given) }
+  // The button that adds a row shows the form again.
   if (values['add'] !== undefined) return showForm(request, person, values, idempotencyKey)
   const { items, problems: wrongItems, sum } = readItems(person.view, values)
   if (Object.keys(wrongItems).length > 0) return showForm(request, person, values, idempotencyKey, wrongItems)
@@ -423,7 +430,7 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
   const rest = Object.fromEntries(Object.entries(others).filter(([name]) => !itemFields.includes(name)))
   const amount = readAmount(amountText)
   if (amount === undefined)
-    return showForm(request, person, values, idempotencyKey, { amount: amountWrong(person.view, amountText) })
+    return showForm(request, person, values, idempotencyKey, { amount: amountProblem(person.view, amountText) })
   if (email === undefined && rest['customerId'] === undefined)
     return showForm(request, person, values, idempotencyKey, {
       email: texts[person.view.language].checkout.customerMissing,
@@ -445,16 +452,16 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
     return seeOther(`${sessionId}?done=created`)
   } catch (error) {
     const isAbove = error instanceof Refusal && error.code === 'balance_limit_exceeded'
-    const amountProblem = isAbove
+    const amount = isAbove
       ? texts[person.view.language].checkout.refusal.balance_limit_exceeded
-      : amountWrong(person.view, amountText)
-    const problems = problemsOf(p, error, sessionFields, { amount: amountProblem })
+      : amountProblem(person.view, amountText)
+    const problems = problemsOf(p, error, sessionFields, { amount })
     return showForm(request, person, values, newId(), problems)
   }
 }
 
 async function expire(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const sessionId = idOf(request)
+  const sessionId = readId(request)
   try {
     await frame.operate('expireCheckoutSession', { ...callOf(person, request), params: { sessionId } })
   } catch (error) {
@@ -464,7 +471,7 @@ async function expire(frame: Frame, request: PublicRequest, person: Person): Pro
 }
 
 export const checkoutRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = routesOf(frame, withMoney, 'checkout')
+  const route = placeRoutes(frame, withMoney, 'checkout')
   const refunding =
     (act: typeof checkRefund) =>
     (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> =>

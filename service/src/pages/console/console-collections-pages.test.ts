@@ -27,7 +27,7 @@ import {
 } from './checkout.ts'
 import { itemFields } from './items.ts'
 import { newLinkFields, newPaymentLinkPage, paymentLinkPage, paymentLinksPage } from './payment-links.ts'
-import { placesOf } from './places.ts'
+import { visiblePlaces } from './places.ts'
 import { refundFields, refundPreviewPage } from './refunds.ts'
 import {
   newReportPage,
@@ -44,7 +44,7 @@ const time = at.toISOString()
 const pages = { next: '../x', first: '../x' }
 const wholeQuery = (names: readonly string[], text: string) => Object.fromEntries(names.map((name) => [name, text]))
 const insideOf = (language: ConsoleLanguage, current: string) =>
-  viewOf(language, { places: placesOf(consoleTexts[language], permissions, true), current })
+  viewOf(language, { places: visiblePlaces(consoleTexts[language], permissions, true), current })
 
 type Named = readonly (readonly [name: string, page: string])[]
 

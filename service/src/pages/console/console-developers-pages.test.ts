@@ -13,7 +13,7 @@ import { html } from '../html.ts'
 import { type ConsoleLanguage, consoleLanguages, consoleTexts } from '../kit/language.ts'
 import { auditFilters, auditHeadsPage, auditPage, auditRecordPage, type RecordProof } from './audit.ts'
 import { eventPage, eventsPage } from './events.ts'
-import { placesOf } from './places.ts'
+import { visiblePlaces } from './places.ts'
 import { periodFilters, requestFilters, requestPage, requestProblemsPage, requestsPage } from './request-log.ts'
 import { issuedPage, newServiceAccountPage, serviceAccountPage, serviceAccountsPage } from './service-accounts.ts'
 import { simulated, simulationNames, simulationPage, simulationsPage } from './simulations.ts'
@@ -23,12 +23,15 @@ const at = new Date('2026-11-24T14:30:00Z')
 const time = at.toISOString()
 const pages = { next: '../x', first: '../x' }
 
-const added = ['Added', html`<span>${evil}</span>`] as const
+const creator = ['Added', html`<span>${evil}</span>`] as const
 
 const unfiltered = { values: {}, problems: {} }
 
 function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
-  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions, true), current: 'webhooks' })
+  const view = viewOf(language, {
+    places: visiblePlaces(consoleTexts[language], permissions, true),
+    current: 'webhooks',
+  })
   const row = { id: 'w1', url: text, events: [text], status: 'Disabled' as const, createdAt: at }
   const attempt = { startedAt: at, status: 500, error: text, responseBody: text }
   const delivery = {
@@ -37,7 +40,7 @@ function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [s
   }
   const one = {
     ...row,
-    ...{ note: text, signature: text, added, reason: 'Failing' as const, failingSince: at, isCapped: true },
+    ...{ note: text, signature: text, creator, reason: 'Failing' as const, failingSince: at, isCapped: true },
     counts: { delivered: 100_000, pending: 2, held: 3 },
     ...{ deliveries: [delivery], values: { status: text }, problems: { status: text }, pages, mayWrite: true },
     idempotencyKey: text,
@@ -75,7 +78,7 @@ function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [s
 
 function serviceAccountPages(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
   const view = viewOf(language, {
-    places: placesOf(consoleTexts[language], permissions, true),
+    places: visiblePlaces(consoleTexts[language], permissions, true),
     current: 'service-accounts',
   })
   const account = {
@@ -97,7 +100,7 @@ function serviceAccountPages(language: ConsoleLanguage, text: string): readonly 
   const values = Object.fromEntries(names.map((name) => [name, text]))
   const granted = permissions
   const draft = { values, problems: {}, permissions: ['payouts:write', text], granted, idempotencyKey: text }
-  const one = { account, granted, mayWrite: true, idempotencyKey: text, values: {}, problems: {}, added }
+  const one = { account, granted, mayWrite: true, idempotencyKey: text, values: {}, problems: {}, creator }
   return [
     [
       'accounts',
@@ -121,7 +124,7 @@ function serviceAccountPages(language: ConsoleLanguage, text: string): readonly 
 }
 
 function auditPages(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
-  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions, true), current: 'audit' })
+  const view = viewOf(language, { places: visiblePlaces(consoleTexts[language], permissions, true), current: 'audit' })
   const row = {
     ...{
       id: 'a1',
@@ -157,7 +160,7 @@ function auditPages(language: ConsoleLanguage, text: string): readonly (readonly
 }
 
 function eventPages(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
-  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions, true), current: 'events' })
+  const view = viewOf(language, { places: visiblePlaces(consoleTexts[language], permissions, true), current: 'events' })
   const row = { id: 'e1', type: text, reference: text, occurredAt: at }
   const values = { types: text, reference: text }
   const types = [text]
@@ -176,7 +179,10 @@ function eventPages(language: ConsoleLanguage, text: string): readonly (readonly
 }
 
 function requestLogPages(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
-  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions, true), current: 'requests' })
+  const view = viewOf(language, {
+    places: visiblePlaces(consoleTexts[language], permissions, true),
+    current: 'requests',
+  })
   const row = {
     ...{ id: 'r1', at, method: 'POST', operation: text, status: 401, code: text, serviceAccountName: text },
     ...{ durationMs: 1234, verified: false, replayed: false },
@@ -206,7 +212,10 @@ function requestLogPages(language: ConsoleLanguage, text: string): readonly (rea
 }
 
 function simulationPages(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
-  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions, true), current: 'simulations' })
+  const view = viewOf(language, {
+    places: visiblePlaces(consoleTexts[language], permissions, true),
+    current: 'simulations',
+  })
   const may = { transactions: true, events: true }
   return [
     ['simulations', simulationsPage(view)],
@@ -227,7 +236,7 @@ test('a request shows the signature debugger and the problem only if there is on
 })
 
 test('production has no simulations', () => {
-  const named = (sandbox: boolean) => placesOf(consoleTexts.en, permissions, sandbox).map(({ name }) => name)
+  const named = (sandbox: boolean) => visiblePlaces(consoleTexts.en, permissions, sandbox).map(({ name }) => name)
   assert.ok(named(true).includes('simulations'))
   assert.ok(!named(false).includes('simulations'))
 })

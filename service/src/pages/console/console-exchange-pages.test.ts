@@ -13,13 +13,13 @@ import {
 import { type ConsoleLanguage, consoleLanguages, consoleTexts } from '../kit/language.ts'
 import { readExactAmount } from '../kit/request.ts'
 import { exchangePage, quoteFields, quotePage } from './exchange.ts'
-import { placesOf } from './places.ts'
+import { visiblePlaces } from './places.ts'
 import { newWalletPage, walletFields, walletPage, walletsPage } from './wallets.ts'
 
 const at = new Date('2026-11-24T14:30:07Z')
 const wholeQuery = (names: readonly string[], text: string) => Object.fromEntries(names.map((name) => [name, text]))
 const insideOf = (language: ConsoleLanguage, current: string) =>
-  viewOf(language, { places: placesOf(consoleTexts[language], permissions, true), current })
+  viewOf(language, { places: visiblePlaces(consoleTexts[language], permissions, true), current })
 
 type Named = readonly (readonly [name: string, page: string])[]
 

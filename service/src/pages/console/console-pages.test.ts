@@ -27,7 +27,7 @@ import { findPage } from './find.ts'
 import { homePage } from './home.ts'
 import { inboxPage, notificationsPage } from './inbox.ts'
 import { firstAdminPage, joinPage, recoveryCodesPage } from './join.ts'
-import { placesOf } from './places.ts'
+import { visiblePlaces } from './places.ts'
 import { enterSupportPage, findPartnerPage, signInPage } from './sign-in.ts'
 import { ssoFields, ssoPage } from './sso.ts'
 import { teamPage } from './team.ts'
@@ -192,7 +192,7 @@ function supportPages(inside: (current: string) => ConsoleView, text: string): r
 function pagesOf(language: ConsoleLanguage, text: string, mayWrite = true): ReadonlyMap<string, string> {
   const view = viewOf(language)
   const person = { fullName: text, email: text, roleName: 'Admin' as const, partnerName: text }
-  const places = placesOf(consoleTexts[language], permissions, true)
+  const places = visiblePlaces(consoleTexts[language], permissions, true)
   const inside = (current: string) => viewOf(language, { person, places, hasSearch: true, current })
   const errors = { password: text, code: text, form: text }
   const totp = { secret: 'JBSWY3DPEHPK3PXP', qrSvg: qrCode('otpauth://totp/a', text) }

@@ -18,21 +18,21 @@ import type { ConsoleView } from '../kit/frame.ts'
 import { type ConsoleLanguage, consoleLanguages, consoleTexts } from '../kit/language.ts'
 import { customerFilters, customerFormPage, customerPage, customersPage } from './customer-pages.ts'
 import { newPayoutPage, payoutPreviewPage } from './new-payout.ts'
-import { repeatsNone } from './repeats.ts'
+import { noRepeats } from './repeats.ts'
 import { newOrderPage, orderFields, orderPage, ordersPage } from './orders.ts'
 import { choosePayeePage } from './payee-choice.ts'
 import { checkPayeePage, newPayeePage, payeeFilters, payeePage, payeesPage } from './payees.ts'
 import { payoutPage } from './payout.ts'
 import { confirmationDocument } from './payout-confirmation.ts'
 import { payoutFilters, payoutsPage, waitingPage } from './payouts.ts'
-import { placesOf } from './places.ts'
+import { visiblePlaces } from './places.ts'
 import { texts } from './texts/index.ts'
 import { transactionFilters, transactionPage, transactionsPage } from './transactions.ts'
 
 const at = new Date('2026-11-24T14:30:00Z')
 const href = '../x'
 const pages = { next: href, first: href }
-const added = ['Added', html`<span>${evil}</span>`] as const
+const creator = ['Added', html`<span>${evil}</span>`] as const
 const sums = { capped: true, sums: [{ label: evil, amount: '12345678901234567.50', currency: 'EUR', count: 5001 }] }
 const amounts = { amount: '12345678901234567.50', currency: 'EUR' }
 const wholeQuery = (names: readonly string[], text: string) => Object.fromEntries(names.map((name) => [name, text]))
@@ -40,7 +40,7 @@ const wholeQuery = (names: readonly string[], text: string) => Object.fromEntrie
 const insideOf = (language: ConsoleLanguage, text: string) =>
   viewOf(language, {
     person: { fullName: text, email: text, roleName: 'Admin', partnerName: text },
-    places: placesOf(consoleTexts[language], permissions, true),
+    places: visiblePlaces(consoleTexts[language], permissions, true),
     current: 'payouts',
   })
 
@@ -173,7 +173,7 @@ function payoutPages(language: ConsoleLanguage, text: string): Named {
             approval: { until: at, decision: text, decidedBy: text, decidedAt: at, reason: text },
             may: { cancel: approve !== 'no', approve },
             done: ({ yes: 'created', own: 'noteSaved', no: 'cancelled' } as const)[approve],
-            repeats: approve === 'no' ? repeatsNone : repeats,
+            repeats: approve === 'no' ? noRepeats : repeats,
             note: { text: approve === 'own' ? '' : text, updatedBy: text, updatedAt: at, mayWrite: approve !== 'no' },
             recalls: { rows: [recall], form: { idempotencyKey: text, typed: { reason: text, text } } },
             hold: explain({ kind: 'names', by: at }),
@@ -259,7 +259,10 @@ function payeePages(language: ConsoleLanguage, text: string): Named {
       const done = result === 'Match' ? ('saved' as const) : ('changed' as const)
       return [
         [`check payee ${result}`, checkPayeePage(view, draft, verification)] as const,
-        [`payee ${result}`, payeePage(view, { ...payee, ...more, verification, may, done, problems, added })] as const,
+        [
+          `payee ${result}`,
+          payeePage(view, { ...payee, ...more, verification, may, done, problems, creator }),
+        ] as const,
       ]
     }),
     ['payee unverified', payeePage(view, { ...payee, updatedAt: at, may, problems: {} })],
@@ -355,7 +358,7 @@ function orderPages(language: ConsoleLanguage, text: string): Named {
       ordersPage(view, { rows: [row], values: { status: text }, problems: { status: text }, pages, mayWrite: true }),
     ],
     ['no orders', ordersPage(view, { rows: [], values: {}, problems: {}, pages: {}, mayWrite: false })],
-    ['new order', newOrderPage(view, { ...draft, values: {}, problems: {}, repeats: repeatsNone })],
+    ['new order', newOrderPage(view, { ...draft, values: {}, problems: {}, repeats: noRepeats })],
     [
       'refused order',
       newOrderPage(view, {
@@ -367,7 +370,7 @@ function orderPages(language: ConsoleLanguage, text: string): Named {
     ],
     [
       'order',
-      orderPage(view, { ...order, reference: text, endsOn: day, dayOfMonth: 31, count: 24, done: 'created', added }),
+      orderPage(view, { ...order, reference: text, endsOn: day, dayOfMonth: 31, count: 24, done: 'created', creator }),
     ],
     ['paused order', orderPage(view, { ...order, status: 'Paused', problems: { form: text } })],
     ['ended order', orderPage(view, { ...order, ...ended, ...none })],
@@ -438,7 +441,7 @@ test('the preview explains itself in the language of the page', () => {
   const preview = (language: 'en' | 'de', amounts: readonly (typeof above)[number][] = []) =>
     payoutPreviewPage(viewOf(language), {
       ...{ ...draft, payee: 'P', payeeAccount: 'A', accepted: true, needsApproval: true, problems: {} },
-      ...{ fee: '0.00', total: '1.00', repeats: repeatsNone },
+      ...{ fee: '0.00', total: '1.00', repeats: noRepeats },
       rules: [{ rule: 'approval', verdict: 'passed', detail: english, hold, amounts: [...amounts] }],
     })
   assert.match(preview('en', above), /It waits for the approval/)

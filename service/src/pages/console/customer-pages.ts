@@ -14,7 +14,7 @@ import {
   type Problems,
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { type Listed, listPage } from '../kit/lists.ts'
+import { type ListRows, listPage } from '../kit/lists.ts'
 import {
   account,
   badge,
@@ -45,7 +45,7 @@ export type CustomerRow = {
   readonly createdAt: Date
 }
 
-type Customers = Listed<CustomerRow> & {
+type Customers = ListRows<CustomerRow> & {
   readonly mayWrite: boolean
   readonly done?: 'erased' | 'erasedKept' | undefined
 }
@@ -98,21 +98,21 @@ export function customersPage(view: ConsoleView, { rows, mayWrite, done, ...show
 
 type IdentityVerification = ResponseOf<'getIdentityVerification'>
 
-type Kind = IdentityVerification['kinds'][number]
+type CheckKind = IdentityVerification['kinds'][number]
 
 type Verifications = {
   readonly rows: readonly IdentityVerification[]
-  /** Absent: the person may not start one, or one is not decided. */
+  /** Absent: the person may not start a verification, or one is undecided. */
   readonly form?: { readonly idempotencyKey: string } | undefined
 }
 
-const kindsOf: Readonly<Record<'Individual' | 'Business' | 'SoleTrader', readonly Kind[]>> = {
+const kindsByType: Readonly<Record<'Individual' | 'Business' | 'SoleTrader', readonly CheckKind[]>> = {
   Individual: ['Document', 'Address'],
   SoleTrader: ['Document', 'Address', 'Company'],
   Business: ['Company', 'Address'],
 }
 
-/** The fields of the form: one for each kind. */
+/** The checkboxes of the form. */
 export const kindFields = ['Document', 'Address', 'Company'] as const
 
 const tones: Readonly<Record<IdentityVerification['status'], Tone>> = {
@@ -125,7 +125,7 @@ export const isUndecided = ({ status }: Pick<IdentityVerification, 'status'>): b
 
 function identityPart(
   view: ConsoleView,
-  { id, type }: { readonly id: string; readonly type: keyof typeof kindsOf },
+  { id, type }: { readonly id: string; readonly type: keyof typeof kindsByType },
   { rows, form }: Verifications,
 ): Html {
   const t = texts[view.language].identity
@@ -138,7 +138,7 @@ function identityPart(
         <p class="soft">${t.startText}</p>
         <form method="post" action="${view.root}customers/${id}/verifications">
           ${hiddenField('idempotencyKey', form.idempotencyKey)}
-          ${kindsOf[type].map((kind, index) =>
+          ${kindsByType[type].map((kind, index) =>
             check({ id: `kind-${kind}`, name: kind, value: 'true', label: t.kinds[kind], isChecked: index === 0 }),
           )}
           <button type="submit">${t.start}</button>
@@ -156,14 +156,14 @@ function verificationTable(view: ConsoleView, rows: readonly IdentityVerificatio
     rows: rows.map((row) => [
       row.kinds.map((kind) => t.kinds[kind]).join(', '),
       badge(tones[row.status], t.statuses[row.status]),
-      foundIn(view, row),
+      resultPart(view, row),
       time(view, new Date(row.createdAt)),
     ]),
   })
 }
 
-/** The page of an open one, or what the provider has found. */
-function foundIn(view: ConsoleView, { status, url, reason, evidence, validUntil }: IdentityVerification): Html {
+/** Draws the link to an open verification, or the result of the provider. */
+function resultPart(view: ConsoleView, { status, url, reason, evidence, validUntil }: IdentityVerification): Html {
   const t = texts[view.language].identity
   const { kyc } = texts[view.language].customers
   if (url !== undefined)
@@ -191,7 +191,7 @@ type BalanceRow = {
 
 type ChangeRow = {
   readonly at: Date
-  /** Absent: the service itself. */
+  /** Absent: the service made the change. */
   readonly by?: string | undefined
   readonly fields: readonly {
     readonly field: string
@@ -264,7 +264,7 @@ export function customerPage(view: ConsoleView, customer: Customer): string {
         ...(own === undefined ? [] : [[c.identifier, html`<span class="free">${own}</span>`] as const]),
         [p.created, time(view, createdAt, 'date')],
       ])}
-      ${links(view, customer)} ${section('capabilities-title', c.capabilities, capabilityTable(view, customer))}
+      ${customerLinks(view, customer)} ${section('capabilities-title', c.capabilities, capabilityTable(view, customer))}
       ${section('verification-title', c.verification, fieldTable(view, customer))}
       ${section('identity-title', texts[view.language].identity.title, identityPart(view, customer, customer.identity))}
       ${customer.ibans !== undefined && section('account-title', c.account, accountPart(view, customer))}
@@ -280,7 +280,7 @@ const section = (id: string, title: string, body: Html): Html =>
     ${body}
   </section>`
 
-function links(view: ConsoleView, { id, may }: Customer): Html {
+function customerLinks(view: ConsoleView, { id, may }: Customer): Html {
   const c = texts[view.language].customers
   const link = (path: string, text: string) =>
     html`<a class="button" href="${linkOf(`${view.root}${path}`, { customerId: id })}">${text}</a>`
@@ -485,7 +485,7 @@ export function customerFormPage(view: ConsoleView, draft: CustomerDraft): strin
   })
 }
 
-/** A group of fields. It is open if it is needed, or has a value or a problem. */
+/** Draws a group of fields, which is open if it is needed or has a value or a problem. */
 function group(
   view: ConsoleView,
   draft: CustomerDraft,

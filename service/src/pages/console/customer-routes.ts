@@ -15,7 +15,7 @@ import {
 } from './customer-pages.ts'
 import { customerImporter } from './import-customers.ts'
 import { importRoutes } from './imports.ts'
-import { callOf, type Frame, ifFound, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
+import { callOf, type Frame, ifFound, type Person, problemsOf, readList, type Routes, placeRoutes } from './request.ts'
 import { texts } from './texts/index.ts'
 
 type Customer = ResponseOf<'getCustomer'>
@@ -25,7 +25,7 @@ const baseFields = ['email', 'partnerCustomerIdentifier'] as const
 const formFields: readonly string[] = ['customerType', ...baseFields, ...kycFields]
 const idOf = ({ params }: PublicRequest) => params['id'] ?? ''
 
-const rowOf = ({ guid, serviceId, email, partnerCustomerIdentifier, createdAt, kyc }: Customer): CustomerRow => ({
+const customerRow = ({ guid, serviceId, email, partnerCustomerIdentifier, createdAt, kyc }: Customer): CustomerRow => ({
   ...{ id: guid, serviceId, email, type: kyc.customerType, identifier: partnerCustomerIdentifier },
   name: kyc.legalName ?? kyc.fullName ?? kyc.tradingName,
   createdAt: new Date(createdAt),
@@ -38,7 +38,7 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
     operate('listCustomers', { ...callOf(person, request), query: queryText(query) }),
   )
   const customers = {
-    ...{ ...shown, rows: data.map(rowOf), mayWrite: caller.permissions.includes('customers:write') },
+    ...{ ...shown, rows: data.map(customerRow), mayWrite: caller.permissions.includes('customers:write') },
     done: (['erased', 'erasedKept'] as const).find((each) => each === done),
   }
   return page(request, statusOf(shown.problems), customersPage(view, customers))
@@ -63,15 +63,15 @@ async function showOne(
     may('accounts:read') ? operate('listCustomerBalances', call) : undefined,
   ])
   const shown = {
-    ...rowOf(raw),
-    verification: verificationOf(raw, verification),
+    ...customerRow(raw),
+    verification: verificationView(raw, verification),
     identity: {
       rows: proofs.data,
       form: may('customers:write') && !proofs.data.some(isUndecided) ? { idempotencyKey: newId() } : undefined,
     },
     capabilities,
     ibans: may('accounts:read') ? (opened?.ibans ?? []) : undefined,
-    balances: balances?.data.map(balanceOf),
+    balances: balances?.data.map(balanceRow),
     changes: history.data.map(({ changedAt, actor, changes }) => ({
       at: new Date(changedAt),
       by: actor?.name,
@@ -93,8 +93,8 @@ async function showOne(
 }
 export const customerRoutes: Routes = (frame, withPerson, withMoney) => {
   const { operate } = frame
-  const route = routesOf(frame, withMoney, 'customers')
-  /** Words a refusal of a form of the page of one customer, and shows that page again. */
+  const route = placeRoutes(frame, withMoney, 'customers')
+  /** Redirects after a form of a customer's page, or shows the page again with the refusal. */
   const orProblem = async (
     request: PublicRequest,
     person: Person,
@@ -139,7 +139,7 @@ export const customerRoutes: Routes = (frame, withPerson, withMoney) => {
   ]
 }
 
-function verificationOf({ kyc }: Customer, found: ResponseOf<'getCustomerVerification'>) {
+function verificationView({ kyc }: Customer, found: ResponseOf<'getCustomerVerification'>) {
   const values: Readonly<Record<string, string | undefined>> = kyc
   return {
     state: found.state,
@@ -149,27 +149,27 @@ function verificationOf({ kyc }: Customer, found: ResponseOf<'getCustomerVerific
 }
 
 type CustomerBalance = ResponseOf<'listCustomerBalances'>['data'][number]
-const balanceOf = ({ currency, posted, reserved, available }: CustomerBalance) => ({
+const balanceRow = ({ currency, posted, reserved, available }: CustomerBalance) => ({
   currency,
   posted: decimalText(posted),
   reserved: decimalText(reserved),
   available: decimalText(available),
 })
 
-/** The values of a customer, by the fields of the form. */
-const valuesOf = ({ email, partnerCustomerIdentifier, kyc }: Customer): Values =>
+/** Returns the values of a customer by the fields of the form. */
+const customerValues = ({ email, partnerCustomerIdentifier, kyc }: Customer): Values =>
   Object.fromEntries(
     Object.entries({ ...kyc, email, partnerCustomerIdentifier }).flatMap(([name, value]) =>
       value === undefined || !formFields.includes(name) ? [] : [[name, value] as const],
     ),
   )
 
-const typedIn = (request: PublicRequest): Values => {
+const readTyped = (request: PublicRequest): Values => {
   const given = readForm(request)
   return Object.fromEntries(formFields.map((name) => [name, given(name).trim()] as const))
 }
 
-/** The form of a new customer and of a change. A change sends only what differs, and null for an emptied field. */
+/** The forms that create and change a customer. A change sends only changed fields, and null for an emptied one. */
 const customerFormRoutes: Routes = (frame, _withPerson, withMoney) => {
   const { operate } = frame
   type Form = { readonly values: Values; readonly id?: string; readonly problems?: Problems; readonly key?: string }
@@ -178,7 +178,7 @@ const customerFormRoutes: Routes = (frame, _withPerson, withMoney) => {
     return page(request, statusOf(problems), customerFormPage(view, draft))
   }
   const create = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
-    const values = typedIn(request)
+    const values = readTyped(request)
     const key = readForm(request)('idempotencyKey') || newId()
     const given = (names: readonly string[]) =>
       Object.fromEntries(names.flatMap((name) => (values[name] ? [[name, values[name]] as const] : [])))
@@ -199,8 +199,8 @@ const customerFormRoutes: Routes = (frame, _withPerson, withMoney) => {
   }
   const change = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const call = { ...callOf(person, request), params: { id: idOf(request) } }
-    const typed = typedIn(request)
-    const before = valuesOf(await operate('getCustomer', call))
+    const typed = readTyped(request)
+    const before = customerValues(await operate('getCustomer', call))
     const changed = (names: readonly string[]) =>
       Object.fromEntries(
         names.flatMap((name) => {
@@ -224,9 +224,9 @@ const customerFormRoutes: Routes = (frame, _withPerson, withMoney) => {
   }
   const edit = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const call = { ...callOf(person, request), params: { id: idOf(request) } }
-    return show(request, person, { values: valuesOf(await operate('getCustomer', call)), id: call.params.id })
+    return show(request, person, { values: customerValues(await operate('getCustomer', call)), id: call.params.id })
   }
-  const route = routesOf(frame, withMoney, 'customers')
+  const route = placeRoutes(frame, withMoney, 'customers')
   return [
     route('GET', '/new', 'customers:write', (_frame, request, person) =>
       show(request, person, { values: { customerType: 'Individual' } }),

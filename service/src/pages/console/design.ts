@@ -21,7 +21,7 @@ import {
   table,
   time,
 } from '../kit/parts.ts'
-import { balancePlot, plotOf } from './balance-plot.ts'
+import { balancePlot, createPlot } from './balance-plot.ts'
 
 /** The page is for developers of the console, so its texts are English only. */
 export function designPage(view: ConsoleView): string {
@@ -108,7 +108,7 @@ const fields = (view: ConsoleView): Html => {
   </form>`
 }
 
-/** Plots from zero, from the lowest amount, of one amount, and below zero. */
+/** Plots that begin at zero, at the lowest amount, with a constant amount, and with negative amounts. */
 const plots = (view: ConsoleView): Html => {
   const day = (index: number) => new Date(Date.UTC(2026, 9, 29 + index)).toISOString().slice(0, 10)
   const shapes: readonly (readonly [DailyBalances['currency'], (index: number) => number])[] = [
@@ -119,7 +119,7 @@ const plots = (view: ConsoleView): Html => {
   ]
   const drawn = shapes.flatMap(([currency, at]) => {
     const days = Array.from({ length: 30 }, (_day, index) => ({ day: day(index), available: BigInt(at(index)) }))
-    return plotOf({ currency, days }) ?? []
+    return createPlot({ currency, days }) ?? []
   })
   return html`<div class="plots">${drawn.map((each) => balancePlot(view, each))}</div>`
 }

@@ -8,7 +8,7 @@ import { type ConsoleView, shell } from '../kit/frame.ts'
 import { filterForm } from '../kit/lists.ts'
 import { empty, facts, grouped, message, money, moneyText, strip, table, time } from '../kit/parts.ts'
 import {
-  idOf,
+  readId,
   linkOf,
   page,
   readExactAmount,
@@ -17,11 +17,20 @@ import {
   seeOther,
   statusOf,
   uuidChars,
-  valuesIn,
+  readValues,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { type CustomerLink, customerLinksOf } from './customer-link.ts'
-import { callOf, type Frame, ifFound, type Person, problemsOf, type Routes, routesOf, textsWith } from './request.ts'
+import { type CustomerLink, readCustomerLinks } from './customer-link.ts'
+import {
+  callOf,
+  type Frame,
+  ifFound,
+  type Person,
+  problemsOf,
+  type Routes,
+  placeRoutes,
+  textsWithRefusals,
+} from './request.ts'
 import { texts } from './texts/index.ts'
 import { transactionHref } from './transactions.ts'
 
@@ -42,12 +51,12 @@ type Rates = {
 }
 
 type Exchange = {
-  /** Absent: the source has no current rates, or the filter was refused. */
+  /** Absent: the source has no current rates, or the base was refused. */
   readonly rates?: Rates | undefined
   readonly base: string | undefined
   /** Currencies that can be chosen. */
   readonly currencies: readonly string[]
-  /** Values of the form of a quote as typed. */
+  /** Values of the quote form as typed. */
   readonly values: Values
   readonly problems: Problems
   readonly may: { readonly write: boolean; readonly transactions: boolean }
@@ -137,7 +146,7 @@ function rateTable(view: ConsoleView, { base, rates }: Rates): Html {
   })
 }
 
-/** 10,000 basis points are the whole. */
+/** Writes basis points (1/10,000) as a percentage. */
 const percent = ({ language }: ConsoleView, basisPoints: number): string =>
   new Intl.NumberFormat(language, { style: 'percent', minimumFractionDigits: 2 }).format(
     `${basisPoints}e-4` as Intl.StringNumericLiteral,
@@ -166,10 +175,10 @@ type Quote = {
   /** Path of the form that exchanges. */
   readonly convertHref: string
   readonly mayWrite: boolean
-  /** The reason for which a conversion would be refused now. */
+  /** Why a conversion would be refused now. */
   readonly refusal: 'balance_limit_exceeded' | 'customer_not_verified' | undefined
   readonly idempotencyKey: string
-  /** True if the form was just sent. */
+  /** True if the person has just sent the form. */
   readonly isNew: boolean
   readonly problems: Problems
 }
@@ -186,7 +195,7 @@ export function quotePage(view: ConsoleView, quote: Quote): string {
       ${status === 'Open' && html`<p class="lead">${x.checkText}</p>`}
       ${status === 'Expired' && html`<p class="lead">${x.expiredText}</p>`}
       ${quote.refusal && message('warning', x.refusal[quote.refusal])} ${amounts(view, quote)} ${details(view, quote)}
-      ${status === 'Open' ? holds(view, quote) : afterwards(view, quote)}`,
+      ${status === 'Open' ? quoteExpiry(view, quote) : nextSteps(view, quote)}`,
   })
 }
 
@@ -225,8 +234,8 @@ function details(view: ConsoleView, quote: Quote): Html {
   ])
 }
 
-/** Says until when the quote holds and what comes then, beside the button that exchanges. */
-function holds(view: ConsoleView, quote: Quote): Html {
+/** Draws the expiry of the quote with a countdown, and the button that exchanges. */
+function quoteExpiry(view: ConsoleView, quote: Quote): Html {
   const x = texts[view.language].exchange
   const { sold, expiresAt, secondsLeft, againHref, convertHref, mayWrite, refusal, idempotencyKey } = quote
   const label = fill(x.exchange, { amount: moneyText(view, sold.amount, sold.currency) })
@@ -247,7 +256,7 @@ function holds(view: ConsoleView, quote: Quote): Html {
     }`
 }
 
-function afterwards(view: ConsoleView, { transaction, againHref, mayWrite }: Quote): Html {
+function nextSteps(view: ConsoleView, { transaction, againHref, mayWrite }: Quote): Html {
   const x = texts[view.language].exchange
   const p = texts[view.language].payments
   const look = transaction === undefined ? 'button primary' : 'button'
@@ -257,13 +266,12 @@ function afterwards(view: ConsoleView, { transaction, againHref, mayWrite }: Quo
   </p>`
 }
 
-type FoundQuote = ResponseOf<'getFxQuote'>
+type QuoteAnswer = ResponseOf<'getFxQuote'>
 
-/** Words of the refusals: those of all pages, and those of exchange. */
-const refusalTexts = (person: Person) => textsWith(person, 'exchange')
+const refusalTexts = (person: Person) => textsWithRefusals(person, 'exchange')
 
-/** The rates of a base. No rates: the source has none that are current, or the base was refused. */
-async function ratesOf({ operate }: Frame, request: PublicRequest, person: Person, base: string | undefined) {
+/** Reads the rates of a base currency. Without rates: the source has no current ones, or the base was refused. */
+async function readRates({ operate }: Frame, request: PublicRequest, person: Person, base: string | undefined) {
   try {
     const query = base === undefined ? '' : `base=${encodeURIComponent(base)}`
     const found = await operate('getFxRates', { ...callOf(person, request), query })
@@ -289,7 +297,7 @@ async function show(
 ): Promise<PublicAnswer> {
   const { view, caller } = person
   const { base } = readQuery(request, ['base'])
-  const { rates, problems: baseProblems } = await ratesOf(frame, request, person, base)
+  const { rates, problems: baseProblems } = await readRates(frame, request, person, base)
   const problems = { ...baseProblems, ...typedProblems }
   const offered =
     rates === undefined ? Object.keys(currencies) : [rates.base, ...rates.rates.map(({ currency }) => currency)]
@@ -306,7 +314,7 @@ async function show(
   return page(request, statusOf(problems), exchangePage(view, shown))
 }
 
-/** Words what the quote was refused for. An amount has one field, whichever side it is for. */
+/** Words the refusals of a quote. The sold and the bought amount share one field. */
 function quoteProblems(person: Person, error: unknown, { sellCurrency, buyCurrency }: Values): Problems {
   const { sameCurrency, currencyUnknown, customerUnknown } = texts[person.view.language].exchange
   const { sellAmount, buyAmount, ...problems } = problemsOf(
@@ -326,7 +334,7 @@ function quoteProblems(person: Person, error: unknown, { sellCurrency, buyCurren
 async function createQuote(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const x = texts[person.view.language].exchange
   const given = readForm(request)
-  const values = valuesIn(given, quoteFields)
+  const values = readValues(given, quoteFields)
   const { amount: amountText = '', side, ...rest } = values
   const amount = readExactAmount(amountText)
   if (amount === undefined || amount === 'ambiguous')
@@ -335,7 +343,7 @@ async function createQuote(frame: Frame, request: PublicRequest, person: Person)
     })
   const body = { ...rest, [side === 'buy' ? 'buyAmount' : 'sellAmount']: rawNumber(amount) }
   try {
-    // Without a key: a quote moves nothing, and a form that is changed after Back has to make another one.
+    // Without a key: a quote moves no money, and a form that is changed after Back must create another quote.
     const { id } = await frame.operate('createFxQuote', { ...callOf(person, request), body })
     return seeOther(linkOf(`exchange/${id}`, { side: side === 'buy' ? side : undefined }))
   } catch (error) {
@@ -343,15 +351,15 @@ async function createQuote(frame: Frame, request: PublicRequest, person: Person)
   }
 }
 
-/** The money in the sold currency that the quote can use: of its customer, or of the partner. */
-async function availableOf({ operate }: Frame, request: PublicRequest, person: Person, quote: FoundQuote) {
+/** Reads the money that the quote can use in the sold currency: the customer's or the partner's. */
+async function readAvailable({ operate }: Frame, request: PublicRequest, person: Person, quote: QuoteAnswer) {
   const { sellCurrency, customerId } = quote
   if (!person.caller.permissions.includes('accounts:read')) return undefined
   const call = callOf(person, request)
   const { data } = await operate('listAccounts', call)
   const balance = data.find(({ currency }) => currency === sellCurrency)
   if (balance === undefined) return { amount: '0', currency: sellCurrency }
-  // A balance that is not segregated has no parts: a quote can use all of it.
+  // A pooled balance has no parts: a quote can use all of it.
   if (balance.own === undefined) return { amount: decimalText(balance.available), currency: sellCurrency }
   if (customerId === undefined) return { amount: decimalText(balance.own.available), currency: sellCurrency }
   const parts = await ifFound(operate('listCustomerBalances', { ...call, params: { id: customerId } }))
@@ -359,8 +367,8 @@ async function availableOf({ operate }: Frame, request: PublicRequest, person: P
   return part && { amount: decimalText(part.available), currency: sellCurrency }
 }
 
-/** The form of a quote, filled in as it was. `side` is in the address, because a quote does not say which amount was given. */
-function againHrefOf({ view }: Person, side: 'buy' | 'sell', quote: FoundQuote): string {
+/** Links to the quote form with the same values. `side` is in the address, because a quote does not store which amount was given. */
+function quoteFormHref({ view }: Person, side: 'buy' | 'sell', quote: QuoteAnswer): string {
   const { sellCurrency, buyCurrency, kind, customerId } = quote
   const amount = decimalText(side === 'buy' ? quote.buyAmount : quote.sellAmount)
   return linkOf(`${view.root}exchange`, { sellCurrency, buyCurrency, amount, side, kind, customerId })
@@ -373,12 +381,12 @@ async function showQuote(
   problems: Problems = {},
 ): Promise<PublicAnswer> {
   const { view, caller } = person
-  const id = idOf(request)
+  const id = readId(request)
   const quote = await frame.operate('getFxQuote', { ...callOf(person, request), params: { quoteId: id } })
   const { status, customerId, acceptedBy, margin, fee } = quote
   const [available, customers] = await Promise.all([
-    status === 'Open' ? availableOf(frame, request, person, quote) : undefined,
-    customerLinksOf(frame, request, person, [customerId]),
+    status === 'Open' ? readAvailable(frame, request, person, quote) : undefined,
+    readCustomerLinks(frame, request, person, [customerId]),
   ])
   const expiresAt = new Date(quote.expiresAt)
   const { done, side: givenSide } = readQuery(request, ['done', 'side'])
@@ -401,7 +409,7 @@ async function showQuote(
             reference: acceptedBy,
             href: caller.permissions.includes('transactions:read') ? transactionHref(view, acceptedBy) : undefined,
           },
-    againHref: againHrefOf(person, side, quote),
+    againHref: quoteFormHref(person, side, quote),
     convertHref: linkOf(`${view.root}exchange/${id}/conversion`, { side }),
     mayWrite: caller.permissions.includes('fx:write'),
     refusal: quote.conversionRefusal,
@@ -413,7 +421,7 @@ async function showQuote(
 }
 
 async function convert(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const quoteId = idOf(request)
+  const quoteId = readId(request)
   const idempotencyKey = readForm(request)('idempotencyKey') || newId()
   try {
     await frame.operate('createFxConversion', { ...callOf(person, request), body: { quoteId, idempotencyKey } })
@@ -424,7 +432,7 @@ async function convert(frame: Frame, request: PublicRequest, person: Person): Pr
 }
 
 export const exchangeRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = routesOf(frame, withMoney, 'exchange')
+  const route = placeRoutes(frame, withMoney, 'exchange')
   return [
     route('GET', '', 'fx:read', (_frame, request, person) =>
       show(frame, request, person, readQuery(request, quoteFields)),

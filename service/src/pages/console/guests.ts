@@ -1,13 +1,13 @@
-/** Guest links: the list, a new one, and the page on which a guest begins. */
+/** Guest links: the list, a new one, and the page that a guest opens first. */
 import { guestLinks as wire, type ResponseOf, emailCharsMax, nameCharsMax } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
 import { hiddenField, inputs, optionsOf, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { type Listed, listPage } from '../kit/lists.ts'
+import { type ListRows, listPage } from '../kit/lists.ts'
 import { badge, call, facts, time, type Tone } from '../kit/parts.ts'
-import { doneIn, page, queryText, readForm, seeOther, statusOf, uuid } from '../kit/request.ts'
+import { readDone, page, queryText, readForm, seeOther, statusOf, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import {
   callOf,
@@ -17,18 +17,18 @@ import {
   problemsOf,
   readList,
   type Routes,
-  routesOf,
-  sessionCookieOf,
-  viewOf,
+  placeRoutes,
+  sessionCookieFor,
+  createView,
 } from './request.ts'
 import { texts } from './texts/index.ts'
 
 type GuestLink = ResponseOf<'listGuestLinks'>['data'][number]
 
-type Guests = Listed<GuestLink> & {
+type Guests = ListRows<GuestLink> & {
   readonly mayWrite: boolean
   readonly idempotencyKey: string
-  /** Texts that were typed in a form that was refused. */
+  /** The values of a refused form. */
   readonly typed: Values
   readonly done?: 'sent' | 'revoked' | undefined
 }
@@ -110,7 +110,7 @@ function newLink(view: ConsoleView, { typed, problems, idempotencyKey }: Guests)
 /** More digits than the largest number of hours has, so that a larger one is refused and not cut off. */
 const hoursCharsMax = 4
 
-type Opening = {
+type GuestInvitation = {
   readonly token: string
   readonly partnerName: string
   readonly fullName: string
@@ -119,8 +119,8 @@ type Opening = {
   readonly expiresAt: Date
 }
 
-/** Opens nothing: a mail scanner that follows the link must not use it up. */
-function openGuestPage(view: ConsoleView, opening: Opening): string {
+/** Draws a page with a button, so that a mail scanner that follows the link does not use it up. */
+function openGuestPage(view: ConsoleView, opening: GuestInvitation): string {
   const g = texts[view.language].guests
   const { token, partnerName, fullName: guest, madeByName: maker, access, expiresAt } = opening
   const title = fill(g.openTitle, { partner: partnerName })
@@ -159,7 +159,7 @@ async function showList(
     idempotencyKey: newId(),
     typed: refused?.typed ?? {},
     problems: refused?.problems ?? {},
-    done: doneIn(request, ['sent', 'revoked']),
+    done: readDone(request, ['sent', 'revoked']),
   }
   return page(request, statusOf(guests.problems), guestsPage(person.view, guests))
 }
@@ -171,7 +171,7 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
     email: given('email').trim(),
     fullName: given('fullName').trim(),
     access: given('access'),
-    // Another text is passed on, and refused by the operation.
+    // The operation refuses a text that is not a number of hours.
     expiresInHours: /^\d{1,4}$/.test(hours) ? Number(hours) : wire.guestLinkHoursMax + 1,
   }
   try {
@@ -195,7 +195,7 @@ async function revoke({ operate }: Frame, request: PublicRequest, person: Person
 }
 
 export const guestRoutes: Routes = (frame, withPerson) => {
-  const route = routesOf(frame, withPerson, 'webhooks/guests')
+  const route = placeRoutes(frame, withPerson, 'webhooks/guests')
   return [
     route('GET', '', 'users:read', showList),
     route('POST', '', 'users:write', create),
@@ -206,7 +206,7 @@ export const guestRoutes: Routes = (frame, withPerson) => {
       handle: async (request) => {
         const token = new URLSearchParams(request.query).get('token') ?? ''
         const { link, partnerName } = await frame.guests.shown(token)
-        return page(request, 200, openGuestPage(viewOf(frame, request), { ...link, token, partnerName }))
+        return page(request, 200, openGuestPage(createView(frame, request), { ...link, token, partnerName }))
       },
     },
     {
@@ -214,7 +214,7 @@ export const guestRoutes: Routes = (frame, withPerson) => {
       path: '/console/guest',
       handle: async (request) => {
         const token = await frame.guests.open(readForm(request)('token'), request.ip)
-        return seeOther('webhooks', sessionCookieOf(token))
+        return seeOther('webhooks', sessionCookieFor(token))
       },
     },
   ]

@@ -1,15 +1,15 @@
-/** The ways into a team: an invitation, the first Admin, a recovery, with a new passkey or password. */
+/** Joining a team: an invitation, the first Admin, or a recovery, each with a new passkey or password. */
 import { permissions, emailCharsMax, nameCharsMax } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, type PublicRoute, readLink, Refusal } from '../../kernel/api/index.ts'
 import type { CancellableRecovery } from '../../people/users/index.ts'
 import type { GivenFactor } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
-import { emptyForm, field, hiddenField, input, inputs, type Problems, type Typed } from '../kit/forms.ts'
+import { emptyForm, field, hiddenField, input, inputs, type Problems, type FormState } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, type RoleName, roleOf, shell } from '../kit/frame.ts'
 import { copyButton, facts, time } from '../kit/parts.ts'
 import {
   browserOf,
-  clientOf,
+  readClient,
   codeCharsMax,
   errorsOf,
   type Form,
@@ -19,18 +19,18 @@ import {
   readForm,
   seeOther,
   statusOf,
-  valuesIn,
+  readValues,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { qrCode } from '../qr.ts'
-import { type Frame, partnerCookieOf, signedInCookies, viewOf } from './request.ts'
+import { type Frame, partnerCookieFor, signedInCookies, createView } from './request.ts'
 import { passkeyForm, signOnError, signOnWay } from './sign-in.ts'
 import { texts } from './texts/index.ts'
 
 /** `secret` in base32. */
 export type Totp = { readonly secret: string; readonly qrSvg: Html }
 
-const inFours = (text: string): string => text.replaceAll(/(.{4})(?=.)/g, '$1 ')
+const groupInFours = (text: string): string => text.replaceAll(/(.{4})(?=.)/g, '$1 ')
 
 type NewPassword = { readonly email: string; readonly totp: Totp; readonly errors: Problems }
 
@@ -54,7 +54,7 @@ export function passwordFields(view: ConsoleView, { email, totp, errors }: NewPa
         <h3>${t.scanTitle}</h3>
         <p>${t.scanText}</p>
         <p>
-          <code class="secret" id="secret">${inFours(totp.secret)}</code>
+          <code class="secret" id="secret">${groupInFours(totp.secret)}</code>
           ${copyButton(view, totp.secret, t.secret)}
         </p>
       </div>
@@ -103,7 +103,7 @@ type Invitation = {
   readonly errors?: Problems
   /** True if the provider of the organisation signs people in. */
   readonly sso?: boolean
-  /** The link of a recovery: its person is a member. */
+  /** True for the link of a recovery, whose person is already a member. */
   readonly isRecovery?: boolean
 }
 
@@ -111,7 +111,7 @@ export function joinPage(view: ConsoleView, invitation: Invitation): string {
   const { t, root } = view
   const { partnerName, errors = {}, token } = invitation
   const title = fill(invitation.isRecovery === true ? t.recoverTitle : t.joinTitle, { partner: partnerName })
-  const path = pathOf(invitation)
+  const path = invitationPath(invitation)
   return shell(view, {
     title,
     problems: errors,
@@ -135,7 +135,7 @@ export function joinPage(view: ConsoleView, invitation: Invitation): string {
   })
 }
 
-const pathOf = ({ isRecovery }: Invitation) => (isRecovery === true ? 'recover' : 'join')
+const invitationPath = ({ isRecovery }: Invitation) => (isRecovery === true ? 'recover' : 'join')
 
 function invitationFacts(view: ConsoleView, invitation: Invitation): Html {
   const { t } = view
@@ -157,7 +157,7 @@ function passwordWay(view: ConsoleView, invitation: Invitation): Html {
   return html`<section class="way" aria-labelledby="password-title">
     <h2 id="password-title">${t.joinPassword}</h2>
     <p>${t.joinPasswordText}</p>
-    <form method="post" action="${root}${pathOf(invitation)}/password">
+    <form method="post" action="${root}${invitationPath(invitation)}/password">
       ${hiddenField('token', token)} ${passwordFields(view, { email, totp, errors })}
       <button type="submit">${invitation.isRecovery === true ? t.recoverPassword : t.joinWithPassword}</button>
     </form>
@@ -185,7 +185,7 @@ function cancelRecoveryPage(view: ConsoleView, shown: CancellableRecovery & { re
   })
 }
 
-type FirstAdmin = Typed & { readonly token: string; readonly partnerName: string }
+type FirstAdmin = FormState & { readonly token: string; readonly partnerName: string }
 
 export function firstAdminPage(view: ConsoleView, { token, partnerName, values, problems }: FirstAdmin): string {
   const t = texts[view.language].firstAdmin
@@ -208,14 +208,14 @@ export function firstAdminPage(view: ConsoleView, { token, partnerName, values, 
 
 export function joinRoutes(frame: Frame): readonly PublicRoute[] {
   const show = async (request: PublicRequest, token: string, errors: Readonly<Record<string, string>> = {}) => {
-    const view = viewOf(frame, request)
+    const view = createView(frame, request)
     const invitation = await frame.members.openInvitation(token)
     const { totpSecret, totpUri, passkeyOptions, role: roleName, partnerId, ...shown } = invitation
     const sso = await frame.members.singleSignOn.isOn(partnerId)
     const totp = { secret: totpSecret, qrSvg: qrCode(totpUri, view.t.qrLabel) }
     const given = { ...shown, token, roleName, totp, passkeyOptions, errors, sso }
     const status = Object.keys(errors).length > 0 ? 400 : 200
-    return page(request, status, joinPage(view, given), partnerCookieOf(readLink(token) ?? ''))
+    return page(request, status, joinPage(view, given), partnerCookieFor(readLink(token) ?? ''))
   }
   const choose = (way: 'passkey' | 'password', read: (form: Form) => GivenFactor): PublicRoute => ({
     method: 'POST',
@@ -228,10 +228,10 @@ export function joinRoutes(frame: Frame): readonly PublicRoute[] {
         const { token: session, recoveryCodes: codes } = await frame.members.join(token, read(form), browser)
         const cookies = signedInCookies(session, browser)
         if (codes.length === 0) return seeOther('../home', ...cookies)
-        return page(request, 200, recoveryCodesPage(viewOf(frame, request), { codes }), ...cookies)
+        return page(request, 200, recoveryCodesPage(createView(frame, request), { codes }), ...cookies)
       } catch (error) {
         if (error instanceof Refusal && error.code === 'not_found') throw error
-        const view = viewOf(frame, request)
+        const view = createView(frame, request)
         return show(request, token, signOnError(view, error) ?? errorsOf(view.t, error))
       }
     },
@@ -247,17 +247,17 @@ export function joinRoutes(frame: Frame): readonly PublicRoute[] {
   ]
 }
 
-const tokenOf = ({ query }: PublicRequest) => new URLSearchParams(query).get('token') ?? ''
+const readToken = ({ query }: PublicRequest) => new URLSearchParams(query).get('token') ?? ''
 
 export function recoverRoutes(frame: Frame): readonly PublicRoute[] {
   const { recoveries } = frame.members
   const show = async (request: PublicRequest, token: string, errors: Readonly<Record<string, string>> = {}) => {
-    const view = viewOf(frame, request)
+    const view = createView(frame, request)
     const { totpSecret, totpUri, role: roleName, begunByName, ...shown } = await recoveries.opened(token)
     const totp = { secret: totpSecret, qrSvg: qrCode(totpUri, view.t.qrLabel) }
     const given = { ...shown, token, roleName, totp, errors, invitedByName: begunByName, isRecovery: true }
     const status = Object.keys(errors).length > 0 ? 400 : 200
-    return page(request, status, joinPage(view, given), partnerCookieOf(readLink(token) ?? ''))
+    return page(request, status, joinPage(view, given), partnerCookieFor(readLink(token) ?? ''))
   }
   const choose = (way: 'passkey' | 'password', read: (form: Form) => GivenFactor): PublicRoute => ({
     method: 'POST',
@@ -269,33 +269,33 @@ export function recoverRoutes(frame: Frame): readonly PublicRoute[] {
         const { token, recoveryCodes: codes } = await recoveries.complete(form('token'), read(form), browser)
         const cookies = signedInCookies(token, browser)
         if (codes.length === 0) return seeOther('../home', ...cookies)
-        return page(request, 200, recoveryCodesPage(viewOf(frame, request), { codes }), ...cookies)
+        return page(request, 200, recoveryCodesPage(createView(frame, request), { codes }), ...cookies)
       } catch (error) {
         if (error instanceof Refusal && error.code === 'not_found') throw error
-        const view = viewOf(frame, request)
+        const view = createView(frame, request)
         return show(request, form('token'), signOnError(view, error) ?? errorsOf(view.t, error))
       }
     },
   })
   return [
-    { method: 'GET', path: '/console/recover', handle: (request) => show(request, tokenOf(request)) },
+    { method: 'GET', path: '/console/recover', handle: (request) => show(request, readToken(request)) },
     choose('passkey', (form) => ({ kind: 'passkey', credential: form('credential') })),
     choose('password', (form) => ({ kind: 'password', password: form('password'), code: form('code') })),
     {
       method: 'GET',
       path: '/console/recover/cancel',
       handle: async (request) => {
-        const token = tokenOf(request)
+        const token = readToken(request)
         const shown = await recoveries.cancellable(token)
-        return page(request, 200, cancelRecoveryPage(viewOf(frame, request), { ...shown, token }))
+        return page(request, 200, cancelRecoveryPage(createView(frame, request), { ...shown, token }))
       },
     },
     {
       method: 'POST',
       path: '/console/recover/cancel',
       handle: async (request) => {
-        await recoveries.cancel(readForm(request)('token'), clientOf(request))
-        const view = viewOf(frame, request)
+        await recoveries.cancel(readForm(request)('token'), readClient(request))
+        const view = createView(frame, request)
         return page(request, 200, consoleMessage(view, view.t.recoveryCancelled, view.t.recoveryCancelledText))
       },
     },
@@ -304,9 +304,9 @@ export function recoverRoutes(frame: Frame): readonly PublicRoute[] {
 
 export function firstAdminRoutes(frame: Frame): readonly PublicRoute[] {
   const { firstAdmin, operate } = frame
-  const show = async (request: PublicRequest, token: string, typed: Typed = emptyForm): Promise<PublicAnswer> => {
+  const show = async (request: PublicRequest, token: string, typed: FormState = emptyForm): Promise<PublicAnswer> => {
     const { partnerName } = await firstAdmin.partnerOf(token)
-    const body = firstAdminPage(viewOf(frame, request), { ...typed, token, partnerName })
+    const body = firstAdminPage(createView(frame, request), { ...typed, token, partnerName })
     return page(request, statusOf(typed.problems), body)
   }
   const invite = async ({ requestId, ip }: PublicRequest, form: Form): Promise<string> => {
@@ -314,7 +314,7 @@ export function firstAdminRoutes(frame: Frame): readonly PublicRoute[] {
     const email = form('email').trim()
     const caller = { partnerId, serviceAccountId: partnerId, name, permissions }
     const invitations = [{ email, fullName: form('fullName').trim(), role: 'Admin' }]
-    // The page may be sent again: then the address has its invitation.
+    // The form may be sent twice: then the address already has its invitation.
     await operate('createInvitations', { caller, requestId, ip, body: { invitations } }).catch((error: unknown) => {
       if (!(error instanceof Refusal) || !error.errors.every(({ code }) => code === 'exists')) throw error
     })
@@ -335,8 +335,8 @@ export function firstAdminRoutes(frame: Frame): readonly PublicRoute[] {
           return seeOther(`join?token=${encodeURIComponent(await invite(request, form))}`)
         } catch (error) {
           if (error instanceof Refusal && error.code === 'not_found') throw error
-          const problems = errorsOf(viewOf(frame, request).t, error)
-          return show(request, form('token'), { values: valuesIn(form, ['fullName', 'email']), problems })
+          const problems = errorsOf(createView(frame, request).t, error)
+          return show(request, form('token'), { values: readValues(form, ['fullName', 'email']), problems })
         }
       },
     },

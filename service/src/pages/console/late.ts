@@ -1,13 +1,13 @@
-/** Money that did not fit a checkout session: what it is, and the choice of the shop. */
+/** Late payments of a checkout session: the list, and the shop's decision to accept or return them. */
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
 import { asking, openDialog, type Problems } from '../kit/forms.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { badge, money, moneyText, section, table, time, type Tone } from '../kit/parts.ts'
-import { idOf, seeOther, uuid } from '../kit/request.ts'
+import { readId, seeOther, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { callOf, type Frame, type Person, problemsOf, textsWith } from './request.ts'
+import { callOf, type Frame, type Person, problemsOf, textsWithRefusals } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 import { transactionHref } from './transactions.ts'
 
@@ -59,12 +59,12 @@ export function latePart(
     'late',
     c.late.title,
     html`<p>${c.late.text}</p>
-      ${shown} ${waiting.map((row) => choices(view, id, currency, row))}`,
+      ${shown} ${waiting.map((row) => choiceDialogs(view, id, currency, row))}`,
   )
 }
 
-/** Money in another currency cannot be accepted for the order. */
-function choices(view: ConsoleView, sessionId: string, currency: string, row: LateRow): Html {
+/** Draws the dialogs that accept or return a late payment. Money in another currency can only be returned. */
+function choiceDialogs(view: ConsoleView, sessionId: string, currency: string, row: LateRow): Html {
   const c = texts[view.language].checkout.late
   const sum = moneyText(view, row.amount, row.currency)
   const shown = html`<p><strong>${sum}</strong> ${row.payer}</p>`
@@ -102,13 +102,13 @@ export const lateRows = (
 
 type ShowOne = (frame: Frame, request: PublicRequest, person: Person, problems: Problems) => Promise<PublicAnswer>
 
-/** Carries the choice out. A choice that another person has made meanwhile is told on the page. */
+/** Accepts or returns a late payment. The page says so if another person has decided meanwhile. */
 export const chooseLate =
   (operation: 'acceptLatePayment' | 'returnLatePayment', showOne: ShowOne) =>
   async (frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
-    const sessionId = idOf(request)
+    const sessionId = readId(request)
     const latePaymentId = request.params['late'] ?? ''
-    const c = textsWith(person, 'checkout')
+    const c = textsWithRefusals(person, 'checkout')
     if (!uuid.test(latePaymentId))
       return showOne(frame, request, person, {
         form: texts[person.view.language].checkout.refusal.late_payment_decided,

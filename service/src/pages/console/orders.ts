@@ -14,7 +14,7 @@ import {
   type Values,
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { type Listed, listPage, pager, type Pages, sumsNote } from '../kit/lists.ts'
+import { type ListRows, listPage, pager, type PageLinks, sumsNote } from '../kit/lists.ts'
 import {
   badge,
   calendarDay,
@@ -32,33 +32,33 @@ import {
   time,
 } from '../kit/parts.ts'
 import {
-  idOf,
+  readId,
   linkOf,
   page,
-  pagesOf,
+  pageLinks,
   queryText,
   readAmount,
   readForm,
   readQuery,
   seeOther,
   statusOf,
-  valuesIn,
+  readValues,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { type Added, addedBy, addedFact } from './made.ts'
+import { type CreatorFact, readCreatorFact, creatorFacts } from './creator.ts'
 import { refusalText } from './bulk-check-page.ts'
 import { choosePayee } from './payee-choice.ts'
-import { againBox, isRepetition, type Repeats, repeatsNone, repeatsOf, repeatsPart } from './repeats.ts'
+import { payAgainBox, isDuplicateRefusal, type Repeats, noRepeats, repeatsInPreview, repeatsPart } from './repeats.ts'
 import {
-  amountWrong,
+  amountProblem,
   callOf,
   type Frame,
   ifFound,
   type Person,
   problemsOf,
   type Routes,
-  routesOf,
-  textsWith,
+  placeRoutes,
+  textsWithRefusals,
 } from './request.ts'
 import { texts } from './texts/index.ts'
 import { readSummed, type Sums } from './transactions.ts'
@@ -93,9 +93,9 @@ export function ordersPage(
     mayWrite,
     sums,
     ...shown
-  }: Listed<OrderRow> & {
+  }: ListRows<OrderRow> & {
     readonly mayWrite: boolean
-    /** Absent: the list has no filter. */
+    /** Absent: no filter is set. */
     readonly sums?: Sums | undefined
   },
 ): string {
@@ -137,7 +137,7 @@ type NewOrder = Draft & {
   readonly beneficiaryId: string
   readonly payee: string
   readonly currency: string
-  /** Payments that its first payout may repeat. */
+  /** Payments that its first payout may duplicate. */
   readonly repeats: Repeats
 }
 
@@ -167,7 +167,7 @@ export function newOrderPage(view: ConsoleView, draft: NewOrder): string {
       { name: 'note', label: s.note, help: s.noteHelp, optional: true, charsMax: payouts.noteCharsMax },
       ...(problems['again'] === undefined
         ? []
-        : [againBox(fill(s.again, { payee, amount: `${values['amount'] ?? ''} ${currency}` }), problems['again'])]),
+        : [payAgainBox(fill(s.again, { payee, amount: `${values['amount'] ?? ''} ${currency}` }), problems['again'])]),
     ],
     back: { path: 'standing-orders/new', text: p.otherPayee },
   })
@@ -195,13 +195,13 @@ type OrderDetails = OrderRow & {
   readonly payoutsMade: number
   readonly datesAhead: readonly { readonly date: string; readonly executesAt: Date }[]
   readonly executions: readonly Execution[]
-  /** The form of a payout, filled in for a date that was not paid. Absent: the person may not pay. */
+  /** Link to the payout form with the values of the order, for a date that was not paid. Absent: the person may not pay. */
   readonly payHref?: string | undefined
-  readonly pages: Pages
+  readonly pages: PageLinks
   readonly createdAt: Date
-  readonly added?: Added | undefined
+  readonly creator?: CreatorFact | undefined
   readonly mayWrite: boolean
-  readonly done?: (typeof outcomes)[number] | undefined
+  readonly done?: (typeof doneForms)[number] | undefined
   readonly problems: Problems
 }
 
@@ -227,14 +227,14 @@ export function orderPage(view: ConsoleView, order: OrderDetails): string {
   })
 }
 
-const outcomes = ['created', 'scheduled', 'paused', 'resumed', 'cancelled'] as const
+const doneForms = ['created', 'scheduled', 'paused', 'resumed', 'cancelled'] as const
 
-function doneText(view: ConsoleView, order: OrderDetails, done: (typeof outcomes)[number]): string {
+function doneText(view: ConsoleView, order: OrderDetails, done: (typeof doneForms)[number]): string {
   const o = texts[view.language].orders
   if (done !== 'scheduled') return o[done]
   const { payee, amount, currency, datesAhead } = order
   const [next] = datesAhead
-  // It was made meanwhile.
+  // The payout was made meanwhile.
   if (next === undefined) return o.created
   const day = dayText(view, next.executesAt.toISOString().slice(0, 'YYYY-MM-DD'.length))
   return fill(texts[view.language].sending.scheduled, { payee, amount: moneyText(view, amount, currency), day })
@@ -256,7 +256,7 @@ function details(view: ConsoleView, order: OrderDetails): Html {
     [o.ended, order.endedAt && time(view, order.endedAt)],
     [o.endedBecause, order.endReason && o.endReason[order.endReason]],
     [p.created, time(view, order.createdAt)],
-    ...addedFact(order),
+    ...creatorFacts(order),
     [p.id, identifier(view, order.id, p.id)],
   ])
 }
@@ -317,11 +317,10 @@ function actions(view: ConsoleView, { id, payee, amount, currency, status }: Ord
 
 type Order = ResponseOf<'getStandingOrder'>
 
-/** Words of the refusals: those of all pages, and those of standing orders. */
-const refusalTexts = (person: Person) => textsWith(person, 'orders')
+const refusalTexts = (person: Person) => textsWithRefusals(person, 'orders')
 
-/** The names of payees, by id. A deleted payee has none. */
-async function namesOf({ operate }: Frame, request: PublicRequest, person: Person, ids: readonly string[]) {
+/** Reads the names of payees by id. Deleted payees are absent. */
+async function readPayeeNames({ operate }: Frame, request: PublicRequest, person: Person, ids: readonly string[]) {
   if (!person.caller.permissions.includes('beneficiaries:read')) return new Map<string, string>()
   const found = await Promise.all(
     [...new Set(ids)].map((id) => ifFound(operate('getBeneficiary', { ...callOf(person, request), params: { id } }))),
@@ -329,7 +328,7 @@ async function namesOf({ operate }: Frame, request: PublicRequest, person: Perso
   return new Map(found.flatMap((payee) => (payee === undefined ? [] : [[payee.id, payee.name] as const])))
 }
 
-function rowOf({ view }: Person, order: Order, names: ReadonlyMap<string, string>): OrderRow {
+function orderRow({ view }: Person, order: Order, names: ReadonlyMap<string, string>): OrderRow {
   const { id, beneficiaryId, amount, currency, schedule, status, nextAttemptAt } = order
   return {
     ...{ id, currency, status, frequency: schedule.frequency },
@@ -351,25 +350,25 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
     (query) => frame.operate('sumStandingOrders', { ...call, query: queryText(query) }),
   )
   const ids = data.map(({ beneficiaryId }) => beneficiaryId)
-  const names = await namesOf(frame, request, person, ids)
-  const rows = data.map((order) => rowOf(person, order, names))
+  const names = await readPayeeNames(frame, request, person, ids)
+  const rows = data.map((order) => orderRow(person, order, names))
   const mayWrite = caller.permissions.includes('payouts:write')
   const body = ordersPage(view, { ...shown, rows, sums, mayWrite })
   return page(request, statusOf(shown.problems), body)
 }
 
-async function executionsOf({ operate }: Frame, request: PublicRequest, { view, ...person }: Person) {
+async function readExecutions({ operate }: Frame, request: PublicRequest, { view, ...person }: Person) {
   const { cursor } = readQuery(request, ['cursor'])
-  const call = { ...callOf(person, request), params: { orderId: idOf(request) } }
+  const call = { ...callOf(person, request), params: { orderId: readId(request) } }
   const { data, nextCursor } = await operate('listStandingOrderExecutions', { ...call, query: queryText({ cursor }) })
-  const path = `${view.root}standing-orders/${idOf(request)}`
+  const path = `${view.root}standing-orders/${readId(request)}`
   return {
     executions: data.map(({ date, status, attempts, problem, payoutId }) => ({
       ...{ date, status, attempts },
       problem: problem && refusalText(view, { ...problem, errors: [] }),
       payoutHref: payoutId && `${view.root}payouts/${payoutId}`,
     })),
-    pages: pagesOf(path, {}, cursor, nextCursor),
+    pages: pageLinks(path, {}, cursor, nextCursor),
   }
 }
 
@@ -380,17 +379,17 @@ async function showOne(
   problems: Problems = {},
 ): Promise<PublicAnswer> {
   const { view, caller } = person
-  const call = { ...callOf(person, request), params: { orderId: idOf(request) } }
+  const call = { ...callOf(person, request), params: { orderId: readId(request) } }
   const order = await frame.operate('getStandingOrder', call)
   const [names, executions] = await Promise.all([
-    namesOf(frame, request, person, [order.beneficiaryId]),
-    executionsOf(frame, request, person),
+    readPayeeNames(frame, request, person, [order.beneficiaryId]),
+    readExecutions(frame, request, person),
   ])
   const { schedule, endedAt, endReason, reference, note, payoutsMade, nextDates = [], createdAt } = order
   const { startsOn, endsOn, time, dayOfMonth, count, businessDays } = schedule
   const { done } = readQuery(request, ['done'])
   const shown = {
-    ...rowOf(person, order, names),
+    ...orderRow(person, order, names),
     ...{
       endReason,
       reference,
@@ -407,7 +406,7 @@ async function showOne(
     },
     endedAt: endedAt === undefined ? undefined : new Date(endedAt),
     createdAt: new Date(createdAt),
-    added: await addedBy(frame, person, order.id),
+    creator: await readCreatorFact(frame, person, order.id),
     payHref: caller.permissions.includes('payouts:write')
       ? linkOf(`${view.root}payouts/new`, {
           ...{ beneficiaryId: order.beneficiaryId, amount: decimalText(order.amount) },
@@ -417,20 +416,20 @@ async function showOne(
       : undefined,
     datesAhead: nextDates.map(({ date, executesAt }) => ({ date, executesAt: new Date(executesAt) })),
     mayWrite: caller.permissions.includes('payouts:write'),
-    done: outcomes.find((each) => each === done),
+    done: doneForms.find((each) => each === done),
   }
   return page(request, statusOf(problems), orderPage(view, shown))
 }
 
-type Typed = { readonly beneficiaryId: string; readonly values: Values; readonly idempotencyKey: string }
+type TypedOrder = { readonly beneficiaryId: string; readonly values: Values; readonly idempotencyKey: string }
 
 async function showForm(
   { operate }: Frame,
   request: PublicRequest,
   person: Person,
-  typed: Typed,
+  typed: TypedOrder,
   problems: Problems = {},
-  repeats: Repeats = repeatsNone,
+  repeats: Repeats = noRepeats,
 ): Promise<PublicAnswer> {
   const payee = await operate('getBeneficiary', { ...callOf(person, request), params: { id: typed.beneficiaryId } })
   const draft = { ...typed, payee: payee.name, currency: payee.currency, problems, repeats }
@@ -444,23 +443,23 @@ async function begin(frame: Frame, request: PublicRequest, person: Person): Prom
   return choosePayee(frame, request, person, 'standing-orders')
 }
 
-const wholeForm = /^\d{1,5}$/
+const wholePattern = /^\d{1,5}$/
 
-/** A number, or the text for the operation to refuse. */
-const wholeOf = (text: string): number | string => (wholeForm.test(text) ? Number(text) : text)
+/** Reads a number. Another text is returned for the operation to refuse. */
+const wholeNumber = (text: string): number | string => (wholePattern.test(text) ? Number(text) : text)
 
 async function create(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const p = refusalTexts(person)
   const given = readForm(request)
   const typed = {
     beneficiaryId: given('beneficiaryId'),
-    values: valuesIn(given, orderFields),
+    values: readValues(given, orderFields),
     idempotencyKey: given('idempotencyKey') || newId(),
   }
   const { amount: amountText = '', reference, note, dayOfMonth, count, ...schedule } = typed.values
   const amount = readAmount(amountText)
   if (amount === undefined)
-    return showForm(frame, request, person, typed, { amount: amountWrong(person.view, amountText) })
+    return showForm(frame, request, person, typed, { amount: amountProblem(person.view, amountText) })
   const call = callOf(person, request)
   const { beneficiaryId, idempotencyKey } = typed
   const { currency } = await frame.operate('getBeneficiary', { ...call, params: { id: beneficiaryId } })
@@ -474,36 +473,36 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
     ...(note === undefined ? {} : { note }),
     schedule: {
       ...schedule,
-      ...(dayOfMonth === undefined ? {} : { dayOfMonth: wholeOf(dayOfMonth) }),
-      ...(count === undefined ? {} : { count: wholeOf(count) }),
+      ...(dayOfMonth === undefined ? {} : { dayOfMonth: wholeNumber(dayOfMonth) }),
+      ...(count === undefined ? {} : { count: wholeNumber(count) }),
     },
   }
   try {
     const { id } = await frame.operate('createStandingOrder', { ...call, body, idempotencyKey })
     return seeOther(`${id}?done=created`)
   } catch (error) {
-    if (isRepetition(error)) {
+    if (isDuplicateRefusal(error)) {
       const { startsOn } = typed.values
       const first = { ...paid, ...(startsOn === undefined ? {} : { payOn: startsOn }) }
-      const repeats = repeatsOf((await frame.operate('previewFiatPayout', { ...call, body: first })).rules)
+      const repeats = repeatsInPreview((await frame.operate('previewFiatPayout', { ...call, body: first })).rules)
       const problems = { again: texts[person.view.language].sending.againNeeded }
       return showForm(frame, request, person, typed, problems, repeats)
     }
-    const problems = problemsOf(p, error, orderFields, { amount: amountWrong(person.view, amountText) })
+    const problems = problemsOf(p, error, orderFields, { amount: amountProblem(person.view, amountText) })
     return showForm(frame, request, person, { ...typed, idempotencyKey: newId() }, problems)
   }
 }
 
 export const orderRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = routesOf(frame, withMoney, 'standing-orders')
-  /** A form of one order. A refusal shows its page again. */
+  const route = placeRoutes(frame, withMoney, 'standing-orders')
+  /** Creates the route of a form on the page of an order. A refusal shows the page again. */
   const form = (
     name: string,
     operation: 'pauseStandingOrder' | 'resumeStandingOrder' | 'cancelStandingOrder',
     done: string,
   ): PublicRoute =>
     route('POST', `/{id}/${name}`, 'payouts:write', async (_frame, request, person) => {
-      const id = idOf(request)
+      const id = readId(request)
       try {
         await frame.operate(operation, { ...callOf(person, request), params: { orderId: id } })
       } catch (error) {

@@ -1,4 +1,4 @@
-/** Payees: the list, a new one with the answer of the bank about its name, and the page of one. */
+/** Payees: the list, a new one with the verification of its name, and the page of one. */
 import {
   type AccountType,
   aliasCharsMax,
@@ -18,11 +18,11 @@ import {
   type Options,
   optionsOf,
   type Problems,
-  type Typed,
+  type FormState,
   type Values,
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { type Listed, listPage } from '../kit/lists.ts'
+import { type ListRows, listPage } from '../kit/lists.ts'
 import {
   account,
   accountText,
@@ -38,10 +38,20 @@ import {
   time,
   wordOf,
 } from '../kit/parts.ts'
-import { doneIn, linkOf, page, queryText, readForm, readQuery, seeOther, statusOf, uuidChars } from '../kit/request.ts'
+import {
+  readDone,
+  linkOf,
+  page,
+  queryText,
+  readForm,
+  readQuery,
+  seeOther,
+  statusOf,
+  uuidChars,
+} from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { type CustomerLink, customerLinksOf } from './customer-link.ts'
-import { type Added, addedBy, addedFact } from './made.ts'
+import { type CustomerLink, readCustomerLinks } from './customer-link.ts'
+import { type CreatorFact, readCreatorFact, creatorFacts } from './creator.ts'
 import { payeeImporter } from './import-payees.ts'
 import { importLinks, importRoutes } from './imports.ts'
 import {
@@ -53,7 +63,7 @@ import {
   problemsOf,
   readList,
   type Routes,
-  routesOf,
+  placeRoutes,
 } from './request.ts'
 import { texts } from './texts/index.ts'
 
@@ -85,16 +95,16 @@ export type PayeeRow = {
   readonly alias?: string | undefined
   /** IBAN, or address of a wallet. */
   readonly account: string
-  /** Absent: it was not stated. */
+  /** Absent: not stated. */
   readonly accountType?: AccountType | undefined
   readonly isWallet: boolean
-  /** True if names of its account can be verified: it has an IBAN. */
+  /** True if the bank can verify the name: the account has an IBAN. */
   readonly isVerifiable: boolean
   readonly currency: string
   readonly createdAt: Date
 }
 
-type Payees = Listed<PayeeRow> & {
+type Payees = ListRows<PayeeRow> & {
   readonly may: { readonly write: boolean; readonly pay: boolean }
   readonly done?: 'deleted' | undefined
 }
@@ -148,28 +158,28 @@ const payLink = (view: ConsoleView, { id, name }: PayeeRow): Html =>
     >
   </div>`
 
-/** The words for the type of an account. Undefined: it has none. */
+/** Returns the text of an account type. Undefined: the account has no type. */
 const accountTypeText = (
   { accountTypes }: { readonly accountTypes: Readonly<Record<AccountType, string>> },
   type: string | undefined,
 ): string | undefined => (type === 'Checking' || type === 'Savings' ? accountTypes[type] : undefined)
 
-/** The fields of an address, with their lengths. */
+/** The fields of an address with their lengths. */
 const addressChars = { streetName: 70, buildingNumber: 16, postalCode: 16, city: 35, state: 35, country: 2 } as const
 
 type AddressDraft = Readonly<Record<keyof typeof addressChars, string>>
 
 const addressFields = Object.keys(addressChars) as readonly (keyof AddressDraft)[]
 
-/** Undefined: every field is empty. */
-function addressOf(draft: AddressDraft): Readonly<Record<string, string>> | undefined {
+/** Returns the typed address. Undefined: every field is empty. */
+function typedAddress(draft: AddressDraft): Readonly<Record<string, string>> | undefined {
   const given = addressFields.map((name) => [name, draft[name].trim()] as const).filter(([, value]) => value !== '')
   if (given.length === 0) return undefined
   const { country, ...parts } = Object.fromEntries(given)
   return { ...parts, ...(country === undefined ? {} : { country: country.toUpperCase() }) }
 }
 
-function addressForm(view: ConsoleView, typed: Typed): Html {
+function addressForm(view: ConsoleView, typed: FormState): Html {
   const p = texts[view.language].payments
   const parts = addressFields.map((name) => ({
     name,
@@ -228,7 +238,7 @@ export function newPayeePage(view: ConsoleView, { idempotencyKey, ...values }: P
   })
 }
 
-/** Shows what the bank says about the name, before the payee is saved. `verification`: absent for a wallet. */
+/** Draws the bank's answer about the name before the payee is saved. `verification`: undefined for a wallet. */
 export function checkPayeePage(view: ConsoleView, draft: PayeeDraft, verification: Verification | undefined): string {
   const p = texts[view.language].payments
   const isSure = verification === undefined || verification.result === 'Match'
@@ -241,7 +251,7 @@ export function checkPayeePage(view: ConsoleView, draft: PayeeDraft, verificatio
         [p.account, html`<code class="account">${inFours(draft.account)}</code>`],
         [p.currency, draft.currency],
         [p.accountType, accountTypeText(p, draft.accountType)],
-        [p.address, Object.values(addressOf(draft) ?? {}).join(', ') || undefined],
+        [p.address, Object.values(typedAddress(draft) ?? {}).join(', ') || undefined],
       ])}
       ${verification === undefined ? html`<p class="more">${p.walletUnverified}</p>` : verificationPart(view, verification)}
       <form method="post" action="${view.root}payees/new/save" class="buttons">
@@ -260,8 +270,8 @@ type Payee = PayeeRow & {
   readonly missingFields?: readonly string[] | undefined
   readonly customer?: CustomerLink | undefined
   readonly updatedAt: Date
-  readonly added?: Added | undefined
-  /** The person or program that changed it last. Absent: none did. */
+  readonly creator?: CreatorFact | undefined
+  /** Who changed the payee last. Absent: nobody. */
   readonly changedBy?: string | undefined
   /** Absent: the present name was not verified. */
   readonly verification?: Verification | undefined
@@ -305,7 +315,7 @@ function details(view: ConsoleView, payee: Payee): Html {
     [p.customer, payee.customer && links([{ text: payee.customer.name, href: payee.customer.href }])],
     [p.id, identifier(view, payee.id, p.id)],
     [p.created, time(view, payee.createdAt)],
-    ...addedFact(payee),
+    ...creatorFacts(payee),
     [
       p.updated,
       html`${payee.changedBy !== undefined && html`<span class="free">${payee.changedBy}</span>, `}${time(view, payee.updatedAt)}`,
@@ -353,7 +363,7 @@ function deletion(view: ConsoleView, { id, name }: Payee): Html {
 
 type Beneficiary = ResponseOf<'getBeneficiary'>
 
-export const payeeRowOf = ({ id, name, alias, currency, createdAt, ...account }: Beneficiary): PayeeRow => ({
+export const payeeRow = ({ id, name, alias, currency, createdAt, ...account }: Beneficiary): PayeeRow => ({
   ...{ id, name, alias, currency },
   account: accountText(account),
   accountType: account.accountType,
@@ -362,7 +372,12 @@ export const payeeRowOf = ({ id, name, alias, currency, createdAt, ...account }:
   createdAt: new Date(createdAt),
 })
 
-const verificationOf = ({ result, matchedName, reason, answeredAt }: ResponseOf<'createBeneficiaryVerification'>) => ({
+const verificationView = ({
+  result,
+  matchedName,
+  reason,
+  answeredAt,
+}: ResponseOf<'createBeneficiaryVerification'>) => ({
   ...{ result, matchedName, reason },
   answeredAt: new Date(answeredAt),
 })
@@ -375,9 +390,9 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
   )
   const payees = {
     ...shown,
-    rows: data.map(payeeRowOf),
+    rows: data.map(payeeRow),
     may: { write: may(person, 'beneficiaries:write'), pay: may(person, 'payouts:write') },
-    done: doneIn(request, ['deleted']),
+    done: readDone(request, ['deleted']),
   }
   return page(request, statusOf(shown.problems), payeesPage(person.view, payees))
 }
@@ -396,27 +411,27 @@ async function showOne(
   const verification =
     found.iban === undefined ? undefined : await ifFound(operate('getVerificationOfBeneficiary', call))
   const shown = {
-    ...payeeRowOf(found),
+    ...payeeRow(found),
     ...{ bic, vasp, country, address, missingFields, problems, typed },
-    customer: (await customerLinksOf(frame, request, person, [customerId])).get(customerId ?? ''),
+    customer: (await readCustomerLinks(frame, request, person, [customerId])).get(customerId ?? ''),
     updatedAt: new Date(updatedAt),
-    added: await addedBy(frame, person, found.id),
+    creator: await readCreatorFact(frame, person, found.id),
     changedBy: (await frame.audit.lastOnThing(person.caller.partnerId, found.id, 'updateBeneficiary'))?.name,
-    verification: verification && verificationOf(verification),
+    verification: verification && verificationView(verification),
     may: {
       write: may(person, 'beneficiaries:write'),
       pay: may(person, 'payouts:write'),
       readPayouts: may(person, 'payouts:read'),
     },
-    done: doneIn(request, ['saved', 'changed']),
+    done: readDone(request, ['saved', 'changed']),
   }
   return page(request, statusOf(problems), payeePage(person.view, shown))
 }
 
 export const payeeRoutes: Routes = (frame, _withPerson, withMoney) => {
   const { operate } = frame
-  const route = routesOf(frame, withMoney, 'payees')
-  /** A form of one payee. A refusal shows its page again. */
+  const route = placeRoutes(frame, withMoney, 'payees')
+  /** Creates the route of a form on the page of a payee. A refusal shows the page again. */
   const form = (name: string, act: (request: PublicRequest, person: Person) => Promise<string>): PublicRoute =>
     route('POST', `/{id}/${name}`, 'beneficiaries:write', async (_frame, request, person) => {
       try {
@@ -424,7 +439,7 @@ export const payeeRoutes: Routes = (frame, _withPerson, withMoney) => {
       } catch (error) {
         const given = readForm(request)
         const typed =
-          name === 'change' ? { name: given('name'), alias: given('alias'), ...addressIn(request) } : undefined
+          name === 'change' ? { name: given('name'), alias: given('alias'), ...readAddress(request) } : undefined
         const problems = problemsOf(texts[person.view.language].payments, error, ['name', 'alias', ...addressFields])
         return showOne(frame, request, person, problems, typed)
       }
@@ -437,7 +452,7 @@ export const payeeRoutes: Routes = (frame, _withPerson, withMoney) => {
     form('change', async (request, person) => {
       const given = readForm(request)
       const [name, alias] = [given('name').trim(), given('alias').trim()]
-      const address = addressOf(addressIn(request))
+      const address = typedAddress(readAddress(request))
       const body = { id: idOf(request), name, ...(alias && { alias }), ...(address && { address }) }
       await operate('updateBeneficiary', { ...callOf(person, request), body })
       return `../${body.id}?done=changed`
@@ -455,12 +470,12 @@ export const payeeRoutes: Routes = (frame, _withPerson, withMoney) => {
   ]
 }
 
-const addressIn = (request: PublicRequest): AddressDraft => {
+const readAddress = (request: PublicRequest): AddressDraft => {
   const given = readForm(request)
   return Object.fromEntries(addressFields.map((name) => [name, given(name).trim()])) as AddressDraft
 }
 
-const draftOf = (request: PublicRequest): PayeeDraft => {
+const readDraft = (request: PublicRequest): PayeeDraft => {
   const given = readForm(request)
   const typed = Object.fromEntries(payeeFields.map((name) => [name, given(name).trim()])) as Omit<
     PayeeDraft,
@@ -474,15 +489,14 @@ const emptyDraft = {
   ...{ streetName: '', buildingNumber: '', postalCode: '', city: '', state: '', country: '' },
 }
 
-/** The country of the account: of its IBAN, or the one whose numbers it has. Undefined: a wallet, or no account yet. */
-function countryOf(draft: PayeeDraft): string | undefined {
+/** Returns the country of the account by its IBAN or its domestic numbers. Undefined: a wallet, or an empty account. */
+function accountCountry(draft: PayeeDraft): string | undefined {
   const fields = accountFields(draft)
   if (fields.walletAddress !== undefined) return undefined
   if (fields.sortCode !== undefined) return 'GB'
   return fields.routingNumber === undefined ? /^[A-Z]{2}/.exec(draft.account.toUpperCase())?.[0] : 'US'
 }
 
-/** Reads the field of the account: an IBAN, a wallet, or for pounds and dollars the numbers that people of the country write. */
 type AccountFields = Readonly<
   Partial<Record<'walletAddress' | 'sortCode' | 'routingNumber' | 'accountNumber' | 'iban', string | undefined>>
 >
@@ -495,7 +509,7 @@ function accountFields({ account, currency }: Pick<PayeeDraft, 'account' | 'curr
   return { iban: account }
 }
 
-/** Saving a payee: the form, the answer of the bank about the name, and the operation. */
+/** The routes that create a payee: the form, the verification of the name, and the operation. */
 const newPayeeRoutes: Routes = (frame, _withPerson, withMoney) => {
   const { operate } = frame
   const show = (request: PublicRequest, { view }: Person, draft: PayeeDraft, problems: Problems = {}): PublicAnswer =>
@@ -507,14 +521,14 @@ const newPayeeRoutes: Routes = (frame, _withPerson, withMoney) => {
     const problems = problemsOf(p, error, [...payeeFields, ...names], own)
     const account = names.map((name) => problems[name]).find((text) => text !== undefined)
     const others = Object.fromEntries(Object.entries(problems).filter(([name]) => !names.includes(name)))
-    return show(request, person, draftOf(request), {
+    return show(request, person, readDraft(request), {
       ...(account === undefined ? {} : { account }),
       ...others,
     })
   }
-  /** The empty fields of the address that payments to the account need today, each with its reason. */
+  /** Finds empty address fields that payments to the account need today, each with its reason. */
   const missing = async (request: PublicRequest, person: Person, draft: PayeeDraft): Promise<Problems> => {
-    const [country, currency] = [countryOf(draft), draft.currency]
+    const [country, currency] = [accountCountry(draft), draft.currency]
     if (country === undefined || !/^[A-Z]{3}$/.test(currency)) return {}
     const call = { ...callOf(person, request), query: queryText({ country, currency }) }
     const { data } = await operate('listBeneficiaryRequirements', call)
@@ -528,7 +542,7 @@ const newPayeeRoutes: Routes = (frame, _withPerson, withMoney) => {
     return Object.fromEntries(empty)
   }
   const check = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
-    const draft = draftOf(request)
+    const draft = readDraft(request)
     const { name, account } = draft
     try {
       const problems = await missing(request, person, draft)
@@ -540,18 +554,18 @@ const newPayeeRoutes: Routes = (frame, _withPerson, withMoney) => {
               body: { name, iban: account },
             })
           : undefined
-      const shown = verification && verificationOf(verification)
+      const shown = verification && verificationView(verification)
       return page(request, 200, checkPayeePage(person.view, draft, shown))
     } catch (error) {
       return refused(request, person, error)
     }
   }
   const save = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
-    const draft = draftOf(request)
+    const draft = readDraft(request)
     const { name, currency, idempotencyKey, accountType, bic, alias, customerId } = draft
     const others = Object.entries({ accountType, bic, alias, customerId })
     const given = Object.fromEntries(others.filter(([, value]) => value !== ''))
-    const address = addressOf(draft)
+    const address = typedAddress(draft)
     const body = { name, currency, ...accountFields(draft), ...given, ...(address && { address }) }
     try {
       const { id } = await operate('createBeneficiary', { ...callOf(person, request), idempotencyKey, body })
@@ -560,13 +574,13 @@ const newPayeeRoutes: Routes = (frame, _withPerson, withMoney) => {
       return refused(request, person, error)
     }
   }
-  const route = routesOf(frame, withMoney, 'payees/new')
+  const route = placeRoutes(frame, withMoney, 'payees/new')
   return [
     route('GET', '', 'beneficiaries:write', (_frame, request, person) => {
       const { customerId = '' } = readQuery(request, ['customerId'])
       return show(request, person, { ...emptyDraft, customerId, idempotencyKey: newId() })
     }),
-    route('POST', '', 'beneficiaries:write', (_frame, request, person) => show(request, person, draftOf(request))),
+    route('POST', '', 'beneficiaries:write', (_frame, request, person) => show(request, person, readDraft(request))),
     route('POST', '/check', 'beneficiaries:write', check),
     route('POST', '/save', 'beneficiaries:write', save),
   ]

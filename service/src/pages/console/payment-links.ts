@@ -4,7 +4,7 @@ import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/
 import { html, type Html } from '../html.ts'
 import { confirmed, type Draft, formPage, optionsOf, postButton, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { type Listed, listPage } from '../kit/lists.ts'
+import { type ListRows, listPage } from '../kit/lists.ts'
 import {
   badge,
   copyButton,
@@ -20,8 +20,8 @@ import {
 } from '../kit/parts.ts'
 import {
   dayStart,
-  doneIn,
-  idOf,
+  readDone,
+  readId,
   linkOf,
   page,
   queryText,
@@ -30,18 +30,27 @@ import {
   readQuery,
   seeOther,
   statusOf,
-  valuesIn,
+  readValues,
 } from '../kit/request.ts'
 import { newId } from '../../kernel/index.ts'
-import { type ItemRow, itemFields, itemInputs, itemTable, readItems, typedItems } from './items.ts'
-import { callOf, type Frame, may, type Person, problemsOf, readList, type routesOf, textsWith } from './request.ts'
+import { type ItemRow, itemFields, itemInputs, itemTable, readItems, readItemValues } from './items.ts'
+import {
+  callOf,
+  type Frame,
+  may,
+  type Person,
+  problemsOf,
+  readList,
+  type placeRoutes,
+  textsWithRefusals,
+} from './request.ts'
 import { texts } from './texts/index.ts'
 
 type LinkRow = {
   readonly id: string
   readonly description: string
   readonly order: string
-  /** Undefined: the payer enters it. */
+  /** Undefined: the payer enters the amount. */
   readonly amount: string | undefined
   readonly currency: string
   readonly isActive: boolean
@@ -54,22 +63,22 @@ type LinkRow = {
 
 const linkFilters = ['active'] as const
 
-const nameOf = ({ language }: ConsoleView, { description, order, id }: LinkRow): string =>
+const linkName = ({ language }: ConsoleView, { description, order, id }: LinkRow): string =>
   description || order || `${texts[language].checkout.links.link} ${id.slice(-6)}`
 
-const amountOf = (view: ConsoleView, { amount, currency }: LinkRow): Html | string =>
+const linkAmount = (view: ConsoleView, { amount, currency }: LinkRow): Html | string =>
   amount === undefined
     ? `${texts[view.language].checkout.links.openAmount} (${currency})`
     : money(view, amount, currency)
 
-const stateOf = ({ language }: ConsoleView, { isActive }: LinkRow): Html => {
+const linkState = ({ language }: ConsoleView, { isActive }: LinkRow): Html => {
   const c = texts[language].checkout.links
   return isActive ? badge('good', c.active) : badge('neutral', c.inactive)
 }
 
-const countOf = ({ made, most }: LinkRow): string => (most === undefined ? String(made) : `${made} / ${most}`)
+const paymentCount = ({ made, most }: LinkRow): string => (most === undefined ? String(made) : `${made} / ${most}`)
 
-type LinkList = Listed<LinkRow> & { readonly mayWrite: boolean }
+type LinkList = ListRows<LinkRow> & { readonly mayWrite: boolean }
 
 export function paymentLinksPage(view: ConsoleView, { rows, mayWrite, ...shown }: LinkList): string {
   const c = texts[view.language].checkout
@@ -90,12 +99,12 @@ export function paymentLinksPage(view: ConsoleView, { rows, mayWrite, ...shown }
       [p.amount, 'number'],
     ],
     cells: rows.map((row) => [
-      html`<a href="${view.root}checkout/links/${row.id}">${nameOf(view, row)}</a>`,
-      stateOf(view, row),
-      countOf(row),
+      html`<a href="${view.root}checkout/links/${row.id}">${linkName(view, row)}</a>`,
+      linkState(view, row),
+      paymentCount(row),
       String(row.open),
       time(view, row.createdAt),
-      amountOf(view, row),
+      linkAmount(view, row),
     ]),
     none: { title: c.links.empty, text: c.links.emptyText },
   })
@@ -145,7 +154,7 @@ export function newPaymentLinkPage(view: ConsoleView, draft: Draft): string {
   })
 }
 
-type OnePage = LinkRow & {
+type PaymentLinkView = LinkRow & {
   readonly url: string
   readonly customerHref: string | undefined
   readonly items: readonly ItemRow[]
@@ -155,25 +164,25 @@ type OnePage = LinkRow & {
   readonly problems: Problems
 }
 
-export function paymentLinkPage(view: ConsoleView, link: OnePage): string {
+export function paymentLinkPage(view: ConsoleView, link: PaymentLinkView): string {
   const c = texts[view.language].checkout
   const p = texts[view.language].payments
   const { id, url, done, problems, isActive, currency, bounds } = link
   const sessions = linkOf(`${view.root}checkout`, { linkId: id })
   return shell(view, {
-    ...{ title: nameOf(view, link), problems },
+    ...{ title: linkName(view, link), problems },
     main: html`${done !== undefined && message('good', c.links.done[done])}
       <div class="heading">
-        <h1>${nameOf(view, link)}</h1>
+        <h1>${linkName(view, link)}</h1>
         <div class="buttons">
           <a class="button" href="${sessions}">${c.links.toSessions}</a>
           ${link.customerHref && html`<a class="button" href="${link.customerHref}">${c.toCustomer}</a>`}
         </div>
       </div>
       ${strip([
-        [p.amount, amountOf(view, link)],
-        [p.status, stateOf(view, link)],
-        [c.links.payments, countOf(link)],
+        [p.amount, linkAmount(view, link)],
+        [p.status, linkState(view, link)],
+        [c.links.payments, paymentCount(link)],
         [c.links.underWay, String(link.open)],
         ...(link.endsAt === undefined ? [] : [[c.links.endsOn, time(view, link.endsAt)] as const]),
       ])}
@@ -187,7 +196,7 @@ export function paymentLinkPage(view: ConsoleView, link: OnePage): string {
         [p.id, identifier(view, id, p.id)],
       ])}
       ${link.items.length > 0 && section('items', c.items, itemTable(view, currency, link.items))}
-      ${link.mayWrite && switches(view, link)}`,
+      ${link.mayWrite && activationPart(view, link)}`,
   })
 }
 
@@ -201,17 +210,17 @@ function address(view: ConsoleView, url: string): Html {
   return section('address', c.links.link, shown)
 }
 
-function switches(view: ConsoleView, link: OnePage): Html {
+function activationPart(view: ConsoleView, link: PaymentLinkView): Html {
   const c = texts[view.language].checkout.links
   const action = `${view.root}checkout/links/${link.id}`
   if (!link.isActive) return html`<p class="buttons">${postButton(`${action}/activate`, c.activate)}</p>`
   return confirmed(view, {
     ...{ id: 'deactivate-link', title: c.deactivateTitle, action: `${action}/deactivate`, submit: c.deactivate },
-    ...{ about: nameOf(view, link), effects: [c.deactivateEffect, c.deactivateOpen] },
+    ...{ about: linkName(view, link), effects: [c.deactivateEffect, c.deactivateOpen] },
   })
 }
 
-const rowOf = (link: ResponseOf<'getPaymentLink'>): LinkRow => ({
+const linkRow = (link: ResponseOf<'getPaymentLink'>): LinkRow => ({
   id: link.linkId,
   description: link.description ?? '',
   order: link.websiteReference ?? '',
@@ -229,7 +238,7 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
   const { data, shown } = await readList(request, person, linkFilters, (query) =>
     operate('listPaymentLinks', { ...callOf(person, request), query: queryText(query) }),
   )
-  const links = { ...shown, rows: data.map(rowOf), mayWrite: may(person, 'checkout:write') }
+  const links = { ...shown, rows: data.map(linkRow), mayWrite: may(person, 'checkout:write') }
   return page(request, statusOf(shown.problems), paymentLinksPage(person.view, links))
 }
 
@@ -239,11 +248,11 @@ async function showOne(
   person: Person,
   problems: Problems = {},
 ): Promise<PublicAnswer> {
-  const link = await operate('getPaymentLink', { ...callOf(person, request), params: { linkId: idOf(request) } })
+  const link = await operate('getPaymentLink', { ...callOf(person, request), params: { linkId: readId(request) } })
   const { url, amountMin, amountMax, lineItems = [], customerId } = link
   const { view } = person
-  const shown: OnePage = {
-    ...rowOf(link),
+  const shown: PaymentLinkView = {
+    ...linkRow(link),
     ...{ url, problems, mayWrite: may(person, 'checkout:write') },
     customerHref: may(person, 'customers:read') ? `${view.root}customers/${customerId}` : undefined,
     items: lineItems.map((item) => ({ ...item, amount: decimalText(item.amount) })),
@@ -251,7 +260,7 @@ async function showOne(
       amountMin === undefined || amountMax === undefined
         ? undefined
         : { least: decimalText(amountMin), most: decimalText(amountMax) },
-    done: doneIn(request, ['created', 'deactivated', 'activated']),
+    done: readDone(request, ['created', 'deactivated', 'activated']),
   }
   return page(request, statusOf(problems), paymentLinkPage(view, shown))
 }
@@ -268,11 +277,11 @@ const showForm = (
 const amountFields = ['amount', 'amountMin', 'amountMax'] as const
 
 async function create({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const p = textsWith(person, 'checkout')
+  const p = textsWithRefusals(person, 'checkout')
   const given = readForm(request)
   const idempotencyKey = given('idempotencyKey') || newId()
-  const values = { ...valuesIn(given, newLinkFields), ...typedItems(given) }
-  // The button that adds a row sends nothing.
+  const values = { ...readValues(given, newLinkFields), ...readItemValues(given) }
+  // The button that adds a row shows the form again.
   if (values['add'] !== undefined) return showForm(request, person, values, idempotencyKey)
   const { items, problems: wrong, sum } = readItems(person.view, values)
   const typed: Values = { ...(sum === undefined ? {} : { amount: sum }), ...values }
@@ -310,25 +319,25 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
   }
 }
 
-const switchTo =
+const setActive =
   (active: boolean) =>
   async (frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
-    const linkId = idOf(request)
+    const linkId = readId(request)
     try {
       await frame.operate('updatePaymentLink', { ...callOf(person, request), params: { linkId }, body: { active } })
     } catch (error) {
-      return showOne(frame, request, person, problemsOf(textsWith(person, 'checkout'), error, []))
+      return showOne(frame, request, person, problemsOf(textsWithRefusals(person, 'checkout'), error, []))
     }
     return seeOther(`../${linkId}?done=${active ? 'activated' : 'deactivated'}`)
   }
 
-export const linkRoutes = (route: ReturnType<typeof routesOf<Person>>): readonly PublicRoute[] => [
+export const linkRoutes = (route: ReturnType<typeof placeRoutes<Person>>): readonly PublicRoute[] => [
   route('GET', '/links', 'checkout:read', showList),
   route('GET', '/links/new', 'checkout:write', (_frame, request, person) =>
     showForm(request, person, readQuery(request, newLinkFields), newId()),
   ),
   route('POST', '/links/new', 'checkout:write', create),
   route('GET', '/links/{id}', 'checkout:read', showOne),
-  route('POST', '/links/{id}/activate', 'checkout:write', switchTo(true)),
-  route('POST', '/links/{id}/deactivate', 'checkout:write', switchTo(false)),
+  route('POST', '/links/{id}/activate', 'checkout:write', setActive(true)),
+  route('POST', '/links/{id}/deactivate', 'checkout:write', setActive(false)),
 ]

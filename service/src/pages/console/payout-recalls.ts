@@ -1,11 +1,11 @@
-/** The recalls of a payout: the part of its page, and the form that requests one. */
+/** The recalls of a payout: their list, and the form that requests one. */
 import { decimalText, type ResponseOf, referenceCharsMax } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
 import { hiddenField, inputs, optionsOf, type Problems, type Values } from '../kit/forms.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { badge, money, table, time, wordOf } from '../kit/parts.ts'
 import { texts } from './texts/index.ts'
-import { bankSaid, transactionHref } from './transactions.ts'
+import { bankReasonText, transactionHref } from './transactions.ts'
 
 type RecallRow = {
   readonly id: string
@@ -22,7 +22,7 @@ type RecallRow = {
 
 export type Recalls = {
   readonly rows: readonly RecallRow[]
-  /** Absent: a recall cannot be requested now. */
+  /** Absent: the payout cannot be recalled now. */
   readonly form?: { readonly idempotencyKey: string; readonly typed?: Values | undefined } | undefined
 }
 
@@ -85,13 +85,13 @@ function returnedPart(view: ConsoleView, { amount, currency, href }: NonNullable
   return href === undefined ? sum : html`<a href="${href}">${sum}</a>`
 }
 
-export const recallRowOf = (view: ConsoleView, recall: ResponseOf<'listPayoutRecalls'>['data'][number]) => {
+export const recallRow = (view: ConsoleView, recall: ResponseOf<'listPayoutRecalls'>['data'][number]) => {
   const { id, reason, status, requestedBy, settledAmount, currency, returnReference } = recall
   return {
     ...{ id, reason, status, requestedBy },
     requestedAt: new Date(recall.requestedAt),
     answerDueOn: recall.answerDueOn === undefined ? undefined : new Date(recall.answerDueOn),
-    answer: bankSaid(view, recall.answer, recall.bankText),
+    answer: bankReasonText(view, recall.answer, recall.bankText),
     returned:
       settledAmount === undefined
         ? undefined

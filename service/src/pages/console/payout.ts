@@ -25,14 +25,14 @@ import {
   time,
   wordOf,
 } from '../kit/parts.ts'
-import { doneIn, headersOf, linkOf, page, readForm, seeOther, statusOf } from '../kit/request.ts'
-import { callOf, type Frame, ifFound, may, type Person, problemsOf, type Routes, routesOf } from './request.ts'
+import { readDone, headersOf, linkOf, page, readForm, seeOther, statusOf } from '../kit/request.ts'
+import { callOf, type Frame, ifFound, may, type Person, problemsOf, type Routes, placeRoutes } from './request.ts'
 import { confirmationDocument } from './payout-confirmation.ts'
-import { type Recalls, recallPart, recallRowOf } from './payout-recalls.ts'
-import { isMoving, rowOf } from './payouts.ts'
+import { type Recalls, recallPart, recallRow } from './payout-recalls.ts'
+import { isInProgress, payoutRow } from './payouts.ts'
 import { texts } from './texts/index.ts'
 import { type Repeats, repeatsPart } from './repeats.ts'
-import { holdPart, stepsOf, transactionHref } from './transactions.ts'
+import { holdPart, timelineSteps, transactionHref } from './transactions.ts'
 
 type Note = {
   /** Empty: there is none. */
@@ -56,7 +56,7 @@ type PayoutDetails = {
   readonly payeeAccount: string
   readonly payeeHref?: string | undefined
   readonly transactionHref?: string | undefined
-  /** The form of a new payout with the same payee, amount and reference. Absent: this one has not failed. */
+  /** Link to a new payout with the same payee, amount and reference. Absent: this payout has not failed. */
   readonly againHref?: string | undefined
   readonly requestedBy?: string | undefined
   readonly rail?: string | undefined
@@ -76,16 +76,16 @@ type PayoutDetails = {
     | undefined
   readonly may: {
     readonly cancel: boolean
-    /** `own`: the person made the payout, so that another one approves it. */
+    /** `own`: the person made the payout, so another person must approve it. */
     readonly approve: 'yes' | 'own' | 'no'
   }
   /** Outcome of the last form. */
-  readonly done?: (typeof outcomes)[number] | undefined
+  readonly done?: (typeof doneForms)[number] | undefined
   readonly repeats: Repeats
   readonly note: Note
   /** Absent: the payout has not settled. */
   readonly recalls?: Recalls | undefined
-  /** Absent: it does not wait. */
+  /** Absent: the payment is not on hold. */
   readonly hold?: Explained | undefined
   readonly steps: readonly Step[]
   readonly problems: Problems
@@ -110,7 +110,7 @@ export function payoutPage(view: ConsoleView, payout: PayoutDetails): string {
         </div>
       </div>
       ${live(
-        isMoving(status),
+        isInProgress(status),
         strip([
           [p.amount, money(view, amount, currency, 'main')],
           [p.status, payoutBadge(view, status)],
@@ -230,8 +230,8 @@ function cancelDialog(view: ConsoleView, { id, payee, amount, currency }: Payout
 
 type Payout = ResponseOf<'listPayouts'>['data'][number]
 
-/** A form of the page that was refused: its problems, and what was typed. */
-type Refused = {
+/** A refused form of the page: its problems and its values. */
+type RefusedForm = {
   readonly problems: Problems
   readonly recall?: { readonly reason: string; readonly text: string }
   readonly note?: string
@@ -241,7 +241,7 @@ async function showOne(
   frame: Frame,
   request: PublicRequest,
   person: Person,
-  { problems, recall, note: typedNote }: Refused = { problems: {} },
+  { problems, recall, note: typedNote }: RefusedForm = { problems: {} },
 ): Promise<PublicAnswer> {
   const { view, user } = person
   const { operate } = frame
@@ -261,7 +261,7 @@ async function showOne(
   const isWaiting = raw.status === 'PendingApproval'
   const { beneficiaryId } = raw
   const shown = {
-    ...detailsOf(raw),
+    ...payoutDetails(raw),
     payeeHref:
       beneficiaryId !== undefined && may(person, 'beneficiaries:read')
         ? `${view.root}payees/${beneficiaryId}`
@@ -274,13 +274,13 @@ async function showOne(
       approve:
         !isWaiting || !may(person, 'payouts:write') ? ('no' as const) : isOwn ? ('own' as const) : ('yes' as const),
     },
-    done: doneIn(request, outcomes),
+    done: readDone(request, doneForms),
     hold:
       timeline?.hold ??
-      (isWaiting ? explain({ kind: 'approval', by: detailsOf(raw).approval?.until ?? null }) : undefined),
-    steps: timeline === undefined ? [] : stepsOf(view, timeline),
+      (isWaiting ? explain({ kind: 'approval', by: payoutDetails(raw).approval?.until ?? null }) : undefined),
+    steps: timeline === undefined ? [] : timelineSteps(view, timeline),
     recalls: recalls && {
-      rows: recalls.data.map((each) => recallRowOf(view, each)),
+      rows: recalls.data.map((each) => recallRow(view, each)),
       form:
         may(person, 'payouts:write') && raw.status === 'Completed'
           ? { idempotencyKey: newId(), typed: recall }
@@ -298,11 +298,11 @@ async function showOne(
   return page(request, statusOf(problems), payoutPage(view, shown))
 }
 
-/** Payouts that did not reach the payee, whose money is available again. */
-const unpaid: readonly string[] = ['Failed', 'Returned', 'Cancelled']
+/** Statuses of payouts whose money is available again. */
+const unpaidStatuses: readonly string[] = ['Failed', 'Returned', 'Cancelled']
 
 const againHref = ({ root }: ConsoleView, { status, rail, beneficiaryId, amount, sellAmount, userReference }: Payout) =>
-  beneficiaryId !== undefined && rail !== 'Wallet' && sellAmount === undefined && unpaid.includes(status)
+  beneficiaryId !== undefined && rail !== 'Wallet' && sellAmount === undefined && unpaidStatuses.includes(status)
     ? linkOf(`${root}payouts/new`, {
         beneficiaryId,
         amount: decimalText(amount),
@@ -310,7 +310,7 @@ const againHref = ({ root }: ConsoleView, { status, rail, beneficiaryId, amount,
       })
     : undefined
 
-const outcomes = ['created', 'approved', 'rejected', 'cancelled', 'recallRequested', 'noteSaved'] as const
+const doneForms = ['created', 'approved', 'rejected', 'cancelled', 'recallRequested', 'noteSaved'] as const
 
 export const payoutRoutes: Routes = (frame, _withPerson, withMoney) => {
   const { operate } = frame
@@ -353,7 +353,7 @@ export const payoutRoutes: Routes = (frame, _withPerson, withMoney) => {
     }
     return seeOther(`../${id}?done=noteSaved`)
   }
-  const route = routesOf(frame, withMoney, 'payouts')
+  const route = placeRoutes(frame, withMoney, 'payouts')
   return [
     route('GET', '/{id}', 'payouts:read', showOne),
     route('GET', '/{id}/confirmation.pdf', 'payouts:read', sendConfirmation),
@@ -363,7 +363,7 @@ export const payoutRoutes: Routes = (frame, _withPerson, withMoney) => {
   ]
 }
 
-/** Refuses: not_found (also a payout that was not paid, or that came back). */
+/** Sends the confirmation as PDF. Refuses: not_found (also for a payout that is not completed). */
 async function sendConfirmation(
   { operate }: Frame,
   request: PublicRequest,
@@ -378,12 +378,12 @@ async function sendConfirmation(
   return { status: 200, headers, body: Buffer.concat(parts) }
 }
 
-function detailsOf(raw: Payout) {
+function payoutDetails(raw: Payout) {
   const { fee, sellAmount, sellCurrency, approval, approvalExpiresAt } = raw
   const { rail, errorKey, endToEndId, idempotencyKey } = raw
   const at = (text: string | undefined) => (text === undefined ? undefined : new Date(text))
   return {
-    ...rowOf(raw),
+    ...payoutRow(raw),
     ...{ rail, errorKey, endToEndId, idempotencyKey },
     fee: fee === undefined ? undefined : decimalText(fee),
     feeCurrency: sellCurrency ?? raw.currency,

@@ -13,7 +13,7 @@ import {
   type Values,
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { pager, type Pages } from '../kit/lists.ts'
+import { pager, type PageLinks } from '../kit/lists.ts'
 import {
   account,
   accountText,
@@ -27,9 +27,28 @@ import {
   time,
   wordOf,
 } from '../kit/parts.ts'
-import { idOf, page, pagesOf, queryText, readAmount, readForm, readQuery, seeOther, valuesIn } from '../kit/request.ts'
+import {
+  readId,
+  page,
+  pageLinks,
+  queryText,
+  readAmount,
+  readForm,
+  readQuery,
+  seeOther,
+  readValues,
+} from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { amountWrong, callOf, type Frame, ifFound, may, type Person, problemsOf, textsWith } from './request.ts'
+import {
+  amountProblem,
+  callOf,
+  type Frame,
+  ifFound,
+  may,
+  type Person,
+  problemsOf,
+  textsWithRefusals,
+} from './request.ts'
 import { texts } from './texts/index.ts'
 
 type RefundRow = {
@@ -41,16 +60,16 @@ type RefundRow = {
   readonly reason?: string | undefined
   readonly errorKey?: string | undefined
   readonly createdAt: Date
-  /** True: accepted late money goes back. */
+  /** True if the refund returns accepted late money. */
   readonly isLate: boolean
-  /** Absent: the person reads no payouts. */
+  /** Absent: the person may not read payouts. */
   readonly payoutHref?: string | undefined
 }
 
 export const refundFields = ['amount', 'reference', 'reason', 'payment'] as const
 
-/** A payment that can go back. `name`: the value of its option in the form, empty for the one payment of the session. */
-export type Refundable = {
+/** A refundable payment. `name`: its option in the form, empty for the only payment of the session. */
+export type RefundablePayment = {
   readonly name: string
   /** The amount that can still be refunded. */
   readonly left: string
@@ -59,11 +78,11 @@ export type Refundable = {
 
 export type Refunds = {
   readonly rows: readonly RefundRow[]
-  readonly pages: Pages
+  readonly pages: PageLinks
   readonly currency: string
-  /** Empty: everything is refunded. */
-  readonly payments: readonly Refundable[]
-  /** Absent: the person makes no refunds. */
+  /** Empty: everything was refunded. */
+  readonly payments: readonly RefundablePayment[]
+  /** Absent: the person may not refund. */
   readonly form?: { readonly idempotencyKey: string; readonly values: Values } | undefined
 }
 
@@ -90,7 +109,7 @@ export function refundPart(view: ConsoleView, sessionId: string, refunds: Refund
 
 type Form = NonNullable<Refunds['form']> & Pick<Refunds, 'payments' | 'currency'> & { readonly sessionId: string }
 
-/** The whole that is left, unless the person changes it. */
+/** Draws the form, with the whole remaining amount until the person changes it. */
 function refundForm(view: ConsoleView, form: Form, problems: Problems): Html {
   const { language, root } = view
   const r = texts[language].refunds
@@ -154,7 +173,7 @@ type RefundPreview = {
   readonly values: Values
   readonly idempotencyKey: string
   readonly leftAfter: string
-  /** Absent: the person does not see who paid. */
+  /** Absent: the person may not see the payer. */
   readonly payer?: { readonly name: string; readonly account: string } | undefined
 }
 
@@ -195,24 +214,24 @@ export function refundPreviewPage(view: ConsoleView, preview: RefundPreview): st
 
 type Session = ResponseOf<'getCheckoutSession'>
 
-/** A form that was refused, or is changed: its problems, and what was typed. */
-export type Typed = { readonly problems: Problems; readonly values: Values; readonly idempotencyKey: string }
+/** A form that was refused or is changed again: its problems and its values. */
+export type TypedRefund = { readonly problems: Problems; readonly values: Values; readonly idempotencyKey: string }
 
-/** The sum of the refunds of the session as the page shows it. Null: zero. */
+/** Writes the sum of the refunds of a session. Null: zero. */
 export function refundedText({ refundedAmount, currency: code }: Session): string | null {
   const currency = readCurrency(code)
   const refunded = readBalance(refundedAmount, currency, '/refundedAmount')
   return refunded <= 0n ? null : amountText(refunded, currency)
 }
 
-type Payment = Pick<Refundable, 'name' | 'payer'> & {
+type Payment = Pick<RefundablePayment, 'name' | 'payer'> & {
   readonly left: bigint
-  /** Reference of the transaction with the account that paid. Absent for a part. */
+  /** Reference of the transaction with the payer's account. Absent for a part. */
   readonly reference?: string | undefined
 }
 
-/** The payments of a session that are not refunded yet: the one of the session or its parts, and accepted late money. */
-function paymentsOf(session: Session): readonly Payment[] {
+/** Lists the refundable payments of a session: its payment or its parts, and accepted late money. */
+function refundablePayments(session: Session): readonly Payment[] {
   const { status, amount, refundedAmount, paidAmount, partialPayments, parts = [], latePayments = [] } = session
   const currency = readCurrency(session.currency)
   const minor = (money: Session['amount']) => readBalance(money, currency, '/amount')
@@ -231,13 +250,13 @@ function paymentsOf(session: Session): readonly Payment[] {
   return [...own, ...late].filter((payment) => payment.left > 0n)
 }
 
-/** The refunds of a session with a payment that was paid or accepted. Undefined: there is nothing to refund yet. */
-export async function refundsOf(
+/** Reads the refunds of a session. Undefined: the session has no money to refund yet. */
+export async function readRefunds(
   { operate }: Frame,
   request: PublicRequest,
   person: Person,
   session: Session,
-  typed?: Typed,
+  typed?: TypedRefund,
 ): Promise<Refunds | undefined> {
   const isAccepted = (session.latePayments ?? []).some(({ status }) => status === 'Accepted')
   if (session.status !== 'Completed' && !isAccepted) return undefined
@@ -250,7 +269,11 @@ export async function refundsOf(
   const currency = readCurrency(session.currency)
   return {
     currency,
-    payments: paymentsOf(session).map(({ name, payer, left }) => ({ name, payer, left: amountText(left, currency) })),
+    payments: refundablePayments(session).map(({ name, payer, left }) => ({
+      name,
+      payer,
+      left: amountText(left, currency),
+    })),
     rows: data.map(({ refundId, amount, status, reason, errorKey, createdAt, currency: code, ...row }) => ({
       ...{ reference: row.reference, userReference: row.userReference, status, reason, errorKey, currency: code },
       amount: decimalText(amount),
@@ -258,27 +281,27 @@ export async function refundsOf(
       createdAt: new Date(createdAt),
       payoutHref: readsPayouts ? `${view.root}payouts/${refundId}` : undefined,
     })),
-    pages: pagesOf(`${view.root}checkout/${sessionId}`, {}, cursor, nextCursor),
+    pages: pageLinks(`${view.root}checkout/${sessionId}`, {}, cursor, nextCursor),
     form: may(person, 'payouts:write')
       ? { idempotencyKey: typed?.idempotencyKey ?? newId(), values: typed?.values ?? {} }
       : undefined,
   }
 }
 
-type Again = (typed: Typed) => Promise<PublicAnswer>
+type Again = (typed: TypedRefund) => Promise<PublicAnswer>
 
-const typedOf = (request: PublicRequest) => {
+const readRefundForm = (request: PublicRequest) => {
   const given = readForm(request)
-  const values = valuesIn(given, refundFields)
+  const values = readValues(given, refundFields)
   return { values, idempotencyKey: given('idempotencyKey') || newId(), isChange: given('change') !== '' }
 }
 
 const refundProblems = (person: Person, error: unknown): Problems => {
-  const p = textsWith(person, 'refunds')
+  const p = textsWithRefusals(person, 'refunds')
   return problemsOf(p, error, refundFields, { amount: p.payoutAmountWrong })
 }
 
-/** Shows what the refund does. Nothing is sent. `again` shows the form with what was typed. */
+/** Shows the preview of a refund, without sending it. `again` shows the form as it was typed. */
 export async function checkRefund(
   { operate }: Frame,
   request: PublicRequest,
@@ -286,16 +309,16 @@ export async function checkRefund(
   again: Again,
 ): Promise<PublicAnswer> {
   const { view } = person
-  const { values, idempotencyKey, isChange } = typedOf(request)
+  const { values, idempotencyKey, isChange } = readRefundForm(request)
   const refuse = (problems: Problems) => again({ problems, values, idempotencyKey })
   if (isChange) return refuse({})
-  const sessionId = idOf(request)
+  const sessionId = readId(request)
   const call = callOf(person, request)
   const session = await operate('getCheckoutSession', { ...call, params: { sessionId } })
   const currency = readCurrency(session.currency)
-  const asked = minorOf(values['amount'], currency)
-  if (asked === undefined) return refuse({ amount: amountWrong(view, values['amount'] ?? '') })
-  const payment = paymentsOf(session).find(({ name }) => name === (values['payment'] ?? ''))
+  const asked = readMinor(values['amount'], currency)
+  if (asked === undefined) return refuse({ amount: amountProblem(view, values['amount'] ?? '') })
+  const payment = refundablePayments(session).find(({ name }) => name === (values['payment'] ?? ''))
   if (payment === undefined || asked > payment.left)
     return refuse({ amount: texts[view.language].refunds.refusal.refund_exceeds_payment })
   const { reference } = payment
@@ -314,8 +337,8 @@ export async function checkRefund(
   return page(request, 200, refundPreviewPage(view, shown))
 }
 
-/** Undefined: the form of the amount is wrong, or it is zero. */
-function minorOf(text: string | undefined, currency: Currency): bigint | undefined {
+/** Undefined: the text is not an amount, or the amount is zero. */
+function readMinor(text: string | undefined, currency: Currency): bigint | undefined {
   const amount = readAmount(text ?? '')
   const minor = amount === undefined ? 0n : readBalance(rawNumber(amount), currency, '/amount')
   return minor > 0n ? minor : undefined
@@ -327,12 +350,12 @@ export async function sendRefund(
   person: Person,
   again: Again,
 ): Promise<PublicAnswer> {
-  const { values, idempotencyKey } = typedOf(request)
+  const { values, idempotencyKey } = readRefundForm(request)
   const { amount: text = '', payment = '', ...rest } = values
   const amount = readAmount(text)
   const refuse = (problems: Problems) => again({ problems, values, idempotencyKey })
-  if (amount === undefined) return refuse({ amount: amountWrong(person.view, text) })
-  const sessionId = idOf(request)
+  if (amount === undefined) return refuse({ amount: amountProblem(person.view, text) })
+  const sessionId = readId(request)
   const [, kind, id] = /^(part|late)-(.*)$/.exec(payment) ?? []
   const named = id === undefined ? {} : kind === 'part' ? { partId: id } : { latePaymentId: id }
   const body = { ...rest, ...named, amount: rawNumber(amount), idempotencyKey }

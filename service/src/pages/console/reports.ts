@@ -15,23 +15,23 @@ import {
   type Values,
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { type Listed, listPage, tabs } from '../kit/lists.ts'
+import { type ListRows, listPage, tabs } from '../kit/lists.ts'
 import { badge, facts, freeText, heading, identifier, linkButton, links, message, strip, time } from '../kit/parts.ts'
 import {
   dayStart,
-  doneIn,
+  readDone,
   headersOf,
-  idOf,
+  readId,
   page,
   queryText,
   readForm,
   readQuery,
   seeOther,
   statusOf,
-  valuesIn,
+  readValues,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { type CustomerLink, customerLinksOf } from './customer-link.ts'
+import { type CustomerLink, readCustomerLinks } from './customer-link.ts'
 import { currencyOptions } from './payees.ts'
 import {
   callOf,
@@ -41,8 +41,8 @@ import {
   problemsOf,
   readList,
   type Routes,
-  routesOf,
-  textsWith,
+  placeRoutes,
+  textsWithRefusals,
 } from './request.ts'
 import { texts } from './texts/index.ts'
 
@@ -78,7 +78,7 @@ const downloadLink = (view: ConsoleView, id: string, about: string): Html =>
 
 const reportFilters: readonly string[] = ['status']
 
-type Reports = Listed<Report> & { readonly mayWrite: boolean; readonly done?: 'removed' | undefined }
+type Reports = ListRows<Report> & { readonly mayWrite: boolean; readonly done?: 'removed' | undefined }
 
 export function reportsPage(view: ConsoleView, { rows, mayWrite, done, ...shown }: Reports): string {
   const r = texts[view.language].reports
@@ -190,7 +190,7 @@ function removal(view: ConsoleView, { id, kind }: Report): Html {
 
 type Schedule = ResponseOf<'listReportSchedules'>['data'][number]
 
-type Schedules = Listed<Schedule> & {
+type Schedules = ListRows<Schedule> & {
   readonly mayWrite: boolean
   readonly done?: 'scheduleCreated' | 'scheduleDeleted' | undefined
 }
@@ -269,32 +269,31 @@ export function newSchedulePage(view: ConsoleView, draft: Draft): string {
   })
 }
 
-/** Words of the refusals: those of all pages, and those of reports. */
-const refusalTexts = (person: Person) => textsWith(person, 'reports')
+const refusalTexts = (person: Person) => textsWithRefusals(person, 'reports')
 
 async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { data: rows, shown } = await readList(request, person, reportFilters, (query) =>
     operate('listReports', { ...callOf(person, request), query: queryText(query) }),
   )
-  const reports = { ...shown, rows, mayWrite: may(person, 'reports:write'), done: doneIn(request, ['removed']) }
+  const reports = { ...shown, rows, mayWrite: may(person, 'reports:write'), done: readDone(request, ['removed']) }
   return page(request, statusOf(shown.problems), reportsPage(person.view, reports))
 }
 
 async function showOne(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const report = await frame.operate('getReport', { ...callOf(person, request), params: { id: idOf(request) } })
+  const report = await frame.operate('getReport', { ...callOf(person, request), params: { id: readId(request) } })
   const { customerId = '' } = report
   const shown = {
     report,
     mayWrite: may(person, 'reports:write'),
-    customer: (await customerLinksOf(frame, request, person, [report.customerId])).get(customerId),
-    done: doneIn(request, ['created']),
+    customer: (await readCustomerLinks(frame, request, person, [report.customerId])).get(customerId),
+    done: readDone(request, ['created']),
   }
   return page(request, 200, reportPage(person.view, shown))
 }
 
-/** The file, as it is stored. */
+/** Sends the stored file. */
 async function download({ download: read }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const call = { ...callOf(person, request), params: { id: idOf(request) } }
+  const call = { ...callOf(person, request), params: { id: readId(request) } }
   const { status, headers, body } = await read('getReportContent', call)
   return { status, headers: { ...headersOf, ...headers }, body }
 }
@@ -312,11 +311,11 @@ const showNew = (
 
 async function create({ operate, clock }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const given = readForm(request)
-  const values = valuesIn(given, reportFields)
+  const values = readValues(given, reportFields)
   const { from = '', to = '' } = values
   const end = dayStart(to, 1)
   const now = clock.now().toISOString()
-  // The day that has not ended yet ends now. A later one is refused by the operation.
+  // A report until today ends now. The operation refuses a later day.
   const until = dayStart(to) <= now && end > now ? now : end
   const body = { ...values, from: dayStart(from), to: until }
   const idempotencyKey = given('idempotencyKey') || newId()
@@ -337,14 +336,14 @@ async function showSchedules({ operate }: Frame, request: PublicRequest, person:
     ...shown,
     rows,
     mayWrite: may(person, 'reports:write'),
-    done: doneIn(request, ['scheduleCreated', 'scheduleDeleted']),
+    done: readDone(request, ['scheduleCreated', 'scheduleDeleted']),
   }
   return page(request, 200, schedulesPage(person.view, schedules))
 }
 
 async function createSchedule({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const given = readForm(request)
-  const values = valuesIn(given, scheduleFields)
+  const values = readValues(given, scheduleFields)
   const emails = (values['emails'] ?? '').split(/[\s,;]+/).filter((each) => each !== '')
   const call = { ...callOf(person, request), body: { ...values, emails } }
   try {
@@ -353,7 +352,7 @@ async function createSchedule({ operate }: Frame, request: PublicRequest, person
   } catch (error) {
     const own = /^\d+$/
     const p = refusalTexts(person)
-    // The pointer of an address is its place in the list.
+    // The pointer of an email address ends with its index.
     const problems = Object.entries(problemsOf(p, error, [...scheduleFields, ...emails.map((_each, at) => String(at))]))
     const named = problems.map(([name, text]) => [own.test(name) ? 'emails' : name, text] as const)
     return showNew(request, person, newSchedulePage, { values, problems: Object.fromEntries(named) })
@@ -361,7 +360,7 @@ async function createSchedule({ operate }: Frame, request: PublicRequest, person
 }
 
 export const reportRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = routesOf(frame, withMoney, 'reports')
+  const route = placeRoutes(frame, withMoney, 'reports')
   return [
     route('GET', '', 'reports:read', showList),
     route('GET', '/new', 'reports:write', (_frame, request, person) =>
@@ -374,13 +373,13 @@ export const reportRoutes: Routes = (frame, _withPerson, withMoney) => {
     ),
     route('POST', '/schedules/new', 'reports:write', createSchedule),
     route('POST', '/schedules/{id}/delete', 'reports:write', async ({ operate }, request, person) => {
-      await operate('deleteReportSchedule', { ...callOf(person, request), params: { id: idOf(request) } })
+      await operate('deleteReportSchedule', { ...callOf(person, request), params: { id: readId(request) } })
       return seeOther('../../schedules?done=scheduleDeleted')
     }),
     route('GET', '/{id}', 'reports:read', showOne),
     route('GET', '/{id}/content', 'reports:read', download),
     route('POST', '/{id}/delete', 'reports:write', async ({ operate }, request, person) => {
-      await operate('deleteReport', { ...callOf(person, request), params: { id: idOf(request) } })
+      await operate('deleteReport', { ...callOf(person, request), params: { id: readId(request) } })
       return seeOther('../../reports?done=removed')
     }),
   ]

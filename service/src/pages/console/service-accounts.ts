@@ -19,37 +19,37 @@ import {
   inputs,
   optionsOf,
   type Problems,
-  type Typed,
+  type FormState,
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { type Listed, listPage } from '../kit/lists.ts'
+import { type ListRows, listPage } from '../kit/lists.ts'
 import { badge, call, copyButton, facts, identifier, message, time } from '../kit/parts.ts'
 import {
   dayStart,
-  doneIn,
+  readDone,
   headersOf,
-  idOf,
+  readId,
   page,
   queryText,
   readForm,
   seeOther,
   statusOf,
-  valuesIn,
+  readValues,
 } from '../kit/request.ts'
-import { type Added, addedBy, addedFact } from './made.ts'
+import { type CreatorFact, readCreatorFact, creatorFacts } from './creator.ts'
 import { permissionFields } from './permission-fields.ts'
 import {
   callOf,
   type Frame,
   may,
-  permitted,
+  withPermission,
   type Person,
   problemsOf,
   readList,
   type Routes,
-  routesOf,
+  placeRoutes,
   signInAgain,
-  textsWith,
+  textsWithRefusals,
 } from './request.ts'
 import { texts } from './texts/index.ts'
 
@@ -73,7 +73,7 @@ export function newServiceAccountPage(view: ConsoleView, draft: AccountDraft): s
   })
 }
 
-/** The fields of an account: its name, its permissions, and what narrows it. */
+/** Draws the fields of an account: name, permissions, allowed addresses and end. */
 function accountFields(view: ConsoleView, draft: Omit<AccountDraft, 'idempotencyKey'>): Html {
   const s = texts[view.language].serviceAccounts
   const { permissions, granted, problems } = draft
@@ -105,8 +105,8 @@ type KeyPair = {
 }
 
 /**
- * A form with a key. The script makes a pair where the browser can, sends the public half, and offers the credentials as a
- * file; without it, a public key is pasted and the next page shows the secret.
+ * Draws a form with a key. The script creates a key pair, sends the public key and offers the credentials as a file. Without the script, the
+ * person pastes a public key and the next page shows the secret.
  */
 function keyPair(view: ConsoleView, draft: Draft, { action, fields, make, submit }: KeyPair): Html {
   const s = texts[view.language].serviceAccounts
@@ -155,7 +155,7 @@ const statusBadge = (view: ConsoleView, status: ServiceAccount['status']): Html 
 
 export function serviceAccountsPage(
   view: ConsoleView,
-  { rows, mayWrite, ...shown }: Listed<ServiceAccount> & { readonly mayWrite: boolean },
+  { rows, mayWrite, ...shown }: ListRows<ServiceAccount> & { readonly mayWrite: boolean },
 ): string {
   const s = texts[view.language].serviceAccounts
   return listPage(view, shown, {
@@ -180,7 +180,7 @@ export function serviceAccountsPage(
 }
 
 type AccountPage = Draft & {
-  readonly added?: Added | undefined
+  readonly creator?: CreatorFact | undefined
   readonly account: ServiceAccount
   readonly mayWrite: boolean
   /** The permissions of the person, who grants no others. */
@@ -213,7 +213,7 @@ export function serviceAccountPage(view: ConsoleView, shown: AccountPage): strin
         [s.issuedBy, account.issuedByFullName ?? s.byOperator],
         [s.expires, at(account.expiresAt) ?? s.noEnd],
         [s.revoked, at(account.revokedAt)],
-        ...addedFact(shown),
+        ...creatorFacts(shown),
         [s.replaces, account.replaces === null ? undefined : replaced(view, account.replaces)],
       ])}
       ${isOwn && changeForm(view, shown)} ${isOwn && rotation(view, shown)} ${canChange && revocation(view, account)}`,
@@ -222,7 +222,7 @@ export function serviceAccountPage(view: ConsoleView, shown: AccountPage): strin
 
 const replaced = (view: ConsoleView, id: string): Html => html`<a href="${view.root}service-accounts/${id}">${id}</a>`
 
-/** Permissions in words, by what they are about. The title has their names in the API. */
+/** Draws permissions in words by group. The title has their API names. */
 function permissionList(view: ConsoleView, given: readonly string[]): Html {
   const s = texts[view.language].serviceAccounts
   if (given.length === allPermissions.length) return html`<span title="${given.join(', ')}">${s.allPermissions}</span>`
@@ -289,7 +289,7 @@ function revocation(view: ConsoleView, { serviceAccountId, name }: ServiceAccoun
   })
 }
 
-/** Shows key and secret of an account whose key pair was made elsewhere. */
+/** Draws the API key and the secret of an account whose key pair was created elsewhere. */
 export function issuedPage(
   view: ConsoleView,
   { id, apiKey, apiSecret }: { readonly id: string; readonly apiKey: string; readonly apiSecret: string },
@@ -312,21 +312,21 @@ const secret = (view: ConsoleView, label: string, text: string): Html =>
       ${copyButton(view, text, label)}
     </div>`
 
-/** A key lives longer than a session: who sits down at an open browser makes none. A form that was opened in time is taken. */
+/** A key outlives the session: only a recent sign-in opens the form, so that nobody creates a key in an unattended browser. */
 const openMsMax = 5 * minuteMs
 
 const sendMsMax = 20 * minuteMs
 
-const viewOf = ({ view }: Person) => ({ ...view, current: 'service-accounts' })
+const viewAtPlace = ({ view }: Person) => ({ ...view, current: 'service-accounts' })
 
-const addressesOf = (text: string): string[] =>
+const splitAddresses = (text: string): string[] =>
   text
     .split(/[\s,]+/)
     .map((each) => each.trim())
     .filter((each) => each !== '')
 
-/** Returns the texts of the refusals. A problem of one address or permission is a problem of its field. */
-function problemsIn(person: Person, error: unknown): Problems {
+/** Words the refusals. A problem of one address or permission is shown at its field. */
+function accountProblems(person: Person, error: unknown): Problems {
   const s = texts[person.view.language].serviceAccounts
   const own = {
     publicKeyPem: s.publicKeyWrong,
@@ -335,15 +335,15 @@ function problemsIn(person: Person, error: unknown): Problems {
     expiresOn: s.expiresWrong,
   }
   return problemsOf(
-    textsWith(person, 'serviceAccounts'),
-    atFields(error),
+    textsWithRefusals(person, 'serviceAccounts'),
+    pointAtFields(error),
     ['name', 'overlapHours', ...Object.keys(own)],
     own,
   )
 }
 
-/** Points at the field of the page: a list is one field, and the end is a day. */
-function atFields(error: unknown): unknown {
+/** Points each error at its field of the page: a list is one field, and the end is a day. */
+function pointAtFields(error: unknown): unknown {
   if (!(error instanceof Refusal)) return error
   const errors = error.errors.map((each) => {
     const name = each.pointer.split('/')[1] ?? ''
@@ -352,16 +352,16 @@ function atFields(error: unknown): unknown {
   return new Refusal(error.code, error.detail, { errors })
 }
 
-/** Time before its end from which on a key waits for its rotation. */
+/** Time before the end of a key from which it needs a rotation. */
 const keyMsLeft = 14 * dayMs
 
-/** Reports whether a key has to be rotated soon. */
+/** Reports whether a key must be rotated soon. */
 export const endsSoon = (
   { expiresAt, impersonation }: Pick<ServiceAccount, 'expiresAt' | 'impersonation'>,
   now: Date,
 ): boolean => !impersonation && expiresAt !== null && Date.parse(expiresAt) < now.getTime() + keyMsLeft
 
-/** Keys of which those that end soon are chosen: as many as a partner has at most. */
+/** Keys that are searched for those that end soon: the most that a partner can have. */
 const endingAmongMax = 100
 
 async function showList({ operate, clock }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
@@ -372,28 +372,33 @@ async function showList({ operate, clock }: Frame, request: PublicRequest, perso
     return { data: all.data.filter((key) => endsSoon(key, clock.now())), nextCursor: null }
   })
   const accounts = { ...shown, rows: data, mayWrite: may(person, 'users:write') }
-  return page(request, statusOf(shown.problems), serviceAccountsPage(viewOf(person), accounts))
+  return page(request, statusOf(shown.problems), serviceAccountsPage(viewAtPlace(person), accounts))
 }
 
-type Refused = Typed & { readonly chosen: readonly string[] | undefined }
+type RefusedForm = FormState & { readonly chosen: readonly string[] | undefined }
 
-async function showOne(frame: Frame, request: PublicRequest, person: Person, refused?: Refused): Promise<PublicAnswer> {
-  const call = { ...callOf(person, request), params: { serviceAccountId: idOf(request) } }
+async function showOne(
+  frame: Frame,
+  request: PublicRequest,
+  person: Person,
+  refused?: RefusedForm,
+): Promise<PublicAnswer> {
+  const call = { ...callOf(person, request), params: { serviceAccountId: readId(request) } }
   const account = await frame.operate('getServiceAccount', call)
-  const body = serviceAccountPage(viewOf(person), {
+  const body = serviceAccountPage(viewAtPlace(person), {
     ...(refused ?? emptyForm),
-    added: await addedBy(frame, person, account.serviceAccountId),
+    creator: await readCreatorFact(frame, person, account.serviceAccountId),
     account,
     mayWrite: may(person, 'users:write'),
     granted: person.caller.permissions,
     idempotencyKey: newId(),
-    done: doneIn(request, ['changed', 'revokedNow']),
+    done: readDone(request, ['changed', 'revokedNow']),
   })
   return page(request, refused === undefined ? 200 : 400, body)
 }
 
 const showNew = (request: PublicRequest, person: Person, draft: Omit<AccountDraft, 'granted'>): PublicAnswer => {
-  const body = newServiceAccountPage(viewOf(person), { ...draft, granted: person.caller.permissions })
+  const body = newServiceAccountPage(viewAtPlace(person), { ...draft, granted: person.caller.permissions })
   return page(request, statusOf(draft.problems), body)
 }
 
@@ -401,11 +406,15 @@ const showNew = (request: PublicRequest, person: Person, draft: Omit<AccountDraf
 const permissionsIn = ({ body }: PublicRequest): string[] =>
   new URLSearchParams(body.toString('utf8')).getAll('permissions')
 
-/** The answer has the secret, because no later request can show it: as data for the script, or as a page. */
-function issued(request: PublicRequest, person: Person, made: ResponseOf<'createServiceAccount'>): PublicAnswer {
+/** Answers with the secret, which no later request can show: as JSON for the script, or as a page. */
+function sendCredentials(
+  request: PublicRequest,
+  person: Person,
+  made: ResponseOf<'createServiceAccount'>,
+): PublicAnswer {
   const { serviceAccountId, apiKey, apiSecret } = made
   if (readForm(request)('answer') !== 'data')
-    return page(request, 200, issuedPage(viewOf(person), { id: serviceAccountId, apiKey, apiSecret }))
+    return page(request, 200, issuedPage(viewAtPlace(person), { id: serviceAccountId, apiKey, apiSecret }))
   const { partnerId } = person.caller
   const body = JSON.stringify({ partnerId, serviceAccountId, apiKey, apiSecret })
   return { status: 200, headers: { ...headersOf, 'content-type': 'application/json; charset=utf-8' }, body }
@@ -414,21 +423,21 @@ function issued(request: PublicRequest, person: Person, made: ResponseOf<'create
 async function create({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const given = readForm(request)
   const permissions = permissionsIn(request)
-  const values = valuesIn(given, ['name', 'allowedAddresses', 'expiresOn', 'publicKeyPem'])
+  const values = readValues(given, ['name', 'allowedAddresses', 'expiresOn', 'publicKeyPem'])
   const { name = '', publicKeyPem = '', allowedAddresses = '', expiresOn } = values
   const body = {
     name,
     publicKeyPem,
     permissions,
-    allowedAddresses: addressesOf(allowedAddresses),
+    allowedAddresses: splitAddresses(allowedAddresses),
     expiresAt: expiresOn === undefined ? null : dayStart(expiresOn),
   }
   const idempotencyKey = given('idempotencyKey') || newId()
   try {
     const created = await operate('createServiceAccount', { ...callOf(person, request), body, idempotencyKey })
-    return issued(request, person, created)
+    return sendCredentials(request, person, created)
   } catch (error) {
-    const problems = problemsIn(person, error)
+    const problems = accountProblems(person, error)
     return showNew(request, person, { values, problems, permissions, idempotencyKey: newId() })
   }
 }
@@ -436,15 +445,15 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
 async function rotate({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const given = readForm(request)
   const hours = given('overlapHours').trim()
-  // Another text is passed on, and refused by the operation.
+  // The operation refuses a text that is not a number of hours.
   const overlapHours = hours === '' ? null : /^\d{1,4}$/.test(hours) ? Number(hours) : wire.overlapHoursMax + 1
   const made = await operate('rotateServiceAccount', {
     ...callOf(person, request),
-    params: { serviceAccountId: idOf(request) },
+    params: { serviceAccountId: readId(request) },
     body: { publicKeyPem: given('publicKeyPem').trim(), overlapHours },
     idempotencyKey: given('idempotencyKey') || newId(),
   })
-  return issued(request, person, made)
+  return sendCredentials(request, person, made)
 }
 
 async function change({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
@@ -452,33 +461,33 @@ async function change({ operate }: Frame, request: PublicRequest, person: Person
   const expiresOn = given('expiresOn').trim()
   await operate('updateServiceAccount', {
     ...callOf(person, request),
-    params: { serviceAccountId: idOf(request) },
+    params: { serviceAccountId: readId(request) },
     body: {
       name: given('name').trim(),
       permissions: permissionsIn(request),
-      allowedAddresses: addressesOf(given('allowedAddresses')),
+      allowedAddresses: splitAddresses(given('allowedAddresses')),
       expiresAt: expiresOn === '' ? null : dayStart(expiresOn),
     },
   })
-  return seeOther(`../${idOf(request)}?done=changed`)
+  return seeOther(`../${readId(request)}?done=changed`)
 }
 
 async function revoke({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  await operate('revokeServiceAccount', { ...callOf(person, request), params: { serviceAccountId: idOf(request) } })
-  return seeOther(`../${idOf(request)}?done=revokedNow`)
+  await operate('revokeServiceAccount', { ...callOf(person, request), params: { serviceAccountId: readId(request) } })
+  return seeOther(`../${readId(request)}?done=revokedNow`)
 }
 
 export const serviceAccountRoutes: Routes = (frame, withPerson) => {
-  const route = routesOf(frame, withPerson, 'service-accounts')
+  const route = placeRoutes(frame, withPerson, 'service-accounts')
   type Act = (request: PublicRequest, person: Person) => PublicAnswer | Promise<PublicAnswer>
-  /** Lets people act whose sign-in is recent. */
+  /** Answers people whose sign-in is recent; others sign in again. */
   const recent = (msMax: number, asked: string | undefined, act: Act) =>
-    permitted(withPerson, 'users:write', async (request, person) =>
+    withPermission(withPerson, 'users:write', async (request, person) =>
       frame.clock.now().getTime() - person.session.createdAt.getTime() < msMax
         ? act(request, person)
         : signInAgain(request, asked),
     )
-  /** A form of one account. A refusal shows its page again. */
+  /** Creates the route of a form on the page of an account. A refusal shows the page again. */
   const form = (name: string, act: (frame: Frame, ...of: Parameters<Act>) => Promise<PublicAnswer>): PublicRoute => ({
     method: 'POST',
     path: `/console/service-accounts/{id}/${name}`,
@@ -488,7 +497,7 @@ export const serviceAccountRoutes: Routes = (frame, withPerson) => {
       } catch (error) {
         const values = Object.fromEntries(new URLSearchParams(request.body.toString('utf8')))
         const chosen = name === 'change' ? permissionsIn(request) : undefined
-        return showOne(frame, request, person, { values, chosen, problems: problemsIn(person, error) })
+        return showOne(frame, request, person, { values, chosen, problems: accountProblems(person, error) })
       }
     }),
   })

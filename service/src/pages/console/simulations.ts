@@ -14,10 +14,10 @@ import { type Draft, hiddenField, type Input, inputs, type Problems, type Values
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { facts, identifier, message, table } from '../kit/parts.ts'
 import { linkOf, page, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
-import { callOf, type Frame, may, type Person, problemsOf, type Routes, routesOf } from './request.ts'
+import { callOf, type Frame, may, type Person, problemsOf, type Routes, placeRoutes } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 
-/** `amount` is sent with its exact digits, `count` as a number, `switch` as true or false, `path` in the path of the operation. */
+/** How a field is sent: `amount` with its exact digits, `count` as a number, `switch` as a boolean, `path` in the path. */
 type Kind = 'text' | 'amount' | 'count' | 'switch' | 'path'
 
 type SimulationName = keyof ConsoleTexts['simulations']['names']
@@ -28,16 +28,16 @@ type SimulatedField = {
   readonly name: SimulationField
   readonly kind: Kind
   readonly optional?: boolean
-  /** Values of a choice. Their words are in the dictionary, or they are shown as they are. */
+  /** Values of a select. The texts name them, or they are shown unchanged. */
   readonly options?: readonly string[]
-  /** Value of a form that is opened. */
+  /** Value of a new form. */
   readonly value?: string
 }
 
 type Simulation = {
   readonly operation: OperationId
   readonly fields: readonly SimulatedField[]
-  /** Field of the answer that names what was made, and the page that shows it. */
+  /** Field of the answer with the result, and the page that shows it. */
   readonly result?: { readonly field: string; readonly page: 'transaction' | 'events' | 'reversal' | 'none' }
 }
 
@@ -137,7 +137,7 @@ export function simulationsPage(view: ConsoleView): string {
 
 type Form = Draft & {
   readonly name: SimulationName
-  /** Names the thing that was just simulated. */
+  /** The reference or id of the simulation that was just run. */
   readonly result?: string | undefined
   readonly may: { readonly transactions: boolean; readonly events: boolean }
 }
@@ -208,7 +208,7 @@ function nameOf({ params }: PublicRequest): SimulationName {
 
 const fieldNames = (name: SimulationName): readonly string[] => simulated[name].fields.map((field) => field.name)
 
-/** An answer names a reference, an id, a hash, a number or a time. */
+/** A reference, an id, a hash, a number or a time. */
 const resultForm = /^[\w.:-]{1,140}$/
 
 function showForm(request: PublicRequest, person: Person, values: Values, problems: Problems = {}): PublicAnswer {
@@ -227,7 +227,7 @@ function showForm(request: PublicRequest, person: Person, values: Values, proble
 
 const decimalForm = /^(0|[1-9]\d{0,11})(?:[.,](\d{1,10}))?$/
 
-/** The value of a field as the operation takes it. Undefined: it is no number. */
+/** Reads the value of a field for the operation. Undefined: the text is not a number. */
 function readValue({ kind }: SimulatedField, text: string): unknown {
   if (kind === 'switch') return text === 'true'
   if (kind === 'count') return /^\d{1,6}$/.test(text) ? Number(text) : undefined
@@ -268,7 +268,7 @@ async function run({ operate }: Frame, request: PublicRequest, person: Person): 
 }
 
 export const simulationRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = routesOf(frame, withMoney, 'simulations')
+  const route = placeRoutes(frame, withMoney, 'simulations')
   return [
     route('GET', '', 'simulations:write', (_frame, request, { view }) => page(request, 200, simulationsPage(view))),
     route('GET', '/{name}', 'simulations:write', (_frame, request, person) =>

@@ -13,7 +13,17 @@ import { html, type Html } from '../html.ts'
 import { asking, emptyForm, hiddenField, input, inputs, openDialog, postButton, type Values } from '../kit/forms.ts'
 import { type ConsoleView, type RoleName, roleText, shell } from '../kit/frame.ts'
 import { badge, message, table, time } from '../kit/parts.ts'
-import { clientOf, doneIn, errorsOf, type Form, page, readForm, seeOther, uuid, valuesIn } from '../kit/request.ts'
+import {
+  readClient,
+  readDone,
+  errorsOf,
+  type Form,
+  page,
+  readForm,
+  seeOther,
+  uuid,
+  readValues,
+} from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { callOf, type Frame, may, type Person, type Routes, signInAgain } from './request.ts'
 
@@ -34,7 +44,7 @@ type TeamMember = {
   readonly factors: readonly ('passkey' | 'password' | 'sso')[]
 }
 
-/** A member whose role the reader may not grant has no forms, nor has the reader's own row. */
+/** Draws the members. The reader's own row and members with a role that the reader cannot grant have no forms. */
 function memberTable(
   view: ConsoleView,
   members: readonly TeamMember[],
@@ -155,7 +165,7 @@ function invitationTable(view: ConsoleView, invitations: readonly TeamInvitation
       ...(mayWrite ? [[t.actions, 'actions'] as const] : []),
     ],
     rows: invitations.map((invitation) => [
-      who(invitation),
+      personCell(invitation),
       roleText(view, invitation.roleName),
       statusBadge(view, invitation.status),
       time(view, invitation.invitedAt),
@@ -165,7 +175,7 @@ function invitationTable(view: ConsoleView, invitations: readonly TeamInvitation
   })
 }
 
-const who = ({ fullName, email }: TeamInvitation): Html =>
+const personCell = ({ fullName, email }: TeamInvitation): Html =>
   fullName === undefined
     ? html`<span class="name">${email}</span>`
     : html`<span class="name">${fullName}</span> <span class="soft">${email}</span>`
@@ -195,15 +205,15 @@ function invitationActions({ t, root }: ConsoleView, { id, email, status }: Team
 type Team = {
   readonly members: readonly TeamMember[]
   readonly invitations: readonly TeamInvitation[]
-  /** `reset`: to reset the sign-in of colleagues, which Admins do. */
+  /** `reset`: true for an Admin, who may reset the sign-in of others. */
   readonly may: { readonly write: boolean; readonly reset: boolean }
   /** The next page of members. */
   readonly next: string | null
-  /** The roles that the person may give. */
+  /** The roles that the person may grant. */
   readonly grantable: readonly RoleName[]
   /** Problems by field of the invitation (`email`, `fullName`, `role`); any other key is about the whole page. */
   readonly errors?: Readonly<Record<string, string>>
-  /** Values of a refused invitation, so that nothing typed is lost. */
+  /** The values of a refused invitation. */
   readonly typed?: Values
   /** Says what the last form did. */
   readonly confirmation?: string
@@ -280,15 +290,15 @@ export const teamRoutes: Routes = (frame, withPerson) => {
       operate('listUsers', { ...call, query: String(pageQuery) }),
       operate('listInvitations', { ...call, query: `limit=${membersShown}&status=Pending` }),
     ])
-    const grantable = grantableBy(person)
+    const grantable = grantableRoles(person)
     const shown = {
-      members: membersOf(person, team.data),
-      invitations: invitationsOf(invited.data),
+      members: memberRows(person, team.data),
+      invitations: invitationRows(invited.data),
       may: { write: may(person, 'users:write'), reset: person.user.role === 'Admin' },
-      ...(doneIn(request, ['reset']) && { confirmation: person.view.t.signInReset }),
+      ...(readDone(request, ['reset']) && { confirmation: person.view.t.signInReset }),
       next: team.nextCursor === null ? null : `team?cursor=${encodeURIComponent(team.nextCursor)}`,
       grantable,
-      ...(errors && { errors, typed: valuesIn(readForm(request), Object.keys(inviteIds)) }),
+      ...(errors && { errors, typed: readValues(readForm(request), Object.keys(inviteIds)) }),
     }
     return page(request, errors === undefined ? 200 : 400, teamPage({ ...person.view, current: 'team' }, shown))
   }
@@ -329,7 +339,7 @@ export const teamRoutes: Routes = (frame, withPerson) => {
   ]
 }
 
-const grantableBy = ({ caller }: Person) =>
+const grantableRoles = ({ caller }: Person) =>
   wire.roles.filter((role) => permissions.every((each) => !roleAllows(role, each) || caller.permissions.includes(each)))
 
 async function reset({ members, clock }: Frame, request: PublicRequest, person: Person, show: Show) {
@@ -339,7 +349,7 @@ async function reset({ members, clock }: Frame, request: PublicRequest, person: 
   if (id === person.user.id) return show(request, person, { form: t.resetSelf })
   if (!uuid.test(id)) throw notFound('user')
   try {
-    await members.recoveries.reset(person, id, clientOf(request))
+    await members.recoveries.reset(person, id, readClient(request))
     return seeOther('../team?done=reset')
   } catch (error) {
     if (error instanceof Refusal && error.errors.length > 0) return show(request, person, { form: t.resetSso })
@@ -347,7 +357,7 @@ async function reset({ members, clock }: Frame, request: PublicRequest, person: 
   }
 }
 
-const membersOf = (person: Person, users: ResponseOf<'listUsers'>['data']) =>
+const memberRows = (person: Person, users: ResponseOf<'listUsers'>['data']) =>
   users.map(({ userId: id, createdAt, lastSignInAt, ...user }) => ({
     ...user,
     id,
@@ -356,7 +366,7 @@ const membersOf = (person: Person, users: ResponseOf<'listUsers'>['data']) =>
     isSelf: id === person.user.id,
   }))
 
-const invitationsOf = (invitations: ResponseOf<'listInvitations'>['data']) =>
+const invitationRows = (invitations: ResponseOf<'listInvitations'>['data']) =>
   invitations.map(({ inviteId: id, invitedByFullName: invitedByName, createdAt, ...each }) => ({
     ...each,
     invitedAt: new Date(createdAt),

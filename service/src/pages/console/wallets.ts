@@ -5,11 +5,11 @@ import { currencies, newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
 import { type Draft, formPage, type Options, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { type Listed, listPage } from '../kit/lists.ts'
+import { type ListRows, listPage } from '../kit/lists.ts'
 import { facts, identifier, message, money, strip, time, whole } from '../kit/parts.ts'
 import {
-  doneIn,
-  idOf,
+  readDone,
+  readId,
   linkOf,
   page,
   queryText,
@@ -18,11 +18,11 @@ import {
   seeOther,
   statusOf,
   uuidChars,
-  valuesIn,
+  readValues,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { type CustomerLink, customerLinksOf } from './customer-link.ts'
-import { callOf, type Frame, may, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
+import { type CustomerLink, readCustomerLinks } from './customer-link.ts'
+import { callOf, type Frame, may, type Person, problemsOf, readList, type Routes, placeRoutes } from './request.ts'
 import { texts } from './texts/index.ts'
 
 export const walletFields = ['currency', 'customerId'] as const
@@ -30,7 +30,7 @@ export const walletFields = ['currency', 'customerId'] as const
 /** `customer`: absent for a wallet of the partner itself. */
 type WalletRow = Omit<ResponseOf<'getWallet'>, 'customerId'> & { readonly customer?: CustomerLink | undefined }
 
-type Wallets = Listed<WalletRow> & { readonly tokens: readonly string[]; readonly mayWrite: boolean }
+type Wallets = ListRows<WalletRow> & { readonly tokens: readonly string[]; readonly mayWrite: boolean }
 
 const tokenOptions = (tokens: readonly string[]): Options => tokens.map((token) => [token, token] as const)
 
@@ -49,7 +49,7 @@ export function walletsPage(view: ConsoleView, { rows, tokens, mayWrite, ...show
     columns: [[w.address, 'head'], w.owner, w.token, w.chain, p.created, [w.received, 'number']],
     cells: rows.map(({ id, address, currency, network, customer, received, createdAt }) => [
       html`<a href="${view.root}wallets/${id}"><code class="account">${address}</code></a>`,
-      owner(view, customer),
+      ownerCell(view, customer),
       currency,
       network,
       time(view, createdAt, 'date'),
@@ -59,7 +59,7 @@ export function walletsPage(view: ConsoleView, { rows, tokens, mayWrite, ...show
   })
 }
 
-function owner(view: ConsoleView, customer: CustomerLink | undefined): Html | string {
+function ownerCell(view: ConsoleView, customer: CustomerLink | undefined): Html | string {
   if (customer === undefined) return texts[view.language].wallets.own
   const { name, href } = customer
   return href === undefined ? html`<span class="free">${name}</span>` : html`<a class="free" href="${href}">${name}</a>`
@@ -85,9 +85,9 @@ export function newWalletPage(view: ConsoleView, draft: Draft & { readonly token
 type Wallet = WalletRow & {
   /** Absent: the person may not read transactions. */
   readonly depositsHref?: string | undefined
-  /** Absent: the service is not a sandbox, or the person may not simulate. */
+  /** Absent: not a sandbox, or the person may not simulate. */
   readonly simulateHref?: string | undefined
-  /** True if the form was just sent. */
+  /** True if the person has just sent the form. */
   readonly isNew: boolean
 }
 
@@ -113,7 +113,7 @@ export function walletPage(view: ConsoleView, wallet: Wallet): string {
       ])}
       ${addressPart(view, wallet)}
       ${facts([
-        [w.owner, owner(view, customer)],
+        [w.owner, ownerCell(view, customer)],
         [p.created, time(view, createdAt)],
         [p.id, identifier(view, id, p.id)],
       ])}
@@ -133,7 +133,7 @@ function addressPart(view: ConsoleView, { address, currency, network, chainId }:
 
 const tokens = Object.entries(currencies).flatMap(([code, { method }]) => (method === 'Token' ? [code] : []))
 
-const rowOf = (
+const walletRow = (
   { customerId, ...wallet }: ResponseOf<'getWallet'>,
   customers: ReadonlyMap<string, CustomerLink>,
 ): WalletRow => ({
@@ -147,25 +147,25 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
     frame.operate('listWallets', { ...callOf(person, request), query: queryText(query) }),
   )
   const ids = data.map(({ customerId }) => customerId)
-  const customers = await customerLinksOf(frame, request, person, ids)
-  const rows = data.map((wallet) => rowOf(wallet, customers))
+  const customers = await readCustomerLinks(frame, request, person, ids)
+  const rows = data.map((wallet) => walletRow(wallet, customers))
   const wallets = { ...shown, rows, tokens, mayWrite: may(person, 'wallets:write') }
   return page(request, statusOf(shown.problems), walletsPage(view, wallets))
 }
 
 async function showOne(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view } = person
-  const call = { ...callOf(person, request), params: { walletId: idOf(request) } }
+  const call = { ...callOf(person, request), params: { walletId: readId(request) } }
   const wallet = await frame.operate('getWallet', call)
   const { id, currency, customerId } = wallet
-  const customers = await customerLinksOf(frame, request, person, [customerId])
+  const customers = await readCustomerLinks(frame, request, person, [customerId])
   const deposits = { category: 'Deposit', currency, customerId }
   const simulates = view.sandbox && may(person, 'simulations:write')
   const shown = {
-    ...rowOf(wallet, customers),
+    ...walletRow(wallet, customers),
     depositsHref: may(person, 'transactions:read') ? linkOf(`${view.root}transactions`, deposits) : undefined,
     simulateHref: simulates ? linkOf(`${view.root}simulations/tokens`, { walletId: id }) : undefined,
-    isNew: doneIn(request, ['created']) !== undefined,
+    isNew: readDone(request, ['created']) !== undefined,
   }
   return page(request, 200, walletPage(view, shown))
 }
@@ -182,7 +182,7 @@ const showForm = (
   return page(request, status, newWalletPage(view, draft))
 }
 
-/** Words a refusal. One of the customer is at the customer; a token that no chain carries is at the token. */
+/** Words a refusal at its field: the customer, or a token that no chain supports. */
 function walletProblems({ view: { language } }: Person, error: unknown): Problems {
   const p = texts[language].payments
   const { customerUnknown, refusal } = texts[language].wallets
@@ -198,7 +198,7 @@ function walletProblems({ view: { language } }: Person, error: unknown): Problem
 async function create({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const given = readForm(request)
   const idempotencyKey = given('idempotencyKey') || newId()
-  const body = valuesIn(given, walletFields)
+  const body = readValues(given, walletFields)
   try {
     const { id } = await operate('createWallet', { ...callOf(person, request), body, idempotencyKey })
     return seeOther(`${id}?done=created`)
@@ -208,7 +208,7 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
 }
 
 export const walletRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = routesOf(frame, withMoney, 'wallets')
+  const route = placeRoutes(frame, withMoney, 'wallets')
   return [
     route('GET', '', 'wallets:read', showList),
     route('GET', '/new', 'wallets:write', (_frame, request, person) =>

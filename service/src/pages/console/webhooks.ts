@@ -15,36 +15,36 @@ import {
   optionsOf,
   postButton,
   type Problems,
-  type Typed,
+  type FormState,
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { filterForm, list, type Listed, listPage, type Pages } from '../kit/lists.ts'
+import { filterForm, list, type ListRows, listPage, type PageLinks } from '../kit/lists.ts'
 import { badge, call, copyButton, facts, message, strip, table, time } from '../kit/parts.ts'
 import {
-  doneIn,
-  idOf,
+  readDone,
+  readId,
   page,
-  pagesOf,
+  pageLinks,
   queryText,
   readForm,
   readQuery,
   seeOther,
   statusOf,
   uuid,
-  valuesIn,
+  readValues,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { type Added, addedBy, addedFact } from './made.ts'
+import { type CreatorFact, readCreatorFact, creatorFacts } from './creator.ts'
 import {
   callOf,
   type Frame,
   type GuestPages,
-  listed,
+  readPage,
   may,
   problemsOf,
   readList,
-  routesOf,
-  textsWith,
+  placeRoutes,
+  textsWithRefusals,
   type Visitor,
 } from './request.ts'
 import { texts } from './texts/index.ts'
@@ -63,7 +63,7 @@ const createCall = `POST /v1/webhooks
 const statusBadge = (view: ConsoleView, status: WebhookRow['status']): Html =>
   badge(status === 'Enabled' ? 'good' : 'bad', texts[view.language].developers.subscriptionStatus[status])
 
-type Webhooks = Listed<WebhookRow> & {
+type Webhooks = ListRows<WebhookRow> & {
   readonly mayWrite: boolean
   /** True if the person may see the guest links. */
   readonly hasGuests: boolean
@@ -106,31 +106,31 @@ export type DeliveryRow = {
     readonly error?: string | undefined
     readonly responseBody?: string | undefined
   }[]
-  /** Key of the form that sends again, so that a double click sends once. */
+  /** Idempotency key of the form that redelivers, so that a double click sends once. */
   readonly idempotencyKey: string
 }
 
 type Webhook = WebhookRow &
-  Typed & {
-    readonly added?: Added | undefined
+  FormState & {
+    readonly creator?: CreatorFact | undefined
     readonly note?: string | undefined
     readonly signature: string
     readonly reason?: 'Partner' | 'Gone' | 'Failing' | undefined
     readonly failingSince?: Date | undefined
     readonly counts: { readonly delivered: number; readonly pending: number; readonly held: number }
-    /** Counting stopped, so that each count is a lower bound. */
+    /** True if counting stopped early: each count is a lower bound. */
     readonly isCapped: boolean
     readonly deliveries: readonly DeliveryRow[]
-    readonly pages: Pages
+    readonly pages: PageLinks
     readonly mayWrite: boolean
-    /** Key of the form that makes a new secret, so that a double click makes one. */
+    /** Idempotency key of the form that rotates the secret, so that a double click creates one. */
     readonly idempotencyKey: string
     readonly done?: 'enabled' | 'redelivered' | undefined
-    readonly test?: TestOfWebhook | undefined
+    readonly test?: TestResult | undefined
   }
 
-/** The result of a test event that was just sent. */
-type TestOfWebhook = {
+/** The result of a test delivery. */
+type TestResult = {
   readonly delivered: boolean
   readonly durationMs: number
   readonly status?: number | undefined
@@ -169,7 +169,7 @@ export function webhookPage(view: ConsoleView, webhook: Webhook): string {
         [d.disabled, webhook.reason && d.reason[webhook.reason]],
         [d.failingSince, webhook.failingSince && time(view, webhook.failingSince)],
         [d.created, time(view, webhook.createdAt)],
-        ...addedFact(webhook),
+        ...creatorFacts(webhook),
       ])}
       <h2>${d.deliveries}</h2>
       ${filterForm(
@@ -205,7 +205,7 @@ const webhookButtons = (view: ConsoleView, status: WebhookRow['status'], path: s
   </div>`
 }
 
-function testResult(view: ConsoleView, { delivered, durationMs, status, error, responseBody }: TestOfWebhook): Html {
+function testResult(view: ConsoleView, { delivered, durationMs, status, error, responseBody }: TestResult): Html {
   const d = texts[view.language].developers
   const answered = { status: String(status), ms: String(durationMs) }
   const refused =
@@ -215,7 +215,7 @@ function testResult(view: ConsoleView, { delivered, durationMs, status, error, r
   ${responseBody && html`<pre tabindex="0"><code>${responseBody}</code></pre>`}`
 }
 
-/** The forms that ask first: a new secret, and the end of the endpoint. */
+/** Draws the dialogs that rotate the secret and delete the endpoint. */
 function webhookDialogs(view: ConsoleView, { url, idempotencyKey }: Webhook, path: string): Html {
   const d = texts[view.language].developers
   const ask = (id: string) => ({ id, action: `${path}/${id}`, cancel: view.t.cancel })
@@ -254,7 +254,7 @@ function deliveryTable(view: ConsoleView, { deliveries, mayWrite }: Webhook, pat
       row.reference,
       deliveryBadge(view, row.status),
       time(view, row.createdAt),
-      attemptsOf(view, row),
+      attemptList(view, row),
       ...(mayWrite
         ? [
             postButton(`${path}/redeliver`, d.redeliver, {
@@ -267,7 +267,7 @@ function deliveryTable(view: ConsoleView, { deliveries, mayWrite }: Webhook, pat
   })
 }
 
-export function attemptsOf(view: ConsoleView, { attempts }: Pick<DeliveryRow, 'attempts'>): Html | string {
+export function attemptList(view: ConsoleView, { attempts }: Pick<DeliveryRow, 'attempts'>): Html | string {
   const d = texts[view.language].developers
   if (attempts.length === 0) return '0'
   return html`<details>
@@ -330,7 +330,7 @@ function eventChoices({ language }: ConsoleView, { events, types, problems }: Ne
   })
 }
 
-/** `secret`: undefined where the key pair of the endpoint signs, whose private half never leaves the service. */
+/** Draws a new secret. `secret`: undefined if a key pair signs, whose private key never leaves the service. */
 export function secretPage(
   view: ConsoleView,
   { id, url, secret }: { readonly id: string; readonly url: string; readonly secret: string | undefined },
@@ -354,12 +354,19 @@ export function secretPage(
   })
 }
 
-const rowOf = ({ id, url, events, extensionEvents, status, createdAt }: ResponseOf<'getSubscription'>): WebhookRow => ({
+const webhookRow = ({
+  id,
+  url,
+  events,
+  extensionEvents,
+  status,
+  createdAt,
+}: ResponseOf<'getSubscription'>): WebhookRow => ({
   ...{ id, url, events: [...events, ...extensionEvents], status },
   createdAt: new Date(createdAt),
 })
 
-const deliveryOf = (delivery: ResponseOf<'getDelivery'>): DeliveryRow => {
+const deliveryRow = (delivery: ResponseOf<'getDelivery'>): DeliveryRow => {
   const { eventId, eventType, reference, status, createdAt, attempts } = delivery
   return {
     ...{ eventId, eventType, reference, status },
@@ -369,14 +376,13 @@ const deliveryOf = (delivery: ResponseOf<'getDelivery'>): DeliveryRow => {
   }
 }
 
-/** Words of the refusals: those of all pages, and those of webhooks. */
-const refusalTexts = (person: Visitor) => textsWith(person, 'developers')
+const refusalTexts = (person: Visitor) => textsWithRefusals(person, 'developers')
 
-/** Reports whether an endpoint was disabled because of its failures, so that a person has to look at it. */
+/** Reports whether an endpoint was disabled because of its failures. */
 export const isFailing = ({ disabledReason }: Pick<ResponseOf<'getSubscription'>, 'disabledReason'>): boolean =>
   disabledReason === 'Failing' || disabledReason === 'Gone'
 
-/** Endpoints of which those that fail are chosen. A partner has fewer. */
+/** Endpoints that are searched for failing ones. A partner has fewer. */
 const failingAmongMax = 100
 
 async function showList({ operate }: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
@@ -388,10 +394,10 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Visi
   })
   const own = {
     ...shown,
-    rows: data.map(rowOf),
+    rows: data.map(webhookRow),
     mayWrite: may(person, 'webhooks:write'),
     hasGuests: may(person, 'users:read'),
-    done: doneIn(request, ['deleted']),
+    done: readDone(request, ['deleted']),
   }
   return page(request, 200, webhooksPage(person.view, own))
 }
@@ -400,34 +406,34 @@ async function showOne(
   frame: Frame,
   request: PublicRequest,
   person: Visitor,
-  after: { readonly test?: TestOfWebhook; readonly refused?: Problems } = {},
+  after: { readonly test?: TestResult; readonly refused?: Problems } = {},
 ): Promise<PublicAnswer> {
   const { view } = person
   const { operate } = frame
-  const id = idOf(request)
+  const id = readId(request)
   const values = readQuery(request, deliveryFilters)
   const { cursor } = readQuery(request, ['cursor'])
   const call = { ...callOf(person, request), params: { id } }
   const found = await operate('getSubscription', call)
   const statistics = await operate('getSubscriptionStatistics', call)
   const { delivered, pending, held, capped, failingSince } = statistics
-  const deliveries = await listed(texts[view.language].payments, deliveryFilters, () =>
+  const deliveries = await readPage(texts[view.language].payments, deliveryFilters, () =>
     operate('listDeliveries', { ...call, query: queryText({ ...values, cursor }) }),
   )
   const problems = { ...deliveries.problems, ...after.refused }
   const shown = {
-    ...rowOf(found),
-    added: await addedBy(frame, person, found.id),
+    ...webhookRow(found),
+    creator: await readCreatorFact(frame, person, found.id),
     ...{ note: found.description, signature: found.signature, reason: found.disabledReason },
     failingSince: failingSince === null ? undefined : new Date(failingSince),
     counts: { delivered, pending, held },
     isCapped: capped,
-    deliveries: deliveries.data.map(deliveryOf),
-    ...{ values, problems, pages: pagesOf(`${view.root}webhooks/${id}`, values, cursor, deliveries.nextCursor) },
+    deliveries: deliveries.data.map(deliveryRow),
+    ...{ values, problems, pages: pageLinks(`${view.root}webhooks/${id}`, values, cursor, deliveries.nextCursor) },
     mayWrite: may(person, 'webhooks:write'),
     idempotencyKey: newId(),
     test: after.test,
-    done: doneIn(request, ['enabled', 'redelivered']),
+    done: readDone(request, ['enabled', 'redelivered']),
   }
   return page(request, statusOf(problems), webhookPage(view, shown))
 }
@@ -447,7 +453,7 @@ async function showNew(
 /** Creates an endpoint. The page that shows the secret is the answer, because no later request can show it. */
 async function create(frame: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
   const given = readForm(request)
-  const values = valuesIn(given, ['url', 'description'])
+  const values = readValues(given, ['url', 'description'])
   const events = new URLSearchParams(request.body.toString('utf8')).getAll('events')
   const idempotencyKey = given('idempotencyKey') || newId()
   // The page has one list: each type goes into the field that delivers it.
@@ -466,9 +472,9 @@ async function create(frame: Frame, request: PublicRequest, person: Visitor): Pr
   }
 }
 
-/** Makes a new signing secret. */
+/** Rotates the signing secret. */
 async function rotate({ operate }: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
-  const call = { ...callOf(person, request), params: { id: idOf(request) } }
+  const call = { ...callOf(person, request), params: { id: readId(request) } }
   const { id, url } = await operate('getSubscription', call)
   const idempotencyKey = readForm(request)('idempotencyKey') || newId()
   const { secret } = await operate('rotateSecret', { ...call, body: {}, idempotencyKey })
@@ -477,9 +483,9 @@ async function rotate({ operate }: Frame, request: PublicRequest, person: Visito
 
 export const webhookRoutes: GuestPages = (frame, withVisitor) => {
   const { operate } = frame
-  const route = routesOf(frame, withVisitor, 'webhooks')
+  const route = placeRoutes(frame, withVisitor, 'webhooks')
   type Act = (request: PublicRequest, person: Visitor) => Promise<PublicAnswer>
-  /** A form of one endpoint. A refusal shows its page again. */
+  /** Creates the route of a form on the page of an endpoint. A refusal shows the page again. */
   const form = (name: string, act: Act): PublicRoute =>
     route('POST', `/{id}/${name}`, 'webhooks:write', async (_frame, request, person) => {
       try {
@@ -494,12 +500,12 @@ export const webhookRoutes: GuestPages = (frame, withVisitor) => {
     route('POST', '/new', 'webhooks:write', create),
     route('GET', '/{id}', 'webhooks:read', showOne),
     form('enable', async (request, person) => {
-      const id = idOf(request)
+      const id = readId(request)
       await operate('enableSubscription', { ...callOf(person, request), params: { id } })
       return seeOther(`../${id}?done=enabled`)
     }),
     form('redeliver', async (request, person) => {
-      const [id, given] = [idOf(request), readForm(request)]
+      const [id, given] = [readId(request), readForm(request)]
       const eventId = given('eventId')
       if (!uuid.test(eventId)) throw notFound('page')
       const call = { ...callOf(person, request), params: { id, eventId } }
@@ -508,14 +514,14 @@ export const webhookRoutes: GuestPages = (frame, withVisitor) => {
     }),
     {
       ...form('test', async (request, person) => {
-        const call = { ...callOf(person, request), params: { id: idOf(request) }, body: {} }
+        const call = { ...callOf(person, request), params: { id: readId(request) }, body: {} }
         return showOne(frame, request, person, { test: await operate('testSubscription', call) })
       }),
       callsChosenHost: true,
     },
     form('rotate', (request, person) => rotate(frame, request, person)),
     form('delete', async (request, person) => {
-      await operate('deleteSubscription', { ...callOf(person, request), params: { id: idOf(request) } })
+      await operate('deleteSubscription', { ...callOf(person, request), params: { id: readId(request) } })
       return seeOther('../../webhooks?done=deleted')
     }),
   ]

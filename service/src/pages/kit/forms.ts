@@ -6,10 +6,10 @@ import { type ConsoleView, shell } from './frame.ts'
 /** The values of a form or of filters, by the names of their fields. An empty field is absent. */
 export type Values = Readonly<Record<string, string>>
 
-/** Characters of an amount as persons type it: the largest one with groups, decimals and blanks. */
+/** Characters of the largest amount with groups, decimals and blanks. */
 export const amountCharsMax = 20
 
-/** The text of each refusal, by the name of its field. `form`: it concerns the whole. */
+/** The text of each refusal, by the name of its field. `form`: the refusal of the form as a whole. */
 export type Problems = Readonly<Record<string, string>>
 
 type Field = {
@@ -202,13 +202,13 @@ export const select = ({ id, name, label, value, options, any, error }: Select):
   </div>`
 
 /** What a person typed in a form or in filters, and the refusals. */
-export type Typed = { readonly values: Values; readonly problems: Problems }
+export type FormState = { readonly values: Values; readonly problems: Problems }
 
 /** A form in which nothing was typed yet. */
-export const emptyForm: Typed = { values: {}, problems: {} }
+export const emptyForm: FormState = { values: {}, problems: {} }
 
 /** A form as it was typed. A second submission with the same key has no second effect. */
-export type Draft = Typed & { readonly idempotencyKey: string }
+export type Draft = FormState & { readonly idempotencyKey: string }
 
 /** Declares a field of a form. Its name gives the id, the value and the refusal. */
 export type Input = {
@@ -237,7 +237,7 @@ export type Input = {
 }
 
 /** Draws a field with its value and its refusal. */
-export function input({ t }: ConsoleView, { values, problems }: Typed, given: Input): Html {
+export function input({ t }: ConsoleView, { values, problems }: FormState, given: Input): Html {
   const { name, id = name, type = 'text', optional = false, charsMax, keys, autocomplete = 'off', help, more } = given
   const label = optional === true ? fill(t.optional, { label: given.label }) : given.label
   const [value, error] = [values[name] ?? given.value ?? '', problems[name]]
@@ -257,14 +257,14 @@ export function input({ t }: ConsoleView, { values, problems }: Typed, given: In
 }
 
 /** Draws fields in their order, with parts of the page between them. */
-export const inputs = (view: ConsoleView, typed: Typed, given: readonly (Input | Html)[]): Html =>
+export const inputs = (view: ConsoleView, typed: FormState, given: readonly (Input | Html)[]): Html =>
   html`${given.map((each) => ('html' in each ? each : input(view, typed, each)))}`
 
 type FormPage = Partial<Draft> & {
   readonly title: string
   readonly lead?: string | undefined
   readonly problems: Problems
-  /** Stands before the form. */
+  /** Precedes the form. */
   readonly before?: Html | undefined
   /** Path below the root of the pages. */
   readonly action: string
@@ -275,7 +275,7 @@ type FormPage = Partial<Draft> & {
   readonly back?: { readonly path: string; readonly text: string }
 }
 
-/** The page of a form: title, fields as they were typed, button, and the way back. */
+/** Draws the page of a form: title, fields as they were typed, button, and the link back. */
 export function formPage(view: ConsoleView, form: FormPage): string {
   const { title, lead, problems, values = {}, idempotencyKey, fields, back } = form
   return shell(view, {
@@ -296,7 +296,7 @@ export function formPage(view: ConsoleView, form: FormPage): string {
 export const hiddenFields = (values: Readonly<Record<string, string>> = {}): readonly Html[] =>
   Object.entries(values).map(([name, value]) => hiddenField(name, value))
 
-/** A form of one button. `about` names the row of a table for screen readers. */
+/** Draws a form with one button. `about` names the row of a table for screen readers. */
 export const postButton = (
   action: string,
   label: string,
@@ -309,15 +309,15 @@ export const postButton = (
     </button>
   </form>`
 
-type Opener = { readonly id: string; readonly label: string; readonly about: string; readonly tone?: 'danger' }
+type DialogButton = { readonly id: string; readonly label: string; readonly about: string; readonly tone?: 'danger' }
 
-/** `about` names the row of a table for screen readers. */
-export const openDialog = ({ id, label, about, tone }: Opener): Html =>
+/** Draws the button that opens a dialog. `about` names the row of a table for screen readers. */
+export const openDialog = ({ id, label, about, tone }: DialogButton): Html =>
   html`<button type="button" class="small ${tone ?? ''}" popovertarget="${id}" aria-haspopup="dialog">
     ${label}<span class="away"> ${about}</span>
   </button>`
 
-type Asking = {
+type ConfirmationDialog = {
   readonly id: string
   readonly title: string
   readonly action: string
@@ -332,10 +332,20 @@ type Asking = {
 }
 
 /**
- * A dialog that asks before a form is sent: it says what the form does, and has a way out. It is native, and a popover: `openDialog` opens it
- * without a script; Escape and a click outside close it.
+ * Draws a dialog that says what a form does before the person sends it. The dialog is a native popover: a button opens it without a script,
+ * Escape or a click outside closes it.
  */
-export const asking = ({ id, title, action, about, effects = [], fields, submit, look, cancel }: Asking): Html =>
+export const asking = ({
+  id,
+  title,
+  action,
+  about,
+  effects = [],
+  fields,
+  submit,
+  look,
+  cancel,
+}: ConfirmationDialog): Html =>
   html`<dialog id="${id}" popover aria-labelledby="${id}-title">
     <h2 id="${id}-title" tabindex="-1" autofocus>${title}</h2>
     <form method="post" action="${action}">
@@ -354,9 +364,9 @@ export const asking = ({ id, title, action, about, effects = [], fields, submit,
     </form>
   </dialog>`
 
-type Confirmed = Omit<Asking, 'cancel' | 'about'> &
-  Pick<Opener, 'tone'> & {
-    /** Names what the form is about, to screen readers. */
+type ConfirmedForm = Omit<ConfirmationDialog, 'cancel' | 'about'> &
+  Pick<DialogButton, 'tone'> & {
+    /** Names the subject of the form for screen readers. */
     readonly about: string
     /** Text of the button that opens the dialog. Absent: that of the button that sends the form. */
     readonly label?: string
@@ -364,7 +374,7 @@ type Confirmed = Omit<Asking, 'cancel' | 'about'> &
     readonly shown?: Html
   }
 
-/** A button that opens a dialog, and the dialog that asks before its form is sent. */
-export const confirmed = ({ t }: ConsoleView, { about, label, tone = 'danger', shown, ...own }: Confirmed): Html =>
+/** Draws a button and the dialog that it opens, which asks before its form is sent. */
+export const confirmed = ({ t }: ConsoleView, { about, label, tone = 'danger', shown, ...own }: ConfirmedForm): Html =>
   html`<p class="buttons">${openDialog({ id: own.id, label: label ?? own.submit, about, tone })}</p>
     ${asking({ ...own, about: shown, cancel: t.cancel })}`
