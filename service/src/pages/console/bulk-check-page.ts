@@ -296,7 +296,7 @@ export function refusalText(
   return known[code] ?? errors[0]?.message ?? detail
 }
 
-function repeatedPart(view: ConsoleView, { id: _id, lines, earlier }: CheckPage): Html | undefined {
+function repeatedPart(view: ConsoleView, { lines, earlier }: CheckPage): Html | undefined {
   const b = texts[view.language].bulk
   const repeated = lines.filter(isPossibleDuplicate)
   if (repeated.length === 0 && earlier.length === 0) return undefined

@@ -23,7 +23,7 @@ import {
   time,
   wordOf,
 } from '../kit/parts.ts'
-import { readId, page, queryText, readQuery, statusOf } from '../kit/request.ts'
+import { page, queryText, readDone, readId, readQuery, statusOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { refusalText } from './bulk-check-page.ts'
 import { bulkDraftRoutes, download } from './bulk-drafts.ts'
@@ -31,16 +31,7 @@ import { type CreatorFact, readCreatorFact, creatorFacts } from './creator.ts'
 import { callOf, type Frame, type Person, problemsOf, readList, type Routes, placeRoutes } from './request.ts'
 import { texts } from './texts/index.ts'
 
-type BulkRow = {
-  readonly id: string
-  readonly name?: string | undefined
-  readonly mode: 'AllOrNothing' | 'BestEffort'
-  readonly status: 'Processing' | 'Completed' | 'Refused'
-  readonly payouts: number
-  readonly accepted: number
-  readonly refused: number
-  readonly createdAt: Date
-}
+type BulkRow = ResponseOf<'getBulkPayout'>
 
 const tones = { Processing: 'warning', Completed: 'good', Refused: 'bad' } as const
 
@@ -114,7 +105,6 @@ const doneForms = ['created', 'approved', 'rejected'] as const
 type Bulk = BulkRow &
   FormState & {
     readonly creator?: CreatorFact | undefined
-    readonly endedAt?: Date | undefined
     readonly items: readonly ItemRow[]
     readonly done?: (typeof doneForms)[number] | undefined
     /** True if payouts were not made, and the person may send them again. */
@@ -213,11 +203,6 @@ function itemTable(view: ConsoleView, items: readonly ItemRow[]): Html {
   })
 }
 
-const bulkRow = ({ createdAt, ...bulk }: ResponseOf<'getBulkPayout'>): BulkRow => ({
-  ...bulk,
-  createdAt: new Date(createdAt),
-})
-
 async function showList({ operate, uploads }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { data, shown } = await readList(request, person, [], (query) =>
     operate('listBulkPayouts', { ...callOf(person, request), query: queryText(query) }),
@@ -225,7 +210,7 @@ async function showList({ operate, uploads }: Frame, request: PublicRequest, per
   const mayWrite = person.caller.permissions.includes('payouts:write')
   const view = person.view
   const unsent = mayWrite ? await uploads.unsent(person, 'Bulk') : []
-  return page(request, 200, bulksPage(view, { ...shown, rows: data.map(bulkRow), mayWrite, unsent }))
+  return page(request, 200, bulksPage(view, { ...shown, rows: data, mayWrite, unsent }))
 }
 
 async function showOne(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
@@ -241,9 +226,8 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person): Pr
   const problems = 'problems' in items ? items.problems : {}
   const waiting = await operate('getBulkPayoutApproval', call)
   const shown = {
-    ...bulkRow(bulk),
+    ...bulk,
     creator: await readCreatorFact(frame, person, bulk.id),
-    endedAt: bulk.endedAt === undefined ? undefined : new Date(bulk.endedAt),
     items: items.data.map((item) => itemRow(view, item)),
     ...{ values, problems },
     waiting: waitingPayouts(waiting, person),
@@ -251,7 +235,7 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person): Pr
       bulk.status !== 'Processing' &&
       bulk.accepted < bulk.payouts &&
       person.caller.permissions.includes('payouts:write'),
-    done: doneForms.find((each) => each === readQuery(request, ['done'])['done']),
+    done: readDone(request, doneForms),
   }
   return page(request, statusOf(problems), bulkPage(view, shown))
 }

@@ -216,7 +216,7 @@ function bulkPages(language: ConsoleLanguage, text: string): Named {
   const view = insideOf(language, 'bulk-payouts')
   const row = {
     ...{ id: 'b1', mode: 'BestEffort' as const, status: 'Processing' as const, payouts: 1000, accepted: 998 },
-    ...{ refused: 2, createdAt: at },
+    ...{ refused: 2, createdAt: time },
   }
   const items = [
     {
@@ -261,7 +261,7 @@ function bulkPages(language: ConsoleLanguage, text: string): Named {
         ...row,
         mayRepeat: true,
         status: 'Completed',
-        endedAt: at,
+        endedAt: time,
         items: [],
         values: {},
         problems: {},

@@ -30,6 +30,7 @@ import { texts } from './texts/index.ts'
 import { transactionFilters, transactionPage, transactionsPage } from './transactions.ts'
 
 const at = new Date('2026-11-24T14:30:00Z')
+const time = at.toISOString()
 const href = '../x'
 const pages = { next: href, first: href }
 const creator = ['Added', html`<span>${evil}</span>`] as const
@@ -337,21 +338,29 @@ function customerPages(language: ConsoleLanguage, text: string): Named {
 
 function orderPages(language: ConsoleLanguage, text: string): Named {
   const view = insideOf(language, text)
+  const day = '2027-01-31'
+  const schedule = {
+    frequency: 'Monthly' as const,
+    startsOn: day,
+    time: '06:00:00',
+    businessDays: 'Following' as const,
+  }
   const row = {
-    ...{ ...amounts, id: 'o1', payee: text, payeeHref: href, frequency: 'Monthly' as const, nextAt: at },
-    status: 'Active' as const,
+    ...{ id: 'o1', beneficiaryId: 'b1', payee: text, payeeHref: href, amount: rawNumber(amounts.amount) },
+    ...{ currency: 'EUR', status: 'Active' as const, onDuplicate: 'Allow' as const, payoutsMade: 2, schedule },
+    ...{ nextAttemptAt: time, createdAt: time, updatedAt: time },
   }
   const values = wholeQuery(orderFields, text)
   const draft = { beneficiaryId: text, payee: text, currency: 'EUR', idempotencyKey: text }
-  const day = '2027-01-31'
   const execution = { date: day, status: 'Failed' as const, attempts: 3, problem: text, payoutHref: href }
   const order = {
     ...row,
-    ...{ startsOn: day, time: '06:00:00', businessDays: 'Following' as const, payoutsMade: 2, createdAt: at },
-    ...{ datesAhead: [{ date: day, executesAt: at }], executions: [execution], pages, mayWrite: true, problems: {} },
+    ...{ nextDates: [{ date: day, executesAt: time }], executions: [execution], pages, mayWrite: true, problems: {} },
   }
-  const ended = { status: 'Ended' as const, endReason: 'Cancelled' as const, endedAt: at, nextAt: undefined }
-  const none = { datesAhead: [], executions: [], pages: {} }
+  const { nextAttemptAt: _next, ...last } = order
+  const ended = { ...last, status: 'Ended' as const, endReason: 'Cancelled' as const, endedAt: time }
+  const none = { nextDates: [], executions: [], pages: {} }
+  const limited = { ...schedule, endsOn: day, dayOfMonth: 31, count: 24 }
   return [
     [
       'orders',
@@ -368,12 +377,9 @@ function orderPages(language: ConsoleLanguage, text: string): Named {
         repeats: repeated(text).repeats,
       }),
     ],
-    [
-      'order',
-      orderPage(view, { ...order, reference: text, endsOn: day, dayOfMonth: 31, count: 24, done: 'created', creator }),
-    ],
+    ['order', orderPage(view, { ...order, reference: text, schedule: limited, done: 'created', creator })],
     ['paused order', orderPage(view, { ...order, status: 'Paused', problems: { form: text } })],
-    ['ended order', orderPage(view, { ...order, ...ended, ...none })],
+    ['ended order', orderPage(view, { ...ended, ...none })],
     ['order read only', orderPage(view, { ...order, mayWrite: false })],
   ]
 }

@@ -1,7 +1,7 @@
 /** Joining a team: an invitation, the first Admin, or a recovery, each with a new passkey or password. */
 import { permissions, emailCharsMax, nameCharsMax } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, type PublicRoute, readLink, Refusal } from '../../kernel/api/index.ts'
-import type { CancellableRecovery } from '../../people/users/index.ts'
+import type { CancellableRecovery, Members } from '../../people/users/index.ts'
 import type { GivenFactor } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
 import { emptyForm, field, hiddenField, input, inputs, type Problems, type FormState } from '../kit/forms.ts'
@@ -206,67 +206,25 @@ export function firstAdminPage(view: ConsoleView, { token, partnerName, values, 
   })
 }
 
-export function joinRoutes(frame: Frame): readonly PublicRoute[] {
-  const show = async (request: PublicRequest, token: string, errors: Readonly<Record<string, string>> = {}) => {
-    const view = createView(frame, request)
-    const invitation = await frame.members.openInvitation(token)
-    const { totpSecret, totpUri, passkeyOptions, role: roleName, partnerId, ...shown } = invitation
-    const sso = await frame.members.singleSignOn.isOn(partnerId)
-    const totp = { secret: totpSecret, qrSvg: qrCode(totpUri, view.t.qrLabel) }
-    const given = { ...shown, token, roleName, totp, passkeyOptions, errors, sso }
-    const status = Object.keys(errors).length > 0 ? 400 : 200
-    return page(request, status, joinPage(view, given), partnerCookieFor(readLink(token) ?? ''))
-  }
-  const choose = (way: 'passkey' | 'password', read: (form: Form) => GivenFactor): PublicRoute => ({
-    method: 'POST',
-    path: `/console/join/${way}`,
-    handle: async (request): Promise<PublicAnswer> => {
-      const form = readForm(request)
-      const token = form('token')
-      try {
-        const browser = browserOf(request)
-        const { token: session, recoveryCodes: codes } = await frame.members.join(token, read(form), browser)
-        const cookies = signedInCookies(session, browser)
-        if (codes.length === 0) return seeOther('../home', ...cookies)
-        return page(request, 200, recoveryCodesPage(createView(frame, request), { codes }), ...cookies)
-      } catch (error) {
-        if (error instanceof Refusal && error.code === 'not_found') throw error
-        const view = createView(frame, request)
-        return show(request, token, signOnError(view, error) ?? errorsOf(view.t, error))
-      }
-    },
-  })
-  return [
-    {
-      method: 'GET',
-      path: '/console/join',
-      handle: (request) => show(request, new URLSearchParams(request.query).get('token') ?? ''),
-    },
-    choose('passkey', (form) => ({ kind: 'passkey', credential: form('credential') })),
-    choose('password', (form) => ({ kind: 'password', password: form('password'), code: form('code') })),
-  ]
-}
-
 const readToken = ({ query }: PublicRequest) => new URLSearchParams(query).get('token') ?? ''
 
-export function recoverRoutes(frame: Frame): readonly PublicRoute[] {
-  const { recoveries } = frame.members
-  const show = async (request: PublicRequest, token: string, errors: Readonly<Record<string, string>> = {}) => {
-    const view = createView(frame, request)
-    const { totpSecret, totpUri, role: roleName, begunByName, ...shown } = await recoveries.opened(token)
-    const totp = { secret: totpSecret, qrSvg: qrCode(totpUri, view.t.qrLabel) }
-    const given = { ...shown, token, roleName, totp, errors, invitedByName: begunByName, isRecovery: true }
-    const status = Object.keys(errors).length > 0 ? 400 : 200
-    return page(request, status, joinPage(view, given), partnerCookieFor(readLink(token) ?? ''))
-  }
-  const choose = (way: 'passkey' | 'password', read: (form: Form) => GivenFactor): PublicRoute => ({
+type Show = (request: PublicRequest, token: string, problems?: Problems) => Promise<PublicAnswer>
+
+/** Creates the routes that set a passkey or a password and sign the person in. A refusal shows the page again. */
+function factorRoutes(
+  frame: Frame,
+  way: 'join' | 'recover',
+  complete: Members['join'],
+  show: Show,
+): readonly PublicRoute[] {
+  const route = (kind: GivenFactor['kind'], read: (form: Form) => GivenFactor): PublicRoute => ({
     method: 'POST',
-    path: `/console/recover/${way}`,
+    path: `/console/${way}/${kind}`,
     handle: async (request): Promise<PublicAnswer> => {
       const form = readForm(request)
       try {
         const browser = browserOf(request)
-        const { token, recoveryCodes: codes } = await recoveries.complete(form('token'), read(form), browser)
+        const { token, recoveryCodes: codes } = await complete(form('token'), read(form), browser)
         const cookies = signedInCookies(token, browser)
         if (codes.length === 0) return seeOther('../home', ...cookies)
         return page(request, 200, recoveryCodesPage(createView(frame, request), { codes }), ...cookies)
@@ -278,9 +236,37 @@ export function recoverRoutes(frame: Frame): readonly PublicRoute[] {
     },
   })
   return [
-    { method: 'GET', path: '/console/recover', handle: (request) => show(request, readToken(request)) },
-    choose('passkey', (form) => ({ kind: 'passkey', credential: form('credential') })),
-    choose('password', (form) => ({ kind: 'password', password: form('password'), code: form('code') })),
+    { method: 'GET', path: `/console/${way}`, handle: (request) => show(request, readToken(request)) },
+    route('passkey', (form) => ({ kind: 'passkey', credential: form('credential') })),
+    route('password', (form) => ({ kind: 'password', password: form('password'), code: form('code') })),
+  ]
+}
+
+export function joinRoutes(frame: Frame): readonly PublicRoute[] {
+  const { members } = frame
+  const show: Show = async (request, token, errors = {}) => {
+    const view = createView(frame, request)
+    const invitation = await members.openInvitation(token)
+    const { totpSecret, totpUri, passkeyOptions, role: roleName, partnerId, ...shown } = invitation
+    const sso = await members.singleSignOn.isOn(partnerId)
+    const totp = { secret: totpSecret, qrSvg: qrCode(totpUri, view.t.qrLabel) }
+    const body = joinPage(view, { ...shown, token, roleName, totp, passkeyOptions, errors, sso })
+    return page(request, statusOf(errors), body, partnerCookieFor(readLink(token) ?? ''))
+  }
+  return factorRoutes(frame, 'join', members.join, show)
+}
+
+export function recoverRoutes(frame: Frame): readonly PublicRoute[] {
+  const { recoveries } = frame.members
+  const show: Show = async (request, token, errors = {}) => {
+    const view = createView(frame, request)
+    const { totpSecret, totpUri, role: roleName, begunByName: invitedByName, ...shown } = await recoveries.opened(token)
+    const totp = { secret: totpSecret, qrSvg: qrCode(totpUri, view.t.qrLabel) }
+    const body = joinPage(view, { ...shown, token, roleName, totp, errors, invitedByName, isRecovery: true })
+    return page(request, statusOf(errors), body, partnerCookieFor(readLink(token) ?? ''))
+  }
+  return [
+    ...factorRoutes(frame, 'recover', recoveries.complete, show),
     {
       method: 'GET',
       path: '/console/recover/cancel',
@@ -324,7 +310,7 @@ export function firstAdminRoutes(frame: Frame): readonly PublicRoute[] {
     {
       method: 'GET',
       path: '/console/first-admin',
-      handle: (request) => show(request, new URLSearchParams(request.query).get('token') ?? ''),
+      handle: (request) => show(request, readToken(request)),
     },
     {
       method: 'POST',

@@ -43,6 +43,7 @@ import {
   seeOther,
   statusOf,
   readValues,
+  readDone,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { type CreatorFact, readCreatorFact, creatorFacts } from './creator.ts'
@@ -54,6 +55,7 @@ import {
   callOf,
   type Frame,
   ifFound,
+  may,
   type Person,
   problemsOf,
   type Routes,
@@ -63,22 +65,12 @@ import {
 import { texts } from './texts/index.ts'
 import { readSummed, type Sums } from './transactions.ts'
 
-type OrderStatus = 'Active' | 'Paused' | 'Ended'
+type Order = ResponseOf<'getStandingOrder'>
 
-type Frequency = 'Once' | 'Daily' | 'Weekly' | 'Monthly' | 'Yearly'
+/** A standing order with the name of its payee. */
+type OrderRow = Order & { readonly payee: string; readonly payeeHref: string }
 
-type OrderRow = {
-  readonly id: string
-  readonly payee: string
-  readonly payeeHref: string
-  readonly amount: string
-  readonly currency: string
-  readonly frequency: Frequency
-  readonly status: OrderStatus
-  readonly nextAt?: Date | undefined
-}
-
-const statusBadge = ({ language }: ConsoleView, status: OrderStatus): Html =>
+const statusBadge = ({ language }: ConsoleView, status: Order['status']): Html =>
   badge(
     ({ Active: 'good', Paused: 'warning', Ended: 'neutral' } as const)[status],
     texts[language].orders.status[status],
@@ -109,11 +101,11 @@ export function ordersPage(
     filters: [{ name: 'status', label: p.status, options: optionsOf(o.status) }],
     note: sums !== undefined && sumsNote(view, sums),
     columns: [[p.payee, 'head'], o.frequency, p.status, o.next, [p.amount, 'number']],
-    cells: rows.map(({ id, payee, frequency, status, nextAt, amount, currency }) => [
+    cells: rows.map(({ id, payee, schedule, status, nextAttemptAt, amount, currency }) => [
       html`<a href="${view.root}standing-orders/${id}">${payee}</a>`,
-      o.frequencies[frequency],
+      o.frequencies[schedule.frequency],
       statusBadge(view, status),
-      nextAt === undefined ? '' : time(view, nextAt),
+      nextAttemptAt === undefined ? '' : time(view, nextAttemptAt),
       money(view, amount, currency),
     ]),
     none: { title: o.empty, text: o.emptyText },
@@ -182,23 +174,10 @@ type Execution = {
 }
 
 type OrderDetails = OrderRow & {
-  readonly endReason?: 'Completed' | 'Cancelled' | 'BeneficiaryDeleted' | undefined
-  readonly endedAt?: Date | undefined
-  readonly reference?: string | undefined
-  readonly note?: string | undefined
-  readonly startsOn: string
-  readonly time: string
-  readonly dayOfMonth?: number | undefined
-  readonly endsOn?: string | undefined
-  readonly count?: number | undefined
-  readonly businessDays: 'Following' | 'Preceding' | 'None'
-  readonly payoutsMade: number
-  readonly datesAhead: readonly { readonly date: string; readonly executesAt: Date }[]
   readonly executions: readonly Execution[]
   /** Link to the payout form with the values of the order, for a date that was not paid. Absent: the person may not pay. */
   readonly payHref?: string | undefined
   readonly pages: PageLinks
-  readonly createdAt: Date
   readonly creator?: CreatorFact | undefined
   readonly mayWrite: boolean
   readonly done?: (typeof doneForms)[number] | undefined
@@ -208,7 +187,7 @@ type OrderDetails = OrderRow & {
 export function orderPage(view: ConsoleView, order: OrderDetails): string {
   const o = texts[view.language].orders
   const p = texts[view.language].payments
-  const { payee, amount, currency, status, nextAt, done, problems } = order
+  const { payee, amount, currency, status, nextAttemptAt, done, problems } = order
   return shell(view, {
     title: `${o.order}: ${payee}`,
     wide: true,
@@ -218,8 +197,8 @@ export function orderPage(view: ConsoleView, order: OrderDetails): string {
     ${strip([
       [p.amount, money(view, amount, currency, 'main')],
       [p.status, statusBadge(view, status)],
-      [o.frequency, o.frequencies[order.frequency]],
-      [o.next, nextAt === undefined ? view.t.none : time(view, nextAt)],
+      [o.frequency, o.frequencies[order.schedule.frequency]],
+      [o.next, nextAttemptAt === undefined ? view.t.none : time(view, nextAttemptAt)],
     ])}
     ${details(view, order)} ${order.mayWrite && status !== 'Ended' && actions(view, order)}
     ${section('dates', o.datesAhead, datesPart(view, order))}
@@ -232,26 +211,27 @@ const doneForms = ['created', 'scheduled', 'paused', 'resumed', 'cancelled'] as 
 function doneText(view: ConsoleView, order: OrderDetails, done: (typeof doneForms)[number]): string {
   const o = texts[view.language].orders
   if (done !== 'scheduled') return o[done]
-  const { payee, amount, currency, datesAhead } = order
-  const [next] = datesAhead
+  const { payee, amount, currency, nextDates = [] } = order
+  const [next] = nextDates
   // The payout was made meanwhile.
   if (next === undefined) return o.created
-  const day = dayText(view, next.executesAt.toISOString().slice(0, 'YYYY-MM-DD'.length))
+  const day = dayText(view, next.executesAt.slice(0, 'YYYY-MM-DD'.length))
   return fill(texts[view.language].sending.scheduled, { payee, amount: moneyText(view, amount, currency), day })
 }
 
 function details(view: ConsoleView, order: OrderDetails): Html {
   const o = texts[view.language].orders
   const p = texts[view.language].payments
+  const { startsOn, time: timeOfDay, dayOfMonth, endsOn, count, businessDays } = order.schedule
   return facts([
     [p.payoutReference, order.reference],
     [texts[view.language].sending.note, order.note],
-    [o.startsOn, calendarDay(view, order.startsOn)],
-    [o.time, order.time],
-    [o.dayOfMonth, order.dayOfMonth === undefined ? undefined : String(order.dayOfMonth)],
-    [o.endsOn, order.endsOn && calendarDay(view, order.endsOn)],
-    [o.count, order.count === undefined ? undefined : String(order.count)],
-    [o.businessDays, o.businessDayRules[order.businessDays]],
+    [o.startsOn, calendarDay(view, startsOn)],
+    [o.time, timeOfDay],
+    [o.dayOfMonth, dayOfMonth === undefined ? undefined : String(dayOfMonth)],
+    [o.endsOn, endsOn && calendarDay(view, endsOn)],
+    [o.count, count === undefined ? undefined : String(count)],
+    [o.businessDays, o.businessDayRules[businessDays]],
     [o.made, String(order.payoutsMade)],
     [o.ended, order.endedAt && time(view, order.endedAt)],
     [o.endedBecause, order.endReason && o.endReason[order.endReason]],
@@ -261,13 +241,13 @@ function details(view: ConsoleView, order: OrderDetails): Html {
   ])
 }
 
-function datesPart(view: ConsoleView, { datesAhead }: OrderDetails): Html {
+function datesPart(view: ConsoleView, { nextDates = [] }: OrderDetails): Html {
   const o = texts[view.language].orders
-  if (datesAhead.length === 0) return html`<p>${o.noDates}</p>`
+  if (nextDates.length === 0) return html`<p>${o.noDates}</p>`
   return table({
     caption: o.datesAhead,
     columns: [[o.date, 'head'], o.executesAt],
-    rows: datesAhead.map(({ date, executesAt }) => [calendarDay(view, date), time(view, executesAt)]),
+    rows: nextDates.map(({ date, executesAt }) => [calendarDay(view, date), time(view, executesAt)]),
   })
 }
 
@@ -315,8 +295,6 @@ function actions(view: ConsoleView, { id, payee, amount, currency, status }: Ord
     })}`
 }
 
-type Order = ResponseOf<'getStandingOrder'>
-
 const refusalTexts = (person: Person) => textsWithRefusals(person, 'orders')
 
 /** Reads the names of payees by id. Deleted payees are absent. */
@@ -328,19 +306,14 @@ async function readPayeeNames({ operate }: Frame, request: PublicRequest, person
   return new Map(found.flatMap((payee) => (payee === undefined ? [] : [[payee.id, payee.name] as const])))
 }
 
-function orderRow({ view }: Person, order: Order, names: ReadonlyMap<string, string>): OrderRow {
-  const { id, beneficiaryId, amount, currency, schedule, status, nextAttemptAt } = order
-  return {
-    ...{ id, currency, status, frequency: schedule.frequency },
-    payee: names.get(beneficiaryId) ?? beneficiaryId,
-    payeeHref: `${view.root}payees/${beneficiaryId}`,
-    amount: decimalText(amount),
-    nextAt: nextAttemptAt === undefined ? undefined : new Date(nextAttemptAt),
-  }
-}
+const orderRow = ({ view }: Person, order: Order, names: ReadonlyMap<string, string>): OrderRow => ({
+  ...order,
+  payee: names.get(order.beneficiaryId) ?? order.beneficiaryId,
+  payeeHref: `${view.root}payees/${order.beneficiaryId}`,
+})
 
 async function showList(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const { view, caller } = person
+  const { view } = person
   const call = callOf(person, request)
   const { data, shown, sums } = await readSummed(
     request,
@@ -352,7 +325,7 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
   const ids = data.map(({ beneficiaryId }) => beneficiaryId)
   const names = await readPayeeNames(frame, request, person, ids)
   const rows = data.map((order) => orderRow(person, order, names))
-  const mayWrite = caller.permissions.includes('payouts:write')
+  const mayWrite = may(person, 'payouts:write')
   const body = ordersPage(view, { ...shown, rows, sums, mayWrite })
   return page(request, statusOf(shown.problems), body)
 }
@@ -378,45 +351,25 @@ async function showOne(
   person: Person,
   problems: Problems = {},
 ): Promise<PublicAnswer> {
-  const { view, caller } = person
+  const { view } = person
   const call = { ...callOf(person, request), params: { orderId: readId(request) } }
   const order = await frame.operate('getStandingOrder', call)
   const [names, executions] = await Promise.all([
     readPayeeNames(frame, request, person, [order.beneficiaryId]),
     readExecutions(frame, request, person),
   ])
-  const { schedule, endedAt, endReason, reference, note, payoutsMade, nextDates = [], createdAt } = order
-  const { startsOn, endsOn, time, dayOfMonth, count, businessDays } = schedule
-  const { done } = readQuery(request, ['done'])
+  const { beneficiaryId, amount, reference, note } = order
+  const mayWrite = may(person, 'payouts:write')
   const shown = {
     ...orderRow(person, order, names),
-    ...{
-      endReason,
-      reference,
-      note,
-      payoutsMade,
-      startsOn,
-      endsOn,
-      time,
-      dayOfMonth,
-      count,
-      businessDays,
-      problems,
-      ...executions,
-    },
-    endedAt: endedAt === undefined ? undefined : new Date(endedAt),
-    createdAt: new Date(createdAt),
+    ...executions,
+    problems,
     creator: await readCreatorFact(frame, person, order.id),
-    payHref: caller.permissions.includes('payouts:write')
-      ? linkOf(`${view.root}payouts/new`, {
-          ...{ beneficiaryId: order.beneficiaryId, amount: decimalText(order.amount) },
-          ...(reference === undefined ? {} : { reference }),
-          ...(note === undefined ? {} : { note }),
-        })
+    payHref: mayWrite
+      ? linkOf(`${view.root}payouts/new`, { beneficiaryId, amount: decimalText(amount), reference, note })
       : undefined,
-    datesAhead: nextDates.map(({ date, executesAt }) => ({ date, executesAt: new Date(executesAt) })),
-    mayWrite: caller.permissions.includes('payouts:write'),
-    done: doneForms.find((each) => each === done),
+    mayWrite,
+    done: readDone(request, doneForms),
   }
   return page(request, statusOf(problems), orderPage(view, shown))
 }
