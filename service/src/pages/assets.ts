@@ -64,8 +64,8 @@ export async function readAssets(folder: URL, site: string, brand: Brand): Promi
 }
 
 const logoAsset = ({ logo }: Brand) =>
-  logo && asset(`logo.${extensionOf[logo.type]}`, logo.bytes, { 'content-type': logo.type, ...logoPolicy })
-const extensionOf = { 'image/png': 'png', 'image/svg+xml': 'svg' } as const
+  logo && asset(`logo.${logoExtensions[logo.type]}`, logo.bytes, { 'content-type': logo.type, ...logoPolicy })
+const logoExtensions = { 'image/png': 'png', 'image/svg+xml': 'svg' } as const
 
 const accentAsset = ({ accent }: Brand) =>
   accent && asset('brand.css', Buffer.from(accentCss(accent)), { 'content-type': 'text/css; charset=utf-8' })

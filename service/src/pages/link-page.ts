@@ -60,11 +60,11 @@ function payerForm(view: View, link: ShownLink, token: string, form: LinkForm): 
   const name = { id: 'name', label: t.payerName, value: form.name, error: form.wrong.has('name') && t.nameWrong }
   const email = { id: 'email', label: t.payerEmail, value: form.email, error: form.wrong.has('email') && t.emailWrong }
   const amount = {
-    ...{ id: 'amount', label: fill(t.enterAmount, { currency: link.currency }), value: form.amount },
-    ...{
-      error: form.wrong.has('amount') && fill(t.amountWrong, bounds),
-      ...(hasOwnBounds(link) ? { help: fill(t.amountBounds, bounds) } : {}),
-    },
+    id: 'amount',
+    label: fill(t.enterAmount, { currency: link.currency }),
+    value: form.amount,
+    error: form.wrong.has('amount') && fill(t.amountWrong, bounds),
+    ...(hasOwnBounds(link) ? { help: fill(t.amountBounds, bounds) } : {}),
   }
   return html`<section aria-label="${t.linkPay}">
     <p>${t.linkText}</p>

@@ -96,7 +96,11 @@ export function receiptDocument(
     ({ amount, state, at }) => [t[refundTexts[state]], day.format(at), money(amount)] as const,
   )
   return {
-    ...{ title: t.receipt, issuer: payee, language, brand, createdAt: paidAt },
+    title: t.receipt,
+    issuer: payee,
+    language,
+    brand,
+    createdAt: paidAt,
     lead: [
       fill(t.completedText, { payee, amount: formatAmount(payment, view) }),
       ...(payment.accountHolder === payee ? [] : [holderText(view, payment)]),

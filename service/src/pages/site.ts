@@ -77,7 +77,7 @@ const atOwnHost = (route: PublicRoute, hosts: PageHosts): PublicRoute => ({
 type ViewOf = (request: PublicRequest) => View
 
 /** `/checkout/{token}` is one level below the root of the pages. */
-const rootOf = (path: string): string => '../'.repeat(Math.max(0, path.split('/').length - 3))
+const rootPath = (path: string): string => '../'.repeat(Math.max(0, path.split('/').length - 3))
 
 const createViewOf =
   ({ sandbox }: SiteDeps, { css, js, brand }: Assets): ViewOf =>
@@ -85,7 +85,7 @@ const createViewOf =
     const chosen = new URLSearchParams(query).get('lang')
     const language = readLanguage(chosen, headers['accept-language'])
     const kept = chosen === language ? `?lang=${language}` : ''
-    return { language, t: texts[language], root: rootOf(path), query: kept, sandbox, css, js, brand }
+    return { language, t: texts[language], root: rootPath(path), query: kept, sandbox, css, js, brand }
   }
 
 function failurePage(view: View, status: number): string {

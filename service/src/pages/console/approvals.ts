@@ -300,8 +300,10 @@ function subjectRoutes({ signIn }: Frame, withMoney: WithPerson, subject: Subjec
     const { text, beyond, ...seen } = await subject.see(view, { caller, requestId, ip }, id, asking)
     const shown = {
       ...seen,
-      ...{ words: subject.wordsOf(view), path: `${place}/${id}`, nonce: asking.nonce },
-      ...(beyond && { beyond: wordsOf(beyond) }),
+      words: subject.wordsOf(view),
+      path: `${place}/${id}`,
+      nonce: asking.nonce,
+      ...(beyond && { beyond: maximumTexts(beyond) }),
       passkeyOptions: await signIn.passkeyOptionsFor(caller.partnerId, user.id, text),
       ...(errors && { errors }),
     }
@@ -352,7 +354,7 @@ function subjectRoutes({ signIn }: Frame, withMoney: WithPerson, subject: Subjec
 }
 
 /** Writes the amounts of a maximum for the page. */
-const wordsOf = ({ currency, most, left, resetsAt }: BeyondMaximum) => ({
+const maximumTexts = ({ currency, most, left, resetsAt }: BeyondMaximum) => ({
   currency,
   most: amountText(most, currency),
   left: amountText(left, currency),

@@ -96,7 +96,7 @@ export function auditPage(view: ConsoleView, { rows, choices, ...shown }: AuditL
   })
 }
 
-type Head = {
+type AuditHead = {
   readonly from: Date
   readonly to: Date
   readonly firstSequence: number
@@ -115,7 +115,7 @@ export type RecordProof =
       readonly state: 'proved'
       readonly reference: string
       readonly sequence: number
-      readonly head: Head
+      readonly head: AuditHead
       readonly fileHref: string
     }
 
@@ -180,7 +180,7 @@ function proofPart(view: ConsoleView, proof: RecordProof): Html {
 
 export function auditHeadsPage(
   view: ConsoleView,
-  { rows, ...shown }: ListRows<Head & { readonly json: string }>,
+  { rows, ...shown }: ListRows<AuditHead & { readonly json: string }>,
 ): string {
   const a = texts[view.language].audit
   return listPage(view, shown, {
@@ -203,7 +203,7 @@ export function auditHeadsPage(
 
 type AuditRecord = ResponseOf<'listAuditRecords'>['data'][number]
 
-type Proof = ResponseOf<'getTransactionProof'>
+type TransactionProof = ResponseOf<'getTransactionProof'>
 
 const stepsAction = 'transaction.steps'
 
@@ -285,7 +285,7 @@ const readHead = (content: string) => {
   return { from: new Date(from), to: new Date(to), firstSequence, lastSequence, root }
 }
 
-function proofStateOf(view: Person['view'], id: string, reference: string, proof: Proof): RecordProof {
+function recordProof(view: Person['view'], id: string, reference: string, proof: TransactionProof): RecordProof {
   const proved = proof.records.find(({ content }) => ownJson<{ readonly id: string }>(content).id === id)
   const head = proved && proof.heads[proved.head]
   if (proved === undefined || head === undefined) return { state: 'pending' }
@@ -314,7 +314,7 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person): Pr
       ? { state: 'none' }
       : read === undefined
         ? { state: 'unread', href: `${view.root}audit/${record.id}?proof=1#proof` }
-        : proofStateOf(view, record.id, reference, read)
+        : recordProof(view, record.id, reference, read)
   const { actor, reason, requestId } = record
   const shown = { ...auditRow(person, record), ip: actor.ip, reason, requestId, proof, raw: record }
   return page(request, 200, auditRecordPage(view, shown))
@@ -331,7 +331,9 @@ async function showHeads({ operate }: Frame, request: PublicRequest, person: Per
     operate('listAuditHeads', { ...callOf(person, request), query: queryText(query) }),
   )
   const rows = data.map((head) => ({
-    ...{ ...readHead(head.content), publicKey: head.publicKey, json: JSON.stringify(head) },
+    ...readHead(head.content),
+    publicKey: head.publicKey,
+    json: JSON.stringify(head),
   }))
   return page(request, 200, auditHeadsPage(person.view, { ...shown, rows }))
 }

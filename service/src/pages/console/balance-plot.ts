@@ -89,9 +89,13 @@ export function balancePlot(view: ConsoleView, plot: BalancePlot): Html {
   const said = (day: string) => dayText.format(new Date(`${day}T00:00:00Z`))
   const amount = (text: string) => grouped(language, text)
   const label = fill(t.plotLabel, {
-    ...{ currency, from: said(first), to: said(last) },
-    ...{ first: amount(days[0]?.available ?? ''), last: amount(days.at(-1)?.available ?? '') },
-    ...{ highest: amount(plot.highest), lowest: amount(plot.lowest) },
+    currency,
+    from: said(first),
+    to: said(last),
+    first: amount(days[0]?.available ?? ''),
+    last: amount(days.at(-1)?.available ?? ''),
+    highest: amount(plot.highest),
+    lowest: amount(plot.lowest),
   })
   const words = { more: t.plotMore, less: t.plotLess, same: t.plotSame }[change.kind]
   return html`<figure class="plot">

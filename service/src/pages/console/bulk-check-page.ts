@@ -86,7 +86,9 @@ export function checkBulkPage(view: ConsoleView, given: CheckPage): string {
   const { lines, newPayees, problems, done } = given
   const wrong = lines.filter(needsCorrection)
   return shell(view, {
-    ...{ title: b.title, wide: true, problems },
+    title: b.title,
+    wide: true,
+    problems,
     main: html`${done !== undefined && message('good', b[done])} ${heading(b.title, undefined)}
       <p class="lead">${b.titleText} ${fill(b.kept, { time: timeText(view, given.expiresAt) })}</p>
       ${given.messageId !== undefined && html`<p>${fill(b.fromPain001, { id: given.messageId })}</p>`}
@@ -94,8 +96,12 @@ export function checkBulkPage(view: ConsoleView, given: CheckPage): string {
       ${newPayees.length > 0 && payeesPart(view, path, newPayees)} ${repeatedPart(view, given)}
       ${sendPart(view, path, given)} ${allPart(view, path, given)}
       ${confirmed(view, {
-        ...{ id: 'discard', title: b.discardTitle, action: `${path}/discard`, about: b.bulk },
-        ...{ effects: [b.discardEffect], submit: b.discard },
+        id: 'discard',
+        title: b.discardTitle,
+        action: `${path}/discard`,
+        about: b.bulk,
+        effects: [b.discardEffect],
+        submit: b.discard,
       })}
       <p class="foot"><a href="${view.root}bulk-payouts/new">${b.otherFile}</a></p>`,
   })

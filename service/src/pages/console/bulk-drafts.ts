@@ -155,7 +155,13 @@ async function showDraft(
     const checked = await frame.bulks.check(person.caller, id, content.lines)
     const query = readQuery(request, ['page', 'done'])
     const shown = {
-      ...{ ...checked, id, revision, expiresAt, problems, mode: content.mode, messageId: content.messageId },
+      ...checked,
+      id,
+      revision,
+      expiresAt,
+      problems,
+      mode: content.mode,
+      messageId: content.messageId,
       mayWritePayees: person.caller.permissions.includes('beneficiaries:write'),
       page: Number.parseInt(query['page'] ?? '1', 10) || 1,
       done: draftDone.find((each) => each === query['done']),

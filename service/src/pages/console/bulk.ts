@@ -40,13 +40,13 @@ const statusBadge = ({ language }: ConsoleView, status: BulkRow['status']): Html
 
 const formatCount = ({ language }: ConsoleView, n: number): string => n.toLocaleString(language)
 
-type Bulks = ListRows<BulkRow> & {
+type BulkList = ListRows<BulkRow> & {
   readonly mayWrite: boolean
   /** Drafts of the person that were not sent. */
   readonly unsent?: readonly { readonly id: string; readonly createdAt: Date }[]
 }
 
-export function bulksPage(view: ConsoleView, { rows, mayWrite, unsent = [], ...shown }: Bulks): string {
+export function bulksPage(view: ConsoleView, { rows, mayWrite, unsent = [], ...shown }: BulkList): string {
   const b = texts[view.language].bulk
   const p = texts[view.language].payments
   return listPage(view, shown, {
@@ -68,7 +68,7 @@ export function bulksPage(view: ConsoleView, { rows, mayWrite, unsent = [], ...s
   })
 }
 
-function unsentPart(view: ConsoleView, unsent: NonNullable<Bulks['unsent']>): Html {
+function unsentPart(view: ConsoleView, unsent: NonNullable<BulkList['unsent']>): Html {
   const b = texts[view.language].bulk
   const [before = '', after = ''] = b.unsentFile.split('{time}')
   return section(
@@ -102,7 +102,7 @@ type ItemRow = {
 
 const doneForms = ['created', 'approved', 'rejected'] as const
 
-type Bulk = BulkRow &
+type BulkView = BulkRow &
   FormState & {
     readonly creator?: CreatorFact | undefined
     readonly items: readonly ItemRow[]
@@ -121,7 +121,7 @@ type WaitingPayouts = {
   readonly may: boolean
 }
 
-export function bulkPage(view: ConsoleView, bulk: Bulk): string {
+export function bulkPage(view: ConsoleView, bulk: BulkView): string {
   const b = texts[view.language].bulk
   const p = texts[view.language].payments
   const { id, status, payouts, accepted, refused, items, values, problems, done } = bulk
@@ -229,7 +229,8 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person): Pr
     ...bulk,
     creator: await readCreatorFact(frame, person, bulk.id),
     items: items.data.map((item) => itemRow(view, item)),
-    ...{ values, problems },
+    values,
+    problems,
     waiting: waitingPayouts(waiting, person),
     mayRepeat:
       bulk.status !== 'Processing' &&
@@ -243,8 +244,12 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person): Pr
 type WireItem = ResponseOf<'listBulkPayoutItems'>['data'][number]
 
 const itemRow = (view: ConsoleView, { amount, userReference, payoutId, problem, ...item }: WireItem): ItemRow => ({
-  ...{ position: item.position, currency: item.currency, status: item.status, reference: userReference },
-  ...{ payee: item.beneficiaryName, payoutStatus: item.payoutStatus },
+  position: item.position,
+  currency: item.currency,
+  status: item.status,
+  reference: userReference,
+  payee: item.beneficiaryName,
+  payoutStatus: item.payoutStatus,
   account: item.beneficiaryAccount,
   problem: problem && refusalText(view, { ...problem, errors: [] }),
   amount: decimalText(amount),

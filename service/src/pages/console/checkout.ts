@@ -103,13 +103,13 @@ export const sessionFilters = [
   'linkId',
 ] as const
 
-type Sessions = ListRows<SessionRow> & {
+type SessionList = ListRows<SessionRow> & {
   readonly mayWrite: boolean
   /** Absent: no filter is set. */
   readonly sums?: Sums | undefined
 }
 
-export function sessionsOfCheckoutPage(view: ConsoleView, { rows, mayWrite, sums, ...shown }: Sessions): string {
+export function sessionsOfCheckoutPage(view: ConsoleView, { rows, mayWrite, sums, ...shown }: SessionList): string {
   const c = texts[view.language].checkout
   const p = texts[view.language].payments
   return listPage(view, shown, {
@@ -201,7 +201,7 @@ type PartRow = {
   readonly receivedAt: Date
 }
 
-type Session = SessionRow & {
+type SessionView = SessionRow & {
   readonly creator?: CreatorFact | undefined
   readonly url: string
   readonly iban: string
@@ -230,7 +230,7 @@ type Session = SessionRow & {
   readonly problems: Problems
 }
 
-export function sessionOfCheckoutPage(view: ConsoleView, session: Session): string {
+export function sessionOfCheckoutPage(view: ConsoleView, session: SessionView): string {
   const c = texts[view.language].checkout
   const p = texts[view.language].payments
   const r = texts[view.language].refunds
@@ -312,10 +312,13 @@ function linkPart(view: ConsoleView, url: string): Html {
   </section>`
 }
 
-function expiry(view: ConsoleView, { id, amount, currency, creditorReference, parts }: Session): Html {
+function expiry(view: ConsoleView, { id, amount, currency, creditorReference, parts }: SessionView): Html {
   const c = texts[view.language].checkout
   return confirmed(view, {
-    ...{ id: 'expire-session', title: c.expireTitle, action: `${view.root}checkout/${id}/expire`, submit: c.expire },
+    id: 'expire-session',
+    title: c.expireTitle,
+    action: `${view.root}checkout/${id}/expire`,
+    submit: c.expire,
     about: creditorReference,
     shown: html`<p><strong>${moneyText(view, amount, currency)}</strong></p>`,
     effects: [c.expireEffect, ...(parts !== undefined && parts.rows.length > 0 ? [c.expireParts] : []), c.expireLate],
@@ -327,7 +330,11 @@ const refusalTexts = (person: Person) => textsWithRefusals(person, 'checkout')
 const sessionRow = (session: ResponseOf<'getCheckoutSession'>): SessionRow => {
   const { sessionId, amount, currency, status, creditorReference, createdAt, expiresAt } = session
   return {
-    ...{ id: sessionId, amount: decimalText(amount), currency, status, creditorReference },
+    id: sessionId,
+    amount: decimalText(amount),
+    currency,
+    status,
+    creditorReference,
     order: session.websiteReference ?? '',
     description: session.description ?? '',
     payer: session.payerName ?? '',
@@ -378,7 +385,10 @@ async function showOne(
   const shown = {
     ...sessionRow(session),
     creator: await readCreatorFact(frame, person, session.sessionId),
-    ...{ url, iban, bic, problems },
+    url,
+    iban,
+    bic,
+    problems,
     transactionHref: may(person, 'transactions:read') ? transactionHref(view, reference) : undefined,
     customerHref: may(person, 'customers:read') ? `${view.root}customers/${customerId}` : undefined,
     may: {
@@ -388,7 +398,7 @@ async function showOne(
     },
     payerEmail: session.payerEmail,
     linkHref: session.linkId === undefined ? undefined : `${view.root}checkout/links/${session.linkId}`,
-    items: (session.lineItems ?? []).map((item) => ({ ...item, amount: decimalText(item.amount) })),
+    items: session.lineItems ?? [],
     late: lateRows(view, session, may(person, 'transactions:read')),
     done: readDone(request, ['created', 'expired', 'refunded', 'accepted', 'returned']),
     refunded: refundedText(session),
@@ -441,7 +451,9 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
     ...(residenceCountryCode === undefined ? {} : { residenceCountryCode }),
   }
   const body = {
-    ...{ ...rest, amount: rawNumber(amount), idempotencyKey },
+    ...rest,
+    amount: rawNumber(amount),
+    idempotencyKey,
     ...(items.length === 0 ? {} : { lineItems: items }),
     ...(email === undefined ? {} : { customer }),
     ...(partialPayments === undefined ? {} : { partialPayments: partialPayments === 'true' }),

@@ -45,7 +45,7 @@ export type CustomerRow = {
   readonly createdAt: Date
 }
 
-type Customers = ListRows<CustomerRow> & {
+type CustomerList = ListRows<CustomerRow> & {
   readonly mayWrite: boolean
   readonly done?: 'erased' | 'erasedKept' | undefined
 }
@@ -61,7 +61,7 @@ export const customerFilters: readonly string[] = [
   'createdTo',
 ]
 
-export function customersPage(view: ConsoleView, { rows, mayWrite, done, ...shown }: Customers): string {
+export function customersPage(view: ConsoleView, { rows, mayWrite, done, ...shown }: CustomerList): string {
   const c = texts[view.language].customers
   const p = texts[view.language].payments
   return listPage(view, shown, {
@@ -116,8 +116,14 @@ const kindsByType: Readonly<Record<'Individual' | 'Business' | 'SoleTrader', rea
 export const kindFields = ['Document', 'Address', 'Company'] as const
 
 const tones: Readonly<Record<IdentityVerification['status'], Tone>> = {
-  ...{ Pending: 'neutral', Open: 'warning', Processing: 'neutral', Approved: 'good' },
-  ...{ Declined: 'bad', Lapsed: 'warning', Expired: 'warning', Failed: 'bad' },
+  Pending: 'neutral',
+  Open: 'warning',
+  Processing: 'neutral',
+  Approved: 'good',
+  Declined: 'bad',
+  Lapsed: 'warning',
+  Expired: 'warning',
+  Failed: 'bad',
 }
 
 export const isUndecided = ({ status }: Pick<IdentityVerification, 'status'>): boolean =>
@@ -201,7 +207,7 @@ type ChangeRow = {
   }[]
 }
 
-type Customer = CustomerRow & {
+type CustomerView = CustomerRow & {
   readonly verification: {
     readonly state: 'Complete' | 'Incomplete' | 'Invalid'
     readonly checkedOn: Date
@@ -233,7 +239,7 @@ const stateTones = { Complete: 'good', Incomplete: 'warning', Invalid: 'bad' } a
 
 const fieldTones = { Valid: 'good', Unchecked: 'neutral', Invalid: 'bad', Missing: 'warning' } as const
 
-export function customerPage(view: ConsoleView, customer: Customer): string {
+export function customerPage(view: ConsoleView, customer: CustomerView): string {
   const p = texts[view.language].payments
   const c = texts[view.language].customers
   const {
@@ -280,7 +286,7 @@ const section = (id: string, title: string, body: Html): Html =>
     ${body}
   </section>`
 
-function customerLinks(view: ConsoleView, { id, may }: Customer): Html {
+function customerLinks(view: ConsoleView, { id, may }: CustomerView): Html {
   const c = texts[view.language].customers
   const link = (path: string, text: string) =>
     html`<a class="button" href="${linkOf(`${view.root}${path}`, { customerId: id })}">${text}</a>`
@@ -290,7 +296,7 @@ function customerLinks(view: ConsoleView, { id, may }: Customer): Html {
   </p>`
 }
 
-function fieldTable(view: ConsoleView, { verification: { fields, checkedOn } }: Customer): Html {
+function fieldTable(view: ConsoleView, { verification: { fields, checkedOn } }: CustomerView): Html {
   const c = texts[view.language].customers
   return html`<p class="soft">${c.verificationText} ${c.checkedOn} ${time(view, checkedOn, 'date')}</p>
     ${
@@ -308,7 +314,7 @@ function fieldTable(view: ConsoleView, { verification: { fields, checkedOn } }: 
     }`
 }
 
-function capabilityTable({ language }: ConsoleView, { capabilities }: Customer): Html {
+function capabilityTable({ language }: ConsoleView, { capabilities }: CustomerView): Html {
   const c = texts[language].customers
   return table({
     caption: c.capabilities,
@@ -334,7 +340,7 @@ function capabilityTable({ language }: ConsoleView, { capabilities }: Customer):
   })
 }
 
-function accountPart(view: ConsoleView, { id, ibans = [], may }: Customer): Html {
+function accountPart(view: ConsoleView, { id, ibans = [], may }: CustomerView): Html {
   const p = texts[view.language].payments
   const c = texts[view.language].customers
   if (ibans.length > 0)
@@ -374,7 +380,7 @@ function balanceTable(view: ConsoleView, balances: readonly BalanceRow[]): Html 
     })}`
 }
 
-function changeTable(view: ConsoleView, { changes, moreChanges }: Customer): Html {
+function changeTable(view: ConsoleView, { changes, moreChanges }: CustomerView): Html {
   const c = texts[view.language].customers
   if (changes.length === 0) return html`<p class="calm">${c.noChanges}</p>`
   return html`${table({
@@ -402,7 +408,7 @@ function changeText(
   return before === undefined ? `${name}: ${after ?? '–'}` : `${name}: ${before} → ${after ?? '–'}`
 }
 
-function dataPart(view: ConsoleView, { id, name, may }: Customer): Html {
+function dataPart(view: ConsoleView, { id, name, may }: CustomerView): Html {
   const c = texts[view.language].customers
   const shownName = name ?? c.unnamed
   return html`<p class="soft">${c.exportText}</p>

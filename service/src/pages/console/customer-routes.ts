@@ -1,9 +1,9 @@
 /** Customers: the list, the page of one, and the forms that create, change and erase one and open its account. */
-import { decimalText, kycFields, type Permission, type ResponseOf } from '@partner-payments/wire'
+import { decimalText, kycFields, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import type { Problems, Values } from '../kit/forms.ts'
-import { linkOf, page, queryText, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
+import { linkOf, page, queryText, readForm, readDone, readQuery, seeOther, statusOf } from '../kit/request.ts'
 import {
   customerFilters,
   customerFormPage,
@@ -15,7 +15,17 @@ import {
 } from './customer-pages.ts'
 import { customerImporter } from './import-customers.ts'
 import { importRoutes } from './imports.ts'
-import { callOf, type Frame, ifFound, type Person, problemsOf, readList, type Routes, placeRoutes } from './request.ts'
+import {
+  callOf,
+  type Frame,
+  ifFound,
+  may,
+  type Person,
+  problemsOf,
+  readList,
+  type Routes,
+  placeRoutes,
+} from './request.ts'
 import { texts } from './texts/index.ts'
 
 type Customer = ResponseOf<'getCustomer'>
@@ -26,20 +36,25 @@ const formFields: readonly string[] = ['customerType', ...baseFields, ...kycFiel
 const idOf = ({ params }: PublicRequest) => params['id'] ?? ''
 
 const customerRow = ({ guid, serviceId, email, partnerCustomerIdentifier, createdAt, kyc }: Customer): CustomerRow => ({
-  ...{ id: guid, serviceId, email, type: kyc.customerType, identifier: partnerCustomerIdentifier },
+  id: guid,
+  serviceId,
+  email,
+  type: kyc.customerType,
+  identifier: partnerCustomerIdentifier,
   name: kyc.legalName ?? kyc.fullName ?? kyc.tradingName,
   createdAt: new Date(createdAt),
 })
 
 async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const { view, caller } = person
-  const { done } = readQuery(request, ['done'])
+  const { view } = person
   const { data, shown } = await readList(request, person, customerFilters, (query) =>
     operate('listCustomers', { ...callOf(person, request), query: queryText(query) }),
   )
   const customers = {
-    ...{ ...shown, rows: data.map(customerRow), mayWrite: caller.permissions.includes('customers:write') },
-    done: (['erased', 'erasedKept'] as const).find((each) => each === done),
+    ...shown,
+    rows: data.map(customerRow),
+    mayWrite: may(person, 'customers:write'),
+    done: readDone(request, ['erased', 'erasedKept']),
   }
   return page(request, statusOf(shown.problems), customersPage(view, customers))
 }
@@ -49,28 +64,27 @@ async function showOne(
   person: Person,
   problems: Problems = {},
 ): Promise<PublicAnswer> {
-  const { view, caller } = person
-  const may = (permission: Permission) => caller.permissions.includes(permission)
+  const { view } = person
   const call = { ...callOf(person, request), params: { id: idOf(request) } }
-  const { done, changes: cursor } = readQuery(request, ['done', 'changes'])
+  const { changes: cursor } = readQuery(request, ['changes'])
   const raw = await operate('getCustomer', call)
   const [verification, proofs, { capabilities }, history, opened, balances] = await Promise.all([
     operate('getCustomerVerification', call),
     operate('listIdentityVerifications', { ...call, query: queryText({ limit: '10' }) }),
     operate('getCustomerCapabilities', call),
     operate('listCustomerChanges', { ...call, query: queryText({ limit: '10', cursor }) }),
-    may('accounts:read') ? ifFound(operate('getCustomerAccount', call)) : undefined,
-    may('accounts:read') ? operate('listCustomerBalances', call) : undefined,
+    may(person, 'accounts:read') ? ifFound(operate('getCustomerAccount', call)) : undefined,
+    may(person, 'accounts:read') ? operate('listCustomerBalances', call) : undefined,
   ])
   const shown = {
     ...customerRow(raw),
     verification: verificationView(raw, verification),
     identity: {
       rows: proofs.data,
-      form: may('customers:write') && !proofs.data.some(isUndecided) ? { idempotencyKey: newId() } : undefined,
+      form: may(person, 'customers:write') && !proofs.data.some(isUndecided) ? { idempotencyKey: newId() } : undefined,
     },
     capabilities,
-    ibans: may('accounts:read') ? (opened?.ibans ?? []) : undefined,
+    ibans: may(person, 'accounts:read') ? (opened?.ibans ?? []) : undefined,
     balances: balances?.data.map(balanceRow),
     changes: history.data.map(({ changedAt, actor, changes }) => ({
       at: new Date(changedAt),
@@ -79,15 +93,16 @@ async function showOne(
     })),
     moreChanges: history.nextCursor === null ? undefined : linkOf(raw.guid, { changes: history.nextCursor }),
     may: {
-      write: may('customers:write'),
-      openAccount: may('accounts:write'),
-      transactions: may('transactions:read'),
-      payouts: may('payouts:read'),
-      payees: may('beneficiaries:read'),
-      wallets: may('wallets:read'),
+      write: may(person, 'customers:write'),
+      openAccount: may(person, 'accounts:write'),
+      transactions: may(person, 'transactions:read'),
+      payouts: may(person, 'payouts:read'),
+      payees: may(person, 'beneficiaries:read'),
+      wallets: may(person, 'wallets:read'),
     },
-    done: (['created', 'changed', 'accountOpened'] as const).find((each) => each === done),
-    ...{ problems, raw },
+    done: readDone(request, ['created', 'changed', 'accountOpened']),
+    problems,
+    raw,
   }
   return page(request, statusOf(problems), customerPage(view, shown))
 }

@@ -8,7 +8,7 @@ import { hiddenField, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { isPartial, type ListRows, listPage } from '../kit/lists.ts'
 import { call, copyButton, facts, freeText, identifier, message, strip, table, time } from '../kit/parts.ts'
-import { readId, linkOf, page, queryText, readForm, readQuery, seeOther, statusOf, uuid } from '../kit/request.ts'
+import { readId, linkOf, page, queryText, readForm, readDone, seeOther, statusOf, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import {
   callOf,
@@ -33,9 +33,9 @@ type EventRow = {
   readonly occurredAt: Date
 }
 
-type Events = ListRows<EventRow & { readonly sequence: number }> & { readonly types: readonly string[] }
+type EventList = ListRows<EventRow & { readonly sequence: number }> & { readonly types: readonly string[] }
 
-export function eventsPage(view: ConsoleView, { rows, types, ...shown }: Events): string {
+export function eventsPage(view: ConsoleView, { rows, types, ...shown }: EventList): string {
   const e = texts[view.language].events
   return listPage(view, shown, {
     title: view.t.events,
@@ -65,7 +65,7 @@ type EventDelivery = Pick<DeliveryRow, 'status' | 'attempts' | 'idempotencyKey'>
   readonly nextAttemptAt?: Date | undefined
 }
 
-type Event = EventRow & {
+type EventView = EventRow & {
   readonly transactionHref?: string | undefined
   readonly data: unknown
   readonly deliveries: readonly EventDelivery[]
@@ -74,7 +74,7 @@ type Event = EventRow & {
   readonly problems: Problems
 }
 
-export function eventPage(view: ConsoleView, event: Event): string {
+export function eventPage(view: ConsoleView, event: EventView): string {
   const e = texts[view.language].events
   const { id, type, reference, occurredAt, transactionHref, data, deliveries, done, problems } = event
   const json = JSON.stringify(data, null, 2)
@@ -113,7 +113,7 @@ export function eventPage(view: ConsoleView, event: Event): string {
   })
 }
 
-function deliveryTable(view: ConsoleView, { id, deliveries, mayWrite }: Event): Html {
+function deliveryTable(view: ConsoleView, { id, deliveries, mayWrite }: EventView): Html {
   const e = texts[view.language].events
   const d = texts[view.language].developers
   return table({
@@ -146,7 +146,9 @@ function deliveryTable(view: ConsoleView, { id, deliveries, mayWrite }: Event): 
 }
 
 const eventRow = ({ id, eventType, reference, occurredAt }: Omit<ResponseOf<'getEvent'>, 'deliveries' | 'data'>) => ({
-  ...{ id, type: eventType, reference },
+  id,
+  type: eventType,
+  reference,
   occurredAt: new Date(occurredAt),
 })
 
@@ -182,7 +184,10 @@ async function readDelivery(
   if (subscription === undefined || delivery === undefined) return undefined
   const { status, attempts, nextAttemptAt } = delivery
   return {
-    ...{ subscriptionId, eventId, url: subscription.url, status },
+    subscriptionId,
+    eventId,
+    url: subscription.url,
+    status,
     attempts: attempts.map((each) => ({ ...each, startedAt: new Date(each.startedAt) })),
     nextAttemptAt: nextAttemptAt === null ? undefined : new Date(nextAttemptAt),
     idempotencyKey: newId(),
@@ -206,10 +211,11 @@ async function showOne(
   const shown = {
     ...eventRow(found),
     transactionHref: transaction && transactionHref(view, reference),
-    ...{ data, problems },
+    data,
+    problems,
     deliveries: deliveries.filter((each) => each !== undefined),
     mayWrite: caller.permissions.includes('webhooks:write'),
-    done: readQuery(request, ['done'])['done'] === 'redelivered' ? ('redelivered' as const) : undefined,
+    done: readDone(request, ['redelivered']),
   }
   return page(request, statusOf(problems), eventPage(view, shown))
 }

@@ -50,7 +50,7 @@ type Rates = {
   readonly rates: readonly Rate[]
 }
 
-type Exchange = {
+type ExchangeView = {
   /** Absent: the source has no current rates, or the base was refused. */
   readonly rates?: Rates | undefined
   readonly base: string | undefined
@@ -62,7 +62,7 @@ type Exchange = {
   readonly may: { readonly write: boolean; readonly transactions: boolean }
 }
 
-export function exchangePage(view: ConsoleView, exchange: Exchange): string {
+export function exchangePage(view: ConsoleView, exchange: ExchangeView): string {
   const x = texts[view.language].exchange
   const { problems, may } = exchange
   const conversions = linkOf(`${view.root}transactions`, { category: 'Conversion' })
@@ -81,7 +81,7 @@ export function exchangePage(view: ConsoleView, exchange: Exchange): string {
 
 const currencyOptions = (codes: readonly string[]): Options => codes.map((code) => [code, code])
 
-function quoteForm(view: ConsoleView, exchange: Exchange): Html {
+function quoteForm(view: ConsoleView, exchange: ExchangeView): Html {
   const x = texts[view.language].exchange
   const p = texts[view.language].payments
   const options = currencyOptions(exchange.currencies)
@@ -103,7 +103,7 @@ function quoteForm(view: ConsoleView, exchange: Exchange): Html {
   </section>`
 }
 
-function ratesPart(view: ConsoleView, { rates, base, currencies, problems }: Exchange): Html {
+function ratesPart(view: ConsoleView, { rates, base, currencies, problems }: ExchangeView): Html {
   const x = texts[view.language].exchange
   const typed = { values: base === undefined ? {} : { base }, problems }
   const form = filterForm(view, typed, {
@@ -154,7 +154,7 @@ const percent = ({ language }: ConsoleView, basisPoints: number): string =>
 
 type Amount = { readonly amount: string; readonly currency: string }
 
-type Quote = {
+type QuoteView = {
   readonly status: 'Open' | 'Accepted' | 'Expired'
   readonly sold: Amount
   readonly bought: Amount
@@ -183,7 +183,7 @@ type Quote = {
   readonly problems: Problems
 }
 
-export function quotePage(view: ConsoleView, quote: Quote): string {
+export function quotePage(view: ConsoleView, quote: QuoteView): string {
   const x = texts[view.language].exchange
   const { status, isNew, problems } = quote
   const title = { Open: x.checkTitle, Accepted: x.exchangedTitle, Expired: x.expiredTitle }[status]
@@ -199,7 +199,7 @@ export function quotePage(view: ConsoleView, quote: Quote): string {
   })
 }
 
-function amounts(view: ConsoleView, { status, sold, bought, rate }: Quote): Html {
+function amounts(view: ConsoleView, { status, sold, bought, rate }: QuoteView): Html {
   const x = texts[view.language].exchange
   const isDone = status === 'Accepted'
   const rateText = fill(x.rateText, {
@@ -214,7 +214,7 @@ function amounts(view: ConsoleView, { status, sold, bought, rate }: Quote): Html
   ])
 }
 
-function details(view: ConsoleView, quote: Quote): Html {
+function details(view: ConsoleView, quote: QuoteView): Html {
   const x = texts[view.language].exchange
   const p = texts[view.language].payments
   const { status, fee, margin, midRate, available, customer, transaction } = quote
@@ -235,7 +235,7 @@ function details(view: ConsoleView, quote: Quote): Html {
 }
 
 /** Draws the expiry of the quote with a countdown, and the button that exchanges. */
-function quoteExpiry(view: ConsoleView, quote: Quote): Html {
+function quoteExpiry(view: ConsoleView, quote: QuoteView): Html {
   const x = texts[view.language].exchange
   const { sold, expiresAt, secondsLeft, againHref, convertHref, mayWrite, refusal, idempotencyKey } = quote
   const label = fill(x.exchange, { amount: moneyText(view, sold.amount, sold.currency) })
@@ -256,7 +256,7 @@ function quoteExpiry(view: ConsoleView, quote: Quote): Html {
     }`
 }
 
-function nextSteps(view: ConsoleView, { transaction, againHref, mayWrite }: Quote): Html {
+function nextSteps(view: ConsoleView, { transaction, againHref, mayWrite }: QuoteView): Html {
   const x = texts[view.language].exchange
   const p = texts[view.language].payments
   const look = transaction === undefined ? 'button primary' : 'button'
@@ -303,7 +303,9 @@ async function show(
     rates === undefined ? Object.keys(currencies) : [rates.base, ...rates.rates.map(({ currency }) => currency)]
   const [sellCurrency = '', buyCurrency = ''] = offered
   const shown = {
-    ...{ rates, base, problems },
+    rates,
+    base,
+    problems,
     currencies: offered.toSorted(),
     values: { sellCurrency, buyCurrency, side: 'sell', kind: 'firm', ...typed },
     may: {
@@ -392,7 +394,10 @@ async function showQuote(
   const { done, side: givenSide } = readQuery(request, ['done', 'side'])
   const side = givenSide === 'buy' ? 'buy' : 'sell'
   const shown = {
-    ...{ status, available, expiresAt, problems },
+    status,
+    available,
+    expiresAt,
+    problems,
     sold: { amount: decimalText(quote.sellAmount), currency: quote.sellCurrency },
     bought: { amount: decimalText(quote.buyAmount), currency: quote.buyCurrency },
     rate: decimalText(quote.rate),

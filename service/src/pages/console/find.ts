@@ -80,9 +80,13 @@ export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
     const payments = (query: Readonly<Record<string, string>>) =>
       operate('listTransactions', { ...call, query: queryText({ limit: listedMax, ...query }) }).then(({ data }) =>
         data.map((each): SearchResult => ({
-          ...{ kind: 'transaction', href: `transactions/${encodeURIComponent(each.reference)}` },
-          ...{ name: referenceText(each), about: otherParty(each)?.accountHolderName },
-          ...{ amount: decimalText(each.amount), currency: each.currency, createdAt: new Date(each.createdAt) },
+          kind: 'transaction',
+          href: `transactions/${encodeURIComponent(each.reference)}`,
+          name: referenceText(each),
+          about: otherParty(each)?.accountHolderName,
+          amount: decimalText(each.amount),
+          currency: each.currency,
+          createdAt: new Date(each.createdAt),
         })),
       )
     const customers = (query: Readonly<Record<string, string>>) =>
@@ -96,7 +100,11 @@ export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
       operate('listCheckoutSessions', { ...call, query: queryText({ creditorReference: text, limit: '1' }) }).then(
         ({ data }) =>
           data.map(({ sessionId, creditorReference: name, amount, currency }): SearchResult => ({
-            ...{ kind: 'session', href: `checkout/${sessionId}`, name, amount: decimalText(amount), currency },
+            kind: 'session',
+            href: `checkout/${sessionId}`,
+            name,
+            amount: decimalText(amount),
+            currency,
           })),
       )
     /** Finds the customer who owns an IBAN of this service, and that customer's payments. */
@@ -143,8 +151,12 @@ export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
               one(
                 operate('getPayout', { ...call, params }).then(
                   ({ id, beneficiaryName: name, amount, currency, createdAt }) => ({
-                    ...{ kind: 'payout', href: `payouts/${id}`, name },
-                    ...{ amount: decimalText(amount), currency, createdAt: new Date(createdAt) },
+                    kind: 'payout',
+                    href: `payouts/${id}`,
+                    name,
+                    amount: decimalText(amount),
+                    currency,
+                    createdAt: new Date(createdAt),
                   }),
                 ),
               ),
@@ -191,7 +203,9 @@ function listLinks({ view }: Person, text: string): readonly Link[] {
 }
 
 const payeeResult = ({ id, name, alias, ...payee }: ResponseOf<'getBeneficiary'>): SearchResult => ({
-  ...{ kind: 'payee', href: `payees/${id}`, name },
+  kind: 'payee',
+  href: `payees/${id}`,
+  name,
   about: [alias, inFours(accountText(payee))].filter(Boolean).join(', '),
 })
 
@@ -208,7 +222,9 @@ const customerResult = ({
 })
 
 const requestResult = ({ id, method, operation, status }: ResponseOf<'getRequest'>): SearchResult => ({
-  ...{ kind: 'request', href: `requests/${id}`, name: `${method} ${operation}, ${status}` },
+  kind: 'request',
+  href: `requests/${id}`,
+  name: `${method} ${operation}, ${status}`,
 })
 
 /** Turns a refused search into an empty result: the text or the permission does not fit the operation. */

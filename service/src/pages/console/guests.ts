@@ -25,7 +25,7 @@ import { texts } from './texts/index.ts'
 
 type GuestLink = ResponseOf<'listGuestLinks'>['data'][number]
 
-type Guests = ListRows<GuestLink> & {
+type GuestList = ListRows<GuestLink> & {
   readonly mayWrite: boolean
   readonly idempotencyKey: string
   /** The values of a refused form. */
@@ -37,10 +37,14 @@ const createCall = `POST /v1/users/guest-links
 { "email": "joan@example.com", "fullName": "Joan Clarke", "access": "read", "expiresInHours": 24 }`
 
 const tones: Readonly<Record<GuestLink['status'], Tone>> = {
-  ...{ Pending: 'neutral', Open: 'good', Expired: 'neutral', Revoked: 'bad', Ended: 'neutral' },
+  Pending: 'neutral',
+  Open: 'good',
+  Expired: 'neutral',
+  Revoked: 'bad',
+  Ended: 'neutral',
 }
 
-function guestsPage(view: ConsoleView, guests: Guests): string {
+function guestsPage(view: ConsoleView, guests: GuestList): string {
   const g = texts[view.language].guests
   const { rows, mayWrite, done } = guests
   return listPage(view, guests, {
@@ -82,7 +86,7 @@ function revocation(view: ConsoleView, { guestLinkId, status, fullName }: GuestL
   </form>`
 }
 
-function newLink(view: ConsoleView, { typed, problems, idempotencyKey }: Guests): Html {
+function newLink(view: ConsoleView, { typed, problems, idempotencyKey }: GuestList): Html {
   const g = texts[view.language].guests
   return html`<section aria-labelledby="new-title">
     <h2 id="new-title">${g.newLink}</h2>
@@ -141,13 +145,13 @@ function openGuestPage(view: ConsoleView, opening: GuestInvitation): string {
   })
 }
 
-type Refused = { readonly typed: Values; readonly problems: Problems }
+type RefusedForm = { readonly typed: Values; readonly problems: Problems }
 
 async function showList(
   { operate }: Frame,
   request: PublicRequest,
   person: Person,
-  refused?: Refused,
+  refused?: RefusedForm,
 ): Promise<PublicAnswer> {
   const { data, shown } = await readList(request, person, [], (query) =>
     operate('listGuestLinks', { ...callOf(person, request), query: queryText(query) }),

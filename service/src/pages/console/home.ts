@@ -26,14 +26,14 @@ type Balance = {
 
 type WaitingItem = { readonly title: string; readonly count: string; readonly href?: string }
 
-type Home = {
+type HomeView = {
   readonly balances: readonly Balance[]
   /** Plots of the first balances, all over the same days. */
   readonly plots: readonly BalancePlot[]
   readonly waiting: readonly WaitingItem[]
 }
 
-export function homePage(view: ConsoleView, { balances, plots, waiting }: Home): string {
+export function homePage(view: ConsoleView, { balances, plots, waiting }: HomeView): string {
   const { t } = view
   return shell(view, {
     title: t.home,
@@ -99,9 +99,9 @@ function noBalances(view: ConsoleView): Html {
   })
 }
 
-type Page = { readonly data: readonly unknown[]; readonly nextCursor: string | null }
+type ListAnswer = { readonly data: readonly unknown[]; readonly nextCursor: string | null }
 
-const countText = (found: Page | undefined): string | undefined =>
+const countText = (found: ListAnswer | undefined): string | undefined =>
   found === undefined || found.data.length === 0
     ? undefined
     : `${found.data.length}${found.nextCursor === null ? '' : '+'}`

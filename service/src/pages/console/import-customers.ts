@@ -133,7 +133,10 @@ function customerCells({ serviceId, partnerCustomerIdentifier, email, kyc }: Cus
   const { customerType, ...values } = kyc
   const own: Readonly<Record<string, string | undefined>> = {
     ...values,
-    ...{ id: serviceId, partnerCustomerIdentifier, email, customerType },
+    id: serviceId,
+    partnerCustomerIdentifier,
+    email,
+    customerType,
   }
   return columnOrder.map((name) => (name === pin ? '' : (own[name] ?? '')))
 }

@@ -6,6 +6,7 @@ import { domesticText, readAmericanNumber, readBritishNumber, readSortCode } fro
 import type { BeneficiaryCreate, Beneficiary } from '../../parties/beneficiaries/index.ts'
 import { Refusal } from '../../kernel/api/index.ts'
 import type { FileColumns, FileRow } from '../kit/csv.ts'
+import { fill } from '../language.ts'
 import { refusalText } from './bulk-check-page.ts'
 import type { Importer, PlannedRow } from './imports.ts'
 import { callOf, type Frame, ifFound, type Person } from './request.ts'
@@ -77,16 +78,18 @@ function readAddress(row: PayeeRow, before: PayeeAddress | null): Readonly<Recor
   return cells.length === 0 ? undefined : { ...before, ...Object.fromEntries(cells) }
 }
 
-type Fields = Readonly<Record<string, string>>
+type FieldTexts = Readonly<Record<string, string>>
 
 /** Returns the body that creates the payee. */
-function requestBody(row: PayeeRow): Fields & { readonly address?: Fields } {
+function requestBody(row: PayeeRow): FieldTexts & { readonly address?: FieldTexts } {
   const address = readAddress(row, null)
   const fields = createNames.flatMap((name) => {
     const text = cellText(row, name)
     return text === undefined ? [] : [[name, name === 'currency' ? text.toUpperCase() : text] as const]
   })
-  return { ...Object.fromEntries(fields), ...(address && { address }) } as Fields & { readonly address?: Fields }
+  return { ...Object.fromEntries(fields), ...(address && { address }) } as FieldTexts & {
+    readonly address?: FieldTexts
+  }
 }
 
 /** Names the cells that do not fit the schema of the API. */
@@ -132,7 +135,7 @@ async function plan(
     const key =
       payee?.id ?? JSON.stringify([accountKey(row), row.cells.currency.toUpperCase(), owners.get(row.cells.customerId)])
     const earlier = first.get(key)
-    if (earlier !== undefined) return refuse(fill(i.twice, earlier))
+    if (earlier !== undefined) return refuse(fill(i.twice, { line: String(earlier) }))
     first.set(key, row.line)
     if (payee !== undefined)
       return planChange(
@@ -152,8 +155,6 @@ async function plan(
     return { row, label, effect: 'Create', fields: Object.keys(body), apply }
   })
 }
-
-const fill = (text: string, line: number): string => text.replace('{line}', String(line))
 
 /** Reads the customer ids by the texts in the file. Unknown customers are absent. */
 async function readOwners(
@@ -194,14 +195,14 @@ function matchPayee(row: PayeeRow, { byId, byAccount }: KnownPayees, owners: Rea
   return others.find(({ name }) => name === row.cells.name) ?? others[0]
 }
 
-type Update = { readonly id: string } & Readonly<Record<string, unknown>>
+type PayeeUpdate = { readonly id: string } & Readonly<Record<string, unknown>>
 
 function planChange(
   { view }: Person,
   row: PayeeRow,
   payee: Beneficiary,
   label: string,
-  update: (body: Update) => Promise<void>,
+  update: (body: PayeeUpdate) => Promise<void>,
 ): PlannedRow<Column> {
   const address = readAddress(row, payee.address)
   const isMoved =
@@ -229,16 +230,9 @@ function planChange(
 const sortedEntries = (address: object) => Object.entries(address).toSorted(([one], [other]) => (one < other ? -1 : 1))
 
 function payeeCells(payee: ResponseOf<'getBeneficiary'>): readonly string[] {
-  const { address } = payee
-  const own: Readonly<Record<string, string | undefined>> = {
-    ...{ id: payee.id, name: payee.name, alias: payee.alias, iban: payee.iban, sortCode: payee.sortCode },
-    ...{ routingNumber: payee.routingNumber, accountNumber: payee.accountNumber, accountType: payee.accountType },
-    ...{ bic: payee.bic, currency: payee.currency, customerId: payee.customerId, country: payee.country },
-    ...{ walletAddress: payee.walletAddress, vasp: payee.vasp, addressCountry: address?.country },
-    ...{ streetName: address?.streetName, buildingNumber: address?.buildingNumber, postalCode: address?.postalCode },
-    ...{ city: address?.city, state: address?.state },
-  }
-  return columnOrder.map((name) => own[name] ?? '')
+  const { address, country } = payee
+  const own: Readonly<Record<string, unknown>> = { ...address, ...payee, country, addressCountry: address?.country }
+  return columnOrder.map((name) => String(own[name] ?? ''))
 }
 
 export const payeeImporter: Importer<Column> = {

@@ -143,7 +143,9 @@ export function importPage(view: ConsoleView, { id, place, rows, send, problems 
       row.reason || (row.fields.length > 0 ? fill(i.changes, { fields: row.fields.join(', ') }) : ''),
     ])
   return shell(view, {
-    ...{ title: i.checked, wide: true, problems },
+    title: i.checked,
+    wide: true,
+    problems,
     main: html`${send === undefined && message('good', fill(i.done, numbers))}
       <h1>${i[place].title}</h1>
       ${send !== undefined && html`<p class="lead">${i.checkedText}</p>`}
@@ -164,7 +166,10 @@ export function importPage(view: ConsoleView, { id, place, rows, send, problems 
 }
 
 const rowResult = ({ row, label, effect, reason = '' }: PlannedRow<string>): RowResult => ({
-  ...{ line: row.line, label, effect, reason },
+  line: row.line,
+  label,
+  effect,
+  reason,
 })
 
 /** Hashes everything that the person has seen, to detect changes before applying. */

@@ -1,5 +1,5 @@
 /** The line items of a form: rows of fields, and a button that adds a row. Without a script, the server returns the form with one more row. */
-import { decimalText, rawNumber } from '@partner-payments/wire'
+import { decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
 import { inputs, type FormState, type Values } from '../kit/forms.ts'
 import type { ConsoleView } from '../kit/frame.ts'
@@ -82,7 +82,7 @@ function sumItems(items: readonly Item[]): string {
 /** Reads the fields of the items, and the button that adds a row. */
 export const readItemValues = (given: Form): Values => readValues(given, [...itemFields, 'add'])
 
-export type ItemRow = { readonly name: string; readonly quantity: number; readonly amount: string }
+export type ItemRow = NonNullable<ResponseOf<'getPaymentLink'>['lineItems']>[number]
 
 export const itemTable = (view: ConsoleView, currency: string, rows: readonly ItemRow[]): Html => {
   const c = texts[view.language].checkout

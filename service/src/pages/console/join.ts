@@ -208,14 +208,14 @@ export function firstAdminPage(view: ConsoleView, { token, partnerName, values, 
 
 const readToken = ({ query }: PublicRequest) => new URLSearchParams(query).get('token') ?? ''
 
-type Show = (request: PublicRequest, token: string, problems?: Problems) => Promise<PublicAnswer>
+type ShowPage = (request: PublicRequest, token: string, problems?: Problems) => Promise<PublicAnswer>
 
 /** Creates the routes that set a passkey or a password and sign the person in. A refusal shows the page again. */
 function factorRoutes(
   frame: Frame,
   way: 'join' | 'recover',
   complete: Members['join'],
-  show: Show,
+  show: ShowPage,
 ): readonly PublicRoute[] {
   const route = (kind: GivenFactor['kind'], read: (form: Form) => GivenFactor): PublicRoute => ({
     method: 'POST',
@@ -244,7 +244,7 @@ function factorRoutes(
 
 export function joinRoutes(frame: Frame): readonly PublicRoute[] {
   const { members } = frame
-  const show: Show = async (request, token, errors = {}) => {
+  const show: ShowPage = async (request, token, errors = {}) => {
     const view = createView(frame, request)
     const invitation = await members.openInvitation(token)
     const { totpSecret, totpUri, passkeyOptions, role: roleName, partnerId, ...shown } = invitation
@@ -258,7 +258,7 @@ export function joinRoutes(frame: Frame): readonly PublicRoute[] {
 
 export function recoverRoutes(frame: Frame): readonly PublicRoute[] {
   const { recoveries } = frame.members
-  const show: Show = async (request, token, errors = {}) => {
+  const show: ShowPage = async (request, token, errors = {}) => {
     const view = createView(frame, request)
     const { totpSecret, totpUri, role: roleName, begunByName: invitedByName, ...shown } = await recoveries.opened(token)
     const totp = { secret: totpSecret, qrSvg: qrCode(totpUri, view.t.qrLabel) }

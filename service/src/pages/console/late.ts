@@ -78,13 +78,24 @@ function choiceDialogs(view: ConsoleView, sessionId: string, currency: string, r
     ${
       row.currency === currency &&
       asking({
-        ...{ id: accept, title: fill(c.acceptTitle, { sum }), action: `${action}/accept`, submit: c.accept },
-        ...{ about: shown, effects: [c.acceptEffect, c.acceptStatus, c.first], look: 'primary', cancel },
+        id: accept,
+        title: fill(c.acceptTitle, { sum }),
+        action: `${action}/accept`,
+        submit: c.accept,
+        about: shown,
+        effects: [c.acceptEffect, c.acceptStatus, c.first],
+        look: 'primary',
+        cancel,
       })
     }
     ${asking({
-      ...{ id: giveBack, title: fill(c.returnTitle, { sum }), action: `${action}/return`, submit: c.giveBack },
-      ...{ about: shown, effects: [c.returnEffect, c.first], cancel },
+      id: giveBack,
+      title: fill(c.returnTitle, { sum }),
+      action: `${action}/return`,
+      submit: c.giveBack,
+      about: shown,
+      effects: [c.returnEffect, c.first],
+      cancel,
     })}`
 }
 
@@ -94,17 +105,21 @@ export const lateRows = (
   readsTransactions: boolean,
 ): readonly LateRow[] =>
   latePayments.map(({ latePaymentId, amount, debtorName = '', receivedAt, chooseBy, acceptedReference, ...late }) => ({
-    ...{ ...late, id: latePaymentId, amount: decimalText(amount), payer: debtorName },
-    ...{ receivedAt: new Date(receivedAt), chooseBy: new Date(chooseBy) },
+    ...late,
+    id: latePaymentId,
+    amount: decimalText(amount),
+    payer: debtorName,
+    receivedAt: new Date(receivedAt),
+    chooseBy: new Date(chooseBy),
     acceptedHref:
       readsTransactions && acceptedReference !== undefined ? transactionHref(view, acceptedReference) : undefined,
   }))
 
-type ShowOne = (frame: Frame, request: PublicRequest, person: Person, problems: Problems) => Promise<PublicAnswer>
+type ShowSession = (frame: Frame, request: PublicRequest, person: Person, problems: Problems) => Promise<PublicAnswer>
 
 /** Accepts or returns a late payment. The page says so if another person has decided meanwhile. */
 export const chooseLate =
-  (operation: 'acceptLatePayment' | 'returnLatePayment', showOne: ShowOne) =>
+  (operation: 'acceptLatePayment' | 'returnLatePayment', showOne: ShowSession) =>
   async (frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const sessionId = readId(request)
     const latePaymentId = request.params['late'] ?? ''

@@ -21,7 +21,7 @@ type CsvCell = string | { readonly amount: string } | { readonly at: string } | 
 
 export type Columns<Row> = readonly (readonly [heading: string, cell: (row: Row) => CsvCell])[]
 
-type Page<Row> = { readonly data: readonly Row[]; readonly nextCursor: string | null }
+type ListAnswer<Row> = { readonly data: readonly Row[]; readonly nextCursor: string | null }
 
 /** Tells a spreadsheet that the file is UTF-8. */
 const byteOrderMark = '\ufeff'
@@ -33,7 +33,7 @@ const timeText = (at: string): string => at.slice(0, 'YYYY-MM-DDThh:mm:ss'.lengt
 export async function writeCsv<Row>(
   language: ConsoleLanguage,
   columns: Columns<Row>,
-  read: (cursor: string | undefined) => Promise<Page<Row>>,
+  read: (cursor: string | undefined) => Promise<ListAnswer<Row>>,
 ): Promise<string | undefined> {
   const separator = language === 'de' ? ';' : ','
   const textOf = (cell: CsvCell): string => {

@@ -343,7 +343,10 @@ export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
     return {
       ...draft,
       amount: decimalText(found.amount),
-      ...{ accepted, rail, rules, repeats: repeatsInPreview(rules) },
+      accepted,
+      rail,
+      rules,
+      repeats: repeatsInPreview(rules),
       ...(later && { paidOn: paymentDay(draft) }),
       fee: decimalText(found.fee),
       total: decimalText(found.total),

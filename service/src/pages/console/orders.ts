@@ -288,10 +288,13 @@ function actions(view: ConsoleView, { id, payee, amount, currency, status }: Ord
       ${openDialog({ id: cancelId, label: o.cancel, about, tone: 'danger' })}
     </div>
     ${asking({
-      ...{ id: cancelId, title: o.cancelTitle, action: `${path}/cancel` },
+      id: cancelId,
+      title: o.cancelTitle,
+      action: `${path}/cancel`,
       about: html`<p><strong>${about}</strong></p>`,
       effects: [o.cancelEffect, o.cancelMade, o.cancelFinal],
-      ...{ submit: o.cancel, cancel: view.t.cancel },
+      submit: o.cancel,
+      cancel: view.t.cancel,
     })}`
 }
 
@@ -337,7 +340,9 @@ async function readExecutions({ operate }: Frame, request: PublicRequest, { view
   const path = `${view.root}standing-orders/${readId(request)}`
   return {
     executions: data.map(({ date, status, attempts, problem, payoutId }) => ({
-      ...{ date, status, attempts },
+      date,
+      status,
+      attempts,
       problem: problem && refusalText(view, { ...problem, errors: [] }),
       payoutHref: payoutId && `${view.root}payouts/${payoutId}`,
     })),
@@ -417,7 +422,9 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
   const { beneficiaryId, idempotencyKey } = typed
   const { currency } = await frame.operate('getBeneficiary', { ...call, params: { id: beneficiaryId } })
   const paid = {
-    ...{ beneficiaryId, currency, amount: rawNumber(amount) },
+    beneficiaryId,
+    currency,
+    amount: rawNumber(amount),
     ...(reference === undefined ? {} : { reference }),
   }
   const body = {

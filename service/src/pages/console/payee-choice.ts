@@ -24,7 +24,9 @@ export function choosePayeePage(view: ConsoleView, { rows, title, path, ...shown
   const hasWallets = rows.some(({ isWallet }) => isWallet)
   const isFiltered = Object.keys(shown.values).length > 0
   return shell(view, {
-    ...{ title, wide: true, problems: shown.problems },
+    title,
+    wide: true,
+    problems: shown.problems,
     main: html`<div class="heading">
         <h1>${p.choosePayee}</h1>
         ${(rows.length > 0 || isFiltered) && newPayee}
@@ -43,7 +45,8 @@ export function choosePayeePage(view: ConsoleView, { rows, title, path, ...shown
       ${list(view, {
         table: payeeTable(view, rows, path),
         isEmpty: rows.length === 0,
-        ...{ isFiltered, pages: shown.pages },
+        isFiltered,
+        pages: shown.pages,
         none: { title: p.chooseNone, text: p.payeesEmptyText, more: html`<p class="more">${newPayee}</p>` },
       })}`,
   })

@@ -104,7 +104,7 @@ export type PayeeRow = {
   readonly createdAt: Date
 }
 
-type Payees = ListRows<PayeeRow> & {
+type PayeeList = ListRows<PayeeRow> & {
   readonly may: { readonly write: boolean; readonly pay: boolean }
   readonly done?: 'deleted' | undefined
 }
@@ -114,7 +114,7 @@ export const currencyOptions: Options = Object.keys(currencies).map((code) => [c
 
 export const payeeFilters: readonly string[] = ['namePrefix', 'alias', 'currency', 'customerId', 'incompleteOn']
 
-export function payeesPage(view: ConsoleView, { rows, may, done, ...shown }: Payees): string {
+export function payeesPage(view: ConsoleView, { rows, may, done, ...shown }: PayeeList): string {
   const p = texts[view.language].payments
   return listPage(view, shown, {
     title: view.t.payees,
@@ -262,10 +262,9 @@ export function checkPayeePage(view: ConsoleView, draft: PayeeDraft, verificatio
   })
 }
 
-type Payee = PayeeRow & {
+type PayeeView = PayeeRow & {
   readonly bic?: string | undefined
   readonly vasp?: string | undefined
-  readonly country?: string | undefined
   readonly address?: PayeeAddress | undefined
   readonly missingFields?: readonly string[] | undefined
   readonly customer?: CustomerLink | undefined
@@ -282,7 +281,7 @@ type Payee = PayeeRow & {
   readonly problems: Problems
 }
 
-export function payeePage(view: ConsoleView, payee: Payee): string {
+export function payeePage(view: ConsoleView, payee: PayeeView): string {
   const p = texts[view.language].payments
   const { id, name, isWallet, may, done, problems } = payee
   const pay = linkOf(`${view.root}payouts/new`, { beneficiaryId: id })
@@ -303,7 +302,7 @@ export function payeePage(view: ConsoleView, payee: Payee): string {
   })
 }
 
-function details(view: ConsoleView, payee: Payee): Html {
+function details(view: ConsoleView, payee: PayeeView): Html {
   const p = texts[view.language].payments
   return facts([
     [p.account, account(view, payee.account)],
@@ -323,7 +322,7 @@ function details(view: ConsoleView, payee: Payee): Html {
   ])
 }
 
-function verificationSection(view: ConsoleView, { id, isVerifiable, verification, may }: Payee): Html {
+function verificationSection(view: ConsoleView, { id, isVerifiable, verification, may }: PayeeView): Html {
   const p = texts[view.language].payments
   if (!isVerifiable) return html`<p>${p.walletUnverified}</p>`
   return html`${verification === undefined ? html`<p>${p.verificationNone}</p>` : verificationPart(view, verification)}
@@ -335,7 +334,7 @@ function verificationSection(view: ConsoleView, { id, isVerifiable, verification
   }`
 }
 
-function changeForm(view: ConsoleView, { id, name, alias = '', address, isWallet, typed, problems }: Payee): Html {
+function changeForm(view: ConsoleView, { id, name, alias = '', address, isWallet, typed, problems }: PayeeView): Html {
   const p = texts[view.language].payments
   const values: Values = typed ?? { ...address, name, alias }
   return html`<section class="card" aria-labelledby="edit-title">
@@ -353,18 +352,25 @@ function changeForm(view: ConsoleView, { id, name, alias = '', address, isWallet
   </section>`
 }
 
-function deletion(view: ConsoleView, { id, name }: Payee): Html {
+function deletion(view: ConsoleView, { id, name }: PayeeView): Html {
   const p = texts[view.language].payments
   return confirmed(view, {
-    ...{ id: 'delete-payee', title: fill(p.deletePayeeTitle, { name }), action: `${view.root}payees/${id}/delete` },
-    ...{ about: name, effects: [p.deletePayeeEffect, p.deletePayeePayouts], submit: p.deletePayee },
+    id: 'delete-payee',
+    title: fill(p.deletePayeeTitle, { name }),
+    action: `${view.root}payees/${id}/delete`,
+    about: name,
+    effects: [p.deletePayeeEffect, p.deletePayeePayouts],
+    submit: p.deletePayee,
   })
 }
 
 type Beneficiary = ResponseOf<'getBeneficiary'>
 
 export const payeeRow = ({ id, name, alias, currency, createdAt, ...account }: Beneficiary): PayeeRow => ({
-  ...{ id, name, alias, currency },
+  id,
+  name,
+  alias,
+  currency,
   account: accountText(account),
   accountType: account.accountType,
   isWallet: account.walletAddress !== undefined,
@@ -378,7 +384,9 @@ const verificationView = ({
   reason,
   answeredAt,
 }: ResponseOf<'createBeneficiaryVerification'>) => ({
-  ...{ result, matchedName, reason },
+  result,
+  matchedName,
+  reason,
   answeredAt: new Date(answeredAt),
 })
 
@@ -407,12 +415,17 @@ async function showOne(
   const { operate } = frame
   const call = { ...callOf(person, request), params: { id: idOf(request) } }
   const found = await operate('getBeneficiary', call)
-  const { bic, vasp, country, address, missingFields, customerId, updatedAt } = found
+  const { bic, vasp, address, missingFields, customerId, updatedAt } = found
   const verification =
     found.iban === undefined ? undefined : await ifFound(operate('getVerificationOfBeneficiary', call))
   const shown = {
     ...payeeRow(found),
-    ...{ bic, vasp, country, address, missingFields, problems, typed },
+    bic,
+    vasp,
+    address,
+    missingFields,
+    problems,
+    typed,
     customer: (await readCustomerLinks(frame, request, person, [customerId])).get(customerId ?? ''),
     updatedAt: new Date(updatedAt),
     creator: await readCreatorFact(frame, person, found.id),
@@ -482,11 +495,6 @@ const readDraft = (request: PublicRequest): PayeeDraft => {
     'idempotencyKey'
   >
   return { ...typed, currency: typed.currency.toUpperCase(), idempotencyKey: given('idempotencyKey') || newId() }
-}
-
-const emptyDraft = {
-  ...{ name: '', account: '', currency: 'EUR', accountType: '', bic: '', alias: '', customerId: '' },
-  ...{ streetName: '', buildingNumber: '', postalCode: '', city: '', state: '', country: '' },
 }
 
 /** Returns the country of the account by its IBAN or its domestic numbers. Undefined: a wallet, or an empty account. */
@@ -578,7 +586,7 @@ const newPayeeRoutes: Routes = (frame, _withPerson, withMoney) => {
   return [
     route('GET', '', 'beneficiaries:write', (_frame, request, person) => {
       const { customerId = '' } = readQuery(request, ['customerId'])
-      return show(request, person, { ...emptyDraft, customerId, idempotencyKey: newId() })
+      return show(request, person, { ...readDraft(request), currency: 'EUR', customerId })
     }),
     route('POST', '', 'beneficiaries:write', (_frame, request, person) => show(request, person, readDraft(request))),
     route('POST', '/check', 'beneficiaries:write', check),

@@ -1,5 +1,5 @@
 /** Payment links: the list, a new one, and the page of one with its sessions. */
-import { checkout as wire, decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
+import { checkout as wire, rawNumber, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
 import { confirmed, type Draft, formPage, optionsOf, postButton, type Problems, type Values } from '../kit/forms.ts'
@@ -33,7 +33,7 @@ import {
   readValues,
 } from '../kit/request.ts'
 import { newId } from '../../kernel/index.ts'
-import { type ItemRow, itemFields, itemInputs, itemTable, readItems, readItemValues } from './items.ts'
+import { itemFields, itemInputs, itemTable, readItems, readItemValues } from './items.ts'
 import {
   callOf,
   type Frame,
@@ -46,45 +46,35 @@ import {
 } from './request.ts'
 import { texts } from './texts/index.ts'
 
-type LinkRow = {
-  readonly id: string
-  readonly description: string
-  readonly order: string
-  /** Undefined: the payer enters the amount. */
-  readonly amount: string | undefined
-  readonly currency: string
-  readonly isActive: boolean
-  readonly made: number
-  readonly open: number
-  readonly most: number | undefined
-  readonly createdAt: Date
-  readonly endsAt: Date | undefined
-}
+type PaymentLink = ResponseOf<'getPaymentLink'>
 
 const linkFilters = ['active'] as const
 
-const linkName = ({ language }: ConsoleView, { description, order, id }: LinkRow): string =>
-  description || order || `${texts[language].checkout.links.link} ${id.slice(-6)}`
+const linkName = ({ language }: ConsoleView, { description, websiteReference, linkId }: PaymentLink): string =>
+  description || websiteReference || `${texts[language].checkout.links.link} ${linkId.slice(-6)}`
 
-const linkAmount = (view: ConsoleView, { amount, currency }: LinkRow): Html | string =>
+const linkAmount = (view: ConsoleView, { amount, currency }: PaymentLink): Html | string =>
   amount === undefined
     ? `${texts[view.language].checkout.links.openAmount} (${currency})`
     : money(view, amount, currency)
 
-const linkState = ({ language }: ConsoleView, { isActive }: LinkRow): Html => {
+const linkState = ({ language }: ConsoleView, { active }: PaymentLink): Html => {
   const c = texts[language].checkout.links
-  return isActive ? badge('good', c.active) : badge('neutral', c.inactive)
+  return active ? badge('good', c.active) : badge('neutral', c.inactive)
 }
 
-const paymentCount = ({ made, most }: LinkRow): string => (most === undefined ? String(made) : `${made} / ${most}`)
+const paymentCount = ({ paymentsMade, paymentsMax }: PaymentLink): string =>
+  paymentsMax === undefined ? String(paymentsMade) : `${paymentsMade} / ${paymentsMax}`
 
-type LinkList = ListRows<LinkRow> & { readonly mayWrite: boolean }
+type LinkList = ListRows<PaymentLink> & { readonly mayWrite: boolean }
 
 export function paymentLinksPage(view: ConsoleView, { rows, mayWrite, ...shown }: LinkList): string {
   const c = texts[view.language].checkout
   const p = texts[view.language].payments
   return listPage(view, shown, {
-    ...{ title: c.links.title, path: 'checkout/links', lead: c.links.lead },
+    title: c.links.title,
+    path: 'checkout/links',
+    lead: c.links.lead,
     links: linkButton(`${view.root}checkout`, view.t.checkout),
     create: mayWrite && { text: c.links.create, href: `${view.root}checkout/links/new` },
     filters: [
@@ -99,10 +89,10 @@ export function paymentLinksPage(view: ConsoleView, { rows, mayWrite, ...shown }
       [p.amount, 'number'],
     ],
     cells: rows.map((row) => [
-      html`<a href="${view.root}checkout/links/${row.id}">${linkName(view, row)}</a>`,
+      html`<a href="${view.root}checkout/links/${row.linkId}">${linkName(view, row)}</a>`,
       linkState(view, row),
       paymentCount(row),
-      String(row.open),
+      String(row.paymentsOpen),
       time(view, row.createdAt),
       linkAmount(view, row),
     ]),
@@ -154,49 +144,49 @@ export function newPaymentLinkPage(view: ConsoleView, draft: Draft): string {
   })
 }
 
-type PaymentLinkView = LinkRow & {
-  readonly url: string
+type PaymentLinkView = {
+  readonly link: PaymentLink
   readonly customerHref: string | undefined
-  readonly items: readonly ItemRow[]
-  readonly bounds: { readonly least: string; readonly most: string } | undefined
   readonly mayWrite: boolean
   readonly done?: 'created' | 'deactivated' | 'activated' | undefined
   readonly problems: Problems
 }
 
-export function paymentLinkPage(view: ConsoleView, link: PaymentLinkView): string {
+export function paymentLinkPage(view: ConsoleView, shown: PaymentLinkView): string {
   const c = texts[view.language].checkout
   const p = texts[view.language].payments
-  const { id, url, done, problems, isActive, currency, bounds } = link
-  const sessions = linkOf(`${view.root}checkout`, { linkId: id })
+  const { link, customerHref, done, problems } = shown
+  const { linkId, url, active, currency, description = '', amountMin, amountMax, lineItems = [] } = link
+  const sessions = linkOf(`${view.root}checkout`, { linkId })
   return shell(view, {
-    ...{ title: linkName(view, link), problems },
+    title: linkName(view, link),
+    problems,
     main: html`${done !== undefined && message('good', c.links.done[done])}
       <div class="heading">
         <h1>${linkName(view, link)}</h1>
         <div class="buttons">
           <a class="button" href="${sessions}">${c.links.toSessions}</a>
-          ${link.customerHref && html`<a class="button" href="${link.customerHref}">${c.toCustomer}</a>`}
+          ${customerHref && html`<a class="button" href="${customerHref}">${c.toCustomer}</a>`}
         </div>
       </div>
       ${strip([
         [p.amount, linkAmount(view, link)],
         [p.status, linkState(view, link)],
         [c.links.payments, paymentCount(link)],
-        [c.links.underWay, String(link.open)],
+        [c.links.underWay, String(link.paymentsOpen)],
         ...(link.endsAt === undefined ? [] : [[c.links.endsOn, time(view, link.endsAt)] as const]),
       ])}
-      ${isActive && address(view, url)}
+      ${active && address(view, url)}
       ${facts([
-        [c.description, link.description === '' ? undefined : freeText(link.description)],
-        [c.websiteReference, link.order === '' ? undefined : link.order],
-        [c.links.amountMin, bounds && money(view, bounds.least, currency)],
-        [c.links.amountMax, bounds && money(view, bounds.most, currency)],
+        [c.description, description === '' ? undefined : freeText(description)],
+        [c.websiteReference, link.websiteReference],
+        [c.links.amountMin, amountMin && money(view, amountMin, currency)],
+        [c.links.amountMax, amountMax && money(view, amountMax, currency)],
         [p.created, time(view, link.createdAt)],
-        [p.id, identifier(view, id, p.id)],
+        [p.id, identifier(view, linkId, p.id)],
       ])}
-      ${link.items.length > 0 && section('items', c.items, itemTable(view, currency, link.items))}
-      ${link.mayWrite && activationPart(view, link)}`,
+      ${lineItems.length > 0 && section('items', c.items, itemTable(view, currency, lineItems))}
+      ${shown.mayWrite && activationPart(view, link)}`,
   })
 }
 
@@ -210,35 +200,25 @@ function address(view: ConsoleView, url: string): Html {
   return section('address', c.links.link, shown)
 }
 
-function activationPart(view: ConsoleView, link: PaymentLinkView): Html {
+function activationPart(view: ConsoleView, link: PaymentLink): Html {
   const c = texts[view.language].checkout.links
-  const action = `${view.root}checkout/links/${link.id}`
-  if (!link.isActive) return html`<p class="buttons">${postButton(`${action}/activate`, c.activate)}</p>`
+  const action = `${view.root}checkout/links/${link.linkId}`
+  if (!link.active) return html`<p class="buttons">${postButton(`${action}/activate`, c.activate)}</p>`
   return confirmed(view, {
-    ...{ id: 'deactivate-link', title: c.deactivateTitle, action: `${action}/deactivate`, submit: c.deactivate },
-    ...{ about: linkName(view, link), effects: [c.deactivateEffect, c.deactivateOpen] },
+    id: 'deactivate-link',
+    title: c.deactivateTitle,
+    action: `${action}/deactivate`,
+    submit: c.deactivate,
+    about: linkName(view, link),
+    effects: [c.deactivateEffect, c.deactivateOpen],
   })
 }
-
-const linkRow = (link: ResponseOf<'getPaymentLink'>): LinkRow => ({
-  id: link.linkId,
-  description: link.description ?? '',
-  order: link.websiteReference ?? '',
-  amount: link.amount === undefined ? undefined : decimalText(link.amount),
-  currency: link.currency,
-  isActive: link.active,
-  made: link.paymentsMade,
-  open: link.paymentsOpen,
-  most: link.paymentsMax,
-  createdAt: new Date(link.createdAt),
-  endsAt: link.endsAt === undefined ? undefined : new Date(link.endsAt),
-})
 
 async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { data, shown } = await readList(request, person, linkFilters, (query) =>
     operate('listPaymentLinks', { ...callOf(person, request), query: queryText(query) }),
   )
-  const links = { ...shown, rows: data.map(linkRow), mayWrite: may(person, 'checkout:write') }
+  const links = { ...shown, rows: data, mayWrite: may(person, 'checkout:write') }
   return page(request, statusOf(shown.problems), paymentLinksPage(person.view, links))
 }
 
@@ -249,17 +229,12 @@ async function showOne(
   problems: Problems = {},
 ): Promise<PublicAnswer> {
   const link = await operate('getPaymentLink', { ...callOf(person, request), params: { linkId: readId(request) } })
-  const { url, amountMin, amountMax, lineItems = [], customerId } = link
   const { view } = person
-  const shown: PaymentLinkView = {
-    ...linkRow(link),
-    ...{ url, problems, mayWrite: may(person, 'checkout:write') },
-    customerHref: may(person, 'customers:read') ? `${view.root}customers/${customerId}` : undefined,
-    items: lineItems.map((item) => ({ ...item, amount: decimalText(item.amount) })),
-    bounds:
-      amountMin === undefined || amountMax === undefined
-        ? undefined
-        : { least: decimalText(amountMin), most: decimalText(amountMax) },
+  const shown = {
+    link,
+    problems,
+    mayWrite: may(person, 'checkout:write'),
+    customerHref: may(person, 'customers:read') ? `${view.root}customers/${link.customerId}` : undefined,
     done: readDone(request, ['created', 'deactivated', 'activated']),
   }
   return page(request, statusOf(problems), paymentLinkPage(view, shown))

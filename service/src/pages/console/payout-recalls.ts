@@ -88,7 +88,10 @@ function returnedPart(view: ConsoleView, { amount, currency, href }: NonNullable
 export const recallRow = (view: ConsoleView, recall: ResponseOf<'listPayoutRecalls'>['data'][number]) => {
   const { id, reason, status, requestedBy, settledAmount, currency, returnReference } = recall
   return {
-    ...{ id, reason, status, requestedBy },
+    id,
+    reason,
+    status,
+    requestedBy,
     requestedAt: new Date(recall.requestedAt),
     answerDueOn: recall.answerDueOn === undefined ? undefined : new Date(recall.answerDueOn),
     answer: bankReasonText(view, recall.answer, recall.bankText),
@@ -96,7 +99,8 @@ export const recallRow = (view: ConsoleView, recall: ResponseOf<'listPayoutRecal
       settledAmount === undefined
         ? undefined
         : {
-            ...{ amount: decimalText(settledAmount), currency },
+            amount: decimalText(settledAmount),
+            currency,
             href: returnReference && transactionHref(view, returnReference),
           },
   }

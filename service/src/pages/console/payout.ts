@@ -220,11 +220,14 @@ function approvalPart(view: ConsoleView, approval: NonNullable<PayoutDetails['ap
 function cancelDialog(view: ConsoleView, { id, payee, amount, currency }: PayoutDetails): Html {
   const p = texts[view.language].payments
   return asking({
-    ...{ id: cancelId, title: p.cancelTitle, action: `${view.root}payouts/${id}/cancel` },
+    id: cancelId,
+    title: p.cancelTitle,
+    action: `${view.root}payouts/${id}/cancel`,
     about: html`<p>${money(view, amount, currency, 'main')}</p>
       <p>${payee}</p>`,
     effects: [p.cancelEffect, p.cancelMoney, p.cancelFinal],
-    ...{ submit: p.cancelPayout, cancel: p.keep },
+    submit: p.cancelPayout,
+    cancel: p.keep,
   })
 }
 
@@ -293,7 +296,8 @@ async function showOne(
       updatedAt: note.updatedAt === undefined ? undefined : new Date(note.updatedAt),
       mayWrite: may(person, 'payouts:write'),
     },
-    ...{ problems, raw },
+    problems,
+    raw,
   }
   return page(request, statusOf(problems), payoutPage(view, shown))
 }
@@ -384,7 +388,10 @@ function payoutDetails(raw: Payout) {
   const at = (text: string | undefined) => (text === undefined ? undefined : new Date(text))
   return {
     ...payoutRow(raw),
-    ...{ rail, errorKey, endToEndId, idempotencyKey },
+    rail,
+    errorKey,
+    endToEndId,
+    idempotencyKey,
     fee: fee === undefined ? undefined : decimalText(fee),
     feeCurrency: sellCurrency ?? raw.currency,
     sold:

@@ -278,7 +278,8 @@ async function showWaiting(
       next: last && linkOf('payouts', { tab, cursor: last.id }),
       first: afterId === null ? undefined : linkOf('payouts', { tab }),
     },
-    ...{ tab, mayWrite: caller.permissions.includes('payouts:write') },
+    tab,
+    mayWrite: caller.permissions.includes('payouts:write'),
   }
   return page(request, 200, waitingPage(view, shown))
 }
@@ -287,7 +288,8 @@ function waitingRow(row: WaitingApproval, names: ReadonlyMap<string, string>): W
   const { id, expiresAt, requestedNames } = row
   const common = { id, expiresAt, requestedBy: requestedNames.join(', ') }
   const moneyOf = ({ amount, currency }: { readonly amount: Minor; readonly currency: Currency }) => ({
-    ...{ amount: amountText(amount, currency), currency },
+    amount: amountText(amount, currency),
+    currency,
   })
   if (row.kind === 'bulk') {
     const { payouts, createdAt, totals } = row
@@ -304,7 +306,11 @@ export const payoutListRoutes: Routes = (frame, _withPerson, withMoney) => [
 ]
 
 export const payoutRow = ({ id, reference, userReference, status, currency, ...payout }: Payout) => ({
-  ...{ id, reference, userReference, status, currency },
+  id,
+  reference,
+  userReference,
+  status,
+  currency,
   payee: payout.beneficiaryName,
   payeeAccount: payout.beneficiaryAccount,
   amount: decimalText(payout.amount),

@@ -107,10 +107,10 @@ export function refundPart(view: ConsoleView, sessionId: string, refunds: Refund
   </section>`
 }
 
-type Form = NonNullable<Refunds['form']> & Pick<Refunds, 'payments' | 'currency'> & { readonly sessionId: string }
+type RefundForm = NonNullable<Refunds['form']> & Pick<Refunds, 'payments' | 'currency'> & { readonly sessionId: string }
 
 /** Draws the form, with the whole remaining amount until the person changes it. */
-function refundForm(view: ConsoleView, form: Form, problems: Problems): Html {
+function refundForm(view: ConsoleView, form: RefundForm, problems: Problems): Html {
   const { language, root } = view
   const r = texts[language].refunds
   const { sessionId, currency, values, idempotencyKey, payments } = form
@@ -243,7 +243,9 @@ function refundablePayments(session: Session): readonly Payment[] {
     return { name: `part-${partId}`, payer, left: most < left ? most : left }
   })
   const late = latePayments.map(({ latePaymentId, amount: paid, debtorName: payer = '', ...row }) => ({
-    ...{ name: `late-${latePaymentId}`, payer, reference: row.acceptedReference },
+    name: `late-${latePaymentId}`,
+    payer,
+    reference: row.acceptedReference,
     left: row.refundedAmount === undefined ? 0n : minor(paid) - minor(row.refundedAmount),
   }))
   const own = status !== 'Completed' ? [] : credited.length > 1 ? ofParts : [whole]
@@ -275,7 +277,12 @@ export async function readRefunds(
       left: amountText(left, currency),
     })),
     rows: data.map(({ refundId, amount, status, reason, errorKey, createdAt, currency: code, ...row }) => ({
-      ...{ reference: row.reference, userReference: row.userReference, status, reason, errorKey, currency: code },
+      reference: row.reference,
+      userReference: row.userReference,
+      status,
+      reason,
+      errorKey,
+      currency: code,
       amount: decimalText(amount),
       isLate: row.latePaymentId !== undefined,
       createdAt: new Date(createdAt),
@@ -288,7 +295,7 @@ export async function readRefunds(
   }
 }
 
-type Again = (typed: TypedRefund) => Promise<PublicAnswer>
+type ShowFormAgain = (typed: TypedRefund) => Promise<PublicAnswer>
 
 const readRefundForm = (request: PublicRequest) => {
   const given = readForm(request)
@@ -306,7 +313,7 @@ export async function checkRefund(
   { operate }: Frame,
   request: PublicRequest,
   person: Person,
-  again: Again,
+  again: ShowFormAgain,
 ): Promise<PublicAnswer> {
   const { view } = person
   const { values, idempotencyKey, isChange } = readRefundForm(request)
@@ -329,7 +336,10 @@ export async function checkRefund(
   const debtor = transaction?.debtorDetails
   const named = debtor && { name: debtor.accountHolderName ?? '', account: accountText(debtor) }
   const shown = {
-    ...{ sessionId, creditorReference: session.creditorReference, currency, idempotencyKey },
+    sessionId,
+    creditorReference: session.creditorReference,
+    currency,
+    idempotencyKey,
     values: { ...values, amount: amountText(asked, currency) },
     leftAfter: amountText(payment.left - asked, currency),
     payer: reference === undefined ? { name: payment.payer, account: '' } : named,
@@ -348,7 +358,7 @@ export async function sendRefund(
   { operate }: Frame,
   request: PublicRequest,
   person: Person,
-  again: Again,
+  again: ShowFormAgain,
 ): Promise<PublicAnswer> {
   const { values, idempotencyKey } = readRefundForm(request)
   const { amount: text = '', payment = '', ...rest } = values

@@ -78,9 +78,9 @@ const downloadLink = (view: ConsoleView, id: string, about: string): Html =>
 
 const reportFilters: readonly string[] = ['status']
 
-type Reports = ListRows<Report> & { readonly mayWrite: boolean; readonly done?: 'removed' | undefined }
+type ReportList = ListRows<Report> & { readonly mayWrite: boolean; readonly done?: 'removed' | undefined }
 
-export function reportsPage(view: ConsoleView, { rows, mayWrite, done, ...shown }: Reports): string {
+export function reportsPage(view: ConsoleView, { rows, mayWrite, done, ...shown }: ReportList): string {
   const r = texts[view.language].reports
   const p = texts[view.language].payments
   return listPage(view, shown, {
@@ -183,19 +183,23 @@ export function reportPage(view: ConsoleView, { report, customer, mayWrite, done
 function removal(view: ConsoleView, { id, kind }: Report): Html {
   const r = texts[view.language].reports
   return confirmed(view, {
-    ...{ id: 'delete-report', title: r.removeTitle, action: `${view.root}reports/${id}/delete`, submit: r.remove },
-    ...{ about: r.kinds[kind], effects: [r.removeEffect] },
+    id: 'delete-report',
+    title: r.removeTitle,
+    action: `${view.root}reports/${id}/delete`,
+    submit: r.remove,
+    about: r.kinds[kind],
+    effects: [r.removeEffect],
   })
 }
 
 type Schedule = ResponseOf<'listReportSchedules'>['data'][number]
 
-type Schedules = ListRows<Schedule> & {
+type ScheduleList = ListRows<Schedule> & {
   readonly mayWrite: boolean
   readonly done?: 'scheduleCreated' | 'scheduleDeleted' | undefined
 }
 
-export function schedulesPage(view: ConsoleView, { rows, mayWrite, done, ...shown }: Schedules): string {
+export function schedulesPage(view: ConsoleView, { rows, mayWrite, done, ...shown }: ScheduleList): string {
   const r = texts[view.language].reports
   return listPage(view, shown, {
     title: r.schedules,
@@ -298,13 +302,13 @@ async function download({ download: read }: Frame, request: PublicRequest, perso
   return { status, headers: { ...headersOf, ...headers }, body }
 }
 
-type Drafts = { readonly values: Values; readonly idempotencyKey?: string; readonly problems?: Problems }
+type ReportDraft = { readonly values: Values; readonly idempotencyKey?: string; readonly problems?: Problems }
 
 const showNew = (
   request: PublicRequest,
   { view }: Person,
   form: typeof newReportPage,
-  { values, idempotencyKey = newId(), problems = {} }: Drafts,
+  { values, idempotencyKey = newId(), problems = {} }: ReportDraft,
 ): PublicAnswer => {
   return page(request, statusOf(problems), form(view, { values, idempotencyKey, problems }))
 }

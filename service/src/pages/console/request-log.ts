@@ -94,7 +94,7 @@ type RequestRow = {
   readonly replayed: boolean
 }
 
-type Requests = ListRows<RequestRow> & {
+type RequestList = ListRows<RequestRow> & {
   readonly choices: { readonly operations: Options; readonly codes: Options; readonly accounts: Options }
 }
 
@@ -128,7 +128,7 @@ function dayFilters({ language }: ConsoleView): readonly Filter[] {
   ]
 }
 
-export function requestsPage(view: ConsoleView, { rows, choices, ...shown }: Requests): string {
+export function requestsPage(view: ConsoleView, { rows, choices, ...shown }: RequestList): string {
   const r = texts[view.language].requestLog
   return listPage(view, shown, {
     title: view.t.requests,
@@ -219,7 +219,7 @@ const curePart = ({ language }: ConsoleView, cure: string, explained: string, co
     <a href="${explained}">${texts[language].requestLog.explain}<span class="away"> ${code}</span></a>
   </span>`
 
-type Request = RequestRow & {
+type RequestView = RequestRow & {
   /** The path with its values. Absent: no operation matches. */
   readonly path?: string | undefined
   /** English sentence about the operation. */
@@ -239,7 +239,7 @@ type Request = RequestRow & {
   readonly raw: unknown
 }
 
-export function requestPage(view: ConsoleView, request: Request): string {
+export function requestPage(view: ConsoleView, request: RequestView): string {
   const r = texts[view.language].requestLog
   const { id, at, status, method, path, operation, verified, replayed, summary, pointer, staff } = request
   return shell(view, {
@@ -276,7 +276,7 @@ export function requestPage(view: ConsoleView, request: Request): string {
   })
 }
 
-function problemPart(view: ConsoleView, { code, problem, doctor }: Request): Html | undefined {
+function problemPart(view: ConsoleView, { code, problem, doctor }: RequestView): Html | undefined {
   const r = texts[view.language].requestLog
   if (code === undefined || problem === undefined) return undefined
   return html`<section aria-labelledby="problem">
@@ -293,13 +293,13 @@ function problemPart(view: ConsoleView, { code, problem, doctor }: Request): Htm
 
 type RequestSum = ResponseOf<'listRequestSums'>['data'][number]
 
-type Sum = Omit<RequestSum, 'day' | 'operation'>
+type RequestTotals = Omit<RequestSum, 'day' | 'operation'>
 
 /** Adds sums up by name, in the order of first occurrence. The mean is weighted by the number of requests. */
 export function sumBy(
   sums: readonly RequestSum[],
   nameOf: (sum: RequestSum) => string,
-): readonly (readonly [string, Sum])[] {
+): readonly (readonly [string, RequestTotals])[] {
   return [...Map.groupBy(sums, nameOf)].map(([name, parts]) => {
     const total = (of: (sum: RequestSum) => number) => parts.reduce((all, part) => all + of(part), 0)
     const count = total((part) => part.count)
@@ -360,7 +360,7 @@ function sumTable(
   view: ConsoleView,
   caption: string,
   head: string,
-  rows: readonly (readonly [string, Sum])[],
+  rows: readonly (readonly [string, RequestTotals])[],
   nameOf: (name: string) => Html,
 ): Html {
   const r = texts[view.language].requestLog

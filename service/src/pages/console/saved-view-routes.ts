@@ -15,7 +15,7 @@ function refusalText({ language }: ConsoleView, error: unknown): string {
   return code === 'out_of_range' ? s.tooMany : s.nameWrong
 }
 
-const changingOf = (given: Form) => ({ id: given('id'), name: given('name') })
+const readChangedView = (given: Form) => ({ id: given('id'), name: given('name') })
 
 export const savedViewRoutes: Routes = ({ savedViews }, withPerson) => {
   const refuse = (
@@ -38,7 +38,7 @@ export const savedViewRoutes: Routes = ({ savedViews }, withPerson) => {
     }
   }
   const change = async (request: PublicRequest, person: Person, act: 'rename' | 'delete'): Promise<PublicAnswer> => {
-    const changing = changingOf(readForm(request))
+    const changing = readChangedView(readForm(request))
     if (!uuid.test(changing.id)) throw notFound('page')
     if (act === 'delete') return seeOther(`../${(await savedViews.remove(person, changing.id, request.ip)).page}`)
     try {

@@ -191,13 +191,13 @@ export function signInPage(view: ConsoleView, given: SignIn): string {
         text: t.signInPasskeyText,
         fields: kept,
       })}
-      ${given.sso === true && signOnWay(view, { href: `${root}sign-in/sso${queryOf(kept)}`, label: 'signIn' })}
+      ${given.sso === true && signOnWay(view, { href: `${root}sign-in/sso${keptQuery(kept)}`, label: 'signIn' })}
       ${passwordWay(view, given, kept)}
       ${partner !== undefined && html`<p class="foot"><a href="${root}sign-in">${t.otherPartner}</a></p>`}`,
   })
 }
 
-const queryOf = (kept: readonly (readonly [string, string])[]): string =>
+const keptQuery = (kept: readonly (readonly [string, string])[]): string =>
   kept.length === 0 ? '' : `?${new URLSearchParams(kept.map(([name, value]) => [name, value])).toString()}`
 
 /** A recovery code takes the place of a code. */

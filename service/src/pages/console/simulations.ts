@@ -135,14 +135,14 @@ export function simulationsPage(view: ConsoleView): string {
   })
 }
 
-type Form = Draft & {
+type SimulationForm = Draft & {
   readonly name: SimulationName
   /** The reference or id of the simulation that was just run. */
   readonly result?: string | undefined
   readonly may: { readonly transactions: boolean; readonly events: boolean }
 }
 
-export function simulationPage(view: ConsoleView, form: Form): string {
+export function simulationPage(view: ConsoleView, form: SimulationForm): string {
   const s = texts[view.language].simulations
   const { name, problems, idempotencyKey, result } = form
   return shell(view, {
@@ -157,7 +157,7 @@ export function simulationPage(view: ConsoleView, form: Form): string {
           ${inputs(
             view,
             form,
-            simulated[name].fields.map((each) => inputOf(view, each)),
+            simulated[name].fields.map((each) => simulationInput(view, each)),
           )}
           <button type="submit" class="primary">${s.run}</button>
         </form>
@@ -166,9 +166,9 @@ export function simulationPage(view: ConsoleView, form: Form): string {
   })
 }
 
-const keysOf = { amount: 'decimal', count: 'numeric' } as const
+const keyboards = { amount: 'decimal', count: 'numeric' } as const
 
-function inputOf(view: ConsoleView, { name, kind, options, optional = false, value }: SimulatedField): Input {
+function simulationInput(view: ConsoleView, { name, kind, options, optional = false, value }: SimulatedField): Input {
   const s = texts[view.language].simulations
   const helps: Readonly<Record<string, string>> = s.helps
   const words: Readonly<Record<string, string>> = { ...s.outcomes, ...s.steps, ...s.staleness }
@@ -180,12 +180,12 @@ function inputOf(view: ConsoleView, { name, kind, options, optional = false, val
     optional,
     charsMax: referenceCharsMax,
     any: optional ? view.t.any : undefined,
-    ...((kind === 'amount' || kind === 'count') && { keys: keysOf[kind] }),
+    ...((kind === 'amount' || kind === 'count') && { keys: keyboards[kind] }),
     ...(options !== undefined && { options: options.map((each) => [each, words[each] ?? each]) }),
   }
 }
 
-function resultPart(view: ConsoleView, { name, may }: Form, result: string): Html {
+function resultPart(view: ConsoleView, { name, may }: SimulationForm, result: string): Html {
   const s = texts[view.language].simulations
   const shown = simulated[name].result?.page
   const link = (href: string, text: string) => html`<p><a class="button" href="${href}">${text}</a></p>`
@@ -200,7 +200,7 @@ function resultPart(view: ConsoleView, { name, may }: Form, result: string): Htm
   ${shown === 'reversal' && link(linkOf(`${view.root}simulations/reversal`, { creditId: result }), s.toReversal)}`
 }
 
-function nameOf({ params }: PublicRequest): SimulationName {
+function readName({ params }: PublicRequest): SimulationName {
   const name = simulationNames.find((each) => each === params['name'])
   if (name === undefined) throw notFound('page')
   return name
@@ -209,36 +209,36 @@ function nameOf({ params }: PublicRequest): SimulationName {
 const fieldNames = (name: SimulationName): readonly string[] => simulated[name].fields.map((field) => field.name)
 
 /** A reference, an id, a hash, a number or a time. */
-const resultForm = /^[\w.:-]{1,140}$/
+const resultPattern = /^[\w.:-]{1,140}$/
 
 function showForm(request: PublicRequest, person: Person, values: Values, problems: Problems = {}): PublicAnswer {
-  const name = nameOf(request)
+  const name = readName(request)
   const { result } = readQuery(request, ['result'])
   const shown = {
     name,
     values,
     problems,
     idempotencyKey: newId(),
-    result: result !== undefined && resultForm.test(result) ? result : undefined,
+    result: result !== undefined && resultPattern.test(result) ? result : undefined,
     may: { transactions: may(person, 'transactions:read'), events: may(person, 'webhooks:read') },
   }
   return page(request, statusOf(problems), simulationPage(person.view, shown))
 }
 
-const decimalForm = /^(0|[1-9]\d{0,11})(?:[.,](\d{1,10}))?$/
+const decimalPattern = /^(0|[1-9]\d{0,11})(?:[.,](\d{1,10}))?$/
 
 /** Reads the value of a field for the operation. Undefined: the text is not a number. */
 function readValue({ kind }: SimulatedField, text: string): unknown {
   if (kind === 'switch') return text === 'true'
   if (kind === 'count') return /^\d{1,6}$/.test(text) ? Number(text) : undefined
   if (kind !== 'amount') return text
-  const [, whole, decimals] = decimalForm.exec(text) ?? []
+  const [, whole, decimals] = decimalPattern.exec(text) ?? []
   if (whole === undefined) return undefined
   return rawNumber(decimals === undefined ? whole : `${whole}.${decimals}`)
 }
 
 async function run({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const name = nameOf(request)
+  const name = readName(request)
   const { operation, fields, result } = simulated[name]
   const given = readForm(request)
   const s = texts[person.view.language].simulations
@@ -272,7 +272,7 @@ export const simulationRoutes: Routes = (frame, _withPerson, withMoney) => {
   return [
     route('GET', '', 'simulations:write', (_frame, request, { view }) => page(request, 200, simulationsPage(view))),
     route('GET', '/{name}', 'simulations:write', (_frame, request, person) =>
-      showForm(request, person, readQuery(request, fieldNames(nameOf(request)))),
+      showForm(request, person, readQuery(request, fieldNames(readName(request)))),
     ),
     route('POST', '/{name}', 'simulations:write', run),
   ]

@@ -296,7 +296,7 @@ function providerRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readon
   ]
 }
 
-type Settings = ResponseOf<'getSingleSignOn'>
+type SsoSettings = ResponseOf<'getSingleSignOn'>
 
 function settingRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonly PublicRoute[] {
   const { operate } = frame
@@ -311,7 +311,7 @@ function settingRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonl
       {
         ...(found && { current: currentSettings(found) }),
         waiting: waiting && { ...waiting, by: waiting.proposedByName, isOwn: waiting.proposedBy === person.user.id },
-        values: errors === undefined || request.body.length === 0 ? settingValues(found) : typedIn(readForm(request)),
+        values: errors === undefined || request.body.length === 0 ? settingValues(found) : readTyped(readForm(request)),
         may: { write: may(person, 'users:write') },
         errors,
         confirmation: confirmation && settings[confirmation],
@@ -321,7 +321,7 @@ function settingRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonl
   }
   const form = (
     path: '' | '/domain' | '/remove' | '/confirm' | '/reject',
-    done: Done,
+    done: DoneForm,
     act: (field: Form, call: ReturnType<typeof callOf>, person: Person) => Promise<unknown>,
   ): PublicRoute => ({
     method: 'POST',
@@ -336,7 +336,7 @@ function settingRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonl
           const shown = waiting?.proposedBy === person.user.id ? 'proposed' : done
           return seeOther(`${person.view.root}team/single-sign-on?done=${shown}`)
         } catch (error) {
-          return show(request, person, errorsOf(person, error))
+          return show(request, person, ssoProblems(person, error))
         }
       }),
   })
@@ -356,7 +356,7 @@ function settingRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonl
 
 const doneForms = ['saved', 'proposed', 'confirmed', 'rejected', 'proved', 'removed'] as const
 
-type Done = (typeof doneForms)[number]
+type DoneForm = (typeof doneForms)[number]
 
 function readChangeId(field: Form): string {
   const id = field('id')
@@ -387,25 +387,28 @@ function settingsBody(field: Form) {
   }
 }
 
-const currentSettings = ({ redirectUri, domainRecord, domainProvedAt }: Settings) => ({
+const currentSettings = ({ redirectUri, domainRecord, domainProvedAt }: SsoSettings) => ({
   redirectUri,
   domainRecord,
   domainProvedAt: domainProvedAt === null ? null : new Date(domainProvedAt),
 })
 
-const typedIn = (field: Form) => Object.fromEntries(ssoFields.map((name) => [name, field(name)]))
+const readTyped = (field: Form) => Object.fromEntries(ssoFields.map((name) => [name, field(name)]))
 
-const settingValues = (found: Settings | undefined) =>
+const settingValues = (found: SsoSettings | undefined) =>
   found === undefined
     ? {}
     : {
-        ...{ issuer: found.issuer, clientId: found.clientId, emailDomain: found.emailDomain },
-        ...{ roleClaim: found.roleClaim ?? '', required: found.required ? 'yes' : 'no' },
+        issuer: found.issuer,
+        clientId: found.clientId,
+        emailDomain: found.emailDomain,
+        roleClaim: found.roleClaim ?? '',
+        required: found.required ? 'yes' : 'no',
         ...Object.fromEntries(ssoRoles.map((role) => [role, (found.roles?.[role] ?? []).join(', ')])),
       }
 
 /** Returns the text of each field's refusal, by its name. `form`: a refusal of the form as a whole. */
-function errorsOf({ view }: Person, error: unknown): Readonly<Record<string, string>> {
+function ssoProblems({ view }: Person, error: unknown): Readonly<Record<string, string>> {
   if (!(error instanceof Refusal)) throw error
   const { settings } = texts[view.language].signOn
   if (error.code === 'last_admin') return { form: settings.lastAdmin }

@@ -202,7 +202,7 @@ function invitationActions({ t, root }: ConsoleView, { id, email, status }: Team
   </div>`
 }
 
-type Team = {
+type TeamView = {
   readonly members: readonly TeamMember[]
   readonly invitations: readonly TeamInvitation[]
   /** `reset`: true for an Admin, who may reset the sign-in of others. */
@@ -222,7 +222,7 @@ type Team = {
 /** The ids of the fields of an invitation. */
 const inviteIds = { email: 'invite-email', fullName: 'invite-name', role: 'invite-role' } as const
 
-export function teamPage(view: ConsoleView, team: Team): string {
+export function teamPage(view: ConsoleView, team: TeamView): string {
   const { t } = view
   const { members, invitations, may, next, grantable, errors = {}, confirmation } = team
   const ids: Readonly<Record<string, string>> = may.write ? inviteIds : {}
@@ -259,7 +259,7 @@ export function teamPage(view: ConsoleView, team: Team): string {
   })
 }
 
-function inviteForm(view: ConsoleView, { grantable, errors = {}, typed = {} }: Team): Html {
+function inviteForm(view: ConsoleView, { grantable, errors = {}, typed = {} }: TeamView): Html {
   const { t, root } = view
   return html`<section class="card" aria-labelledby="invite">
     <h2 id="invite" tabindex="-1">${t.inviteTitle}</h2>
@@ -277,11 +277,15 @@ function inviteForm(view: ConsoleView, { grantable, errors = {}, typed = {} }: T
 
 const membersShown = 50
 
-type Show = (request: PublicRequest, person: Person, errors?: Readonly<Record<string, string>>) => Promise<PublicAnswer>
+type ShowTeam = (
+  request: PublicRequest,
+  person: Person,
+  errors?: Readonly<Record<string, string>>,
+) => Promise<PublicAnswer>
 
 export const teamRoutes: Routes = (frame, withPerson) => {
   const { operate } = frame
-  const show: Show = async (request, person, errors) => {
+  const show: ShowTeam = async (request, person, errors) => {
     const call = callOf(person, request)
     const query = new URLSearchParams(request.query)
     const cursor = query.get('cursor')
@@ -342,7 +346,7 @@ export const teamRoutes: Routes = (frame, withPerson) => {
 const grantableRoles = ({ caller }: Person) =>
   wire.roles.filter((role) => permissions.every((each) => !roleAllows(role, each) || caller.permissions.includes(each)))
 
-async function reset({ members, clock }: Frame, request: PublicRequest, person: Person, show: Show) {
+async function reset({ members, clock }: Frame, request: PublicRequest, person: Person, show: ShowTeam) {
   if (!isRecentSignIn(person.session.createdAt, clock.now())) return signInAgain(request, 'team')
   const id = readForm(request)('id')
   const { t } = person.view

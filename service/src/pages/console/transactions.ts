@@ -79,12 +79,12 @@ export const transactionFilters: readonly string[] = [...mainFilters, ...moreFil
 
 const reordering = ['amountMin', 'amountMax', 'updatedSince', 'referencePrefix', 'payerName']
 
-type Transactions = ListRows<TransactionRow> & {
+type TransactionList = ListRows<TransactionRow> & {
   /** Absent: no filter is set, or the filtered rows are not added up. */
   readonly sums?: Sums | undefined
 }
 
-export function transactionsPage(view: ConsoleView, { rows, sums, ...shown }: Transactions): string {
+export function transactionsPage(view: ConsoleView, { rows, sums, ...shown }: TransactionList): string {
   const p = texts[view.language].payments
   const filterOf = (name: keyof ReturnType<typeof filterInputs>) => ({ name, ...filterInputs(view)[name] })
   return listPage(view, shown, {
@@ -493,17 +493,17 @@ export async function readSummed<T>(
   const values = readQuery(request, filters)
   const isSummed = Object.keys(values).length > 0 && !('updatedSince' in values)
   // A filter that the sums refuse is refused by the list too, which reports it.
-  const summing = isSummed ? sum(withTimes(values)).catch(ifRefused) : undefined
+  const summing = isSummed ? sum(withTimes(values)).catch(undefinedIfRefused) : undefined
   const found = await readList(request, person, filters, list)
   const summed = await summing
-  return { ...found, sums: summed && found.data.length > 0 ? sumsOf(summed) : undefined }
+  return { ...found, sums: summed && found.data.length > 0 ? sumTexts(summed) : undefined }
 }
 
-function ifRefused(error: unknown): undefined {
+function undefinedIfRefused(error: unknown): undefined {
   if (!(error instanceof Refusal)) throw error
 }
 
-const sumsOf = ({ data, capped }: SumAnswer): Sums => ({
+const sumTexts = ({ data, capped }: SumAnswer): Sums => ({
   capped,
   sums: data.map(({ direction, amount, ...sum }) => ({
     ...sum,
@@ -556,7 +556,10 @@ function transactionDetails(raw: Transaction, requestedBy: string | undefined) {
     debtor: partyDetails(raw.debtorDetails),
     creditor: partyDetails(raw.creditorDetails),
     details: {
-      ...{ endToEndId, idempotencyKey, description, requestedBy },
+      endToEndId,
+      idempotencyKey,
+      description,
+      requestedBy,
       hash: transactionHash,
     },
   }

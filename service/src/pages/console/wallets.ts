@@ -30,11 +30,11 @@ export const walletFields = ['currency', 'customerId'] as const
 /** `customer`: absent for a wallet of the partner itself. */
 type WalletRow = Omit<ResponseOf<'getWallet'>, 'customerId'> & { readonly customer?: CustomerLink | undefined }
 
-type Wallets = ListRows<WalletRow> & { readonly tokens: readonly string[]; readonly mayWrite: boolean }
+type WalletList = ListRows<WalletRow> & { readonly tokens: readonly string[]; readonly mayWrite: boolean }
 
 const tokenOptions = (tokens: readonly string[]): Options => tokens.map((token) => [token, token] as const)
 
-export function walletsPage(view: ConsoleView, { rows, tokens, mayWrite, ...shown }: Wallets): string {
+export function walletsPage(view: ConsoleView, { rows, tokens, mayWrite, ...shown }: WalletList): string {
   const w = texts[view.language].wallets
   const p = texts[view.language].payments
   return listPage(view, shown, {
@@ -82,7 +82,7 @@ export function newWalletPage(view: ConsoleView, draft: Draft & { readonly token
   })
 }
 
-type Wallet = WalletRow & {
+type WalletView = WalletRow & {
   /** Absent: the person may not read transactions. */
   readonly depositsHref?: string | undefined
   /** Absent: not a sandbox, or the person may not simulate. */
@@ -91,7 +91,7 @@ type Wallet = WalletRow & {
   readonly isNew: boolean
 }
 
-export function walletPage(view: ConsoleView, wallet: Wallet): string {
+export function walletPage(view: ConsoleView, wallet: WalletView): string {
   const w = texts[view.language].wallets
   const p = texts[view.language].payments
   const { id, currency, network, chainId, customer, received, createdAt, isNew, depositsHref, simulateHref } = wallet
@@ -121,7 +121,7 @@ export function walletPage(view: ConsoleView, wallet: Wallet): string {
   })
 }
 
-function addressPart(view: ConsoleView, { address, currency, network, chainId }: Wallet): Html {
+function addressPart(view: ConsoleView, { address, currency, network, chainId }: WalletView): Html {
   const w = texts[view.language].wallets
   return html`<section class="card" aria-labelledby="address-title">
     <h2 id="address-title">${w.addressTitle}</h2>

@@ -63,14 +63,14 @@ const createCall = `POST /v1/webhooks
 const statusBadge = (view: ConsoleView, status: WebhookRow['status']): Html =>
   badge(status === 'Enabled' ? 'good' : 'bad', texts[view.language].developers.subscriptionStatus[status])
 
-type Webhooks = ListRows<WebhookRow> & {
+type WebhookList = ListRows<WebhookRow> & {
   readonly mayWrite: boolean
   /** True if the person may see the guest links. */
   readonly hasGuests: boolean
   readonly done?: 'deleted' | undefined
 }
 
-export function webhooksPage(view: ConsoleView, { rows, mayWrite, hasGuests, done, ...shown }: Webhooks): string {
+export function webhooksPage(view: ConsoleView, { rows, mayWrite, hasGuests, done, ...shown }: WebhookList): string {
   const d = texts[view.language].developers
   const guests = html`<a class="button" href="${view.root}webhooks/guests">${texts[view.language].guests.button}</a>`
   return listPage(view, shown, {
@@ -110,7 +110,7 @@ export type DeliveryRow = {
   readonly idempotencyKey: string
 }
 
-type Webhook = WebhookRow &
+type WebhookView = WebhookRow &
   FormState & {
     readonly creator?: CreatorFact | undefined
     readonly note?: string | undefined
@@ -138,7 +138,7 @@ type TestResult = {
   readonly responseBody?: string | undefined
 }
 
-export function webhookPage(view: ConsoleView, webhook: Webhook): string {
+export function webhookPage(view: ConsoleView, webhook: WebhookView): string {
   const d = texts[view.language].developers
   const { id, url, status, counts, isCapped, done, values, problems, pages, mayWrite } = webhook
   const path = `${view.root}webhooks/${id}`
@@ -216,7 +216,7 @@ function testResult(view: ConsoleView, { delivered, durationMs, status, error, r
 }
 
 /** Draws the dialogs that rotate the secret and delete the endpoint. */
-function webhookDialogs(view: ConsoleView, { url, idempotencyKey }: Webhook, path: string): Html {
+function webhookDialogs(view: ConsoleView, { url, idempotencyKey }: WebhookView, path: string): Html {
   const d = texts[view.language].developers
   const ask = (id: string) => ({ id, action: `${path}/${id}`, cancel: view.t.cancel })
   return html`<p class="buttons">
@@ -224,11 +224,18 @@ function webhookDialogs(view: ConsoleView, { url, idempotencyKey }: Webhook, pat
       ${openDialog({ id: deleteId, label: d.deleteWebhook, about: url, tone: 'danger' })}
     </p>
     ${asking({
-      ...{ ...ask(rotateId), title: d.rotateTitle, effects: [d.rotateEffect, d.rotateOverlap] },
-      ...{ about: hiddenField('idempotencyKey', idempotencyKey), submit: d.rotate, look: 'primary' },
+      ...ask(rotateId),
+      title: d.rotateTitle,
+      effects: [d.rotateEffect, d.rotateOverlap],
+      about: hiddenField('idempotencyKey', idempotencyKey),
+      submit: d.rotate,
+      look: 'primary',
     })}
     ${asking({
-      ...{ ...ask(deleteId), title: d.deleteTitle, effects: [d.deleteEffect, d.deleteFeed], submit: d.deleteWebhook },
+      ...ask(deleteId),
+      title: d.deleteTitle,
+      effects: [d.deleteEffect, d.deleteFeed],
+      submit: d.deleteWebhook,
     })}`
 }
 
@@ -237,7 +244,7 @@ const tones = { Pending: 'warning', Delivered: 'good', Held: 'bad' } as const
 export const deliveryBadge = ({ language }: ConsoleView, status: DeliveryRow['status']): Html =>
   badge(tones[status], texts[language].developers.deliveryStatus[status])
 
-function deliveryTable(view: ConsoleView, { deliveries, mayWrite }: Webhook, path: string): Html {
+function deliveryTable(view: ConsoleView, { deliveries, mayWrite }: WebhookView, path: string): Html {
   const d = texts[view.language].developers
   return table({
     caption: d.deliveries,
@@ -258,7 +265,8 @@ function deliveryTable(view: ConsoleView, { deliveries, mayWrite }: Webhook, pat
       ...(mayWrite
         ? [
             postButton(`${path}/redeliver`, d.redeliver, {
-              ...{ look: 'small', about: row.reference },
+              look: 'small',
+              about: row.reference,
               hidden: { eventId: row.eventId, idempotencyKey: row.idempotencyKey },
             }),
           ]
@@ -362,14 +370,20 @@ const webhookRow = ({
   status,
   createdAt,
 }: ResponseOf<'getSubscription'>): WebhookRow => ({
-  ...{ id, url, events: [...events, ...extensionEvents], status },
+  id,
+  url,
+  events: [...events, ...extensionEvents],
+  status,
   createdAt: new Date(createdAt),
 })
 
 const deliveryRow = (delivery: ResponseOf<'getDelivery'>): DeliveryRow => {
   const { eventId, eventType, reference, status, createdAt, attempts } = delivery
   return {
-    ...{ eventId, eventType, reference, status },
+    eventId,
+    eventType,
+    reference,
+    status,
     createdAt: new Date(createdAt),
     attempts: attempts.map((each) => ({ ...each, startedAt: new Date(each.startedAt) })),
     idempotencyKey: newId(),
@@ -424,12 +438,16 @@ async function showOne(
   const shown = {
     ...webhookRow(found),
     creator: await readCreatorFact(frame, person, found.id),
-    ...{ note: found.description, signature: found.signature, reason: found.disabledReason },
+    note: found.description,
+    signature: found.signature,
+    reason: found.disabledReason,
     failingSince: failingSince === null ? undefined : new Date(failingSince),
     counts: { delivered, pending, held },
     isCapped: capped,
     deliveries: deliveries.data.map(deliveryRow),
-    ...{ values, problems, pages: pageLinks(`${view.root}webhooks/${id}`, values, cursor, deliveries.nextCursor) },
+    values,
+    problems,
+    pages: pageLinks(`${view.root}webhooks/${id}`, values, cursor, deliveries.nextCursor),
     mayWrite: may(person, 'webhooks:write'),
     idempotencyKey: newId(),
     test: after.test,

@@ -33,7 +33,7 @@ function decodeText(bytes: Uint8Array): string {
 type CsvRecord = { readonly line: number; readonly cells: readonly string[]; readonly isOpen: boolean }
 
 /** Reads the records of a text. A quoted cell may contain separators, doubled quotes and line breaks. */
-function* recordsOf(text: string, separator: string): Generator<CsvRecord> {
+function* readRecords(text: string, separator: string): Generator<CsvRecord> {
   let [at, line] = [0, 1]
   while (at < text.length) {
     const first = line
@@ -133,7 +133,7 @@ export async function readTable<Name extends string>(
 ): Promise<TableFile<Name>> {
   const [, declared, plain = ''] = /^\uFEFF?(?:sep=(.)\r?\n)?([^]*)$/i.exec(text) ?? []
   const [head = ''] = plain.split('\n', 1)
-  const records = recordsOf(plain, declared ?? detectSeparator(head))
+  const records = readRecords(plain, declared ?? detectSeparator(head))
   const header = (records.next().value as CsvRecord | undefined)?.cells.map(columnKey) ?? []
   const entries = Object.entries(columns) as [Name, readonly string[]][]
   const places = entries.flatMap(([name, others]) => {

@@ -139,7 +139,10 @@ type Boxes = {
 /** Draws checkboxes. The browser sends each one that is checked under the name. The first one has the id. */
 export const boxes = ({ id, name, legend, chosen, help, error, options }: Boxes): Html =>
   fieldGroup({
-    ...{ id, legend, help, error },
+    id,
+    legend,
+    help,
+    error,
     body: options.map(([value, label], at) =>
       choiceCard({
         type: 'checkbox',
@@ -246,7 +249,12 @@ export function input({ t }: ConsoleView, { values, problems }: FormState, given
   if (given.options !== undefined)
     return select({ id, name, label, value, error, options: given.options, any: given.any })
   return field({
-    ...{ id, name, label, type, help, error },
+    id,
+    name,
+    label,
+    type,
+    help,
+    error,
     // The browser shows no value of a file, and no page shows a password again.
     value: type === 'file' || type === 'password' ? undefined : value,
     optional: optional !== false,

@@ -126,10 +126,13 @@ async function readFields({ path, body }: PublicRequest): Promise<KeptForm> {
     value instanceof File && value.size > 0 ? [{ name, file: value }] : [],
   )
   return {
-    ...{ path, fields },
+    path,
+    fields,
     files: await Promise.all(
       files.map(async ({ name, file }) => ({
-        ...{ name, fileName: file.name, type: file.type },
+        name,
+        fileName: file.name,
+        type: file.type,
         base64: Buffer.from(await file.arrayBuffer()).toString('base64'),
       })),
     ),

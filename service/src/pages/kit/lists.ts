@@ -126,14 +126,17 @@ export function listPage(view: ConsoleView, shown: ListQuery, own: ListPage): st
   const text = own.heading ?? title
   const { values, problems, pages } = shown
   return shell(view, {
-    ...{ title, wide: true, problems },
+    title,
+    wide: true,
+    problems,
     main: html`${typeof own.done === 'string' && message('good', own.done)} ${listHead(text, own)} ${own.tabs}
     ${filterForm(view, shown, own)} ${own.note}
     ${list(view, {
       table: live(own.isLive === true, table({ caption: title, columns, rows: cells })),
       isEmpty: cells.length === 0,
       isFiltered: Object.keys(values).length > 0 || pages.first !== undefined,
-      ...{ none, pages },
+      none,
+      pages,
     })}
     ${own.after}`,
   })
@@ -197,6 +200,7 @@ export function filterForm(view: ConsoleView, { values, problems }: FormState, o
 
 const filterField = (view: ConsoleView, typed: FormState, filter: Filter): Html =>
   input(view, typed, {
-    ...{ ...filter, optional: 'unmarked' },
+    ...filter,
+    optional: 'unmarked',
     ...(filter.value === undefined && { any: view.t.any }),
   })

@@ -89,7 +89,11 @@ function zonePage(view: ConsoleView, { chosenZone = '' }: Reader, back: string):
       <form method="post" action="${view.root}time-zone">
         ${hiddenField('next', back)}
         ${select({
-          ...{ id: 'zone', name: 'zone', label, value: chosenZone, any: asBrowser },
+          id: 'zone',
+          name: 'zone',
+          label,
+          value: chosenZone,
+          any: asBrowser,
           options: zones.map((zone) => [zone, zone.replaceAll('_', ' ')] as const),
         })}
         <button type="submit" class="primary">${save}</button>
