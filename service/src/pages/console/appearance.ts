@@ -101,7 +101,7 @@ const colourCharsMax = 7
 
 type Branding = ResponseOf<'getCheckoutBranding'>
 
-/** Room for a logo of 64 KiB and the other fields. */
+/** Holds a logo of 64 KiB and the other fields. */
 const formBytesMax = 128 * 1024
 
 const brandingValues = ({ name, accentColour, accentColourDark }: Branding): Values => ({

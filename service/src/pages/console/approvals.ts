@@ -39,7 +39,7 @@ type Approval = {
   readonly words: ConsoleTexts['approvals']
   /** Path below the root, to which `/approve` and `/reject` are added. */
   readonly path: string
-  /** What the person signs: amount and payee, or number and sums. */
+  /** The facts that the person signs: amount and payee, or number and sums. */
   readonly facts: readonly (readonly [label: string, value: Html | string, form?: 'sum' | 'code'])[]
   /** Label of the button. */
   readonly label: string

@@ -27,9 +27,9 @@ import { texts } from './texts/index.ts'
 
 type Draft = Upload<BulkDraft>
 
-/** Room for 1,000 lines with long texts. */
+/** Holds 1,000 lines with long texts. */
 const fileBytesMax = 4 * 1024 * 1024
-/** Room for the inputs of one correction form, percent-encoded. */
+/** Holds the inputs of one correction form, percent-encoded. */
 const formBytesMax = 512 * 1024
 
 const showForm = (request: PublicRequest, { view }: Person, given: NewBulk): PublicAnswer =>

@@ -175,7 +175,7 @@ type QuoteView = {
   /** Path of the form that exchanges. */
   readonly convertHref: string
   readonly mayWrite: boolean
-  /** Why a conversion would be refused now. */
+  /** The reason to refuse a conversion now. */
   readonly refusal: 'balance_limit_exceeded' | 'customer_not_verified' | undefined
   readonly idempotencyKey: string
   /** True if the person has just sent the form. */

@@ -270,7 +270,7 @@ type PayeeView = PayeeRow & {
   readonly customer?: CustomerLink | undefined
   readonly updatedAt: Date
   readonly creator?: CreatorFact | undefined
-  /** Who changed the payee last. Absent: nobody. */
+  /** The last person or key that changed the payee. Absent: the payee is unchanged. */
   readonly changedBy?: string | undefined
   /** Absent: the present name was not verified. */
   readonly verification?: Verification | undefined

@@ -1,4 +1,4 @@
-/** What the routes of the console share: the view of a request, the signed-in person, permissions, lists, refusals. */
+/** Parts that the routes of the console share: the view of a request, the signed-in person, permissions, lists, refusals. */
 import type { FieldError, Permission } from '@partner-payments/wire'
 import {
   type Caller,

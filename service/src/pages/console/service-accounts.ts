@@ -312,7 +312,7 @@ const secret = (view: ConsoleView, label: string, text: string): Html =>
       ${copyButton(view, text, label)}
     </div>`
 
-/** A key outlives the session: only a recent sign-in opens the form, so that nobody creates a key in an unattended browser. */
+/** A key outlives the session: only a recent sign-in opens the form, so that a passer-by cannot create a key in an open browser. */
 const openMsMax = 5 * minuteMs
 
 const sendMsMax = 20 * minuteMs

@@ -6,7 +6,7 @@ const cellsMax = 100
 /** Lines that are read before the event loop continues. */
 const linesAtOnce = 500
 
-/** Why a file is not text: it is a workbook of Excel or LibreOffice, or another binary file. */
+/** The kind of a file that is not text: a workbook of Excel or LibreOffice, or another binary file. */
 export type UnreadableFile = 'workbook' | 'binary'
 
 const startsWith = (bytes: Uint8Array, ...first: readonly number[]): boolean =>

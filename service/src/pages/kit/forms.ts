@@ -204,7 +204,7 @@ export const select = ({ id, name, label, value, options, any, error }: Select):
     </select>
   </div>`
 
-/** What a person typed in a form or in filters, and the refusals. */
+/** The values that were typed in a form or in filters, and the refusals. */
 export type FormState = { readonly values: Values; readonly problems: Problems }
 
 /** A form in which nothing was typed yet. */
