@@ -9,7 +9,7 @@ import { type ListRows, listPage, sumsNote } from '../kit/lists.ts'
 import {
   account,
   badge,
-  copyButton,
+  copyBlock,
   facts,
   freeText,
   identifier,
@@ -305,10 +305,7 @@ function linkPart(view: ConsoleView, url: string): Html {
   return html`<section aria-labelledby="link-title">
     <h2 id="link-title">${c.link}</h2>
     <p>${c.linkText}</p>
-    <div class="call" role="group" aria-label="${c.link}">
-      <pre tabindex="0"><code>${url}</code></pre>
-      ${copyButton(view, url, c.link)}
-    </div>
+    ${copyBlock(view, url, c.link)}
   </section>`
 }
 

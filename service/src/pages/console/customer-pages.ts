@@ -23,6 +23,7 @@ import {
   message,
   money,
   rawJson,
+  section,
   strip,
   table,
   time,
@@ -270,21 +271,15 @@ export function customerPage(view: ConsoleView, customer: CustomerView): string 
         ...(own === undefined ? [] : [[c.identifier, html`<span class="free">${own}</span>`] as const]),
         [p.created, time(view, createdAt, 'date')],
       ])}
-      ${customerLinks(view, customer)} ${section('capabilities-title', c.capabilities, capabilityTable(view, customer))}
-      ${section('verification-title', c.verification, fieldTable(view, customer))}
-      ${section('identity-title', texts[view.language].identity.title, identityPart(view, customer, customer.identity))}
-      ${customer.ibans !== undefined && section('account-title', c.account, accountPart(view, customer))}
-      ${customer.balances !== undefined && section('balances-title', c.balances, balanceTable(view, customer.balances))}
-      ${section('changes-title', c.changes, changeTable(view, customer))}
-      ${section('data-title', c.dataTitle, dataPart(view, customer))} ${rawJson(view, customer.raw)}`,
+      ${customerLinks(view, customer)} ${section('capabilities', c.capabilities, capabilityTable(view, customer))}
+      ${section('verification', c.verification, fieldTable(view, customer))}
+      ${section('identity', texts[view.language].identity.title, identityPart(view, customer, customer.identity))}
+      ${customer.ibans !== undefined && section('account', c.account, accountPart(view, customer))}
+      ${customer.balances !== undefined && section('balances', c.balances, balanceTable(view, customer.balances))}
+      ${section('changes', c.changes, changeTable(view, customer))}
+      ${section('data', c.dataTitle, dataPart(view, customer))} ${rawJson(view, customer.raw)}`,
   })
 }
-
-const section = (id: string, title: string, body: Html): Html =>
-  html`<section aria-labelledby="${id}">
-    <h2 id="${id}">${title}</h2>
-    ${body}
-  </section>`
 
 function customerLinks(view: ConsoleView, { id, may }: CustomerView): Html {
   const c = texts[view.language].customers

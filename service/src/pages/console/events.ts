@@ -7,7 +7,7 @@ import { html, type Html } from '../html.ts'
 import { hiddenField, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { isPartial, type ListRows, listPage } from '../kit/lists.ts'
-import { call, copyButton, facts, freeText, identifier, message, strip, table, time } from '../kit/parts.ts'
+import { call, copyBlock, facts, freeText, identifier, message, strip, table, time } from '../kit/parts.ts'
 import { readId, linkOf, page, queryText, readForm, readDone, seeOther, statusOf, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import {
@@ -104,10 +104,7 @@ export function eventPage(view: ConsoleView, event: EventView): string {
       <section aria-labelledby="data-title">
         <h2 id="data-title">${e.data}</h2>
         <p>${e.dataText}</p>
-        <div class="call" role="group" aria-label="${e.data}">
-          <pre tabindex="0"><code>${json}</code></pre>
-          ${copyButton(view, json, e.data)}
-        </div>
+        ${copyBlock(view, json, e.data)}
       </section>
       <p class="foot"><a href="${view.root}events">${e.back}</a></p>`,
   })

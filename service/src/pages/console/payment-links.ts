@@ -7,7 +7,7 @@ import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type ListRows, listPage } from '../kit/lists.ts'
 import {
   badge,
-  copyButton,
+  copyBlock,
   facts,
   freeText,
   identifier,
@@ -180,8 +180,8 @@ export function paymentLinkPage(view: ConsoleView, shown: PaymentLinkView): stri
       ${facts([
         [c.description, description === '' ? undefined : freeText(description)],
         [c.websiteReference, link.websiteReference],
-        [c.links.amountMin, amountMin && money(view, amountMin, currency)],
-        [c.links.amountMax, amountMax && money(view, amountMax, currency)],
+        [c.links.amountMin, amountMin === undefined ? undefined : money(view, amountMin, currency)],
+        [c.links.amountMax, amountMax === undefined ? undefined : money(view, amountMax, currency)],
         [p.created, time(view, link.createdAt)],
         [p.id, identifier(view, linkId, p.id)],
       ])}
@@ -193,10 +193,7 @@ export function paymentLinkPage(view: ConsoleView, shown: PaymentLinkView): stri
 function address(view: ConsoleView, url: string): Html {
   const c = texts[view.language].checkout
   const shown = html`<p>${c.links.addressText}</p>
-    <div class="call" role="group" aria-label="${c.links.link}">
-      <pre tabindex="0"><code>${url}</code></pre>
-      ${copyButton(view, url, c.links.link)}
-    </div>`
+    ${copyBlock(view, url, c.links.link)}`
   return section('address', c.links.link, shown)
 }
 

@@ -23,7 +23,7 @@ import {
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type ListRows, listPage } from '../kit/lists.ts'
-import { badge, call, copyButton, facts, identifier, message, time } from '../kit/parts.ts'
+import { badge, call, copyBlock, facts, identifier, message, time } from '../kit/parts.ts'
 import {
   dayStart,
   readDone,
@@ -307,10 +307,7 @@ export function issuedPage(
 
 const secret = (view: ConsoleView, label: string, text: string): Html =>
   html`<h2>${label}</h2>
-    <div class="call" role="group" aria-label="${label}">
-      <pre tabindex="0"><code>${text}</code></pre>
-      ${copyButton(view, text, label)}
-    </div>`
+    ${copyBlock(view, text, label)}`
 
 /** A key outlives the session: only a recent sign-in opens the form, so that a passer-by cannot create a key in an open browser. */
 const openMsMax = 5 * minuteMs

@@ -19,7 +19,7 @@ import {
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { filterForm, list, type ListRows, listPage, type PageLinks } from '../kit/lists.ts'
-import { badge, call, copyButton, facts, message, strip, table, time } from '../kit/parts.ts'
+import { badge, call, copyBlock, facts, message, strip, table, time } from '../kit/parts.ts'
 import {
   readDone,
   readId,
@@ -353,10 +353,7 @@ export function secretPage(
         secret === undefined
           ? html`<p>${d.publicKeyShown}</p>`
           : html`<p>${d.secretOnce}</p>
-              <div class="call" role="group" aria-label="${d.secret}">
-                <pre tabindex="0"><code>${secret}</code></pre>
-                ${copyButton(view, secret, d.secret)}
-              </div>`
+              ${copyBlock(view, secret, d.secret)}`
       }
       <p class="foot"><a href="${view.root}webhooks/${id}">${d.openWebhook}</a></p>`,
   })

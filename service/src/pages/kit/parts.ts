@@ -325,6 +325,13 @@ export const liveParts = (page: string): string =>
     .map((rest) => rest.slice(0, rest.indexOf(liveEnd)))
     .join('')
 
+/** Draws a text that is copied as a whole, with a copy button. */
+export const copyBlock = (view: ConsoleView, text: string, what: string): Html =>
+  html`<div class="call" role="group" aria-label="${what}">
+    <pre tabindex="0"><code>${text}</code></pre>
+    ${copyButton(view, text, what)}
+  </div>`
+
 /** Draws an API call with a copy button. */
 export const call = (view: ConsoleView, text: string, what: string): Html =>
   html`<div class="call" role="group" aria-label="${what}">
